@@ -1,0 +1,53 @@
+//! Request ids: strings or integers, kept as they were written so that they leave as they came.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+/// Longest id we accept, in bytes of JSON text. Real ones are under 50; the bound keeps maps small.
+pub const ID_BYTES_MAX: usize = 1024;
+
+/// A request id of JSON-RPC 2.0 as MCP narrows it: a string or an integer, never null.
+///
+/// Two ids are equal if they are spelt alike.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Id(Bytes);
+
+impl Id {
+    /// The id in a checked JSON text, if it is one. `text` must be a slice of `frame`.
+    pub fn parse(frame: &Bytes, text: &str) -> Option<Id> {
+        let integer = |text: &str| {
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let fits = text.len() <= ID_BYTES_MAX && (text.starts_with('"') || integer(text));
+        fits.then(|| Id(frame.slice_ref(text.as_bytes())))
+    }
+
+    /// An id of our own for a request to an upstream.
+    pub fn number(number: u64) -> Id {
+        Id(Bytes::from(number.to_string()))
+    }
+
+    /// The number, if the id is one that we could have made.
+    pub fn as_number(&self) -> Option<u64> {
+        self.text().parse().ok()
+    }
+
+    /// The JSON text of the id.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("an id is cut from checked text")
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Id({})", self.text())
+    }
+}

@@ -1,0 +1,106 @@
+//! Writing frames. Each function appends one complete message without a line end.
+
+use crate::error::WireError;
+use crate::id::Id;
+use crate::string;
+
+/// Appends `{"jsonrpc":"2.0","id":…,"result":` + `result` + `}`; `result` is JSON text.
+pub fn result(out: &mut Vec<u8>, id: &Id, result: &[u8]) {
+    out.reserve(result.len() + 64);
+    head(out, id);
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(result);
+    out.push(b'}');
+}
+
+/// Appends an error answer; without an id it goes out under `null`.
+pub fn error(out: &mut Vec<u8>, id: Option<&Id>, error: &WireError) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.map_or("null", Id::text).as_bytes());
+    out.extend_from_slice(b",\"error\":{\"code\":");
+    out.extend_from_slice(error.code.number().to_string().as_bytes());
+    out.extend_from_slice(b",\"message\":");
+    string::encode(&error.message, out);
+    if let Some(data) = &error.data {
+        out.extend_from_slice(b",\"data\":");
+        out.extend_from_slice(data.as_bytes());
+    }
+    out.extend_from_slice(b"}}");
+}
+
+/// Appends an error answer whose error object is already JSON text.
+pub fn error_text(out: &mut Vec<u8>, id: &Id, error: &[u8]) {
+    head(out, id);
+    out.extend_from_slice(b",\"error\":");
+    out.extend_from_slice(error);
+    out.push(b'}');
+}
+
+/// Appends a request of ours; `params` is JSON text.
+pub fn request(out: &mut Vec<u8>, id: &Id, method: &str, params: Option<&[u8]>) {
+    head(out, id);
+    out.push(b',');
+    asked(out, method, params);
+}
+
+/// Appends a notification; `params` is JSON text.
+pub fn notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    asked(out, method, params);
+}
+
+fn head(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.text().as_bytes());
+}
+
+fn asked(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
+    out.extend_from_slice(b"\"method\":");
+    string::encode(method, out);
+    if let Some(params) = params {
+        out.extend_from_slice(b",\"params\":");
+        out.extend_from_slice(params);
+    }
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::error::Code;
+    use crate::message::{Frame, Message};
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).expect("frames are UTF-8")
+    }
+
+    #[test]
+    fn frames_read_back() {
+        let id = Id::number(7);
+        let frames = [
+            written(|out| result(out, &id, b"{}")),
+            written(|out| error(out, Some(&id), &WireError::new(Code::InvalidParams, "a \"b\"\n"))),
+            written(|out| error_text(out, &id, br#"{"code":1,"message":"m"}"#)),
+            written(|out| request(out, &id, "tools/call", Some(br#"{"name":"x"}"#))),
+        ];
+        for frame in &frames {
+            let parsed = Frame::parse(Bytes::copy_from_slice(frame.as_bytes())).expect("sound");
+            let Frame::Single(Message::Request { id: read, .. } | Message::Response { id: Some(read), .. }) =
+                parsed
+            else {
+                panic!("{frame}");
+            };
+            assert_eq!(read.as_number(), Some(7), "{frame}");
+        }
+        assert_eq!(written(|out| notification(out, "n", None)), r#"{"jsonrpc":"2.0","method":"n"}"#);
+        let nameless = WireError::new(Code::ParseError, "m").with_data("[1]".into());
+        assert_eq!(
+            written(|out| error(out, None, &nameless)),
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":[1]}}"#
+        );
+    }
+}
