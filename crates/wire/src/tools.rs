@@ -319,11 +319,13 @@ fn write_blob(uri: &str, mime: &str, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Writes a `CallToolResult`. `structured` is JSON text and left out where the revision has no place for it.
+/// `meta` is the JSON text of `_meta`.
 pub fn write_call_result<'a>(
     revision: Revision,
     blocks: impl Iterator<Item = Block<'a>>,
     structured: Option<&str>,
     is_error: bool,
+    meta: Option<&str>,
 ) -> Vec<u8> {
     let mut out = b"{\"content\":[".to_vec();
     for (index, block) in blocks.enumerate() {
@@ -337,7 +339,11 @@ pub fn write_call_result<'a>(
         out.extend_from_slice(b",\"structuredContent\":");
         out.extend_from_slice(structured.as_bytes());
     }
-    out.extend_from_slice(if is_error { b",\"isError\":true}" } else { b",\"isError\":false}" });
+    if let Some(meta) = meta {
+        out.extend_from_slice(b",\"_meta\":");
+        out.extend_from_slice(meta.as_bytes());
+    }
+    out.extend_from_slice(if is_error { b",\"isError\":true}" } else { b",\"isError\":false}".as_slice() });
     out
 }
 
@@ -445,7 +451,7 @@ mod tests {
             Block::Blob { uri: "file:///workspace/x", mime: "a/b", bytes: b"\0" },
         ];
         let result = |revision| {
-            let written = write_call_result(revision, blocks.into_iter(), Some("{}"), true);
+            let written = write_call_result(revision, blocks.into_iter(), Some("{}"), true, None);
             String::from_utf8(written).expect("UTF-8")
         };
         expect![[r#"{"content":[{"type":"text","text":"a\n"},{"type":"image","data":"YWJj","mimeType":"image/png"},{"type":"audio","data":"","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"file:///workspace/x","mimeType":"a/b","blob":"AA=="}}],"structuredContent":{},"isError":true}"#]]

@@ -1,0 +1,74 @@
+//! What can go wrong with the book. Names files and limits, never what was to be noted.
+
+use std::{io, sync::Arc, time::Duration};
+
+use store::StoreError;
+
+use crate::book::{FILE, RECORDS_WAITING_MAX};
+
+/// Why a call cannot be noted, and therefore must not run. Cheap to clone: every refused call gets one.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BookError {
+    /// The book or its folder could not be created, opened, locked or written.
+    #[error(
+        "the audit book {FILE} cannot be written; calls are refused until it can: check the state folder"
+    )]
+    Unwritable(#[source] Arc<io::Error>),
+    /// The journal of running calls could not be written.
+    #[error(
+        "the journal of running calls cannot be written; calls that change something are refused until it can"
+    )]
+    Journal(#[source] Arc<io::Error>),
+    /// Records come faster than the disk takes them.
+    #[error(
+        "{RECORDS_WAITING_MAX} records wait for the audit book; calls are refused until the disk catches up"
+    )]
+    Full,
+    /// Somebody cut, moved or removed the book while it was in use.
+    #[error("the audit book {FILE} was cut short, moved or removed while in use; put it back, or start anew")]
+    Removed,
+    /// No whole line in the end of the book: it is not ours, or somebody overwrote it.
+    #[error("the end of the audit book {FILE} holds no record; verify it, move it away and start anew")]
+    Damaged,
+    /// The disk did not take the records in time.
+    #[error("the audit book was not written within {limit:?}")]
+    Slow {
+        /// How long was waited.
+        limit: Duration,
+    },
+    /// The thread that writes the book ended by a defect of ours.
+    #[error("the audit book's writer stopped; start anew")]
+    Stopped,
+}
+
+/// Why the head of the book could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum AnchorError {
+    /// The book itself could not be written or read.
+    #[error(transparent)]
+    Book(#[from] BookError),
+    /// The store could not be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The kept text is not a head.
+    #[error("the kept head of the audit book cannot be read")]
+    Unreadable,
+    /// The book is shorter than it was when its head was last kept. The older head stays.
+    #[error("the end of the audit book is missing: it has {found} records, {anchored} were kept")]
+    EndMissing {
+        /// Records in the book now.
+        found: u64,
+        /// Records when the head was kept.
+        anchored: u64,
+    },
+}
+
+impl BookError {
+    pub(crate) fn unwritable(error: io::Error) -> Self {
+        Self::Unwritable(Arc::new(error))
+    }
+
+    pub(crate) fn journal(error: io::Error) -> Self {
+        Self::Journal(Arc::new(error))
+    }
+}

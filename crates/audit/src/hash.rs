@@ -1,0 +1,107 @@
+//! SHA-256 values and their written form.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// The bytes of a written hash.
+pub(crate) const HEX_BYTES: usize = 64;
+
+/// A SHA-256 value; written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// What the first record names as its predecessor.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// Hashes these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Reads the written form; no other spelling is accepted.
+    pub fn parse(hex: &[u8]) -> Option<Self> {
+        let (pairs, rest) = hex.as_chunks::<2>();
+        let mut bytes = [0; 32];
+        if pairs.len() != bytes.len() || !rest.is_empty() {
+            return None;
+        }
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The written form.
+    pub(crate) fn hex(self) -> [u8; HEX_BYTES] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut hex = [0; HEX_BYTES];
+        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        hex
+    }
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl From<[u8; 32]> for Hash {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(str::from_utf8(&self.hex()).expect("hexadecimal digits are ASCII"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl serde::Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(str::from_utf8(&self.hex()).expect("hexadecimal digits are ASCII"))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let hex = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(hex.as_bytes()).ok_or_else(|| serde::de::Error::custom("not a SHA-256 in hexadecimal"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_spelling_for_each_value() {
+        let hash = Hash::of(b"abc");
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash.to_string(), hex);
+        assert_eq!(Hash::parse(hex.as_bytes()), Some(hash));
+        for wrong in [
+            &hex[1..],
+            &hex.to_uppercase(),
+            &format!("{hex}0"),
+            &format!("{hex}00"),
+            &hex.replace('b', "g"),
+            "",
+        ] {
+            assert_eq!(Hash::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

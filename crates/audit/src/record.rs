@@ -1,0 +1,160 @@
+//! What is noted of a call: who asked for what, what was decided, how it ended. Never with what values.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::hash::Hash;
+
+/// The longest text of one member. Names that callers invent may be of any length; the book keeps this much.
+pub const TEXT_BYTES_MAX: usize = 256;
+
+/// What is known of a call before it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The call's own id. Unique among all calls of all processes: by it a call that was open when a
+    /// process died is told from one whose record reached the book.
+    pub call_id: Arc<str>,
+    /// When the call came, in milliseconds since 1970.
+    pub opened_at_ms: i64,
+    /// Who asked.
+    pub caller: Arc<str>,
+    /// The door they came through.
+    pub via: Cow<'static, str>,
+    /// The tool's name as it was asked for.
+    pub tool: Arc<str>,
+    /// The upstream that owns the tool; `None` for our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Arc<str>>,
+    /// What the tool does; `None` if there is no such tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Cow<'static, str>>,
+    /// The hash of the arguments as they came; `None` if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments_sha256: Option<Hash>,
+    /// The size of the arguments as they came.
+    pub arguments_bytes: u64,
+}
+
+/// One finished call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// What was known before it ran.
+    #[serde(flatten)]
+    pub opening: Opening,
+    /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
+    pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The stable code of what went wrong, or of the rule that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Cow<'static, str>>,
+    /// From the call's arrival to its answer, in microseconds.
+    pub duration_us: u64,
+    /// The size of the result that was sent.
+    pub result_bytes: u64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The tool did its work.
+    Result,
+    /// The tool ran and reported that it could not do its work.
+    ToolError,
+    /// A stage did not let the call through.
+    Refused,
+    /// We could not do our part.
+    Internal,
+    /// The caller took the call back.
+    Cancelled,
+    /// The caller went away before the answer.
+    Abandoned,
+    /// The process ended while the call ran; found by a later one.
+    Crashed,
+}
+
+impl Opening {
+    /// Shortens what is longer than the book keeps, so that a waiting record has a bounded size.
+    pub(crate) fn cut(&mut self) {
+        for text in
+            [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter().chain(&mut self.upstream)
+        {
+            if text.len() > TEXT_BYTES_MAX {
+                *text = Arc::from(cut(text));
+            }
+        }
+        for text in [&mut self.via].into_iter().chain(&mut self.effect) {
+            cut_word(text);
+        }
+    }
+}
+
+impl Record {
+    /// Shortens what is longer than the book keeps.
+    pub(crate) fn cut(&mut self) {
+        self.opening.cut();
+        if let Some(code) = &mut self.code {
+            cut_word(code);
+        }
+    }
+
+    /// The record of a call that was open when its process ended. How long it ran is not known.
+    pub(crate) fn crashed(opening: Opening) -> Self {
+        Self {
+            opening,
+            verdicts: Cow::Borrowed(&[]),
+            outcome: Outcome::Crashed,
+            code: None,
+            duration_us: 0,
+            result_bytes: 0,
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
+}
+
+fn cut_word(text: &mut Cow<'static, str>) {
+    if text.len() > TEXT_BYTES_MAX {
+        *text = Cow::Owned(cut(text).to_owned());
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A plain record for tests; only its id varies.
+    pub(crate) fn sample(call_id: &str) -> Record {
+        let opening = Opening {
+            call_id: Arc::from(call_id),
+            opened_at_ms: 1_700_000_000_000,
+            caller: Arc::from("local"),
+            via: Cow::Borrowed("stdio"),
+            tool: Arc::from("workspace_read"),
+            upstream: None,
+            effect: Some(Cow::Borrowed("reads")),
+            arguments_sha256: Some(Hash::of(b"{}")),
+            arguments_bytes: 2,
+        };
+        let verdicts = Cow::Borrowed(&[("scope", "pass"), ("policy", "pass")][..]);
+        Record { opening, verdicts, outcome: Outcome::Result, code: None, duration_us: 12, result_bytes: 34 }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let mut record = sample("1");
+        record.opening.tool = Arc::from("é".repeat(200));
+        record.opening.upstream = Some(Arc::from("x".repeat(300)));
+        record.opening.via = Cow::Owned("v".repeat(256));
+        record.code = Some(Cow::Owned(format!("{}é", "c".repeat(255))));
+        record.cut();
+        assert_eq!(&*record.opening.tool, "é".repeat(128));
+        assert_eq!(record.opening.upstream.as_deref(), Some(&*"x".repeat(256)));
+        assert_eq!(record.opening.via, "v".repeat(256));
+        assert_eq!(record.code.as_deref(), Some(&*"c".repeat(255)));
+    }
+}

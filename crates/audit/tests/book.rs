@@ -1,0 +1,288 @@
+//! The book as its users see it: what is written, what is refused, what many writers at once leave behind.
+#![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
+#![expect(clippy::disallowed_methods, reason = "these tests read and damage what the book wrote")]
+
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use audit::{
+    AnchorError, Book, BookError, FILE, Hash, Opening, Outcome, Record, Why, anchored, tail, verify,
+};
+use store::{SqliteStore, Store};
+
+fn clock() -> i64 {
+    1_700_000_000_000
+}
+
+fn record(call_id: &str) -> Record {
+    Record {
+        opening: Opening {
+            call_id: Arc::from(call_id),
+            opened_at_ms: clock(),
+            caller: Arc::from("local"),
+            via: Cow::Borrowed("stdio"),
+            tool: Arc::from("workspace_write"),
+            upstream: None,
+            effect: Some(Cow::Borrowed("writes")),
+            arguments_sha256: Some(Hash::of(b"planted argument value")),
+            arguments_bytes: 22,
+        },
+        verdicts: Cow::Borrowed(&[("scope", "pass")]),
+        outcome: Outcome::Result,
+        code: None,
+        duration_us: 1,
+        result_bytes: 2,
+    }
+}
+
+fn write(book: &Book, call_ids: impl IntoIterator<Item = u32>) {
+    for id in call_ids {
+        book.ready().unwrap();
+        book.close(record(&id.to_string()), None);
+    }
+    book.flush().unwrap();
+}
+
+fn calls(dir: &Path) -> Vec<String> {
+    let lines = tail(&dir.join(FILE), usize::MAX).unwrap();
+    let id = |line: &String| {
+        serde_json::from_str::<serde_json::Value>(line).unwrap()["call_id"].as_str().unwrap().to_owned()
+    };
+    lines.iter().map(id).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn nothing_touches_the_disk_before_the_first_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    let store = SqliteStore::at(&state);
+    let book = Book::at(&state, clock);
+    book.flush().unwrap();
+    book.anchor(&store).unwrap();
+    assert_eq!(book.recover().unwrap(), 0);
+    drop((book, store));
+    assert!(!state.exists());
+
+    let book = Book::at(&state, clock);
+    write(&book, [1]);
+    assert!(!state.join("inflight").exists(), "a read needs no journal");
+    let mark = book.before_run(&record("2").opening).unwrap();
+    for (path, expected) in
+        [(state.clone(), 0o700), (state.join(FILE), 0o600), (state.join("inflight"), 0o700)]
+    {
+        assert_eq!(mode(&path), expected, "{path:?}");
+    }
+    let journal = fs::read_dir(state.join("inflight")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(mode(&journal), 0o600);
+    assert!(fs::metadata(&journal).unwrap().len() > 0);
+    book.close(record("2"), Some(mark));
+    book.flush().unwrap();
+    assert_eq!(fs::metadata(&journal).unwrap().len(), 0, "nothing is open");
+}
+
+#[test]
+fn records_are_in_order_and_the_chain_goes_on_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&Book::at(dir.path(), clock), 0..10);
+    write(&Book::at(dir.path(), clock), 10..20);
+    let expected: Vec<String> = (0..20).map(|id| id.to_string()).collect();
+    assert_eq!(calls(dir.path()), expected);
+    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    assert_eq!((verified.records, verified.torn_lines, verified.head.seq), (20, 0, 20));
+}
+
+#[test]
+fn many_books_and_threads_share_one_chain() {
+    const BOOKS: u32 = 3;
+    const THREADS: u32 = 4;
+    const EACH: u32 = 300;
+    let dir = tempfile::tempdir().unwrap();
+    let books: Vec<Book> = (0..BOOKS).map(|_| Book::at(dir.path(), clock)).collect();
+    thread::scope(|scope| {
+        for nth in 0..BOOKS * THREADS {
+            let book = &books[(nth % BOOKS) as usize];
+            scope.spawn(move || {
+                for id in nth * EACH..(nth + 1) * EACH {
+                    let mark =
+                        (id % 7 == 0).then(|| book.before_run(&record(&id.to_string()).opening).unwrap());
+                    book.close(record(&id.to_string()), mark);
+                    if id % 50 == 0 {
+                        book.flush().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    for book in &books {
+        book.flush().unwrap();
+    }
+    let calls = calls(dir.path());
+    assert_eq!(calls.len() as u32, BOOKS * THREADS * EACH);
+    assert_eq!(calls.iter().collect::<HashSet<_>>().len(), calls.len(), "none twice");
+    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    assert_eq!((verified.records, verified.torn_lines), (calls.len() as u64, 0));
+    assert_eq!(books[0].recover().unwrap(), 0, "the living have nothing to recover");
+}
+
+#[test]
+fn a_torn_line_is_ended_counted_and_stepped_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE);
+    write(&Book::at(dir.path(), clock), [1, 2, 3]);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 100]).unwrap();
+    write(&Book::at(dir.path(), clock), [4]);
+    let verified = verify(&path, None).unwrap();
+    assert_eq!((verified.records, verified.torn_lines), (3, 1));
+    assert!(tail(&path, 1).unwrap()[0].starts_with(r#"{"seq":3,"#));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_refuses_every_call_until_it_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocked = dir.path().join("state");
+    fs::write(&blocked, "a file where the folder should be").unwrap();
+    let book = Book::at(&blocked, clock);
+    for _ in 0..2 {
+        assert!(matches!(book.ready(), Err(BookError::Unwritable(_))));
+        assert!(matches!(book.before_run(&record("1").opening), Err(BookError::Unwritable(_))));
+    }
+    fs::remove_file(&blocked).unwrap();
+    write(&book, [1]);
+    assert_eq!(calls(&blocked), ["1"]);
+}
+
+#[test]
+fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
+    type Damage = fn(&Path);
+    let damages: [Damage; 3] = [
+        |path| fs::remove_file(path).unwrap(),
+        |path| fs::rename(path, path.with_extension("old")).unwrap(),
+        |path| fs::File::options().write(true).open(path).unwrap().set_len(10).unwrap(),
+    ];
+    for damage in damages {
+        let dir = tempfile::tempdir().unwrap();
+        let book = Book::at(dir.path(), clock);
+        write(&book, [1]);
+        damage(&dir.path().join(FILE));
+        book.close(record("2"), None);
+        assert!(matches!(book.flush(), Err(BookError::Removed)));
+        assert!(matches!(book.ready(), Err(BookError::Removed)));
+    }
+}
+
+#[test]
+fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
+    let book = Book::at(dir.path(), clock);
+    write(&book, [1]);
+    fs::rename(&path, &away).unwrap();
+    book.close(record("2"), None);
+    book.flush().unwrap_err();
+    fs::rename(&away, &path).unwrap();
+    book.flush().unwrap();
+    write(&book, [3]);
+    assert_eq!(calls(dir.path()), ["1", "2", "3"]);
+}
+
+#[test]
+fn calls_are_let_in_again_without_anybody_asking_for_a_flush() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
+    let book = Book::at(dir.path(), clock);
+    write(&book, [1]);
+    fs::rename(&path, &away).unwrap();
+    book.flush().unwrap_err();
+    book.ready().unwrap_err();
+    fs::rename(&away, &path).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while book.ready().is_err() {
+        assert!(Instant::now() < deadline, "the writer does not look again");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn the_end_of_another_file_is_not_continued() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(FILE), "not ours\n".repeat(200_000)).unwrap();
+    assert!(matches!(Book::at(dir.path(), clock).ready(), Err(BookError::Damaged)));
+}
+
+#[test]
+fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE);
+    let store = SqliteStore::at(dir.path());
+    let book = Book::at(dir.path(), clock);
+    write(&book, [1, 2, 3]);
+    book.anchor(&store).unwrap();
+    let kept = anchored(&store).unwrap();
+    assert_eq!(kept, Some(verify(&path, kept).unwrap().head));
+    drop(book);
+
+    let text = fs::read_to_string(&path).unwrap();
+    let first_two = text.split_inclusive('\n').take(2).collect::<String>();
+    fs::write(&path, &first_two).unwrap();
+    verify(&path, None).unwrap();
+    let check = |line, why| match verify(&path, kept) {
+        Err(audit::VerifyError::Broken { line: at, why: because }) => assert_eq!((at, because), (line, why)),
+        other => panic!("{other:?}"),
+    };
+    check(3, Why::EndMissing { found: 2, kept: 3 });
+
+    let book = Book::at(dir.path(), clock);
+    book.ready().unwrap();
+    assert!(matches!(book.anchor(&store), Err(AnchorError::EndMissing { found: 2, anchored: 3 })));
+    assert_eq!(anchored(&store).unwrap(), kept, "the evidence stays");
+    write(&book, [30, 40]);
+    check(3, Why::NotAsKept { seq: 3 });
+
+    fs::remove_file(&path).unwrap();
+    check(1, Why::EndMissing { found: 0, kept: 3 });
+    store.keep_anchor("audit.head", "nonsense").unwrap();
+    assert!(matches!(anchored(&store), Err(AnchorError::Unreadable)));
+}
+
+#[test]
+fn no_argument_value_is_in_any_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = Book::at(dir.path(), clock);
+    let _open = book.before_run(&record("open").opening).unwrap();
+    write(&book, [1]);
+    book.anchor(&SqliteStore::at(dir.path())).unwrap();
+    let folders = [dir.path().to_owned(), dir.path().join("inflight")];
+    for entry in folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()) {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            assert!(!bytes.windows(7).any(|window| window == b"planted"), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn tail_shows_the_last_lines_oldest_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE);
+    assert_eq!(tail(&path, 3).unwrap(), Vec::<String>::new());
+    write(&Book::at(dir.path(), clock), 0..500);
+    let lines: Vec<String> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+    assert!(fs::metadata(&path).unwrap().len() > 128 * 1024, "more than one window");
+    for count in [0, 1, 2, 100, 300, 499, 500, 501] {
+        assert_eq!(tail(&path, count).unwrap(), lines[500_usize.saturating_sub(count)..], "{count}");
+    }
+}

@@ -1,0 +1,176 @@
+//! Several processes on one book, and one that is killed. Each child is this test program again.
+#![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
+#![expect(clippy::disallowed_methods, reason = "these tests start and kill processes of their own")]
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use audit::{Book, FILE, Opening, Outcome, Record, tail, verify};
+
+/// Where the child finds its orders.
+const FOLDER: &str = "AUDIT_TEST_FOLDER";
+const ORDERS: &str = "AUDIT_TEST_ORDERS";
+
+/// Calls of one appending child.
+const EACH: u32 = 400;
+
+fn clock() -> i64 {
+    1_700_000_000_000
+}
+
+fn record(call_id: &str) -> Record {
+    Record {
+        opening: Opening {
+            call_id: Arc::from(call_id),
+            opened_at_ms: clock(),
+            caller: Arc::from("local"),
+            via: Cow::Borrowed("stdio"),
+            tool: Arc::from("git_push"),
+            upstream: Some(Arc::from("git")),
+            effect: Some(Cow::Borrowed("destroys")),
+            arguments_sha256: None,
+            arguments_bytes: 0,
+        },
+        verdicts: Cow::Borrowed(&[]),
+        outcome: Outcome::Result,
+        code: None,
+        duration_us: 1,
+        result_bytes: 2,
+    }
+}
+
+fn child(dir: &Path, orders: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", "the_child", "--ignored", "--nocapture"])
+        .env(FOLDER, dir)
+        .env(ORDERS, orders)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// How each call ended, as the book has it.
+fn outcomes(dir: &Path) -> BTreeMap<String, String> {
+    let mut outcomes = BTreeMap::new();
+    for line in tail(&dir.join(FILE), usize::MAX).unwrap() {
+        let record: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let text = |name: &str| record[name].as_str().unwrap().to_owned();
+        let earlier = outcomes.insert(text("call_id"), text("outcome"));
+        assert_eq!(earlier, None, "noted twice: {line}");
+    }
+    outcomes
+}
+
+#[test]
+#[ignore = "the child's part; it does nothing without orders"]
+fn the_child() {
+    let (Some(dir), Ok(orders)) = (env::var_os(FOLDER), env::var(ORDERS)) else { return };
+    let book = Book::at(Path::new(&dir), clock);
+    match orders.as_str() {
+        "die" => {
+            let marks =
+                ["closed", "open 1", "open 2"].map(|id| book.before_run(&record(id).opening).unwrap());
+            let [closed, _open_1, _open_2] = marks;
+            book.close(record("closed"), Some(closed));
+            book.flush().unwrap();
+            println!("\nrunning still");
+            std::io::stdout().flush().unwrap();
+            loop {
+                thread::park();
+            }
+        }
+        name => {
+            for nth in 0..EACH {
+                let id = format!("{name} {nth}");
+                let mark = (nth % 5 == 0).then(|| book.before_run(&record(&id).opening).unwrap());
+                book.close(record(&id), mark);
+                if nth % 20 == 0 {
+                    book.flush().unwrap();
+                }
+            }
+            book.flush().unwrap();
+        }
+    }
+}
+
+/// A process that dies while calls run, as the machine's owner or its memory limit would have it.
+fn leave_a_dead_process(dir: &Path) {
+    let mut child = child(dir, "die");
+    let said = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.into_iter().any(|line| line == "running still"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn expected_after_recovery() -> BTreeMap<String, String> {
+    [("closed", "result"), ("open 1", "crashed"), ("open 2", "crashed")]
+        .map(|(id, outcome)| (id.to_owned(), outcome.to_owned()))
+        .into()
+}
+
+fn journals(dir: &Path) -> usize {
+    fs::read_dir(dir.join("inflight")).unwrap().count()
+}
+
+#[test]
+fn processes_interleave_without_breaking_the_chain() {
+    let dir = tempfile::tempdir().unwrap();
+    let children: Vec<Child> = ["a", "b", "c"].map(|name| child(dir.path(), name)).into();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(outcomes(dir.path()).len() as u32, 3 * EACH);
+    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    assert_eq!((verified.records, verified.torn_lines), (u64::from(3 * EACH), 0));
+    Book::at(dir.path(), clock).recover().unwrap();
+    assert_eq!((journals(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
+}
+
+#[test]
+fn calls_that_ran_when_their_process_was_killed_become_records() {
+    let dir = tempfile::tempdir().unwrap();
+    leave_a_dead_process(dir.path());
+    assert_eq!((journals(dir.path()), outcomes(dir.path()).len()), (1, 1));
+    let book = Book::at(dir.path(), clock);
+    assert_eq!(book.recover().unwrap(), 2);
+    assert_eq!(book.recover().unwrap(), 0);
+    assert_eq!(outcomes(dir.path()), expected_after_recovery());
+    assert_eq!(journals(dir.path()), 0);
+    let line = tail(&dir.path().join(FILE), 1).unwrap().remove(0);
+    assert!(line.contains(r#""tool":"git_push","upstream":"git","effect":"destroys""#), "{line}");
+    assert_eq!(verify(&dir.path().join(FILE), None).unwrap().records, 3);
+}
+
+#[test]
+fn the_first_use_of_a_book_recovers_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    leave_a_dead_process(dir.path());
+    let book = Book::at(dir.path(), clock);
+    book.ready().unwrap();
+    book.flush().unwrap();
+    assert_eq!(outcomes(dir.path()), expected_after_recovery());
+}
+
+#[test]
+fn a_record_that_reached_the_book_is_not_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    leave_a_dead_process(dir.path());
+    // As if the process had died between writing the records and noting so in its journal.
+    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
+    let opened: String = fs::read_to_string(&journal)
+        .unwrap()
+        .lines()
+        .filter(|line| line.contains("open\""))
+        .fold(String::new(), |text, line| text + "\n" + line);
+    fs::write(&journal, opened + "\n{\"open\":{\"mark\":9,\"fr").unwrap();
+    assert_eq!(Book::at(dir.path(), clock).recover().unwrap(), 2);
+    assert_eq!(outcomes(dir.path()), expected_after_recovery());
+}

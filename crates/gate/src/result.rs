@@ -1,0 +1,45 @@
+//! Cleaning a result, once, for the caller and the book alike.
+
+use serde_json::Value;
+use tool_api::{Outcome, Payload, ToolError};
+
+use crate::catalog::Offered;
+use crate::schema::Violation;
+
+/// Largest result handed out, in bytes of content before encoding. A frame holds it even after base64.
+pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Checks a result against the tool's output schema and the size budget.
+///
+/// # Errors
+/// A result that breaks its own promise would make a strict client fail in a place where nobody sees why;
+/// the model gets told instead.
+pub(crate) fn clean(offered: &Offered, outcome: Outcome) -> Result<Outcome, ToolError> {
+    let bytes = outcome.payload.bytes();
+    if bytes > RESULT_BYTES_MAX {
+        let message = format!(
+            "the result has {bytes} bytes; at most {RESULT_BYTES_MAX} can be handed out: ask for less at once"
+        );
+        return Err(ToolError::new("result_too_large", message));
+    }
+    if !outcome.is_error {
+        check_output(offered, &outcome)?;
+    }
+    Ok(outcome)
+}
+
+fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
+    let Some(schema) = offered.output_schema() else { return Ok(()) };
+    let invalid = |why: String| {
+        let message =
+            format!("`{}` gave a result that breaks its own output schema:{why}", offered.definition().name);
+        ToolError::new("invalid_output", message)
+    };
+    let schema = schema.map_err(|why| invalid(format!(" the schema cannot be used: {why}")))?;
+    let structured = match &outcome.payload {
+        Payload::Ours { structured, .. } | Payload::Relayed { structured, .. } => structured.as_deref(),
+    };
+    let text = structured.ok_or_else(|| invalid(" it has no structured content".into()))?;
+    let value: Value = serde_json::from_slice(text).map_err(|error| invalid(format!(" {error}")))?;
+    schema.check(&value).map_err(|violations| invalid(Violation::lines(&violations)))
+}

@@ -1,0 +1,129 @@
+//! Running an admitted call: its permit, its hands, its deadline, its cancellation, its panics.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use sandbox::{Access, Root};
+use tokio::time::Instant;
+use tool_api::{Cancel, Context, Effect, Outcome, Permit, Progress, ProgressSink, ToolError};
+
+use crate::catalog::Offered;
+use crate::failure::{Failure, Internal};
+use crate::pending::Pending;
+
+/// A call that keeps reporting progress may go on beyond its timeout, but never longer than this.
+const EXTENDED_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Runs the call and gives its tool back with the outcome.
+pub(crate) async fn run(
+    files: &Root,
+    pending: Pending<'_>,
+    cancel: Cancel,
+    progress: Option<Arc<dyn ProgressSink>>,
+) -> Result<(Outcome, Arc<Offered>), Failure> {
+    let Pending { id, offered, arguments, .. } = pending;
+    let definition = offered.definition();
+    let deadline = Deadline::new(definition.timeout, definition.progress_extends, progress);
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "every stage has passed; this is the one place that admits"
+    )]
+    let permit = Permit::issue(id);
+    let cx = Context::new(permit, files.narrowed(access(definition.effect)), cancel.clone(), deadline.sink());
+
+    let work = AssertUnwindSafe(offered.tool().run(arguments, &cx)).catch_unwind();
+    let done = tokio::select! {
+        biased;
+        done = work => done,
+        () = cancel.cancelled() => return Err(ToolError::cancelled().into()),
+        limit = deadline.passed() => return Err(timed_out(limit).into()),
+    };
+    match done {
+        Ok(outcome) => Ok((outcome?, offered)),
+        Err(panic) => Err(panicked(&pending_name(&offered), id, &*panic)),
+    }
+}
+
+/// The least that the effect needs. Programs of upstreams do not use our hands at all.
+fn access(effect: Effect) -> Access {
+    match effect {
+        Effect::Reads | Effect::Executes => Access::Read,
+        Effect::Writes | Effect::Destroys => Access::ReadWrite,
+    }
+}
+
+fn timed_out(limit: Duration) -> ToolError {
+    ToolError::new("timeout", format!("the tool did not answer within {limit:?}; it was told to stop"))
+}
+
+fn pending_name(offered: &Offered) -> String {
+    offered.definition().name.to_string()
+}
+
+/// A panic ends its own call and nothing else.
+fn panicked(tool: &str, call: tool_api::CallId, panic: &(dyn std::any::Any + Send)) -> Failure {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    tracing::error!(tool, %call, panic = said, "a tool panicked");
+    Failure::Internal(Internal { call, cause: format!("panic: {said}") })
+}
+
+/// When a call has had its time. Progress starts the time anew where the tool allows it.
+struct Deadline {
+    limit: Duration,
+    start: Instant,
+    extended: Option<Arc<Extending>>,
+    direct: Option<Arc<dyn ProgressSink>>,
+}
+
+/// Passes progress on and remembers when it came.
+struct Extending {
+    start: Instant,
+    last_ms: AtomicU64,
+    next: Option<Arc<dyn ProgressSink>>,
+}
+
+impl ProgressSink for Extending {
+    fn report(&self, progress: Progress) {
+        let since = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_ms.fetch_max(since, Ordering::Relaxed);
+        if let Some(next) = &self.next {
+            next.report(progress);
+        }
+    }
+}
+
+impl Deadline {
+    fn new(limit: Duration, extends: bool, progress: Option<Arc<dyn ProgressSink>>) -> Deadline {
+        let start = Instant::now();
+        if !extends {
+            return Deadline { limit, start, extended: None, direct: progress };
+        }
+        let extending = Extending { start, last_ms: AtomicU64::new(0), next: progress };
+        Deadline { limit, start, extended: Some(Arc::new(extending)), direct: None }
+    }
+
+    fn sink(&self) -> Option<Arc<dyn ProgressSink>> {
+        match &self.extended {
+            Some(extending) => Some(extending.clone()),
+            None => self.direct.clone(),
+        }
+    }
+
+    /// Resolves when the time is up, and tells how much it was since the last sign of life.
+    async fn passed(&self) -> Duration {
+        loop {
+            let last =
+                self.extended.as_ref().map_or(0, |extending| extending.last_ms.load(Ordering::Relaxed));
+            let limit = (Duration::from_millis(last) + self.limit).min(EXTENDED_MAX.max(self.limit));
+            if self.start.elapsed() >= limit {
+                return self.limit;
+            }
+            tokio::time::sleep_until(self.start + limit).await;
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Do the arguments fit the tool's input schema?
+
+use super::Stage;
+use crate::failure::Refusal;
+use crate::pending::Pending;
+
+/// The stage.
+pub(super) struct InputSchema;
+
+impl Stage for InputSchema {
+    fn name(&self) -> &'static str {
+        "input_schema"
+    }
+
+    fn check(&self, pending: &Pending<'_>) -> Result<(), Refusal> {
+        let schema = pending
+            .offered
+            .input_schema()
+            .map_err(|why| Refusal::UnusableSchema { tool: pending.tool_name(), why: why.to_owned() })?;
+        schema
+            .check(pending.arguments.value())
+            .map_err(|violations| Refusal::InvalidArguments { tool: pending.tool_name(), violations })
+    }
+}

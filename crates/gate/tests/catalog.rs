@@ -1,0 +1,95 @@
+//! What is offered when sources come, go, collide and are late.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use gate::{Catalog, Collision, Definition, Listing, Offer, Outcome, ToolError};
+use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
+
+struct Named(Definition);
+
+impl AnyTool for Named {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, _: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        std::future::pending().boxed()
+    }
+}
+
+fn tools(names: &[&str]) -> Vec<Arc<dyn AnyTool>> {
+    let tool = |name: &&str| {
+        let definition = Definition {
+            name: ToolName::parse(name).unwrap(),
+            upstream: Some("somewhere".into()),
+            description: "".into(),
+            effect: Effect::Executes,
+            marked_destructive: false,
+            open_world: true,
+            scopes: Arc::new([]),
+            timeout: Duration::from_secs(1),
+            progress_extends: false,
+            input_schema: Bytes::from_static(b"{}"),
+            output_schema: None,
+            listing: Listing::Relayed(Bytes::new()),
+        };
+        Arc::new(Named(definition)) as Arc<dyn AnyTool>
+    };
+    names.iter().map(tool).collect()
+}
+
+fn names(offer: &Offer) -> Vec<String> {
+    offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect()
+}
+
+#[test]
+fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
+    let catalog = Catalog::new(tools(&["own", "shared"]));
+    catalog.expect("first");
+    catalog.expect("second");
+    let collision = |source: &str| Collision { name: "x".into(), source: source.into() };
+    assert_eq!(catalog.replace("second", tools(&["x", "b"])), []);
+    assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"])).len(), 1, "`shared` is ours");
+    assert_eq!(names(&catalog.offer()), ["a", "b", "own", "shared", "x"]);
+    assert!(catalog.offer().collisions().contains(&collision("second")), "`x` went to the first source");
+    catalog.replace("first", Vec::new());
+    assert_eq!(names(&catalog.offer()), ["b", "own", "shared", "x"]);
+    assert_eq!(catalog.offer().collisions(), []);
+}
+
+#[test]
+fn a_change_is_told_and_has_a_version() {
+    let catalog = Catalog::new(tools(&["own"]));
+    let mut changes = catalog.changes();
+    assert!(!changes.has_changed().unwrap());
+    let before = catalog.offer().version;
+    catalog.replace("late", tools(&["x"]));
+    assert!(changes.has_changed().unwrap());
+    assert_eq!(*changes.borrow_and_update(), catalog.offer().version);
+    assert!(catalog.offer().version > before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_waits_for_sources_but_not_for_ever() {
+    let catalog = Catalog::new(tools(&["own"]));
+    assert!(catalog.settled().now_or_never().is_some(), "nobody is expected");
+    catalog.expect("quick");
+    catalog.expect("slow");
+    assert!(catalog.wanted().now_or_never().is_none(), "nobody has asked yet");
+    let settling = catalog.settled();
+    tokio::pin!(settling);
+    assert!((&mut settling).now_or_never().is_none());
+    assert!(catalog.wanted().now_or_never().is_some(), "somebody has asked");
+    catalog.replace("quick", tools(&["x"]));
+    assert!((&mut settling).now_or_never().is_none(), "one is still missing");
+    // The clock is paused: time passes only because nothing else can happen.
+    assert_eq!(names(&*settling.await), ["own", "x"]);
+    catalog.replace("slow", tools(&["y"]));
+    assert_eq!(names(&catalog.settled().now_or_never().expect("all have reported")), ["own", "x", "y"]);
+}

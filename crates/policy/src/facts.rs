@@ -1,0 +1,35 @@
+//! What a decision is taken from. Whoever asks states the facts; nothing here looks anything up.
+
+use crate::caller::Caller;
+
+/// The worst a tool can do, from mild to severe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Creates or changes something that can be made good.
+    Writes,
+    /// Removes or replaces something for good.
+    Destroys,
+    /// Runs a program, which may do anything its confinement lets it.
+    Executes,
+}
+
+/// One call, as far as permission is concerned. The arguments are absent on purpose: a decision may be
+/// remembered for a caller and a tool as long as the policy is the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// The tool's name as the caller sees it, prefix included.
+    pub tool: &'a str,
+    /// The upstream that owns the tool; `None` for our own.
+    pub upstream: Option<&'a str>,
+    /// What the tool does. Believed of our own tools only.
+    pub effect: Effect,
+    /// Whether its owner marks the tool destructive. Believed of everyone, since it only tightens.
+    pub marked_destructive: bool,
+    /// Whether the tool sends anything off this machine. Believed of our own tools only: an upstream goes
+    /// where it goes, and adding it was the consent.
+    pub leaves_machine: bool,
+}

@@ -1,0 +1,94 @@
+//! `Root`: a folder whose handle no path can leave.
+//!
+//! Every path is resolved by the kernel beneath the open handle (`openat2`), so a symbolic link, a
+//! race or `..` cannot reach outside. A *hard* link is the file itself and can be read; whoever may
+//! create one inside the folder could read the file anyway. Globs, ignore rules, text and size
+//! budgets are left to the tools.
+
+mod error;
+mod folder;
+mod inside;
+mod read;
+mod write;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::OFlags;
+
+pub use error::FileError;
+pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
+pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX};
+pub use read::{FilePart, Meta};
+pub use write::{Expect, Written};
+
+/// What a `Root` may be used for. Orders from less to more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Reading and listing; every write is refused with `FileError::ReadOnly`.
+    Read,
+    /// Reading, listing and writing.
+    ReadWrite,
+}
+
+/// An open folder and what may be done below it. Clones share the handle.
+///
+/// All methods block on the file system for as long as it takes.
+#[derive(Debug, Clone)]
+pub struct Root {
+    opened: Arc<Opened>,
+    access: Access,
+}
+
+#[derive(Debug)]
+struct Opened {
+    dir: Dir,
+    canonical: PathBuf,
+    /// Every absolute spelling of the folder: the common prefix, the real path, the path as given.
+    spellings: Vec<PathBuf>,
+}
+
+impl Root {
+    /// Opens the folder at `path`, which the operator chose and which may lie anywhere.
+    /// Errors when it does not exist, is not a folder or cannot be entered.
+    pub fn open(path: &Path, access: Access) -> io::Result<Root> {
+        let canonical = path.canonicalize()?;
+        let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
+        let spellings = vec![PathBuf::from(WORKSPACE_PREFIX), canonical.clone(), absolute(path)?];
+        Ok(Root { opened: Arc::new(Opened { dir, canonical, spellings }), access })
+    }
+
+    /// The same folder with at most `access`; a narrowed handle never widens again.
+    pub fn narrowed(&self, access: Access) -> Root {
+        Root { opened: Arc::clone(&self.opened), access: self.access.min(access) }
+    }
+
+    /// What this handle may be used for.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The real path of the folder when it was opened, for people; it is never opened again.
+    pub fn display_path(&self) -> &Path {
+        &self.opened.canonical
+    }
+
+    /// Understands a path as a model types it: `notes.md`, `/workspace/notes.md` and the real absolute
+    /// path inside the folder mean the same file; the empty path, `.` and `/workspace` mean the folder.
+    ///
+    /// Touches no file. Refuses NUL, other absolute paths and `..` above the folder with
+    /// `FileError::Outside`, and what exceeds `PATH_BYTES_MAX` or `NAME_BYTES_MAX` with `TooLarge`.
+    pub fn locate(&self, given: &str) -> Result<Inside, FileError> {
+        Inside::parse(given, &self.opened.spellings)
+    }
+
+    /// Opens `path` for reading beneath the handle; symbolic links that stay inside are followed.
+    fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        self.opened.dir.open_with(path, &options).map(cap_std::fs::File::into_std)
+    }
+}

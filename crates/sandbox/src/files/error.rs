@@ -1,0 +1,108 @@
+//! What can go wrong with a file, in sentences that may leave the program: no absolute path of the
+//! host, and one text for every way out of the folder.
+
+use std::io;
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use super::{Inside, NAME_BYTES_MAX};
+
+/// Why a file could not be read, written or listed.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// Nothing is there.
+    #[error("{path} does not exist")]
+    NotFound {
+        /// The path asked for.
+        path: Inside,
+    },
+    /// The path leads out of the folder. The text is the same whether or not something lies there,
+    /// so that it cannot be used to look around.
+    #[error(
+        "the path leads outside the workspace; give a path inside it, such as notes.md or /workspace/notes.md"
+    )]
+    Outside,
+    /// Something other than a regular file is there.
+    #[error("{path} is not a file but a {kind}")]
+    NotAFile {
+        /// The path asked for.
+        path: Inside,
+        /// What it is, in a word or two.
+        kind: &'static str,
+    },
+    /// The path, or a part of it, is not a folder.
+    #[error("{path} is not a folder, or leads through something that is not one")]
+    NotAFolder {
+        /// The path asked for.
+        path: Inside,
+    },
+    /// The handle may only read.
+    #[error("the workspace is open for reading only")]
+    ReadOnly,
+    /// The file is not what the writer expected; nothing was written.
+    #[error("the file is not as expected: {}; read it again before writing", found_in_words(.found.as_deref()))]
+    Changed {
+        /// The SHA-256 of the present content in hexadecimal, or `None` if there is no file.
+        found: Option<String>,
+    },
+    /// A limit was passed.
+    #[error("{what} is larger than {max} {unit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The limit, in `unit`.
+        max: usize,
+        /// The limit's unit.
+        unit: &'static str,
+    },
+    /// The file system said no for another reason.
+    #[error("the file system answered: {}", .0.kind())]
+    Io(#[source] io::Error),
+}
+
+fn found_in_words(found: Option<&str>) -> String {
+    match found {
+        Some(sha256) => format!("its SHA-256 is now {sha256}"),
+        None => "it does not exist".to_owned(),
+    }
+}
+
+impl FileError {
+    /// Names the failure of an operation on `path`.
+    pub(super) fn of(path: &Inside) -> impl FnOnce(io::Error) -> FileError + '_ {
+        |error| match (Errno::from_io_error(&error), error.kind()) {
+            // cap-std reports an escape as a permission error that no system call made.
+            (None, io::ErrorKind::PermissionDenied) => FileError::Outside,
+            (Some(Errno::XDEV | Errno::LOOP), _) => FileError::Outside,
+            (Some(Errno::NOENT), _) => FileError::NotFound { path: path.clone() },
+            (Some(Errno::NOTDIR), _) => FileError::NotAFolder { path: path.clone() },
+            (Some(Errno::ISDIR), _) => FileError::NotAFile { path: path.clone(), kind: "folder" },
+            // Opening a socket, or a device nobody serves.
+            (Some(Errno::NXIO), _) => FileError::NotAFile { path: path.clone(), kind: "socket" },
+            (Some(Errno::NAMETOOLONG), _) => FileError::name_too_long(),
+            _ => FileError::Io(error),
+        }
+    }
+
+    /// As `of`, for the plain system calls.
+    pub(super) fn of_errno(path: &Inside) -> impl FnOnce(Errno) -> FileError + '_ {
+        |errno| FileError::of(path)(errno.into())
+    }
+
+    pub(super) fn name_too_long() -> FileError {
+        FileError::TooLarge { what: "a name in the path", max: NAME_BYTES_MAX, unit: "bytes" }
+    }
+
+    pub(super) fn not_a_file(path: &Inside, found: FileType) -> FileError {
+        let kind = match found {
+            FileType::Directory => "folder",
+            FileType::Fifo => "named pipe",
+            FileType::Socket => "socket",
+            FileType::Symlink => "symbolic link",
+            FileType::CharacterDevice | FileType::BlockDevice => "device",
+            _ => "special file",
+        };
+        FileError::NotAFile { path: path.clone(), kind }
+    }
+}

@@ -1,0 +1,222 @@
+//! Writing a whole file so that a reader sees the old content or the new, never a part, and so that
+//! a failure leaves the old file and nothing else.
+//!
+//! The content goes to a temporary file in the same folder, reaches the disk, and takes the name by
+//! a rename. All steps after finding the folder use its handle and one plain name, which cannot leave
+//! it. The file becomes a new one: hard links keep the old content.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{DirBuilder, DirBuilderExt};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fsync, openat, readlinkat, renameat,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::read::READ_FLAGS;
+use super::{Access, FileError, Inside, Root};
+
+/// Symbolic links followed to the file that is written; what Linux itself follows.
+const LINKS_MAX: usize = 40;
+
+/// The mode of new folders and files, less what the process's umask takes away.
+const NEW_FOLDER_MODE: u32 = 0o755;
+const NEW_FILE_MODE: u32 = 0o644;
+
+/// Set-user-id and its kin are not carried over to new content.
+const KEPT_MODE_BITS: u32 = 0o777;
+
+/// Big enough that hashing, not reading, takes the time.
+const HASH_BUFFER_BYTES: usize = 64 * 1024;
+
+/// What a writer believes about the present file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing: whatever is there is replaced.
+    Anything,
+    /// There is no file yet.
+    Absent,
+    /// The present content has this SHA-256, in hexadecimal of either case.
+    Sha256(String),
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Whether there was no file before.
+    pub created: bool,
+    /// The SHA-256 of the new content in lower-case hexadecimal.
+    pub sha256: String,
+    /// The size of the new content.
+    pub bytes: u64,
+}
+
+impl Root {
+    /// Replaces or creates the file at `path` with `bytes`, on disk when this returns. Missing folders
+    /// are created, the mode of an existing file is kept, a link that stays inside is written through.
+    ///
+    /// `expect` is compared just before the new content takes the name; if it does not hold, the answer
+    /// is `FileError::Changed`. `Absent` is exact; between a matching hash and the rename another
+    /// program has some microseconds to interfere.
+    pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
+        if self.access < Access::ReadWrite {
+            return Err(FileError::ReadOnly);
+        }
+        let place = Place::find(self, path)?;
+        let temporary = temporary_name()?;
+        let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect));
+        if let Err(error) = done {
+            // Best effort: the failure to be reported is the first one.
+            let _ = unlinkat(&place.folder, &temporary, AtFlags::empty());
+            return Err(error);
+        }
+        fsync(&place.folder).map_err(place.error())?;
+        let created = place.present.is_none();
+        Ok(Written { created, sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
+    }
+
+    /// Opens the folder that will hold a file, and makes it first if it is missing.
+    fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match self.open_beneath(parent, flags) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut builder = DirBuilder::new();
+                builder.recursive(true).mode(NEW_FOLDER_MODE);
+                match self.opened.dir.create_dir_with(parent, &builder) {
+                    // Made by someone else meanwhile, or a link to nowhere: opening it tells.
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    _ => self.open_beneath(parent, flags),
+                }
+            }
+            result => result,
+        }
+    }
+}
+
+/// Where a file is or will be: an open folder and a plain name that is no link.
+struct Place<'a> {
+    asked: &'a Inside,
+    folder: File,
+    name: PathBuf,
+    present: Option<Stat>,
+}
+
+impl<'a> Place<'a> {
+    /// Follows links from `asked` one by one; each hop is resolved beneath the root again.
+    fn find(root: &Root, asked: &'a Inside) -> Result<Place<'a>, FileError> {
+        let mut path = asked.as_path().to_owned();
+        for _ in 0..LINKS_MAX {
+            let Some(name) = path.file_name().map(PathBuf::from) else {
+                return Err(FileError::not_a_file(asked, FileType::Directory));
+            };
+            let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
+            let folder = root.folder_for_writing(parent).map_err(FileError::of(asked))?;
+            let present = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => Some(stat),
+                Err(Errno::NOENT) => None,
+                Err(errno) => return Err(FileError::of_errno(asked)(errno)),
+            };
+            match present.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+                None | Some(FileType::RegularFile) => return Ok(Place { asked, folder, name, present }),
+                Some(FileType::Symlink) => path = parent.join(link_target(&folder, &name, asked)?),
+                Some(other) => return Err(FileError::not_a_file(asked, other)),
+            }
+        }
+        Err(FileError::Outside)
+    }
+
+    /// Writes the content under the temporary name and waits until it is on disk.
+    fn fill(&self, temporary: &str, bytes: &[u8]) -> Result<(), FileError> {
+        let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
+        let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&self.folder, temporary, flags, mode).map_err(self.error())?);
+        file.write_all(bytes).map_err(FileError::Io)?;
+        if kept.is_some() {
+            // Creation went through the umask.
+            fchmod(&file, mode).map_err(self.error())?;
+        }
+        file.sync_all().map_err(FileError::Io)
+    }
+
+    /// Gives the temporary file its name, if the present file is as expected.
+    fn put(&self, temporary: &str, expect: &Expect) -> Result<(), FileError> {
+        match expect {
+            Expect::Anything => {}
+            Expect::Absent => return self.put_absent(temporary),
+            Expect::Sha256(expected) => {
+                let found = self.present_sha256()?;
+                if !found.as_deref().is_some_and(|found| found.eq_ignore_ascii_case(expected)) {
+                    return Err(FileError::Changed { found });
+                }
+            }
+        }
+        renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error())
+    }
+
+    fn put_absent(&self, temporary: &str) -> Result<(), FileError> {
+        let flags = RenameFlags::NOREPLACE;
+        match renameat_with(&self.folder, temporary, &self.folder, &self.name, flags) {
+            Err(Errno::EXIST) => Err(FileError::Changed { found: self.present_sha256()? }),
+            // Some file systems cannot do it in one step.
+            Err(Errno::INVAL | Errno::NOSYS) => match self.present_sha256()? {
+                None => renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error()),
+                found => Err(FileError::Changed { found }),
+            },
+            result => result.map_err(self.error()),
+        }
+    }
+
+    /// The SHA-256 of what bears the name now; `None` if nothing does.
+    fn present_sha256(&self) -> Result<Option<String>, FileError> {
+        let flags = READ_FLAGS | OFlags::NOFOLLOW;
+        match openat(&self.folder, &self.name, flags, Mode::empty()) {
+            Ok(file) => sha256_of(&mut File::from(file)).map(Some).map_err(FileError::of(self.asked)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.error()(errno)),
+        }
+    }
+
+    fn error(&self) -> impl FnOnce(Errno) -> FileError + '_ {
+        FileError::of_errno(self.asked)
+    }
+}
+
+/// What a link says. Joined to the link's folder, an absolute one replaces it, and the next hop
+/// refuses it like every absolute path.
+fn link_target(folder: &File, name: &Path, asked: &Inside) -> Result<PathBuf, FileError> {
+    let target = readlinkat(folder, name, Vec::new()).map_err(FileError::of_errno(asked))?;
+    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+}
+
+/// A name nobody can guess and prepare, and which says whose it is if a crash leaves it behind.
+fn temporary_name() -> Result<String, FileError> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
+    Ok(format!(".toolcrib-{}.tmp", hex(&random)))
+}
+
+fn sha256_of(file: &mut File) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; HASH_BUFFER_BYTES];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}

@@ -1,0 +1,141 @@
+//! `Family`: the guard's children, its own and those it adopted, and the two things that tell it to
+//! end them: the lifeline and a signal to the guard itself. Waits without a timer while nothing happens.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, WaitStatus};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+/// What a wait is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Until {
+    ChildEndsOrWeMustEnd,
+    ChildEnds,
+    AllAreGone,
+}
+
+pub(super) struct Family {
+    lifeline: OwnedFd,
+    /// Readable after SIGCHLD.
+    child_signals: UnixStream,
+    /// Readable after a signal that asks the guard to end.
+    end_signals: UnixStream,
+    must_end: bool,
+    child: Option<Pid>,
+    child_status: Option<WaitStatus>,
+    is_gone: bool,
+}
+
+impl Family {
+    pub(super) fn new(lifeline: OwnedFd) -> io::Result<Family> {
+        Ok(Family {
+            lifeline,
+            child_signals: pipe_of_signals(&[SIGCHLD])?,
+            end_signals: pipe_of_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM])?,
+            must_end: false,
+            child: None,
+            child_status: None,
+            is_gone: false,
+        })
+    }
+
+    /// Whether the lifeline has closed or a signal asked for the end; does not wait.
+    pub(super) fn is_to_end(&mut self) -> io::Result<bool> {
+        self.sleep(Some(Duration::ZERO))?;
+        Ok(self.must_end)
+    }
+
+    /// From now on `child` is the one whose exit code counts.
+    pub(super) fn adopt(&mut self, child: Pid) {
+        self.child = Some(child);
+    }
+
+    /// Whether no child is left. Since orphans come to us, then no descendant is left either.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// The direct child's exit code as a shell would give it.
+    pub(super) fn exit_code(&self) -> i32 {
+        let Some(status) = self.child_status else { return 128 + rustix::process::Signal::KILL.as_raw() };
+        let signalled = status.terminating_signal().map(|signal| 128 + signal);
+        status.exit_status().or(signalled).unwrap_or(super::EXIT_GUARD_FAILED)
+    }
+
+    /// Buries the dead and waits until `until` holds or `patience` is over.
+    pub(super) fn wait(&mut self, until: Until, patience: Option<Duration>) -> io::Result<()> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        loop {
+            self.reap()?;
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if self.holds(until) || left.is_some_and(|left| left.is_zero()) {
+                return Ok(());
+            }
+            self.sleep(left)?;
+        }
+    }
+
+    fn holds(&self, until: Until) -> bool {
+        match until {
+            Until::ChildEndsOrWeMustEnd => self.must_end || self.child_status.is_some(),
+            Until::ChildEnds => self.child_status.is_some(),
+            Until::AllAreGone => self.is_gone,
+        }
+    }
+
+    fn reap(&mut self) -> io::Result<()> {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if Some(pid) == self.child => self.child_status = Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return Ok(()),
+                Err(Errno::CHILD) => {
+                    self.is_gone = true;
+                    return Ok(());
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Sleeps until a child's state changes, the end is demanded, or `left` is over.
+    fn sleep(&mut self, left: Option<Duration>) -> io::Result<()> {
+        let mut waited_for = [
+            PollFd::new(&self.child_signals, PollFlags::IN),
+            PollFd::new(&self.lifeline, PollFlags::IN),
+            PollFd::new(&self.end_signals, PollFlags::IN),
+        ];
+        // A closed lifeline stays readable: once heard, it would keep us awake.
+        let heard = if self.must_end { &mut waited_for[..1] } else { &mut waited_for[..] };
+        let left = left.map(|left| Timespec::try_from(left).expect("our limits are seconds"));
+        match poll(heard, left.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        self.must_end |= heard.iter().skip(1).any(|fd| !fd.revents().is_empty());
+        drain(&mut self.child_signals)
+    }
+}
+
+fn pipe_of_signals(signals: &[i32]) -> io::Result<UnixStream> {
+    let (reader, writer) = UnixStream::pair()?;
+    reader.set_nonblocking(true)?;
+    for signal in signals {
+        pipe::register(*signal, writer.try_clone()?)?;
+    }
+    Ok(reader)
+}
+
+fn drain(signals: &mut UnixStream) -> io::Result<()> {
+    match signals.read(&mut [0; 64]) {
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        // More than a buffer full wakes us again.
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,101 @@
+//! The one client for outbound HTTP. It sends what it is given and follows no redirect: a 3xx is an
+//! answer like any other, and where it leads is the caller's decision.
+//!
+//! Which addresses may be called, and for how long an answer is awaited, is left to callers.
+
+mod connect;
+mod error;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::OnceCell;
+
+use connect::{Tcp, Timed};
+pub use error::NetError;
+
+/// From the name to a connection ready for the request, TLS included.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections kept open to one server while nobody uses them.
+const IDLE_PER_HOST_MAX: usize = 16;
+
+/// Shorter than the minute after which common servers and proxies hang up by themselves.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+
+type Plain = legacy::Client<Timed<Tcp>, Full<Bytes>>;
+type Secure = legacy::Client<Timed<HttpsConnector<Tcp>>, Full<Bytes>>;
+
+/// An HTTP/1 client with pooled connections. Clones share the pool.
+///
+/// Its connections live on the tokio runtime they were opened in, so one runtime should have one
+/// client.
+#[derive(Debug, Clone)]
+pub struct Client {
+    plain: Plain,
+    /// Made at the first https request: reading the machine's certificates takes milliseconds, and
+    /// many runs never need them.
+    secure: Arc<OnceCell<Secure>>,
+    connect_timeout: Duration,
+}
+
+impl Client {
+    /// A client without connections; cheap, and needs no runtime yet.
+    #[expect(clippy::new_without_default, reason = "a default for the way out should be written down")]
+    pub fn new() -> Client {
+        Client::with_connect_timeout(CONNECT_TIMEOUT)
+    }
+
+    fn with_connect_timeout(connect_timeout: Duration) -> Client {
+        let plain = pooled(Timed::new(connect::tcp(connect_timeout), connect_timeout));
+        Client { plain, secure: Arc::new(OnceCell::new()), connect_timeout }
+    }
+
+    /// Sends `request`, whose address must be a full http or https one, and returns when the head of
+    /// the answer is there; its body follows as it arrives. Waits for the answer without limit.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, NetError> {
+        let uri = request.uri().clone();
+        let answer = match uri.scheme_str() {
+            Some("http") => self.plain.request(request).await,
+            Some("https") => self.secure().await.request(request).await,
+            _ => return Err(NetError::Address),
+        };
+        answer.map_err(|error| NetError::of(&uri, error))
+    }
+
+    async fn secure(&self) -> &Secure {
+        self.secure.get_or_init(|| async { self.trusting(connect::machine_roots().await) }).await
+    }
+
+    fn trusting(&self, roots: rustls::RootCertStore) -> Secure {
+        let tls = connect::tls(connect::tcp(self.connect_timeout), roots);
+        pooled(Timed::new(tls, self.connect_timeout))
+    }
+}
+
+fn pooled<C>(connector: C) -> legacy::Client<C, Full<Bytes>>
+where
+    C: legacy::connect::Connect + Clone,
+{
+    legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+        .build(connector)
+}
+
+/// Host and port of an address, and nothing else of it: a query or user information may be secret.
+fn place(uri: &Uri) -> (String, u16) {
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    (uri.host().unwrap_or_default().to_owned(), port)
+}
+
+#[cfg(test)]
+mod tests;

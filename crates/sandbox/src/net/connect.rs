@@ -1,0 +1,121 @@
+//! From a name to a connection: resolve, connect, secure, all within one time limit.
+
+use std::error::Error;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
+use tower_service::Service;
+
+pub(super) type Tcp = HttpConnector<Resolver>;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A connector for plain connections, to be wrapped by `tls` for the others.
+pub(super) fn tcp(connect_timeout: Duration) -> Tcp {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver);
+    // Requests are small and wait for their answers; collecting bytes would only delay them.
+    tcp.set_nodelay(true);
+    // Shared out over the addresses of a name, so that one dead address does not use up all of it.
+    tcp.set_connect_timeout(Some(connect_timeout));
+    tcp.enforce_http(false);
+    tcp
+}
+
+/// TLS 1.2 and 1.3 over `tcp`, trusting `roots`.
+pub(super) fn tls(tcp: Tcp, roots: RootCertStore) -> HttpsConnector<Tcp> {
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring offers the default versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    HttpsConnectorBuilder::new().with_tls_config(config).https_only().enable_http1().wrap_connector(tcp)
+}
+
+/// The certificates this machine trusts, or Mozilla's on a machine that has none.
+pub(super) async fn machine_roots() -> RootCertStore {
+    // Reads a few hundred files on some systems. The closure does not panic; if the runtime is
+    // shutting down, nobody will use the answer.
+    let native = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(native.map(|native| native.certs).unwrap_or_default());
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
+}
+
+/// The name could not be turned into an address.
+#[derive(Debug, thiserror::Error)]
+#[error("the name could not be resolved")]
+pub(super) struct Unresolved(#[source] std::io::Error);
+
+/// The connection was not ready in time.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was not ready in time")]
+pub(super) struct TooSlow;
+
+/// The system's resolver, with an error of its own so that it can be told from others.
+#[derive(Debug, Clone)]
+pub(super) struct Resolver;
+
+impl Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = Unresolved;
+    type Future = BoxFuture<Result<Self::Response, Unresolved>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Unresolved>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        Box::pin(async move {
+            // The connector puts in the real port.
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(Unresolved)?;
+            Ok(found.collect::<Vec<_>>().into_iter())
+        })
+    }
+}
+
+/// A connector that gives up after `limit`, whatever it was waiting for.
+#[derive(Debug, Clone)]
+pub(super) struct Timed<C> {
+    inner: C,
+    limit: Duration,
+}
+
+impl<C> Timed<C> {
+    pub(super) fn new(inner: C, limit: Duration) -> Timed<C> {
+        Timed { inner, limit }
+    }
+}
+
+impl<C> Service<Uri> for Timed<C>
+where
+    C: Service<Uri>,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<Result<C::Response, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(ready!(self.inner.poll_ready(cx)).map_err(Into::into))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = timeout(self.limit, self.inner.call(uri));
+        Box::pin(async { connecting.await.map_err(|_| TooSlow)?.map_err(Into::into) })
+    }
+}

@@ -1,0 +1,141 @@
+//! Why a request got no answer, in sentences that may leave the program: host and port, never the
+//! rest of the address.
+
+use std::error::Error;
+use std::io;
+
+use http::Uri;
+use hyper_util::client::legacy;
+
+use super::connect::{TooSlow, Unresolved};
+use super::place;
+
+/// Why a request got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// The address is not a full http or https one.
+    #[error("only full http and https addresses can be reached")]
+    Address,
+    /// Nobody listens there.
+    #[error("{host}:{port} refuses connections; check that the server is running and the port is right")]
+    Refused {
+        /// The host asked for.
+        host: String,
+        /// The port asked for, or the scheme's.
+        port: u16,
+    },
+    /// The name has no address.
+    #[error("the name {host} could not be resolved")]
+    Dns {
+        /// The host asked for.
+        host: String,
+        /// What the resolver said.
+        #[source]
+        source: legacy::Error,
+    },
+    /// No secure connection could be agreed on.
+    #[error("no secure connection to {host}:{port}: {reason}")]
+    Tls {
+        /// The host asked for.
+        host: String,
+        /// The port asked for, or the scheme's.
+        port: u16,
+        /// What was wrong, such as the certificate.
+        reason: rustls::Error,
+    },
+    /// The connection was not ready within `CONNECT_TIMEOUT`.
+    #[error("{host}:{port} could not be reached in time")]
+    Timeout {
+        /// The host asked for.
+        host: String,
+        /// The port asked for, or the scheme's.
+        port: u16,
+    },
+    /// The server closed the connection before it had answered; the request may have had its effect.
+    #[error("{host}:{port} closed the connection without an answer")]
+    Closed {
+        /// The host asked for.
+        host: String,
+        /// The port asked for, or the scheme's.
+        port: u16,
+        /// How it was noticed.
+        #[source]
+        source: legacy::Error,
+    },
+    /// Something else, such as an answer that is not HTTP.
+    #[error("the request to {host}:{port} failed")]
+    Other {
+        /// The host asked for.
+        host: String,
+        /// The port asked for, or the scheme's.
+        port: u16,
+        /// What it was.
+        #[source]
+        source: legacy::Error,
+    },
+}
+
+impl NetError {
+    /// Names the failure of a request to `uri`.
+    pub(super) fn of(uri: &Uri, source: legacy::Error) -> NetError {
+        let (host, port) = place(uri);
+        let kind = causes(&source).find_map(kind);
+        match kind {
+            Some(Kind::Refused) => NetError::Refused { host, port },
+            Some(Kind::Dns) => NetError::Dns { host, source },
+            Some(Kind::Tls(reason)) => NetError::Tls { host, port, reason },
+            Some(Kind::Timeout) => NetError::Timeout { host, port },
+            Some(Kind::Closed) => NetError::Closed { host, port, source },
+            None => NetError::Other { host, port, source },
+        }
+    }
+}
+
+enum Kind {
+    Refused,
+    Dns,
+    Tls(rustls::Error),
+    Timeout,
+    Closed,
+}
+
+/// What one link of the chain of causes says, if it says enough.
+fn kind(cause: &Cause) -> Option<Kind> {
+    if cause.is::<Unresolved>() {
+        return Some(Kind::Dns);
+    }
+    if cause.is::<TooSlow>() {
+        return Some(Kind::Timeout);
+    }
+    if let Some(reason) = cause.downcast_ref::<rustls::Error>() {
+        return Some(Kind::Tls(reason.clone()));
+    }
+    if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+        return (error.is_incomplete_message() || error.is_canceled() || error.is_closed())
+            .then_some(Kind::Closed);
+    }
+    match cause.downcast_ref::<io::Error>()?.kind() {
+        io::ErrorKind::ConnectionRefused => Some(Kind::Refused),
+        io::ErrorKind::TimedOut => Some(Kind::Timeout),
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => Some(Kind::Closed),
+        _ => None,
+    }
+}
+
+type Cause = dyn Error + 'static;
+
+/// An error and what caused it, one after the other.
+fn causes(error: &Cause) -> impl Iterator<Item = &Cause> {
+    std::iter::successors(Some(error), next_cause)
+}
+
+fn next_cause<'a>(&error: &&'a Cause) -> Option<&'a Cause> {
+    match error.downcast_ref::<io::Error>() {
+        // `source` of an I/O error skips the error it wraps.
+        Some(wrapper) => wrapper.get_ref().map(|inner| inner as &Cause),
+        None => error.source(),
+    }
+}

@@ -1,0 +1,197 @@
+//! The client against small servers on loopback.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::{Client, NetError};
+
+/// Long enough for any loopback connection, short enough to wait for in a test.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// `/redirect` leads away; everything else is echoed with its path.
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let body = request.into_body().collect().await.expect("a whole body").to_bytes();
+    let mut response = Response::new(Full::new(Bytes::from([path.as_bytes(), b" ", &body].concat())));
+    if path == "/redirect" {
+        *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        response.headers_mut().insert("location", "/elsewhere".parse().expect("a header"));
+    }
+    Ok(response)
+}
+
+async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin) {
+    let service = service_fn(answer);
+    // A client that hangs up is no concern of the test.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// An echo server, and how many connections it has had.
+async fn server() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(serve_connection(stream));
+        }
+    });
+    (address, count)
+}
+
+/// As `server`, over TLS with a fresh certificate for `localhost`, and the roots that trust it.
+async fn tls_server() -> (SocketAddr, rustls::RootCertStore) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).expect("a sound certificate");
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("default versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key.into())
+            .expect("key and certificate belong together");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                tokio::spawn(serve_connection(stream));
+            }
+        }
+    });
+    (address, roots)
+}
+
+fn post(address: &str) -> Request<Full<Bytes>> {
+    Request::post(address).body(Full::new(Bytes::from_static(b"hello"))).expect("a request")
+}
+
+/// Status and body, or the sentence of the error.
+async fn outcome(client: &Client, address: &str) -> String {
+    match client.send(post(address)).await {
+        Ok(response) => {
+            let status = response.status();
+            let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+            format!("{} {}", status.as_u16(), String::from_utf8_lossy(&body))
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn echoes_and_keeps_the_connection() {
+    let (address, count) = server().await;
+    let client = Client::new();
+    for _ in 0..5 {
+        assert_eq!(outcome(&client.clone(), &format!("http://{address}/a?q=1")).await, "200 /a hello");
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    assert!(!client.secure.initialized(), "http must not pay for https");
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer() {
+    let (address, count) = server().await;
+    let response = Client::new().send(post(&format!("http://{address}/redirect"))).await.expect("an answer");
+    assert_eq!(response.status(), 307);
+    assert_eq!(response.headers()["location"], "/elsewhere");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn speaks_tls_to_a_trusted_server() {
+    let (address, roots) = tls_server().await;
+    let client = Client::new();
+    client.secure.set(client.trusting(roots)).expect("not used yet");
+    let address = format!("https://localhost:{}/a", address.port());
+    assert_eq!(outcome(&client, &address).await, "200 /a hello");
+}
+
+#[tokio::test]
+async fn refuses_a_server_it_does_not_trust() {
+    let (address, roots) = tls_server().await;
+    let address = format!("https://me:secret@localhost:{}/a?token=secret", address.port());
+    let sentence = outcome(&Client::new(), &address).await;
+    assert!(sentence.contains("invalid peer certificate"), "{sentence}");
+    assert!(!sentence.contains("secret"), "{sentence}");
+    let client = Client::new();
+    client.secure.set(client.trusting(roots)).expect("not used yet");
+    let sentence = outcome(&client, &address.replace("localhost", "127.0.0.1")).await;
+    assert!(sentence.contains("not valid for name"), "{sentence}");
+}
+
+#[tokio::test]
+async fn says_what_is_wrong_and_no_secret() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
+    let client = Client::with_connect_timeout(PATIENCE);
+    for (address, expected) in [
+        (
+            format!("http://u:secret@{closed}/p?key=secret"),
+            format!("{closed} refuses connections; check that the server is running and the port is right"),
+        ),
+        (
+            "http://no-such-name.invalid/?key=secret".to_owned(),
+            "the name no-such-name.invalid could not be resolved".to_owned(),
+        ),
+        ("/just/a/path".to_owned(), "only full http and https addresses can be reached".to_owned()),
+        ("ftp://host/x".to_owned(), "only full http and https addresses can be reached".to_owned()),
+    ] {
+        assert_eq!(outcome(&client, &address).await, expected);
+    }
+}
+
+/// What a server does that is none: it reads `reads` bytes at least, writes `says`, and hangs up.
+async fn check_bad_server(reads: usize, says: &'static [u8], address: &str, expected: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        stream.read_exact(&mut vec![0; reads]).await.expect("a request");
+        stream.write_all(says).await.expect("someone listens");
+        stream.shutdown().await.expect("still connected");
+        // The client hangs up; closing with unread input would reset the connection.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    });
+    let address = address.replace("PORT", &port.to_string());
+    let sentence = outcome(&Client::new(), &address).await;
+    assert_eq!(sentence, expected.replace("PORT", &port.to_string()));
+}
+
+#[tokio::test]
+async fn a_bad_server_is_named() {
+    let closed = "127.0.0.1:PORT closed the connection without an answer";
+    check_bad_server(4, b"", "http://127.0.0.1:PORT/?secret", closed).await;
+    check_bad_server(4, b"HTTP/1.1 20", "http://127.0.0.1:PORT/", closed).await;
+    check_bad_server(4, b"220 mail\r\n", "http://127.0.0.1:PORT/", "the request to 127.0.0.1:PORT failed")
+        .await;
+    check_bad_server(4, b"", "https://127.0.0.1:PORT/", closed).await;
+}
+
+#[tokio::test]
+async fn a_silent_server_does_not_hold_us() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let client = Client::with_connect_timeout(PATIENCE);
+    let sent = client.send(post(&format!("https://{address}/")));
+    let result = tokio::time::timeout(PATIENCE * 20, sent).await.expect("not held");
+    assert!(matches!(result, Err(NetError::Timeout { .. })), "{result:?}");
+}

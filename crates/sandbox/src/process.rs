@@ -1,0 +1,184 @@
+//! Starting a program whose whole process tree ends when it should: when it is told to, when its
+//! handle is dropped, and when this program itself is killed.
+//!
+//! The program runs under a `guard`, which holds the read end of a pipe, the lifeline. What the
+//! program may touch while it runs is left to confinement, and what is said over its pipes to callers.
+
+#![expect(clippy::disallowed_methods, reason = "the one place where the guard is started")]
+
+mod environment;
+mod lookup;
+
+use std::ffi::OsString;
+use std::io::{self, PipeWriter};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::guard;
+pub use lookup::StartError;
+
+/// The longest `Tree::end` waits: all that the guard's steps may take, and something for the machine.
+pub const END_TIMEOUT: Duration = guard::VOLUNTARY_EXIT
+    .saturating_add(guard::TERMINATION)
+    .saturating_add(guard::KILLING)
+    .saturating_add(Duration::from_secs(2));
+
+/// Exit codes above this one say "ended by a signal", up to the highest signal's.
+const SIGNAL_CODE_BASE: i32 = 128;
+const SIGNAL_MAX: i32 = 64;
+
+/// A program to run, as a person would configure it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// A name to look up in PATH, or a path; a relative path starts at `cwd`.
+    pub command: String,
+    /// The arguments. They are visible in the machine's process list.
+    pub args: Vec<String>,
+    /// Environment variables beside those every program inherits (see `Launcher::start`).
+    pub env: Vec<(String, String)>,
+    /// The working folder; our own if absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// Knows how to start the guard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    /// An executable that calls `guard::main`; an absolute path.
+    pub guard: PathBuf,
+    /// What comes before the guard's own arguments, such as a hidden subcommand.
+    pub guard_args: Vec<String>,
+}
+
+/// A running program with everything it started. Dropping it ends the tree without waiting.
+#[derive(Debug)]
+pub struct Tree {
+    io: Option<TreeIo>,
+    lifeline: PipeWriter,
+    guard: Child,
+    pid: u32,
+}
+
+/// Our ends of the program's standard streams.
+#[derive(Debug)]
+pub struct TreeIo {
+    /// Dropping it closes the program's input.
+    pub stdin: Sender,
+    /// Ends when every process that holds the output has closed it.
+    pub stdout: Receiver,
+    /// As `stdout`; the guard holds it too, to the end of the tree.
+    pub stderr: Receiver,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It exited with this code. 125 also says that it was ended before it began, 126 and 127 that it
+    /// could not be run, with a line on stderr.
+    Code(i32),
+    /// This signal ended it. A shell's code for the same, 128 + n, is counted here too.
+    Signal(i32),
+    /// The guard was ended from outside or did not answer in time; nothing is known.
+    Lost,
+}
+
+impl Launcher {
+    /// Starts `program` under a guard. Must be called within a tokio runtime that has I/O enabled;
+    /// a single-threaded one will do.
+    ///
+    /// The program sees PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TZ, TMPDIR and XDG_* of
+    /// this process and the program's own `env`, nothing else. A missing program is found before
+    /// anything is started; what only the kernel can tell arrives as exit code 126 or 127.
+    pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
+        let environment = environment::of(program);
+        let executable = lookup::find(program, &environment)?;
+        self.spawn(program, &executable.into(), environment).map_err(StartError::Io)
+    }
+
+    fn spawn(
+        &self,
+        program: &Program,
+        executable: &OsString,
+        environment: environment::Environment,
+    ) -> io::Result<Tree> {
+        let (stdin_theirs, stdin) = io::pipe()?;
+        let (stdout, stdout_theirs) = io::pipe()?;
+        let (stderr, stderr_theirs) = io::pipe()?;
+        let (lifeline_theirs, lifeline) = io::pipe()?;
+        // Inheritable for the moment of the spawn. Another child born in that moment would get a
+        // *read* end, which keeps nothing alive; the write end is never inherited.
+        let inherited = fcntl_dupfd_cloexec(&lifeline_theirs, 3)?;
+        fcntl_setfd(&inherited, FdFlags::empty())?;
+        let mut command = Command::new(&self.guard);
+        command.args(&self.guard_args).arg(inherited.as_raw_fd().to_string());
+        command.arg(executable).args(&program.args);
+        command.env_clear().envs(environment);
+        command.stdin(Stdio::from(stdin_theirs));
+        command.stdout(Stdio::from(stdout_theirs)).stderr(Stdio::from(stderr_theirs));
+        if let Some(cwd) = &program.cwd {
+            command.current_dir(cwd);
+        }
+        let guard = command.spawn()?;
+        let pid = guard.id().ok_or(io::Error::other("the guard ended at once"))?;
+        let io = TreeIo {
+            stdin: Sender::from_owned_fd(OwnedFd::from(stdin))?,
+            stdout: Receiver::from_owned_fd(OwnedFd::from(stdout))?,
+            stderr: Receiver::from_owned_fd(OwnedFd::from(stderr))?,
+        };
+        Ok(Tree { io: Some(io), lifeline, guard, pid })
+    }
+}
+
+impl Tree {
+    /// Hands out the streams, once. Whoever holds `stdin` should drop it before `end`, so that the
+    /// program may leave by itself.
+    pub fn take_io(&mut self) -> Option<TreeIo> {
+        self.io.take()
+    }
+
+    /// The guard's process number; everything the program started is below it.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits until the program has ended and nothing of its tree is left. May be cancelled and
+    /// called again.
+    pub async fn wait(&mut self) -> Exit {
+        self.guard.wait().await.map_or(Exit::Lost, Exit::of)
+    }
+
+    /// Ends the tree: closes input and lifeline, which asks politely, then insists. Returns when
+    /// nothing is left, at the latest after `END_TIMEOUT`.
+    pub async fn end(self) -> Exit {
+        let Tree { io, lifeline, mut guard, .. } = self;
+        drop(io);
+        drop(lifeline);
+        match timeout(END_TIMEOUT, guard.wait()).await {
+            Ok(ended) => ended.map_or(Exit::Lost, Exit::of),
+            Err(_) => {
+                // An error says that it has just ended by itself.
+                let _ = guard.start_kill();
+                Exit::Lost
+            }
+        }
+    }
+}
+
+impl Exit {
+    fn of(guard: ExitStatus) -> Exit {
+        match (guard.code(), guard.signal()) {
+            (Some(code), _) if (1..=SIGNAL_MAX).contains(&(code - SIGNAL_CODE_BASE)) => {
+                Exit::Signal(code - SIGNAL_CODE_BASE)
+            }
+            (Some(code), _) => Exit::Code(code),
+            (None, _) => Exit::Lost,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a running tool may touch: files below one folder, processes that end reliably, and the way
+//! out to the network.
+//!
+//! This crate alone holds `unsafe`, starts processes and opens outbound connections; everyone else
+//! asks here. Whether something *may* be done is decided elsewhere, before these functions are called.
+
+mod files;
+pub mod guard;
+mod net;
+mod process;
+
+pub use files::{
+    Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
+    PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written,
+};
+pub use net::{CONNECT_TIMEOUT, Client, NetError};
+pub use process::{END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo};

@@ -1,0 +1,369 @@
+//! A root against what a path may try, and a write against what may go wrong.
+
+#![expect(clippy::disallowed_methods, reason = "prepares and inspects folders from outside the sandbox")]
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
+use sandbox::{Access, Expect, FileError, Inside, Kind, Root};
+use tempfile::TempDir;
+
+/// SHA-256 of `old`.
+const SHA256_OF_OLD: &str = "cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4";
+
+/// A folder `root` beside a folder `outside` with a file, and every kind of way from one to the other.
+fn playground() -> (TempDir, Root) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("root");
+    for name in ["root/sub", "outside", "root-evil"] {
+        fs::create_dir_all(folder.path().join(name)).expect("a folder");
+    }
+    for name in ["root/notes.md", "root/sub/deep.md", "outside/secret", "root-evil/secret"] {
+        fs::write(folder.path().join(name), "old").expect("a file");
+    }
+    let absolute = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for (link, target) in [
+        ("to-file", "../outside/secret"),
+        ("to-nothing", "../outside/nothing"),
+        ("to-folder", "../outside"),
+        ("to-no-folder", "../nowhere"),
+        ("absolute-file", &absolute("outside/secret")),
+        ("absolute-nothing", &absolute("outside/nothing")),
+        ("absolute-folder", &absolute("outside")),
+        ("absolute-inside", &absolute("root/notes.md")),
+        ("proc", concat!("/proc/self/", "root/etc/passwd")),
+        ("hop", "to-file"),
+        ("hop-nothing", "sub/../to-nothing"),
+        ("circle", "circle"),
+        ("good", "sub/deep.md"),
+        ("good-folder", "sub"),
+        ("good-new", "sub/new.md"),
+        ("sub/up", "../notes.md"),
+        ("dangling-folder", "no/such/folder"),
+    ] {
+        symlink(target, root.join(link)).expect("a link");
+    }
+    rustix::fs::mkfifoat(CWD, root.join("fifo"), Mode::from_raw_mode(0o644)).expect("a fifo");
+    let root = Root::open(&root, Access::ReadWrite).expect("a root");
+    (folder, root)
+}
+
+fn read(root: &Root, path: &str) -> String {
+    let part = root.locate(path).and_then(|path| root.read(&path, 0, 1000));
+    part.map_or_else(|error| error.to_string(), |part| String::from_utf8(part.bytes).expect("text"))
+}
+
+fn write(root: &Root, path: &str, expect: &Expect) -> String {
+    let written = root.locate(path).and_then(|path| root.write(&path, b"new", expect));
+    written.map_or_else(|error| error.to_string(), |written| format!("created: {}", written.created))
+}
+
+fn list(root: &Root, path: &str) -> String {
+    let entries = root.locate(path).and_then(|path| root.list(&path));
+    entries.map_or_else(
+        |error| error.to_string(),
+        |entries| entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(" "),
+    )
+}
+
+/// Everything below `folder` but links: path, mode and content.
+fn snapshot(folder: &Path) -> Vec<(String, u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let kind = entry.file_type().expect("a kind");
+        let mode = entry.metadata().expect("metadata").permissions().mode();
+        let content = if kind.is_file() { fs::read(entry.path()).expect("readable") } else { Vec::new() };
+        if kind.is_dir() {
+            found.extend(snapshot(&entry.path()));
+        }
+        found.push((entry.path().to_str().expect("UTF-8").to_owned(), mode, content));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn no_path_leads_out() {
+    let (folder, root) = playground();
+    let before = snapshot(folder.path());
+    let real = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for path in [
+        "../outside/secret",
+        "../outside/nothing",
+        "a/../../x",
+        "sub/../../outside/secret",
+        "/etc/passwd",
+        "/etc/no-such-file",
+        "/workspace/../etc/passwd",
+        "/workspace-evil/secret",
+        "notes.md\0",
+        &real("outside/secret"),
+        &real("outside/nothing"),
+        &real("root-evil/secret"),
+        &real("root/../outside/secret"),
+        "to-file",
+        "to-nothing",
+        "to-folder/secret",
+        "to-folder/nothing",
+        "to-no-folder/x",
+        "absolute-file",
+        "absolute-nothing",
+        "absolute-folder/secret",
+        "absolute-folder/nothing",
+        "absolute-inside",
+        "proc",
+        "hop",
+        "hop-nothing",
+        "circle",
+        "good-folder/../../x",
+    ] {
+        let refusal = FileError::Outside.to_string();
+        assert_eq!(read(&root, path), refusal, "reading {path:?}");
+        assert_eq!(list(&root, path), refusal, "listing {path:?}");
+        for expect in [Expect::Anything, Expect::Absent, Expect::Sha256("0".repeat(64))] {
+            assert_eq!(write(&root, path, &expect), refusal, "writing {path:?}");
+        }
+    }
+    assert_eq!(snapshot(folder.path()), before, "nothing may have changed");
+}
+
+#[test]
+fn one_file_is_reached_by_every_spelling() {
+    let (folder, root) = playground();
+    let real = root.display_path().join("sub/deep.md");
+    let spelled = folder.path().join("root/sub/deep.md");
+    for path in [
+        "sub/deep.md",
+        "/workspace/sub/deep.md",
+        "./sub//deep.md",
+        real.to_str().expect("UTF-8"),
+        spelled.to_str().expect("UTF-8"),
+        "good",
+        "good-folder/deep.md",
+        "sub/up",
+    ] {
+        assert_eq!(read(&root, path), "old", "{path}");
+    }
+    // A root opened through a link is known by that name too.
+    let alias = folder.path().join("alias");
+    symlink("root", &alias).expect("a link");
+    let root = Root::open(&alias, Access::Read).expect("a root");
+    assert_eq!(read(&root, alias.join("notes.md").to_str().expect("UTF-8")), "old");
+}
+
+#[test]
+fn other_refusals_name_the_path_and_nothing_of_the_host() {
+    let (folder, root) = playground();
+    for (path, expected) in [
+        ("none.md", "none.md does not exist"),
+        ("none/x", "none/x does not exist"),
+        ("/workspace/sub/none", "sub/none does not exist"),
+        ("sub", "sub is not a file but a folder"),
+        ("", ". is not a file but a folder"),
+        ("fifo", "fifo is not a file but a named pipe"),
+        ("notes.md/x", "notes.md/x is not a folder, or leads through something that is not one"),
+    ] {
+        assert_eq!(read(&root, path), expected);
+        assert!(!expected.contains(folder.path().to_str().expect("UTF-8")));
+    }
+    for (path, expected) in [
+        ("sub", "sub is not a file but a folder"),
+        ("good-folder", "good-folder is not a file but a folder"),
+        (".", ". is not a file but a folder"),
+        ("fifo", "fifo is not a file but a named pipe"),
+        ("notes.md/x", "notes.md/x is not a folder, or leads through something that is not one"),
+        ("dangling-folder/x", "dangling-folder/x does not exist"),
+    ] {
+        assert_eq!(write(&root, path, &Expect::Anything), expected);
+    }
+    assert_eq!(
+        list(&root, "notes.md"),
+        "notes.md is not a folder, or leads through something that is not one"
+    );
+    let socket =
+        std::os::unix::net::UnixListener::bind(root.display_path().join("socket")).expect("a socket");
+    assert_eq!(read(&root, "socket"), "socket is not a file but a socket");
+    drop(socket);
+}
+
+#[test]
+fn a_part_of_a_file() {
+    let (_folder, root) = playground();
+    let path = root.locate("notes.md").expect("inside");
+    for (offset, bytes_max, expected) in [
+        (0, 3, "old"),
+        (0, 100, "old"),
+        (1, 1, "l"),
+        (2, 100, "d"),
+        (3, 9, ""),
+        (u64::MAX, 9, ""),
+        (0, 0, ""),
+    ] {
+        let part = root.read(&path, offset, bytes_max).expect("readable");
+        assert_eq!((part.bytes, part.total_bytes), (expected.into(), 3), "{offset}, {bytes_max}");
+        assert!(part.modified.elapsed().expect("in the past") < Duration::from_secs(600));
+    }
+    let (mut file, meta) = root.open_read(&path).expect("readable");
+    assert_eq!((std::io::read_to_string(&mut file).expect("text").as_str(), meta.bytes), ("old", 3));
+}
+
+#[test]
+fn a_narrowed_root_never_writes() {
+    let (folder, root) = playground();
+    let before = snapshot(folder.path());
+    let narrow = root.narrowed(Access::Read);
+    for root in [narrow.clone(), narrow.narrowed(Access::ReadWrite)] {
+        assert_eq!(root.access(), Access::Read);
+        assert_eq!(read(&root, "notes.md"), "old");
+        for path in ["notes.md", "new/file.md", "sub", "to-file"] {
+            assert_eq!(write(&root, path, &Expect::Anything), "the workspace is open for reading only");
+        }
+    }
+    assert_eq!(snapshot(folder.path()), before);
+}
+
+#[test]
+fn writes_and_creates() {
+    let (folder, root) = playground();
+    for (path, place, expected) in [
+        ("notes.md", "notes.md", "created: false"),
+        ("new.md", "new.md", "created: true"),
+        ("a/b/c/new.md", "a/b/c/new.md", "created: true"),
+        ("good-folder/x/new.md", "sub/x/new.md", "created: true"),
+        ("good", "sub/deep.md", "created: false"),
+        ("good-new", "sub/new.md", "created: true"),
+    ] {
+        assert_eq!(write(&root, path, &Expect::Anything), expected, "{path}");
+        assert_eq!(fs::read(folder.path().join("root").join(place)).expect("written"), b"new", "{path}");
+    }
+    let link = fs::symlink_metadata(folder.path().join("root/good")).expect("still there");
+    assert!(link.is_symlink(), "a link is written through, not replaced");
+    let left = snapshot(folder.path()).into_iter().filter(|(path, ..)| path.ends_with(".tmp"));
+    assert_eq!(left.count(), 0);
+    let written = root.write(&root.locate("x").expect("inside"), b"old", &Expect::Anything).expect("written");
+    assert_eq!((written.created, written.sha256.as_str(), written.bytes), (true, SHA256_OF_OLD, 3));
+}
+
+#[test]
+fn keeps_the_mode() {
+    let (folder, root) = playground();
+    let path = folder.path().join("root/notes.md");
+    for mode in [0o600, 0o755, 0o444, 0o666, 0o200] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
+        assert_eq!(write(&root, "notes.md", &Expect::Anything), "created: false");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o7777, mode);
+    }
+    assert_eq!(write(&root, "made/new.md", &Expect::Anything), "created: true");
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).expect("there").permissions().mode();
+    assert_eq!(mode("root/made/new.md") & 0o7133, 0, "no execution, no writing by others");
+    assert_eq!(mode("root/made") & 0o7022, 0);
+}
+
+#[test]
+fn a_failed_expectation_leaves_everything_as_it_was() {
+    let (folder, root) = playground();
+    let before = snapshot(folder.path());
+    let is = |found: &str| format!("the file is not as expected: {found}; read it again before writing");
+    let old = is(&format!("its SHA-256 is now {SHA256_OF_OLD}"));
+    for (path, expect, expected) in [
+        ("notes.md", Expect::Absent, &old),
+        ("good", Expect::Absent, &old),
+        ("notes.md", Expect::Sha256("0".repeat(64)), &old),
+        ("notes.md", Expect::Sha256(String::new()), &old),
+        ("none.md", Expect::Sha256(SHA256_OF_OLD.to_owned()), &is("it does not exist")),
+    ] {
+        assert_eq!(&write(&root, path, &expect), expected, "{path}");
+    }
+    assert_eq!(snapshot(folder.path()), before);
+    assert_eq!(write(&root, "notes.md", &Expect::Sha256(SHA256_OF_OLD.to_uppercase())), "created: false");
+    assert_eq!(write(&root, "fresh.md", &Expect::Absent), "created: true");
+}
+
+#[test]
+fn lists_one_level_in_order() {
+    let (folder, root) = playground();
+    let strange = std::ffi::OsStr::from_bytes(b"\xff-strange");
+    fs::write(folder.path().join("root/sub").join(strange), "12345").expect("a file");
+    rustix::fs::mkfifoat(CWD, folder.path().join("root/sub/fifo"), Mode::from_raw_mode(0o644)).expect("fifo");
+    fs::create_dir(folder.path().join("root/sub/below")).expect("a folder");
+    let old = SystemTime::UNIX_EPOCH - Duration::from_millis(1500);
+    let deep = fs::File::options().write(true).open(folder.path().join("root/sub/deep.md")).expect("there");
+    deep.set_modified(old).expect("ours");
+    let entries = root.list(&root.locate("good-folder").expect("inside")).expect("a folder");
+    let seen: Vec<_> =
+        entries.iter().map(|entry| (entry.name.as_str(), entry.kind, entry.name_is_exact)).collect();
+    let expected = [
+        ("below", Kind::Folder, true),
+        ("deep.md", Kind::File, true),
+        ("fifo", Kind::Other, true),
+        ("up", Kind::Link, true),
+        ("\u{fffd}-strange", Kind::File, false),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!((entries[1].bytes, entries[1].modified), (3, old));
+    assert_eq!(entries[4].bytes, 5);
+}
+
+#[test]
+fn a_walk_goes_down_and_never_along_a_link() {
+    let (folder, root) = playground();
+    fs::create_dir(folder.path().join("root/sub/below")).expect("a folder");
+    let top = root.folder(&Inside::root()).expect("the root");
+    let sub = top.child("sub").expect("a folder");
+    assert_eq!(sub.path().as_str(), "sub");
+    assert_eq!(sub.child("below").expect("a folder").path().as_str(), "sub/below");
+    assert_eq!(sub.read("deep.md", 2).expect("a file").bytes, b"ol");
+    assert_eq!(sub.entries().expect("twice").len(), sub.entries().expect("twice").len());
+    let refusal = FileError::Outside.to_string();
+    for name in ["..", ".", "", "a/b", "/etc", "\0"] {
+        assert_eq!(sub.child(name).expect_err(name).to_string(), refusal);
+        assert_eq!(sub.read(name, 9).expect_err(name).to_string(), refusal);
+    }
+    for name in ["to-folder", "good-folder", "absolute-folder", "notes.md", "circle"] {
+        assert!(matches!(top.child(name), Err(FileError::NotAFolder { .. })), "{name}");
+    }
+    for name in ["to-file", "to-nothing", "absolute-file", "good"] {
+        assert_eq!(top.read(name, 9).expect_err(name).to_string(), refusal);
+    }
+    assert_eq!(top.read("fifo", 9).expect_err("no file").to_string(), "fifo is not a file but a named pipe");
+}
+
+/// Another program swaps a folder and a link to the outside as fast as it can.
+#[test]
+fn a_race_never_reads_or_writes_outside() {
+    const TRIES: usize = 3000;
+    let (folder, root) = playground();
+    fs::write(folder.path().join("outside/deep.md"), "secret").expect("a file");
+    let outside_before = snapshot(&folder.path().join("outside"));
+    let (one, other) = (folder.path().join("root/sub"), folder.path().join("root/to-folder"));
+    let stop = AtomicBool::new(false);
+    let (mut inside, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).expect("both are there");
+            }
+        });
+        for _ in 0..TRIES {
+            match read(&root, "sub/deep.md").as_str() {
+                "old" | "new" => inside += 1,
+                "secret" => break,
+                _ => refused += 1,
+            }
+            write(&root, "sub/deep.md", &Expect::Anything);
+            write(&root, "sub/fresh/a.md", &Expect::Anything);
+            write(&root, "good", &Expect::Anything);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(inside + refused, TRIES, "the outside was read");
+    assert!(inside > 0 && refused > 0, "the race must have been run: {inside} inside, {refused} refused");
+    assert_eq!(snapshot(&folder.path().join("outside")), outside_before, "the outside was written");
+    let left = snapshot(&folder.path().join("root")).into_iter().filter(|(path, ..)| path.ends_with(".tmp"));
+    assert_eq!(left.count(), 0, "a temporary file was left");
+}

@@ -1,0 +1,200 @@
+//! A POST: one message, or a batch of them, and its answer as JSON or as a stream.
+//!
+//! The answer is JSON unless the call reports progress before it is done; then it becomes a stream. In the
+//! legacy revisions a client that hangs up has not cancelled its call, so a call that must wait goes on
+//! beside the connection.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use gate::{Caller, Via};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode};
+use tokio::sync::{mpsc, oneshot};
+use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
+use wire::message::Rejected;
+use wire::{Code, Frame, HTTP_BODY_BYTES_MAX, Message, Revision, WireError};
+
+use super::Door;
+use super::answer::{self, Answer};
+use super::sessions::{self, Named};
+use crate::dispatch::{self, Later};
+use crate::session::Session;
+
+/// Progress reports that may wait for a slow reader; more are dropped, since only the latest matter.
+const REPORTS_WAITING_MAX: usize = 64;
+
+/// Answers a POST.
+pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    match negotiate(door, &head.headers) {
+        Err(refusal) => *refusal,
+        Ok((session, streams)) => match read(body).await {
+            Err(refusal) => *refusal,
+            Ok(bytes) => act(door, session, streams, Frame::parse(bytes)).await,
+        },
+    }
+}
+
+/// True if the client takes a stream as an answer.
+type Streams = bool;
+
+/// Checks the headers and finds the conversation that the request belongs to.
+fn negotiate(door: &Door, headers: &HeaderMap) -> Result<(Arc<Session>, Streams), Box<Answer>> {
+    let is_json = |kind: &HeaderValue| {
+        kind.to_str().is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
+    };
+    if !headers.get(CONTENT_TYPE).is_some_and(is_json) {
+        let why = "send the message as Content-Type: application/json\n";
+        return Err(answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into());
+    }
+    let accepts = |kind: &str| {
+        headers.get_all(ACCEPT).iter().any(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains(kind)))
+    };
+    let (streams, any) = (accepts(EVENT_STREAM), accepts("*/*") || !headers.contains_key(ACCEPT));
+    if !streams && !any && !accepts(JSON) {
+        let why = "accept application/json and text/event-stream\n";
+        return Err(answer::text(StatusCode::NOT_ACCEPTABLE, why).into());
+    }
+    let said = version(headers)?;
+    match door.sessions.named(headers) {
+        Named::Open(open) => Ok((open.session.clone(), streams)),
+        Named::Unknown => Err(sessions::unknown().into()),
+        Named::None => {
+            let revision = said.unwrap_or(Revision::UNSAID_OVER_HTTP);
+            Ok((Session::new(Caller::local_user(Via::Http), revision), streams))
+        }
+    }
+}
+
+/// The revision that the request names.
+fn version(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
+    let Some(said) = headers.get(PROTOCOL_VERSION) else { return Ok(None) };
+    match said.to_str().ok().and_then(Revision::parse) {
+        Some(revision) => Ok(Some(revision)),
+        None => {
+            let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.name()).collect();
+            let why =
+                format!("Bad Request: unsupported MCP-Protocol-Version; supported: {}", known.join(", "));
+            let error = WireError::new(Code::InvalidRequest, why);
+            Err(answer::error(StatusCode::BAD_REQUEST, None, &error).into())
+        }
+    }
+}
+
+async fn read(body: Incoming) -> Result<Bytes, Box<Answer>> {
+    let too_large = || {
+        let why = format!("Invalid request: a body may have at most {HTTP_BODY_BYTES_MAX} bytes");
+        let error = WireError::new(Code::InvalidRequest, why);
+        answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, &error)
+    };
+    if body.size_hint().lower() > HTTP_BODY_BYTES_MAX as u64 {
+        return Err(too_large().into());
+    }
+    match Limited::new(body, HTTP_BODY_BYTES_MAX).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
+        Err(_) => Err(answer::text(StatusCode::BAD_REQUEST, "the body ended too early\n").into()),
+    }
+}
+
+async fn act(
+    door: &Arc<Door>,
+    session: Arc<Session>,
+    streams: Streams,
+    frame: Result<Frame, Rejected>,
+) -> Answer {
+    let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
+    let outbox = streams.then_some(&outbox);
+    let mut out = Vec::new();
+    let later = match frame {
+        Err(rejected) => {
+            return answer::error(StatusCode::BAD_REQUEST, rejected.id.as_ref(), &rejected.error);
+        }
+        Ok(Frame::Single(message)) => {
+            let opens = matches!(&message, Message::Request { method, .. } if method == "initialize");
+            let later = dispatch::dispatch(&door.server, &session, Ok(message), outbox, &mut out);
+            if opens {
+                return opened(door, session, out);
+            }
+            later
+        }
+        Ok(Frame::Batch(messages)) => match dispatch::batch(&door.server, &session, messages, outbox) {
+            Ok(later) => Some(later),
+            Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
+        },
+    };
+    match later {
+        Some(later) => finish(later, reports, streams).await,
+        None if out.is_empty() => answer::empty(StatusCode::ACCEPTED),
+        None => answer::json(out),
+    }
+}
+
+/// The answer to `initialize`, with the new session's id in its header.
+fn opened(door: &Door, session: Arc<Session>, frame: Vec<u8>) -> Answer {
+    let mut answer = answer::json(frame);
+    match door.sessions.open(session) {
+        Ok(id) => {
+            answer.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
+            answer
+        }
+        // Without randomness there are no unguessable ids, so there is no session.
+        Err(_) => answer::text(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no randomness\n"),
+    }
+}
+
+/// Waits for an answer, and turns to a stream once there is progress to tell.
+async fn finish(mut later: Later, mut reports: mpsc::Receiver<Vec<u8>>, streams: Streams) -> Answer {
+    if let Some(frame) = (&mut later).now_or_never() {
+        return last(frame, streams);
+    }
+    let (done, mut result) = oneshot::channel();
+    // The call goes on if the client hangs up; it is bounded by its own deadline.
+    tokio::spawn(async move {
+        // Nobody may be listening any more.
+        let _ = done.send(later.await);
+    });
+    tokio::select! {
+        biased;
+        Some(first) = reports.recv() => answer::events(continued(first, reports, result)),
+        frame = &mut result => last(frame.ok().flatten(), streams),
+    }
+}
+
+/// An answer without anything before it. A cancelled call has none: the stream ends empty, or there is no
+/// content.
+fn last(frame: Option<Vec<u8>>, streams: Streams) -> Answer {
+    match frame {
+        Some(frame) => answer::json(frame),
+        None if streams => answer::events(mpsc::channel(1).1),
+        None => answer::empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// A stream of the reports so far, those to come, and the answer at its end.
+fn continued(
+    first: Vec<u8>,
+    mut reports: mpsc::Receiver<Vec<u8>>,
+    result: oneshot::Receiver<Option<Vec<u8>>>,
+) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, messages) = mpsc::channel(REPORTS_WAITING_MAX);
+    tokio::spawn(async move {
+        let mut next = Some(first);
+        while let Some(report) = next {
+            if sender.send(report).await.is_err() {
+                return;
+            }
+            next = reports.recv().await;
+        }
+        // The reports end when the call does, so its result is there.
+        if let Ok(Some(frame)) = result.await {
+            // The client may have hung up.
+            let _ = sender.send(frame).await;
+        }
+    });
+    messages
+}

@@ -1,0 +1,76 @@
+//! Standard output as a stream of lines.
+//!
+//! Lines gather in a buffer; one `write` takes all that one turn of the door has brought. While the reader
+//! at the other end is slow the door waits here and reads nothing more, so the buffer stays bounded by
+//! what one read can ask for.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::FileType;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixStream, unix::pipe};
+
+use super::input::{file_type, socket};
+
+/// Room kept between turns, in bytes; what a large answer needed beyond it is given back.
+const KEPT_BYTES_MAX: usize = 256 * 1024;
+
+enum Sink {
+    Pipe(pipe::Sender),
+    Socket(UnixStream),
+    /// A terminal or file: written to directly, since it cannot be waited for.
+    Direct,
+}
+
+/// Where a client reads.
+pub(super) struct Output {
+    sink: Sink,
+    buffer: Vec<u8>,
+}
+
+impl Output {
+    pub(super) fn open() -> io::Result<Output> {
+        let stdout: OwnedFd = rustix::io::dup(rustix::stdio::stdout())?;
+        let sink = match file_type(&stdout)? {
+            FileType::Fifo => Sink::Pipe(pipe::Sender::from_owned_fd(stdout)?),
+            FileType::Socket => Sink::Socket(socket(stdout)?),
+            _ => Sink::Direct,
+        };
+        Ok(Output { sink, buffer: Vec::new() })
+    }
+
+    /// Where a line is being written; end it with [`Output::end_line`].
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    pub(super) fn end_line(&mut self) {
+        self.buffer.push(b'\n');
+    }
+
+    /// Adds one line.
+    pub(super) fn line(&mut self, frame: &[u8]) {
+        self.buffer.extend_from_slice(frame);
+        self.end_line();
+    }
+
+    /// Writes all that has gathered.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        match &mut self.sink {
+            Sink::Pipe(stdout) => stdout.write_all(&self.buffer).await?,
+            Sink::Socket(stdout) => stdout.write_all(&self.buffer).await?,
+            Sink::Direct => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(&self.buffer)?;
+                stdout.flush()?;
+            }
+        }
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BYTES_MAX);
+        Ok(())
+    }
+}

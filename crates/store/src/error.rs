@@ -1,0 +1,57 @@
+//! What can go wrong with a store, in words for the person who owns the machine.
+
+use std::{error::Error, io, path::PathBuf};
+
+/// Why a store could not do what it was asked. Names files and limits, never what was to be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder or the database file could not be created or opened.
+    #[error("the state folder {} cannot be used; check its permissions or set state.dir", dir.display())]
+    Folder {
+        /// The folder.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is no database of ours, or the disk spoilt it.
+    #[error(
+        "the state database {file} is damaged; stop every toolcrib, move the file away and start again: \
+         cached lists are fetched anew, and the audit book's anchor is set at the next shutdown"
+    )]
+    Damaged {
+        /// The file's name within the state folder.
+        file: &'static str,
+    },
+    /// A newer version of the program wrote it. An older one must not guess at its tables.
+    #[error(
+        "the state database {file} has version {found}, this program knows {known}; \
+         use the newer toolcrib, or another state.dir"
+    )]
+    Newer {
+        /// The file's name within the state folder.
+        file: &'static str,
+        /// The version it has.
+        found: i64,
+        /// The latest version this program can use.
+        known: i64,
+    },
+    /// Other processes held the database for longer than we wait.
+    #[error("the state database {file} was locked by another process for too long; try again")]
+    Busy {
+        /// The file's name within the state folder.
+        file: &'static str,
+    },
+    /// What was to be kept is beyond a limit.
+    #[error("{what} of {bytes} bytes is too large to keep; the limit is {max}")]
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The limit, in bytes.
+        max: usize,
+    },
+    /// Anything else the database reports, a full disk for example.
+    #[error("the state database did not answer")]
+    Database(#[source] Box<dyn Error + Send + Sync>),
+}

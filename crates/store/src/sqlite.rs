@@ -1,0 +1,300 @@
+//! The store of one machine: one SQLite file in the state folder, shared by every process of its owner.
+#![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
+
+use std::{
+    fs::OpenOptions,
+    io::{self, ErrorKind},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+
+use crate::{
+    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, Store, StoreError,
+    folder, schema,
+};
+
+/// The database's name within the state folder.
+const FILE: &str = "toolcrib.db";
+
+/// Only the owner may read what their upstreams offer.
+const FILE_MODE: u32 = 0o600;
+
+/// How long to wait for other processes. They write rows, not files: seconds mean that one is stuck.
+const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How often to try again where SQLite does not wait by itself.
+const BUSY_RETRY: Duration = Duration::from_millis(10);
+
+/// A store in one folder. Nothing touches the disk until something is asked or kept.
+#[derive(Debug)]
+pub struct SqliteStore {
+    dir: PathBuf,
+    /// One connection: SQLite has one writer, and our reads are rare.
+    connection: Mutex<Option<Connection>>,
+}
+
+impl SqliteStore {
+    /// The store that lies, or will lie, in this folder.
+    pub fn at(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), connection: Mutex::new(None) }
+    }
+
+    /// Runs `work` on the connection, which is opened first if need be. An opening that did not succeed is
+    /// tried again by the next call.
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        // A panic cannot leave the connection half changed: SQLite rolls back what was not committed.
+        let mut slot = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match slot.take() {
+            Some(connection) => connection,
+            None => self.open()?,
+        };
+        work(slot.insert(connection)).map_err(explain)
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
+        folder::create_private(&self.dir).map_err(cannot)?;
+        let path = self.dir.join(FILE);
+        create_for_owner(&path).map_err(cannot)?;
+        let mut connection = Connection::open(&path).map_err(explain)?;
+        connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
+        // Before anything is changed: a newer database is left exactly as it is.
+        let found = schema::version(&connection).map_err(explain)?;
+        if found > schema::VERSION {
+            return Err(StoreError::Newer { file: FILE, found, known: schema::VERSION });
+        }
+        use_write_ahead_log(&connection).map_err(explain)?;
+        schema::migrate(&mut connection).map_err(explain)?;
+        Ok(connection)
+    }
+}
+
+/// Creates the file for its owner alone, since SQLite would leave its mode to the umask. A file that exists
+/// is not even opened: closing it would drop the locks this process holds on it through SQLite.
+fn create_for_owner(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Readers and the writer do not wait for each other. A crash of the machine may take the last commits, a
+/// crash of the process takes none.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + BUSY_WAIT_MAX;
+    // SQLite does not wait by itself when two processes change the mode at once.
+    while let Err(error) = connection.pragma_update(None, "journal_mode", "wal") {
+        if !is_busy(&error) || Instant::now() >= deadline {
+            return Err(error);
+        }
+        thread::sleep(BUSY_RETRY);
+    }
+    connection.pragma_update(None, "synchronous", "normal")
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn explain(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file: FILE },
+        _ if is_busy(&error) => StoreError::Busy { file: FILE },
+        _ => StoreError::Database(Box::new(error)),
+    }
+}
+
+fn within(what: &'static str, bytes: usize, max: usize) -> Result<(), StoreError> {
+    if bytes <= max { Ok(()) } else { Err(StoreError::TooLarge { what, bytes, max }) }
+}
+
+impl Store for SqliteStore {
+    fn definitions(&self, upstream: &str, fingerprint: &str) -> Result<Option<Definitions>, StoreError> {
+        let found = self.with(|connection| {
+            connection
+                .query_row(
+                    "SELECT tools_json, fetched_at_ms FROM definitions WHERE upstream = ?1 AND fingerprint = ?2",
+                    params![upstream, fingerprint],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )
+                .optional()
+        })?;
+        Ok(found.map(|(tools_json, fetched_at_ms)| Definitions {
+            upstream: upstream.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            tools_json,
+            fetched_at_ms,
+        }))
+    }
+
+    fn keep_definitions(&self, definitions: &Definitions) -> Result<(), StoreError> {
+        within("a list of tools", definitions.tools_json.len(), DEFINITIONS_BYTES_MAX)?;
+        let Definitions { upstream, fingerprint, tools_json, fetched_at_ms } = definitions;
+        self.with(|connection| {
+            let transaction = connection.unchecked_transaction()?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO definitions (upstream, fingerprint, tools_json, fetched_at_ms) \
+                 VALUES (?1, ?2, ?3, ?4)",
+                params![upstream, fingerprint, tools_json, fetched_at_ms],
+            )?;
+            // What was just kept stays even if the clock went back.
+            transaction.execute(
+                "DELETE FROM definitions WHERE upstream = ?1 AND fingerprint IN ( \
+                     SELECT fingerprint FROM definitions WHERE upstream = ?1 AND fingerprint <> ?2 \
+                     ORDER BY fetched_at_ms DESC LIMIT -1 OFFSET ?3)",
+                params![upstream, fingerprint, FINGERPRINTS_PER_UPSTREAM_MAX as i64 - 1],
+            )?;
+            transaction.commit()
+        })
+    }
+
+    fn forget_definitions(&self, upstream: &str) -> Result<(), StoreError> {
+        self.with(|connection| {
+            connection.execute("DELETE FROM definitions WHERE upstream = ?1", [upstream])
+        })?;
+        Ok(())
+    }
+
+    fn anchor(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.with(|connection| {
+            connection
+                .query_row("SELECT value FROM anchors WHERE key = ?1", [key], |row| row.get(0))
+                .optional()
+        })
+    }
+
+    fn keep_anchor(&self, key: &str, value: &str) -> Result<(), StoreError> {
+        within("an anchor", key.len() + value.len(), ANCHOR_BYTES_MAX)?;
+        self.with(|connection| {
+            connection.execute("INSERT OR REPLACE INTO anchors (key, value) VALUES (?1, ?2)", [key, value])
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::conformance;
+
+    fn scratch() -> TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn keeps_what_every_store_must_keep() {
+        conformance::check(|| {
+            let dir = scratch();
+            let first = SqliteStore::at(dir.path());
+            let second = SqliteStore::at(dir.path());
+            (first, second, dir)
+        });
+    }
+
+    #[test]
+    fn touches_no_disk_before_the_first_use() {
+        let dir = scratch();
+        let state = dir.path().join("a/b");
+        let store = SqliteStore::at(&state);
+        assert!(!dir.path().join("a").exists());
+        assert_eq!(store.anchor("x").unwrap(), None);
+        for folder in [dir.path().join("a"), state.clone()] {
+            assert_eq!(mode(&folder), 0o700, "{folder:?}");
+        }
+        store.keep_anchor("x", "y").unwrap();
+        for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
+            assert_eq!(mode(&state.join(file)), 0o600, "{file}");
+        }
+    }
+
+    #[test]
+    fn a_database_survives_the_process_that_wrote_it() {
+        let dir = scratch();
+        SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();
+        assert_eq!(SqliteStore::at(dir.path()).anchor("x").unwrap().as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn many_first_uses_at_once_find_one_database() {
+        let dir = scratch();
+        thread::scope(|scope| {
+            for nth in 0..8 {
+                let store = SqliteStore::at(dir.path());
+                scope.spawn(move || store.keep_anchor(&format!("key {nth}"), "kept").unwrap());
+            }
+        });
+        let store = SqliteStore::at(dir.path());
+        for nth in 0..8 {
+            assert_eq!(store.anchor(&format!("key {nth}")).unwrap().as_deref(), Some("kept"));
+        }
+    }
+
+    #[test]
+    fn a_newer_database_is_refused_and_left_alone() {
+        let dir = scratch();
+        let path = dir.path().join(FILE);
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = SqliteStore::at(dir.path()).anchor("x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the state database toolcrib.db has version 2, this program knows 1; \
+             use the newer toolcrib, or another state.dir"
+        );
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_with_the_way_out() {
+        let dir = scratch();
+        fs::write(dir.path().join(FILE), "planted secret, no database".repeat(100)).unwrap();
+        let error = SqliteStore::at(dir.path()).anchor("x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
+             cached lists are fetched anew, and the audit book's anchor is set at the next shutdown"
+        );
+        fs::remove_file(dir.path().join(FILE)).unwrap();
+        SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_tried_again() {
+        let dir = scratch();
+        let blocked = dir.path().join("file");
+        fs::write(&blocked, "").unwrap();
+        let store = SqliteStore::at(&blocked.join("state"));
+        let error = store.anchor("x").unwrap_err().to_string();
+        assert!(error.contains("cannot be used; check its permissions or set state.dir"), "{error}");
+        fs::remove_file(&blocked).unwrap();
+        assert_eq!(store.anchor("x").unwrap(), None);
+    }
+
+    #[test]
+    fn a_database_locked_by_another_is_busy_not_damaged() {
+        let dir = scratch();
+        let store = SqliteStore::at(dir.path());
+        store.keep_anchor("x", "y").unwrap();
+        store.with(|connection| connection.busy_timeout(Duration::ZERO)).unwrap();
+        let other = Connection::open(dir.path().join(FILE)).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(matches!(store.keep_anchor("x", "z"), Err(StoreError::Busy { file: FILE })));
+        assert_eq!(store.anchor("x").unwrap().as_deref(), Some("y"), "readers do not wait");
+        other.execute_batch("ROLLBACK").unwrap();
+        store.keep_anchor("x", "z").unwrap();
+    }
+}

@@ -1,0 +1,60 @@
+//! What a built-in tool says of itself: one constant beside its code.
+
+use std::time::Duration;
+
+/// What a tool can do to the world, mildest first. Default policy, annotations and hands follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Looks, and changes nothing.
+    Reads,
+    /// Changes what can be changed back.
+    Writes,
+    /// Removes or overwrites what cannot be had back.
+    Destroys,
+    /// Runs a program, ours or somebody else's.
+    Executes,
+}
+
+impl Effect {
+    /// The word for records and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Reads => "reads",
+            Effect::Writes => "writes",
+            Effect::Destroys => "destroys",
+            Effect::Executes => "executes",
+        }
+    }
+}
+
+/// A sample call that shows how a tool is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// What it is good for.
+    pub title: &'static str,
+    /// The arguments as JSON text; a test runs them against the input schema.
+    pub arguments: &'static str,
+}
+
+/// The self-description of a built-in tool.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Name for calling, `noun_verb`.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// What it does, for the model that must choose: limits and defaults included.
+    pub summary: &'static str,
+    /// The strongest thing it can do.
+    pub effect: Effect,
+    /// What a caller must have been given to see it.
+    pub scopes: &'static [&'static str],
+    /// True if a second identical call changes nothing more.
+    pub idempotent: bool,
+    /// True if it reaches beyond this machine.
+    pub open_world: bool,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// Sample calls.
+    pub examples: &'static [Example],
+}

@@ -1,0 +1,85 @@
+//! What the gate knows of a tool, whoever made it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::about::{About, Effect};
+
+/// Longest tool name, in characters: the bound of the model providers.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// A tool's name as agents see it: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolName(Arc<str>);
+
+impl ToolName {
+    /// The name, if it is a legal one.
+    pub fn parse(name: &str) -> Option<ToolName> {
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let fits = (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(legal);
+        fits.then(|| ToolName(name.into()))
+    }
+
+    /// The name's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name's text, shared.
+    pub fn shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a tool is shown in a list.
+#[derive(Debug, Clone)]
+pub enum Listing {
+    /// A tool of ours; the door writes it in the caller's revision.
+    Ours(&'static About),
+    /// An upstream's tool object as JSON text, byte for byte, under the name offered here.
+    Relayed(Bytes),
+}
+
+/// A tool as the gate sees it.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// The name offered.
+    pub name: ToolName,
+    /// The upstream it lives on; nothing for ours.
+    pub upstream: Option<Arc<str>>,
+    /// One paragraph for people.
+    pub description: Arc<str>,
+    /// The strongest thing it can do. For an upstream's tool this is our judgement, not its word.
+    pub effect: Effect,
+    /// True if its maker marks it as destructive.
+    pub marked_destructive: bool,
+    /// True if it reaches beyond this machine.
+    pub open_world: bool,
+    /// What a caller must have been given to see it.
+    pub scopes: Arc<[Box<str>]>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// True if progress starts the timeout anew.
+    pub progress_extends: bool,
+    /// JSON Schema of the arguments, as text.
+    pub input_schema: Bytes,
+    /// JSON Schema of the structured result, as text.
+    pub output_schema: Option<Bytes>,
+    /// How it is shown.
+    pub listing: Listing,
+}

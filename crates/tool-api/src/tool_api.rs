@@ -1,0 +1,23 @@
+//! Everything a tool author may know: what a tool says of itself, what it is given, what it gives back.
+//!
+//! Small, and changes rarely. It knows no protocol and no policy.
+
+mod about;
+mod arguments;
+mod context;
+mod definition;
+mod failure;
+mod outcome;
+pub mod permit;
+mod tool;
+
+pub use about::{About, Effect, Example};
+pub use arguments::{Arguments, ArgumentsFault};
+pub use context::{Cancel, Context, Progress, ProgressSink};
+pub use definition::{Definition, Listing, NAME_CHARS_MAX, ToolName};
+pub use failure::ToolError;
+pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
+pub use permit::{CallId, Permit};
+// What a tool meets when it uses `Context::files`.
+pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root};
+pub use tool::{AnyTool, Tool, builtin};
