@@ -59,7 +59,7 @@ impl<'b> Entry<'b> {
         Ok(Entry {
             book,
             opening: Some(opening),
-            verdicts: Vec::new(),
+            verdicts: Vec::with_capacity(8),
             mark: None,
             has_effect: false,
             since: Instant::now(),

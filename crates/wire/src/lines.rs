@@ -34,7 +34,7 @@ impl Lines {
         Lines { buffer: BytesMut::new(), searched: 0, skipping: false, line_bytes_max }
     }
 
-    /// Room to read into; follow with [`Lines::filled`].
+    /// Room to read into: whoever reads appends to it.
     pub fn room(&mut self) -> &mut BytesMut {
         if self.buffer.capacity() - self.buffer.len() < READ_BYTES / 2 {
             self.buffer.reserve(READ_BYTES);

@@ -1,0 +1,87 @@
+//! Runs one tool in a workspace, as the gate would.
+
+use expect_test::Expect;
+use serde_json::Value;
+use tool_api::{
+    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Tool,
+    ToolError, builtin,
+};
+
+use crate::schema::objections;
+use crate::show::show;
+use crate::workspace::Workspace;
+
+/// Runs `tool` with `arguments` (JSON) in a workspace of `files` (see [`Workspace::new`]) and compares the
+/// outcome as [`call`] shows it; for a tool that changes things, followed by the workspace as it is then.
+pub fn check_tool(tool: impl Tool, files: &str, arguments: &str, expected: Expect) {
+    check_call(tool, &Workspace::new(files), arguments, expected);
+}
+
+/// As [`check_tool`], in a workspace that is there already.
+pub fn check_call(tool: impl Tool, workspace: &Workspace, arguments: &str, expected: Expect) {
+    let tool = builtin(tool);
+    let mut shown = call(&*tool, workspace, arguments);
+    if tool.definition().effect > Effect::Reads {
+        shown = format!("{shown}--\n{}", workspace.tree());
+    }
+    expected.assert_eq(&shown);
+}
+
+/// Runs `tool` and shows the outcome, or what its input schema holds against the arguments.
+///
+/// # Panics
+/// If the structured result does not conform to the tool's output schema.
+pub fn call(tool: &dyn AnyTool, workspace: &Workspace, arguments: &str) -> String {
+    let value: Value = serde_json::from_str(arguments).expect("arguments are JSON");
+    let refused = objections(&tool.definition().input_schema, &value);
+    if !refused.is_empty() {
+        return refused;
+    }
+    let outcome = call_with(tool, workspace, arguments, &Cancel::new());
+    check_output(tool, &outcome);
+    show(&outcome)
+}
+
+/// Runs `tool`, whatever its schema says, until `cancel`.
+pub fn call_with(
+    tool: &dyn AnyTool,
+    workspace: &Workspace,
+    arguments: &str,
+    cancel: &Cancel,
+) -> Result<Outcome, ToolError> {
+    let access = if tool.definition().effect > Effect::Reads { Access::ReadWrite } else { Access::Read };
+    call_in(tool, workspace.root(access), arguments, cancel)
+}
+
+/// As [`call_with`], with whatever hands.
+pub fn call_in(
+    tool: &dyn AnyTool,
+    files: Root,
+    arguments: &str,
+    cancel: &Cancel,
+) -> Result<Outcome, ToolError> {
+    let arguments = Arguments::parse(Some(arguments.to_owned().into())).expect("arguments are an object");
+    let context = Context::new(permit(), files, cancel.clone(), None);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(tool.run(arguments, &context))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test stands in for the gate")]
+fn permit() -> Permit {
+    Permit::issue(CallId::next())
+}
+
+/// Holds a structured result to the output schema, and one without schema to having none.
+fn check_output(tool: &dyn AnyTool, outcome: &Result<Outcome, ToolError>) {
+    let definition = tool.definition();
+    let Ok(Outcome { payload: Payload::Ours { structured, .. }, .. }) = outcome else { return };
+    match (structured, &definition.output_schema) {
+        (None, None) => {}
+        (Some(structured), Some(schema)) => {
+            let value: Value = serde_json::from_slice(structured).expect("structured output is JSON");
+            assert_eq!(objections(schema, &value), "", "the output of {}", definition.name);
+        }
+        (Some(_), None) => panic!("{} has structured output and no schema", definition.name),
+        (None, Some(_)) => panic!("{} has an output schema and no structured output", definition.name),
+    }
+}

@@ -1,0 +1,15 @@
+//! For tests only: a workspace from a few words, a tool run in it, and the outcome as text to compare.
+//!
+//! Tools are called as the gate calls them, through their schema and with a permit, but nobody is asked and
+//! nothing is recorded. What the gate itself does is tested in the gate.
+
+mod catalogue;
+mod run;
+mod schema;
+mod show;
+mod workspace;
+
+pub use catalogue::check_catalogue;
+pub use run::{call, call_in, call_with, check_call, check_tool};
+pub use show::show;
+pub use workspace::{TIME, Workspace};

@@ -1,0 +1,164 @@
+//! The command line as a type: its words, their help, and which of them go together. What a command does
+//! is in its file below `commands/`.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+/// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
+/// one gate that checks, confines and records every call.
+///
+/// Without a command it serves over HTTP with the nearest configuration, or none.
+#[derive(Debug, Parser)]
+#[command(name = "toolcrib", version)]
+pub(crate) struct Cli {
+    /// Use this configuration file and no other.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The same as the command `stdio`.
+    #[arg(long, conflicts_with = "selftest")]
+    mcp: bool,
+    /// The same as the command `selftest`.
+    #[arg(long)]
+    selftest: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Command {
+    /// Serve MCP over HTTP.
+    Serve,
+    /// Serve MCP over standard input and output, for one client that starts this program.
+    Stdio,
+    /// Check that every listed tool can be called and is the one that was released.
+    Selftest,
+    /// List, describe and call tools.
+    #[command(subcommand)]
+    Tools(Tools),
+    /// Check and show the configuration.
+    #[command(subcommand)]
+    Config(Config),
+    /// Read and verify the book of calls.
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Print the completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What to do with tools.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Tools {
+    /// List the tools on offer, and what is wrong with those that are not.
+    List,
+    /// Describe one tool.
+    Show {
+        /// Its name.
+        name: String,
+    },
+    /// Call a tool through the gate, as the local user.
+    Call {
+        /// Its name.
+        name: String,
+        /// The arguments as a JSON object; `-` reads them from standard input.
+        #[arg(default_value = "{}", value_name = "JSON")]
+        arguments: String,
+    },
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(crate) enum Config {
+    /// Say everything that is wrong with it.
+    Check,
+    /// Print the JSON Schema of the file.
+    Schema,
+    /// Print what is in effect and where it was set; secrets as `***`.
+    Show,
+}
+
+/// What to do with the book of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(crate) enum Audit {
+    /// Print the latest records.
+    Tail {
+        /// How many.
+        #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
+        lines: usize,
+    },
+    /// Check that no record was changed, moved or taken out.
+    Verify,
+}
+
+impl Cli {
+    /// The command in effect.
+    ///
+    /// # Errors
+    /// If a flag that stands for a command comes with a command.
+    pub(crate) fn action(&self) -> Result<Command, clap::Error> {
+        match (&self.command, self.mcp, self.selftest) {
+            (None, false, false) => Ok(Command::Serve),
+            (None, true, _) => Ok(Command::Stdio),
+            (None, false, true) => Ok(Command::Selftest),
+            (Some(command), false, false) => Ok(command.clone()),
+            (Some(_), _, _) => Err(Cli::command().error(
+                clap::error::ErrorKind::ArgumentConflict,
+                "--mcp and --selftest stand for a command and cannot be used with one",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: Result<Command, clap::error::ErrorKind>) {
+        let words = ["toolcrib"].into_iter().chain(line.split_whitespace());
+        let action = Cli::try_parse_from(words).and_then(|cli| cli.action());
+        assert_eq!(action.map_err(|error| error.kind()), expected, "{line}");
+    }
+
+    #[test]
+    fn lines_and_what_they_mean() {
+        let call = |name: &str, arguments: &str| {
+            Command::Tools(Tools::Call { name: name.into(), arguments: arguments.into() })
+        };
+        check("", Ok(Command::Serve));
+        check("--mcp", Ok(Command::Stdio));
+        check("stdio", Ok(Command::Stdio));
+        check("--config a.toml stdio", Ok(Command::Stdio));
+        check("stdio --config a.toml", Ok(Command::Stdio));
+        check("--selftest", Ok(Command::Selftest));
+        check("tools call x", Ok(call("x", "{}")));
+        check("tools call x -", Ok(call("x", "-")));
+        check("tools call x {} --json", Ok(call("x", "{}")));
+        check("audit tail -n 3", Ok(Command::Audit(Audit::Tail { lines: 3 })));
+    }
+
+    #[test]
+    fn lines_that_mean_nothing() {
+        use clap::error::ErrorKind::*;
+        check("--mcp --selftest", Err(ArgumentConflict));
+        check("--mcp serve", Err(ArgumentConflict));
+        check("--juggle", Err(UnknownArgument));
+        check("tools juggle", Err(InvalidSubcommand));
+        check("tools", Err(DisplayHelpOnMissingArgumentOrSubcommand));
+        check("tools call", Err(MissingRequiredArgument));
+        check("audit tail -n many", Err(ValueValidation));
+        check("completions abacus", Err(InvalidValue));
+    }
+}

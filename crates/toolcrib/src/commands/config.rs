@@ -1,0 +1,45 @@
+//! `config`: whether the configuration is right, what it may hold, and what is in effect.
+
+use serde_json::json;
+
+use super::load;
+use crate::cli::{Cli, Config};
+use crate::config;
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
+    match command {
+        Config::Check => check(cli),
+        Config::Schema => Ok(print::json(&config::schema()).map(|()| Ending::Good)?),
+        Config::Show => show(cli),
+    }
+}
+
+fn check(cli: &Cli) -> Result<Ending, Trouble> {
+    match load(cli) {
+        Ok(loaded) => {
+            let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
+            match (cli.json, files.is_empty()) {
+                (true, _) => print::json(&json!({ "files": files, "problems": [] }))?,
+                (false, true) => print::line("there is no configuration file; the defaults are good")?,
+                (false, false) => print::line(&format!("{}: good", files.join(", ")))?,
+            }
+            Ok(Ending::Good)
+        }
+        Err(Trouble::Config(problems)) if cli.json => {
+            print::json(&json!({ "problems": problems.lines() }))?;
+            Ok(Ending::Misused)
+        }
+        Err(trouble) => Err(trouble),
+    }
+}
+
+fn show(cli: &Cli) -> Result<Ending, Trouble> {
+    let loaded = load(cli)?;
+    match cli.json {
+        true => print::json(&loaded.to_json())?,
+        false => print::line(loaded.to_toml().trim_end())?,
+    }
+    Ok(Ending::Good)
+}

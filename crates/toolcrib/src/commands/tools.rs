@@ -1,0 +1,49 @@
+//! `tools`: what is on offer, one tool in detail, and a call from the command line.
+
+mod call;
+mod list;
+mod show;
+
+use gate::{Caller, Via};
+
+use super::{Log, start};
+use crate::assemble::{Crib, assemble};
+use crate::cli::{Cli, Tools};
+use crate::ending::{Ending, Trouble};
+use crate::runtime;
+use crate::upstreams::Start;
+
+pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
+    // Before anything is started: arguments that cannot be read are the caller's mistake.
+    let arguments = match &command {
+        Tools::Call { arguments, .. } => Some(call::arguments(arguments)?),
+        Tools::List | Tools::Show { .. } => None,
+    };
+    let loaded = start(cli, Log::Quiet)?;
+    runtime::run(async {
+        let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let ending = match &command {
+            Tools::List => list::run(&crib, cli.json).await,
+            Tools::Show { name } => show::run(&crib, name, cli.json).await,
+            Tools::Call { name, .. } => call::run(&crib, name, arguments, cli.json).await,
+        };
+        crib.close().await;
+        ending
+    })?
+}
+
+/// Whoever types a command is the local user.
+fn caller() -> Caller {
+    Caller::local_user(Via::CommandLine)
+}
+
+/// The names a person may have meant, for a name that is none.
+fn unknown(crib: &Crib, name: &str) -> Trouble {
+    let offer = crib.gate.catalog().offer();
+    let known = offer.tools().iter().map(|tool| tool.definition().name.as_str());
+    let name = crate::print::harmless(name);
+    Trouble::Misused(match crate::config::nearest(&name, known) {
+        Some(nearest) => format!("there is no tool `{name}`; did you mean `{nearest}`?"),
+        None => format!("there is no tool `{name}`; `toolcrib tools list` names them all"),
+    })
+}

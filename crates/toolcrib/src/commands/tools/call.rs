@@ -1,0 +1,203 @@
+//! `tools call`: one call through the gate, printed for people, or as the result an agent would get.
+
+use std::io::{self, Read as _};
+
+use bytes::Bytes;
+use gate::{Block, Call, Cancel, Failure, Outcome, Payload, Refusal};
+use serde_json::{Value, json};
+use tool_api::Arguments;
+use wire::{Revision, tools as protocol};
+
+use super::{caller, unknown};
+use crate::assemble::Crib;
+use crate::ending::{Ending, Trouble};
+use crate::print;
+use crate::signals::Signals;
+
+/// Reads the arguments from the command line, or from standard input for `-`.
+pub(super) fn arguments(given: &str) -> Result<Bytes, Trouble> {
+    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
+    let text = Bytes::from(text);
+    match Arguments::parse(Some(text.clone())) {
+        Ok(_) => Ok(text),
+        Err(fault) => Err(Trouble::Misused(format!("{fault}, such as '{{\"path\": \"notes.md\"}}'"))),
+    }
+}
+
+fn from_stdin() -> Result<String, Trouble> {
+    let mut text = String::new();
+    // The same bound as for a message that an agent sends.
+    let mut input = io::stdin().lock().take(wire::STDIO_MESSAGE_BYTES_MAX as u64);
+    let read = input.read_to_string(&mut text);
+    read.map_err(|error| Trouble::Failed(format!("standard input cannot be read: {error}")))?;
+    Ok(text)
+}
+
+pub(super) async fn run(
+    crib: &Crib,
+    name: &str,
+    arguments: Option<Bytes>,
+    json: bool,
+) -> Result<Ending, Trouble> {
+    let signals = Signals::listen()?;
+    let cancel = Cancel::new();
+    let call = Call { tool: name, arguments, cancel: cancel.clone(), progress: None };
+    let caller = caller();
+    let calling = crib.gate.call(&caller, call);
+    tokio::pin!(calling);
+    let result = tokio::select! {
+        biased;
+        result = &mut calling => result,
+        () = signals.stop() => {
+            cancel.cancel();
+            calling.await
+        }
+    };
+    match result {
+        Ok(outcome) => shown(outcome, json),
+        Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown(crib, name)),
+        Err(failure) => failed(&failure, json),
+    }
+}
+
+fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
+    let is_error = outcome.is_error;
+    let result = result_text(outcome);
+    if json {
+        // Byte for byte, since a number may be larger than ours and an order may matter to somebody.
+        print::foreign(&String::from_utf8_lossy(&result))?;
+    } else {
+        let text = text(&serde_json::from_slice(&result).unwrap_or(Value::Null));
+        if is_error { print::remark(&print::harmless(&text)) } else { print::foreign(&text)? }
+    }
+    Ok(if is_error { Ending::Failed } else { Ending::Good })
+}
+
+/// The result as an agent would get it.
+fn result_text(outcome: Outcome) -> Bytes {
+    match outcome.payload {
+        Payload::Relayed { result, .. } => result,
+        Payload::Ours { blocks, structured } => {
+            let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
+            let blocks = blocks.iter().map(|block| match block {
+                Block::Text(text) => protocol::Block::Text(text),
+                Block::Image { mime, bytes } => protocol::Block::Image { mime, bytes },
+                Block::Audio { mime, bytes } => protocol::Block::Audio { mime, bytes },
+                Block::Blob { uri, mime, bytes } => protocol::Block::Blob { uri, mime, bytes },
+            });
+            let written =
+                protocol::write_call_result(Revision::LATEST, blocks, structured, outcome.is_error, None);
+            written.into()
+        }
+    }
+}
+
+/// The result for people: text as it is, anything else as a note of what it is.
+fn text(result: &Value) -> String {
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut text = blocks.iter().map(block).collect::<Vec<_>>().join("\n");
+    if text.is_empty() && result["structuredContent"].is_object() {
+        text = format!("{:#}", result["structuredContent"]);
+    }
+    text
+}
+
+fn block(block: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
+    let resource = &block["resource"];
+    match block["type"].as_str() {
+        Some("text") => word(&block["text"]),
+        Some(kind @ ("image" | "audio")) => {
+            format!("[{kind}: {}, {} bytes]", word(&block["mimeType"]), decoded_bytes(&block["data"]))
+        }
+        Some("resource") if resource["text"].is_string() => word(&resource["text"]),
+        Some("resource") => {
+            let (uri, mime) = (word(&resource["uri"]), word(&resource["mimeType"]));
+            format!("[resource: {uri}, {mime}, {} bytes]", decoded_bytes(&resource["blob"]))
+        }
+        Some("resource_link") => format!("[link: {}]", word(&block["uri"])),
+        _ => "[content of an unknown type; --json shows it]".to_owned(),
+    }
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_bytes(base64: &Value) -> usize {
+    let text = base64.as_str().unwrap_or_default().trim_end_matches('=');
+    text.len() * 3 / 4
+}
+
+fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
+    if json {
+        print::json(&json!({ "error": { "code": failure.code(), "message": failure.to_string() } }))?;
+    } else {
+        print::remark(&print::harmless(&failure.to_string()));
+    }
+    Ok(ending(failure))
+}
+
+/// Which exit code tells of which failure.
+fn ending(failure: &Failure) -> Ending {
+    match failure {
+        Failure::Refused(refusal) => match refusal {
+            // What was typed is wrong; nobody forbade it.
+            Refusal::UnknownTool(_) | Refusal::InvalidArguments { .. } => Ending::Misused,
+            Refusal::Denied { .. }
+            | Refusal::NeedsApproval { .. }
+            | Refusal::UnusableSchema { .. }
+            | Refusal::RateLimited { .. }
+            | Refusal::NoBook(_) => Ending::Refused,
+        },
+        Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_text_and_notes() {
+        let result = json!({ "content": [
+            { "type": "text", "text": "a\nb" },
+            { "type": "image", "mimeType": "image/png", "data": "AAAAAA==" },
+            { "type": "audio", "mimeType": "audio/wav", "data": "AAAA" },
+            { "type": "resource", "resource": { "uri": "file:///x", "mimeType": "a/b", "blob": "AAA=" } },
+            { "type": "resource", "resource": { "uri": "file:///y", "text": "inside" } },
+            { "type": "resource_link", "uri": "file:///z" },
+            { "type": "hologram" },
+            7,
+        ] });
+        let unknown = "[content of an unknown type; --json shows it]";
+        assert_eq!(
+            text(&result),
+            format!(
+                "a\nb\n[image: image/png, 4 bytes]\n[audio: audio/wav, 3 bytes]\n\
+                 [resource: file:///x, a/b, 2 bytes]\ninside\n[link: file:///z]\n{unknown}\n{unknown}"
+            )
+        );
+        assert_eq!(text(&json!({ "content": [], "structuredContent": { "n": 1 } })), "{\n  \"n\": 1\n}");
+        assert_eq!(text(&Value::Null), "");
+    }
+
+    #[test]
+    fn arguments_are_an_object() {
+        assert_eq!(arguments(r#"{"a":1.0}"#).expect("an object"), r#"{"a":1.0}"#);
+        for wrong in ["not json", "[1]", "null", ""] {
+            let trouble = arguments(wrong).expect_err(wrong);
+            assert_eq!(trouble.ending(), Ending::Misused);
+        }
+    }
+
+    #[test]
+    fn exit_codes_tell_failures_apart() {
+        let refused = |refusal| ending(&Failure::Refused(refusal));
+        assert_eq!(refused(Refusal::UnknownTool("x".into())), Ending::Misused);
+        assert_eq!(
+            refused(Refusal::InvalidArguments { tool: "x".into(), violations: vec![] }),
+            Ending::Misused
+        );
+        assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1 }), Ending::Refused);
+        assert_eq!(refused(Refusal::Denied { tool: "x".into(), rule: "r", why: "w" }), Ending::Refused);
+        assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
+    }
+}

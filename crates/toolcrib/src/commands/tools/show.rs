@@ -1,0 +1,97 @@
+//! `tools show`: one tool in detail.
+
+use std::sync::Arc;
+
+use gate::{BUILT_IN, Definition, Listing, Offer, Offered};
+use serde_json::{Value, json};
+
+use super::{caller, unknown};
+use crate::assemble::Crib;
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
+    let Some(tool) = find(crib, name).await else { return Err(unknown(crib, name)) };
+    let definition = tool.definition();
+    if json {
+        print::json(&description(definition))?;
+    } else {
+        print::foreign(&page(definition))?;
+    }
+    Ok(Ending::Good)
+}
+
+/// The tool of this name. Only a name that is not on offer yet waits for the upstreams.
+async fn find(crib: &Crib, name: &str) -> Option<Arc<Offered>> {
+    let catalog = crib.gate.catalog();
+    let caller = caller();
+    let found = |offer: &Offer| {
+        let mut tools = offer.tools().iter().filter(|tool| crib.gate.may_see(&caller, tool));
+        tools.find(|tool| tool.definition().name.as_str() == name).cloned()
+    };
+    match found(&catalog.offer()) {
+        Some(tool) => Some(tool),
+        None => found(&*catalog.settled().await),
+    }
+}
+
+/// A tool as a JSON object: what an agent is told of it, and what we know besides.
+pub(super) fn description(definition: &Definition) -> Value {
+    let schema = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap_or(Value::Null);
+    let mut description = json!({
+        "name": definition.name.as_str(),
+        "description": &*definition.description,
+        "from": from(definition),
+        "effect": definition.effect.name(),
+        "destructive": definition.marked_destructive,
+        "scopes": &*definition.scopes,
+        "timeout_ms": u64::try_from(definition.timeout.as_millis()).unwrap_or(u64::MAX),
+        "inputSchema": schema(&definition.input_schema),
+    });
+    if let Some(text) = &definition.output_schema {
+        description["outputSchema"] = schema(text);
+    }
+    if let Listing::Ours(about) = &definition.listing {
+        description["title"] = about.title.into();
+        let example = |example: &tool_api::Example| json!({ "title": example.title, "arguments": schema(example.arguments.as_bytes()) });
+        description["examples"] = about.examples.iter().map(example).collect();
+    }
+    description
+}
+
+fn from(definition: &Definition) -> &str {
+    definition.upstream.as_deref().unwrap_or(BUILT_IN)
+}
+
+fn page(definition: &Definition) -> String {
+    let facts = [
+        ("from", from(definition).to_owned()),
+        ("effect", effect(definition)),
+        ("scopes", definition.scopes.join(", ")),
+        ("timeout", format!("{:?}", definition.timeout)),
+    ];
+    let facts: Vec<Vec<String>> =
+        facts.into_iter().map(|(name, fact)| vec![format!("  {name}"), fact]).collect();
+    let mut page = format!("{}\n\n{}\n\n{}", definition.name, definition.description, print::table(&facts));
+    page.push_str(&format!("\n\ninput schema\n{}", laid_out(&definition.input_schema)));
+    if let Some(schema) = &definition.output_schema {
+        page.push_str(&format!("\n\noutput schema\n{}", laid_out(schema)));
+    }
+    if let Listing::Ours(about) = &definition.listing {
+        for example in about.examples {
+            let call = format!("toolcrib tools call {} '{}'", definition.name, example.arguments);
+            page.push_str(&format!("\n\n{}\n  {call}", example.title));
+        }
+    }
+    page
+}
+
+fn effect(definition: &Definition) -> String {
+    let marked = if definition.marked_destructive { ", marked as destructive" } else { "" };
+    format!("{}{marked}", definition.effect.name())
+}
+
+fn laid_out(schema: &[u8]) -> String {
+    let value = serde_json::from_slice::<Value>(schema).unwrap_or(Value::Null);
+    format!("{value:#}")
+}

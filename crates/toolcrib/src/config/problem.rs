@@ -1,0 +1,112 @@
+//! What is wrong with a configuration, each with its place, all of it at once.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::tree::Place;
+
+/// More than this many problems are one problem: the wrong file.
+const PROBLEMS_SHOWN_MAX: usize = 50;
+
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// Its path as the user would name it.
+    pub(crate) path: PathBuf,
+    /// Its text.
+    pub(crate) text: String,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// Where, if it stands somewhere.
+    pub(crate) place: Option<Place>,
+    /// What, in a sentence without a full stop. Never contains a value that may be a secret.
+    pub(crate) what: String,
+}
+
+impl Problem {
+    pub(crate) fn at(place: Place, what: impl Into<String>) -> Problem {
+        Problem { place: Some(place), what: what.into() }
+    }
+
+    pub(crate) fn nowhere(what: impl Into<String>) -> Problem {
+        Problem { place: None, what: what.into() }
+    }
+}
+
+/// Everything that is wrong with a configuration: one line for each, `file:line:column: what`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) struct Problems {
+    lines: Vec<String>,
+}
+
+impl Problems {
+    /// The problems in the order of the files.
+    pub(crate) fn new(sources: &[Source], mut problems: Vec<Problem>) -> Problems {
+        problems.sort_by_key(|problem| problem.place);
+        problems.dedup();
+        let line = |problem: &Problem| match problem.place.and_then(|place| spot(sources, place)) {
+            Some(spot) => format!("{spot}: {}", problem.what),
+            None => problem.what.clone(),
+        };
+        Problems { lines: problems.iter().map(line).collect() }
+    }
+
+    /// One line for each problem.
+    pub(crate) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.lines.len().min(PROBLEMS_SHOWN_MAX);
+        out.write_str(&self.lines[..shown].join("\n"))?;
+        match self.lines.len() - shown {
+            0 => Ok(()),
+            more => write!(out, "\nand {more} more"),
+        }
+    }
+}
+
+/// `file:line:column` of a place; lines and columns count from 1, columns in characters.
+pub(crate) fn spot(sources: &[Source], place: Place) -> Option<String> {
+    let source = sources.get(place.file)?;
+    let (line, column) = line_and_column(&source.text, place.byte);
+    Some(format!("{}:{line}:{column}", shown(&source.path)))
+}
+
+fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(byte)];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+fn shown(path: &Path) -> std::path::Display<'_> {
+    path.display()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        for (byte, expected) in [(0, (1, 1)), (3, (1, 3)), (4, (2, 1)), (5, (2, 2)), (99, (2, 2))] {
+            assert_eq!(line_and_column("aé\nb", byte), expected, "{byte}");
+        }
+    }
+
+    #[test]
+    fn problems_stand_in_the_order_of_the_text_and_are_bounded() {
+        let sources = [Source { path: "a.toml".into(), text: "x\n".repeat(100) }];
+        let at = |line: usize| Problem::at(Place { file: 0, byte: line * 2 }, format!("wrong {line}"));
+        let problems = Problems::new(&sources, vec![at(1), Problem::nowhere("no file"), at(0), at(1)]);
+        assert_eq!(problems.to_string(), "no file\na.toml:1:1: wrong 0\na.toml:2:1: wrong 1");
+        let many = Problems::new(&sources, (0..60).map(at).collect()).to_string();
+        assert_eq!(many.lines().count(), PROBLEMS_SHOWN_MAX + 1);
+        assert!(many.ends_with("\nand 10 more"), "{many}");
+    }
+}

@@ -1,0 +1,219 @@
+//! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
+//! environment or a file of configuration.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use upstream::Reference;
+
+use super::file::File;
+use super::find::folder_of;
+use super::problem::{Problem, Source};
+use super::reference;
+use super::surroundings::Surroundings;
+use super::tree::Node;
+
+/// Everything the program needs to know.
+pub(crate) struct Settings {
+    pub(crate) server: server::Config,
+    /// An absolute path.
+    pub(crate) workspace: PathBuf,
+    /// An absolute path.
+    pub(crate) state: PathBuf,
+    pub(crate) offer: tools::Offer,
+    pub(crate) rate: gate::RateConfig,
+    pub(crate) policy: policy::Policy,
+    /// In the order of their names, which settles who wins a tool's name.
+    pub(crate) upstreams: Vec<upstream::Settings>,
+    pub(crate) log: crate::log::Config,
+}
+
+impl Settings {
+    /// The defaults, but with everything below one folder, no rule and no limit in the way, and no upstream.
+    pub(crate) fn for_selftest(folder: &Path) -> Settings {
+        let everything = policy::Config { allow: vec!["*".to_owned()], deny: Vec::new() };
+        Settings {
+            server: server::Config::default(),
+            workspace: folder.to_owned(),
+            state: folder.join("state"),
+            offer: tools::Offer::default(),
+            rate: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() },
+            policy: policy::Policy::new(&everything).expect("`*` is a glob"),
+            upstreams: Vec::new(),
+            log: crate::log::Config::default(),
+        }
+    }
+}
+
+/// Settles a file. `tree` tells where its values stand.
+///
+/// # Errors
+/// Everything that is wrong, not only the first.
+pub(crate) fn settle(
+    file: File,
+    tree: &Node,
+    sources: &[Source],
+    surroundings: &Surroundings,
+) -> Result<Settings, Vec<Problem>> {
+    let mut settling = Settling { tree, sources, surroundings, problems: Vec::new() };
+    let upstreams = settling.upstreams(&file);
+    let server = settling.server(file.server);
+    let workspace = settling.path(&["workspace", "root"], &file.workspace.root);
+    let state = settling.state(file.state.dir.as_deref());
+    let offer = settling.offer(&file.tools);
+    let policy = settling.policy(&file.policy);
+    let Settling { problems, .. } = settling;
+    match (offer, policy, state) {
+        (Some(offer), Some(policy), Some(state)) if problems.is_empty() => {
+            let (rate, log) = (file.limits.rate, file.log);
+            Ok(Settings { server, workspace, state, offer, rate, policy, upstreams, log })
+        }
+        _ => Err(problems),
+    }
+}
+
+struct Settling<'a> {
+    tree: &'a Node,
+    sources: &'a [Source],
+    surroundings: &'a Surroundings,
+    problems: Vec<Problem>,
+}
+
+impl Settling<'_> {
+    fn server(&mut self, config: server::Config) -> server::Config {
+        if let Err(why) = config.check() {
+            self.report(&["server", "bind"], format!("server.bind: {why}"));
+        }
+        config
+    }
+
+    fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
+        let folder = match dir {
+            Some(dir) => Some(self.path(&["state", "dir"], dir)),
+            None => self.surroundings.data_folder(),
+        };
+        if folder.is_none() {
+            self.problems
+                .push(Problem::nowhere("there is no home folder to keep the state in; set state.dir"));
+        }
+        folder
+    }
+
+    fn offer(&mut self, config: &tools::Config) -> Option<tools::Offer> {
+        let error = match config.check() {
+            Ok(offer) => return Some(offer),
+            Err(error) => error,
+        };
+        let listed = config.offer.as_deref().unwrap_or_default();
+        for problem in error.problems {
+            self.report_item(&["tools", "offer"], listed, &problem.name, problem.to_string());
+        }
+        None
+    }
+
+    fn policy(&mut self, config: &policy::Config) -> Option<policy::Policy> {
+        let error = match policy::Policy::new(config) {
+            Ok(policy) => return Some(policy),
+            Err(error) => error,
+        };
+        for problem in error.problems {
+            let (key, listed) = match problem.setting {
+                "policy.allow" => ("allow", &config.allow),
+                _ => ("deny", &config.deny),
+            };
+            self.report_item(&["policy", key], listed, &problem.glob, problem.to_string());
+        }
+        None
+    }
+
+    fn upstreams(&mut self, file: &File) -> Vec<upstream::Settings> {
+        let timeout = Duration::from_millis(file.experimental.mcp_timeout);
+        file.mcp.iter().filter_map(|(name, config)| self.upstream(name, config, timeout)).collect()
+    }
+
+    fn upstream(
+        &mut self,
+        name: &str,
+        config: &upstream::Config,
+        timeout: Duration,
+    ) -> Option<upstream::Settings> {
+        let surroundings = self.surroundings;
+        let config = self.with_absolute_paths(name, config.clone());
+        let settled = config.settle(name, timeout, &|reference| reference::follow(reference, surroundings));
+        for problem in settled.as_ref().err().into_iter().flatten() {
+            let keys = keys_of(name, problem);
+            self.report(&keys.iter().map(String::as_str).collect::<Vec<_>>(), problem.clone());
+        }
+        settled.ok()
+    }
+
+    /// The owner of the table does not know which file it stood in.
+    fn with_absolute_paths(&self, name: &str, mut config: upstream::Config) -> upstream::Config {
+        if let Some(cwd) = &config.cwd {
+            config.cwd = Some(self.path(&["mcp", name, "cwd"], cwd));
+        }
+        for (table, values) in [("env", &mut config.env), ("headers", &mut config.headers)] {
+            for (key, value) in values {
+                if let upstream::Value::Reference(Reference::File(file)) = value {
+                    let path = self.path(&["mcp", name, table, key], Path::new(file));
+                    *file = path.to_string_lossy().into_owned();
+                }
+            }
+        }
+        config
+    }
+
+    /// A path of the configuration: relative ones start at the folder of the file they stand in.
+    fn path(&self, keys: &[&str], path: &Path) -> PathBuf {
+        self.folder(keys).join(path).components().collect()
+    }
+
+    fn folder(&self, keys: &[&str]) -> PathBuf {
+        let written = keys.iter().try_fold(self.tree, |node, key| Some(&node.member(key)?.node));
+        let source = written.and_then(|node| self.sources.get(node.place.file));
+        source.map_or(self.surroundings.current_dir.clone(), |source| folder_of(source, self.surroundings))
+    }
+
+    fn report(&mut self, keys: &[&str], what: String) {
+        let place = self.tree.place_of(keys.iter().copied());
+        self.problems.push(Problem::at(place, what));
+    }
+
+    /// Reports an item of a list at its own place.
+    fn report_item(&mut self, keys: &[&str], listed: &[String], item: &str, what: String) {
+        let nth = listed.iter().position(|listed| listed == item).map(|nth| nth.to_string());
+        let keys: Vec<&str> = keys.iter().copied().chain(nth.as_deref()).collect();
+        self.report(&keys, what);
+    }
+}
+
+/// The keys that a problem of the table `mcp.NAME` begins with, such as `mcp.git.env.TOKEN: …`.
+fn keys_of(name: &str, problem: &str) -> Vec<String> {
+    let table = ["mcp".to_owned(), name.to_owned()];
+    let below = problem.strip_prefix("mcp.").and_then(|rest| {
+        let quoted = format!("{name:?}");
+        rest.strip_prefix(&quoted).or_else(|| rest.strip_prefix(name))
+    });
+    let path = below.and_then(|rest| Some(rest.split_once(": ")?.0)).unwrap_or_default();
+    let parts =
+        path.split(['.', '[']).map(|part| part.trim_matches(['"', ']'])).filter(|part| !part.is_empty());
+    table.into_iter().chain(parts.map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_its_keys() {
+        for (name, problem, expected) in [
+            ("git", "mcp.git: needs `command` or `url`", &["mcp", "git"][..]),
+            ("git", "mcp.git.env.TOKEN: the variable is not set", &["mcp", "git", "env", "TOKEN"]),
+            ("git", "mcp.git.args[1]: must not contain NUL", &["mcp", "git", "args", "1"]),
+            ("a b", "mcp.\"a b\".headers.\"X Y\": is no name", &["mcp", "a b", "headers", "X Y"]),
+            ("git", "something else", &["mcp", "git"]),
+        ] {
+            assert_eq!(keys_of(name, problem), expected, "{problem}");
+        }
+    }
+}

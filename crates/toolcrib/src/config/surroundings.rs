@@ -1,0 +1,79 @@
+//! What the configuration takes from outside its files: the environment and the current folder. Read once,
+//! here and nowhere else in the program.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The program's folder within each of the platform's own.
+const FOLDER: &str = "toolcrib";
+
+/// The process's surroundings. Tests make their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) current_dir: PathBuf,
+    pub(crate) variables: BTreeMap<OsString, OsString>,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    ///
+    /// # Errors
+    /// If the current folder is gone.
+    pub(crate) fn of_process() -> io::Result<Surroundings> {
+        Ok(Surroundings { current_dir: std::env::current_dir()?, variables: std::env::vars_os().collect() })
+    }
+
+    /// A variable, if it is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// Where the user's own configuration lies, if they have a home.
+    pub(crate) fn config_folder(&self) -> Option<PathBuf> {
+        self.user_folder("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// Where state lies unless the configuration says otherwise, if the user has a home.
+    pub(crate) fn data_folder(&self) -> Option<PathBuf> {
+        self.user_folder("XDG_DATA_HOME", ".local/share")
+    }
+
+    fn user_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        // The XDG rule: a relative path in one of these is invalid and ignored.
+        let absolute = |value: &OsStr| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+        let named = self.variable(variable).and_then(absolute);
+        let folder = named.or_else(|| Some(self.variable("HOME").and_then(absolute)?.join(below_home)))?;
+        Some(folder.join(FOLDER))
+    }
+
+    /// A path as a person wrote it, seen from the current folder.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.current_dir.join(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(variables: &[(&str, &str)], config: Option<&str>, data: Option<&str>) {
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let surroundings = Surroundings { current_dir: "/work".into(), variables };
+        assert_eq!(surroundings.config_folder(), config.map(PathBuf::from));
+        assert_eq!(surroundings.data_folder(), data.map(PathBuf::from));
+    }
+
+    #[test]
+    fn user_folders_follow_the_platform() {
+        let home = ("HOME", "/home/u");
+        check(&[home], Some("/home/u/.config/toolcrib"), Some("/home/u/.local/share/toolcrib"));
+        let xdg = [home, ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "/d")];
+        check(&xdg, Some("/c/toolcrib"), Some("/d/toolcrib"));
+        let useless = [home, ("XDG_CONFIG_HOME", ""), ("XDG_DATA_HOME", "relative")];
+        check(&useless, Some("/home/u/.config/toolcrib"), Some("/home/u/.local/share/toolcrib"));
+        check(&[], None, None);
+    }
+}

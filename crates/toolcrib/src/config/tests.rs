@@ -1,0 +1,287 @@
+//! What a person sees of a configuration: every message, and what is shown of secrets.
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+const SECRET: &str = "hunter2";
+
+fn surroundings() -> Surroundings {
+    let variables = [("HOME", "/home/u"), ("TOKEN", SECRET)].map(|(name, value)| (name.into(), value.into()));
+    Surroundings { current_dir: "/work".into(), variables: variables.into() }
+}
+
+fn sources(texts: &[&str]) -> Vec<Source> {
+    let path = |nth: usize| match (texts.len(), nth) {
+        (1, _) | (_, 1) => "toolcrib.toml".into(),
+        _ => "/home/u/.config/toolcrib/toolcrib.toml".into(),
+    };
+    texts.iter().enumerate().map(|(nth, text)| Source { path: path(nth), text: (*text).to_owned() }).collect()
+}
+
+fn load(texts: &[&str]) -> Result<Loaded, Problems> {
+    let sources = sources(texts);
+    match settle(&sources, &surroundings()) {
+        Ok((settings, tree)) => Ok(Loaded { settings, log_override: None, sources, tree }),
+        Err(problems) => Err(Problems::new(&sources, problems)),
+    }
+}
+
+#[track_caller]
+fn check_refused(text: &str, expected: Expect) {
+    let said = load(&[text]).err().expect("something is wrong").to_string();
+    assert!(!said.contains(SECRET), "{said}");
+    expected.assert_eq(&said);
+}
+
+#[track_caller]
+fn check_shown(texts: &[&str], expected: Expect) {
+    let shown = load(texts).expect("nothing is wrong").to_toml();
+    assert!(!shown.contains(SECRET), "{shown}");
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn nothing_written_is_a_good_configuration() {
+    check_shown(
+        &[""],
+        expect![[r#"
+        [experimental]
+        mcp_timeout = 30000  # default
+
+        [limits.rate]
+        burst = 20       # default
+        per_second = 10  # default
+
+        [log]
+        format = "text"  # default
+        level = "info"   # default
+
+        [policy]
+        allow = []  # default
+        deny = []   # default
+
+        [server]
+        bind = "127.0.0.1:3000"  # default
+
+        [state]
+        dir = "/home/u/.local/share/toolcrib"  # default
+
+        [workspace]
+        root = "/work"  # default
+    "#]],
+    );
+}
+
+#[test]
+fn every_value_tells_where_it_was_set() {
+    let user = "[limits.rate]\nper_second = 5\nburst = 6\n[policy]\ndeny = [\"*_rm\"]\n";
+    let project = "[limits.rate]\nper_second = 0\n[state]\ndir = \"state\"\n[workspace]\nroot = \"../ws\"\n";
+    check_shown(
+        &[user, project],
+        expect![[r#"
+        [experimental]
+        mcp_timeout = 30000  # default
+
+        [limits.rate]
+        burst = 6       # /home/u/.config/toolcrib/toolcrib.toml:3:1
+        per_second = 0  # toolcrib.toml:2:1
+
+        [log]
+        format = "text"  # default
+        level = "info"   # default
+
+        [policy]
+        allow = []       # default
+        deny = ["*_rm"]  # /home/u/.config/toolcrib/toolcrib.toml:5:1
+
+        [server]
+        bind = "127.0.0.1:3000"  # default
+
+        [state]
+        dir = "/work/state"  # toolcrib.toml:4:1
+
+        [workspace]
+        root = "/work/../ws"  # toolcrib.toml:6:1
+    "#]],
+    );
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let text = r#"
+[mcp.git]
+command = "uvx"
+args = ["mcp-server-git"]
+env = { A = "hunter2", B = { env = "TOKEN" } }
+timeout = "2s"
+
+[mcp.web]
+url = "https://a.example/mcp?key=hunter2"
+headers = { Authorization = "Bearer hunter2" }
+"#;
+    check_shown(
+        &[text],
+        expect![[r#"
+        [experimental]
+        mcp_timeout = 30000  # default
+
+        [limits.rate]
+        burst = 20       # default
+        per_second = 10  # default
+
+        [log]
+        format = "text"  # default
+        level = "info"   # default
+
+        [mcp.git]
+        args = ["mcp-server-git"]  # toolcrib.toml:4:1
+        command = "uvx"            # toolcrib.toml:3:1
+        enabled = true             # default
+        timeout = "2s"             # toolcrib.toml:6:1
+
+        [mcp.git.env]
+        A = "***"  # toolcrib.toml:5:9
+        B = "***"  # toolcrib.toml:5:24, from the environment variable TOKEN
+
+        [mcp.web]
+        args = []                              # default
+        enabled = true                         # default
+        url = "https://a.example/mcp?key=***"  # toolcrib.toml:9:1
+
+        [mcp.web.headers]
+        Authorization = "***"  # toolcrib.toml:10:13
+
+        [policy]
+        allow = []  # default
+        deny = []   # default
+
+        [server]
+        bind = "127.0.0.1:3000"  # default
+
+        [state]
+        dir = "/home/u/.local/share/toolcrib"  # default
+
+        [workspace]
+        root = "/work"  # default
+    "#]],
+    );
+    let shown = load(&[text]).expect("nothing is wrong").to_json().to_string();
+    assert!(!shown.contains(SECRET) && shown.contains(r#""A":"***""#), "{shown}");
+}
+
+#[test]
+fn typing_mistakes_are_all_told_with_the_nearest_key() {
+    check_refused(
+        r#"
+colour = "blue"
+[server]
+bnd = "127.0.0.1:0"
+
+[limits.rate]
+  per_secnd = 5
+[mcp.git]
+comand = "uvx"
+env = { A = { envv = "TOKEN" } }
+[log]
+level = "inof"
+"#,
+        expect![[r#"
+            toolcrib.toml:2:1: unknown key `colour` in the file; its keys are experimental, limits, log, mcp, policy, server, state, tools, workspace
+            toolcrib.toml:4:1: unknown key `bnd` in [server]; did you mean `bind`?
+            toolcrib.toml:7:3: unknown key `per_secnd` in [limits.rate]; did you mean `per_second`?
+            toolcrib.toml:9:1: unknown key `comand` in [mcp.git]; did you mean `command`?
+            toolcrib.toml:10:15: unknown key `envv` in [mcp.git.env.A]; did you mean `env`?
+            toolcrib.toml:12:9: log.level must be one of "off", "error", "warn", "info", "debug", "trace"; did you mean "info"?"#]],
+    );
+}
+
+#[test]
+fn wrong_types_and_values_are_told_with_what_is_right() {
+    check_refused(
+        r#"
+mcp = { git = 5, web = { url = ["hunter2"], headers = { A = 1 }, timeout = -1 } }
+log = "debug"
+[server]
+bind = 3000
+[limits.rate]
+per_second = -1
+burst = 0.5
+[policy]
+allow = "git_*"
+deny = ["a", 2]
+[state]
+dir = 2020-01-01
+"#,
+        expect![[r#"
+            toolcrib.toml:2:15: mcp.git must be a table, not a number
+            toolcrib.toml:2:32: mcp.web.url must be text, not a list
+            toolcrib.toml:2:61: mcp.web.headers.A must be text or a table, not a number
+            toolcrib.toml:2:76: mcp.web.timeout must be at least 1
+            toolcrib.toml:3:7: log must be a table, not text
+            toolcrib.toml:5:8: server.bind must be text, not a number
+            toolcrib.toml:7:14: limits.rate.per_second must be at least 0
+            toolcrib.toml:8:9: limits.rate.burst must be a whole number, not a number with a fraction
+            toolcrib.toml:10:9: policy.allow must be a list, not text
+            toolcrib.toml:11:14: policy.deny[1] must be text, not a number
+            toolcrib.toml:13:7: state.dir must be text, not a date or time"#]],
+    );
+}
+
+#[test]
+fn what_only_the_meaning_shows_is_told_beside_the_rest() {
+    check_refused(
+        r#"
+[server]
+bind = "0.0.0.0:3000"
+[tools]
+offer = ["workspace", "workspce"]
+[policy]
+allow = ["ok", "git_["]
+[experimental]
+mcp_timeot = 1
+[mcp.git]
+command = "uvx"
+url = "https://a.example"
+[mcp.web]
+url = "ftp://a.example"
+headers = { A = { env = "NONE" }, B = { file = "none" } }
+timeout = "soon"
+[mcp.off]
+enabled = false
+url = "ftp://a.example"
+"#,
+        expect![[r#"
+            toolcrib.toml:3:8: server.bind: 0.0.0.0:3000 can be reached from other machines, and everybody who reaches it would have the local user's rights; use a loopback address such as 127.0.0.1:3000
+            toolcrib.toml:5:23: tools.offer: unknown set of tools "workspce"; did you mean "workspace"
+            toolcrib.toml:7:16: policy.allow: "git_[" cannot be used: unclosed character class; missing ']'
+            toolcrib.toml:9:1: unknown key `mcp_timeot` in [experimental]; did you mean `mcp_timeout`?
+            toolcrib.toml:10:1: mcp.git: has `command` and `url`; leave one out
+            toolcrib.toml:16:11: mcp.web.timeout: invalid value: string "soon", expected milliseconds or a time such as "30s" (units: ms, s, m, h)
+            toolcrib.toml:19:7: mcp.off.url: must begin with http:// or https:// and a host"#]],
+    );
+}
+
+#[test]
+fn an_address_must_be_one() {
+    check_refused(
+        "[server]\nbind = \"localhost:3000\"",
+        expect!["toolcrib.toml:2:8: server.bind: invalid socket address syntax"],
+    );
+}
+
+#[test]
+fn text_that_is_no_toml_is_told_with_its_place() {
+    check_refused(
+        "[server\nbind = \"x\"\n",
+        expect!["toolcrib.toml:1:8: this is no TOML: unclosed table, expected `]`"],
+    );
+    check_refused("a = 1\na = 2\n", expect!["toolcrib.toml:2:1: this is no TOML: duplicate key"]);
+}
+
+#[test]
+fn a_value_that_is_too_deep_is_no_stack_overflow() {
+    let deep = format!("a = {}", "[".repeat(100_000));
+    let said = load(&[&deep]).err().expect("something is wrong").to_string();
+    assert!(said.starts_with("toolcrib.toml:1:"), "{}", said.get(..200).unwrap_or(&said));
+}

@@ -1,0 +1,77 @@
+//! How the program ends: its exit codes, and the errors that lead to them.
+
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+use crate::assemble::AssembleError;
+use crate::config::problem::Problems;
+
+/// How a command ended that could do its work. Scripts rely on the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All is good: 0.
+    Good,
+    /// The work failed: 1.
+    Failed,
+    /// The command was not used as it is meant: 2.
+    Misused,
+    /// The gate refused: 3.
+    Refused,
+}
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// The configuration is wrong.
+    #[error("{0}")]
+    Config(#[from] Problems),
+    /// The command line is wrong in a way that only the work could find out.
+    #[error("{0}")]
+    Misused(String),
+    /// The work could not be done.
+    #[error("{0}")]
+    Failed(String),
+    /// The system failed us; most often nobody reads what we print.
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+impl Trouble {
+    /// The work could not be done, for the reason that an error and its causes give.
+    pub(crate) fn because(error: impl std::error::Error) -> Trouble {
+        let mut reason = error.to_string();
+        let mut cause = error.source();
+        while let Some(source) = cause {
+            reason = format!("{reason}: {source}");
+            cause = source.source();
+        }
+        Trouble::Failed(reason)
+    }
+
+    /// How the program ends by it.
+    pub(crate) fn ending(&self) -> Ending {
+        match self {
+            Trouble::Config(_) | Trouble::Misused(_) => Ending::Misused,
+            // `toolcrib tools list | head` is good use.
+            Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
+            Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
+        }
+    }
+}
+
+impl From<AssembleError> for Trouble {
+    fn from(error: AssembleError) -> Trouble {
+        Trouble::Failed(error.to_string())
+    }
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> ExitCode {
+        ExitCode::from(match ending {
+            Ending::Good => 0,
+            Ending::Failed => 1,
+            Ending::Misused => 2,
+            Ending::Refused => 3,
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! The log: lines on stderr, as text or JSON. What is worth a line is each crate's own affair.
+
+use std::io::{self, Write};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// What a pipe takes at once if it is ready to take anything: the system's `PIPE_BUF`, in bytes.
+const READY_BYTES: usize = 4096;
+
+/// What is logged, and how it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// How much is logged. The environment variable TOOLCRIB_LOG overrides it and may name parts of the
+    /// program, as in `info,upstream=debug`.
+    pub(crate) level: Level,
+    /// How a line looks.
+    pub(crate) format: Format,
+}
+
+/// From silence to everything.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, serde::Serialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    Off,
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How a line of the log looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+/// TOOLCRIB_LOG cannot be understood.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "TOOLCRIB_LOG must be a level (off, error, warn, info, debug, trace), or a list such as info,upstream=debug"
+)]
+pub(crate) struct BadFilter;
+
+/// Starts the log for the whole process.
+///
+/// # Errors
+/// If `overriding`, the text of TOOLCRIB_LOG, is no filter.
+pub(crate) fn start(config: &Config, overriding: Option<&str>) -> Result<(), BadFilter> {
+    let filter = filter(config.level, overriding)?;
+    let builder = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Stderr);
+    match config.format {
+        Format::Text => builder.finish().with(filter).init(),
+        Format::Json => builder.json().finish().with(filter).init(),
+    }
+    Ok(())
+}
+
+fn filter(level: Level, overriding: Option<&str>) -> Result<Targets, BadFilter> {
+    match overriding {
+        Some(text) if !text.is_empty() => parse(text).ok_or(BadFilter),
+        _ => Ok(Targets::new().with_default(LevelFilter::from(level))),
+    }
+}
+
+fn parse(text: &str) -> Option<Targets> {
+    // A lone word would be taken for a part of the program; here it is a misspelt level.
+    let is_clear = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
+    text.split(',').all(is_clear).then(|| text.parse().ok()).flatten()
+}
+
+impl From<Level> for LevelFilter {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Off => Self::OFF,
+            Level::Error => Self::ERROR,
+            Level::Warn => Self::WARN,
+            Level::Info => Self::INFO,
+            Level::Debug => Self::DEBUG,
+            Level::Trace => Self::TRACE,
+        }
+    }
+}
+
+/// The process's stderr, without waiting: a client that starts us and never reads our stderr must not be
+/// able to stop us. What would block is dropped.
+struct Stderr;
+
+impl<'a> MakeWriter<'a> for Stderr {
+    type Writer = Stderr;
+
+    fn make_writer(&'a self) -> Stderr {
+        Stderr
+    }
+}
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !is_ready() {
+            return Ok(bytes.len());
+        }
+        io::stderr().write(&bytes[..bytes.len().min(READY_BYTES)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_ready() -> bool {
+    let stderr = io::stderr();
+    let mut wanted = [PollFd::new(&stderr, PollFlags::OUT)];
+    matches!(poll(&mut wanted, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level as At;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(level: Level, overriding: Option<&str>, logged: &[(&str, At, bool)]) {
+        let filter = filter(level, overriding).expect("a filter");
+        for (target, at, expected) in logged {
+            assert_eq!(filter.would_enable(target, at), *expected, "{level:?} {overriding:?} {target} {at}");
+        }
+    }
+
+    #[test]
+    fn the_variable_overrides_the_level() {
+        check(Level::Info, None, &[("gate", At::INFO, true), ("gate", At::DEBUG, false)]);
+        check(Level::Off, Some(""), &[("gate", At::ERROR, false)]);
+        check(Level::Info, Some("debug"), &[("gate", At::DEBUG, true), ("gate", At::TRACE, false)]);
+        let parts = "warn,upstream=trace";
+        check(Level::Info, Some(parts), &[("gate", At::INFO, false), ("upstream::client", At::TRACE, true)]);
+        for unclear in ["loud", "info,upstream", "upstream=loud"] {
+            assert_eq!(filter(Level::Info, Some(unclear)).err(), Some(BadFilter), "{unclear}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The upstreams of one run: a task for each, which carries what it offers into the catalogue and what is
+//! worth remembering into the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gate::Catalog;
+use store::{Definitions, Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use upstream::{Offer, Settings, State, Upstream, World};
+
+use crate::assemble::now_ms;
+
+/// Remembered definitions older than this are asked for anew: servers are updated any day.
+const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A server that is not ready by then is mentioned, since somebody may be waiting for its tools.
+const START_USUAL: Duration = Duration::from_secs(5);
+
+/// When upstreams are connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// At once: whoever serves many wants them ready.
+    AtOnce,
+    /// When somebody needs what is not remembered: one client may never ask.
+    WhenWanted,
+}
+
+/// All upstreams of one run.
+pub(crate) struct Upstreams {
+    all: Vec<Arc<Upstream>>,
+    tasks: JoinSet<()>,
+}
+
+impl Upstreams {
+    /// Announces every upstream that is enabled, and starts its task.
+    pub(crate) fn start(
+        settings: Vec<Settings>,
+        world: &World,
+        catalog: &Arc<Catalog>,
+        store: &Arc<dyn Store>,
+        start: Start,
+    ) -> Upstreams {
+        let all: Vec<_> =
+            settings.into_iter().map(|settings| Upstream::new(settings, world.clone())).collect();
+        let mut tasks = JoinSet::new();
+        for upstream in all.iter().filter(|upstream| upstream.offers().borrow().state != State::Disabled) {
+            catalog.expect(upstream.name());
+            let task = Task { upstream: upstream.clone(), catalog: catalog.clone(), store: store.clone() };
+            tasks.spawn(task.run(start));
+        }
+        Upstreams { all, tasks }
+    }
+
+    /// Each of them, in the order of their names; disabled ones too.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Upstream>> {
+        self.all.iter()
+    }
+
+    /// Ends all of them, side by side, each within its own bound.
+    pub(crate) async fn end(mut self) {
+        self.tasks.abort_all();
+        futures_util::future::join_all(self.all.iter().map(|upstream| upstream.end())).await;
+    }
+}
+
+/// What carries one upstream's offers.
+struct Task {
+    upstream: Arc<Upstream>,
+    catalog: Arc<Catalog>,
+    store: Arc<dyn Store>,
+}
+
+impl Task {
+    async fn run(self, start: Start) {
+        // Before the first await, so that no change is missed.
+        let offers = self.upstream.offers();
+        let remembered = self.remembered().await;
+        let offered = remembered.as_ref().is_some_and(|known| self.upstream.offer_cached(&known.tools_json));
+        let connect = async {
+            match start {
+                Start::AtOnce => self.connect().await,
+                Start::WhenWanted if !offered => {
+                    self.catalog.wanted().await;
+                    self.connect().await;
+                }
+                Start::WhenWanted => {}
+            }
+        };
+        tokio::join!(connect, self.carry(offers));
+    }
+
+    /// Connects, and mentions it if that takes long. How it went is the offer's to say.
+    async fn connect(&self) {
+        let connecting = self.upstream.connect();
+        tokio::pin!(connecting);
+        if tokio::time::timeout(START_USUAL, &mut connecting).await.is_err() {
+            let upstream = self.upstream.name();
+            tracing::warn!(upstream, "not ready yet; its tools will be listed as soon as it is");
+            // The upstream has logged an error, and its offer shows it.
+            let _ = connecting.await;
+        }
+    }
+
+    /// Carries what changes in the offer: its tools into the catalogue, and what was seen in this run into
+    /// the store.
+    async fn carry(&self, mut offers: watch::Receiver<Offer>) {
+        let (mut carried, mut kept) = (None, None);
+        offers.mark_changed();
+        while offers.changed().await.is_ok() {
+            let offer = offers.borrow_and_update().clone();
+            // A list that reads as before is not announced as a change to every client.
+            if offer.definitions.is_some() && offer.definitions != carried {
+                self.replace(&offer);
+                carried = offer.definitions.clone();
+            }
+            // The first failure is a report, too: nobody needs to wait for this one any longer.
+            if carried.is_none() && matches!(offer.state, State::Failed { .. }) {
+                self.replace(&offer);
+                carried = Some("".into());
+            }
+            if offer.fresh && offer.definitions != kept {
+                kept = offer.definitions;
+                self.keep(kept.as_deref().unwrap_or_default().to_owned()).await;
+            }
+        }
+    }
+
+    fn replace(&self, offer: &Offer) {
+        for collision in self.catalog.replace(self.upstream.name(), offer.tools.clone()) {
+            let (upstream, tool) = (self.upstream.name(), &collision.name);
+            tracing::warn!(upstream, %tool, "tool not offered: another one has its name; set another `prefix`");
+        }
+    }
+
+    async fn remembered(&self) -> Option<Definitions> {
+        let (name, fingerprint) = (self.upstream.name().to_owned(), self.upstream.fingerprint());
+        let found = self.stored(move |store| store.definitions(&name, &fingerprint)).await.flatten()?;
+        let age_ms = now_ms().saturating_sub(found.fetched_at_ms);
+        let usable = u64::try_from(age_ms).is_ok_and(|age| Duration::from_millis(age) < REMEMBERED_FOR);
+        usable.then_some(found)
+    }
+
+    async fn keep(&self, tools_json: String) {
+        let definitions = Definitions {
+            upstream: self.upstream.name().to_owned(),
+            fingerprint: self.upstream.fingerprint(),
+            tools_json,
+            fetched_at_ms: now_ms(),
+        };
+        self.stored(move |store| store.keep_definitions(&definitions)).await;
+    }
+
+    /// Asks the store, on a thread that may wait for the disk. What cannot be remembered is fetched anew.
+    async fn stored<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Option<T> {
+        let store = self.store.clone();
+        match tokio::task::spawn_blocking(move || work(&*store)).await {
+            Ok(Ok(done)) => Some(done),
+            Ok(Err(error)) => {
+                tracing::warn!(upstream = self.upstream.name(), %error, "the list of tools is not remembered");
+                None
+            }
+            // The program is ending.
+            Err(_) => None,
+        }
+    }
+}

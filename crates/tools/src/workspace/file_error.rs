@@ -1,0 +1,25 @@
+//! What the file system refused, as the tools say it: one list of codes for all of them.
+
+use serde_json::json;
+use tool_api::{FileError, ToolError};
+
+/// Gives a refusal of the file system its code. The sentence is the sandbox's own: it names no path of the
+/// host, and it is the same for everything outside, whatever lies there.
+pub(super) fn refused(error: FileError) -> ToolError {
+    let code = match &error {
+        FileError::NotFound { .. } => "not_found",
+        FileError::Outside => "outside_workspace",
+        FileError::NotAFile { .. } => "not_a_file",
+        FileError::NotAFolder { .. } => "not_a_folder",
+        FileError::ReadOnly => "read_only",
+        FileError::Changed { .. } => "changed",
+        FileError::TooLarge { .. } => "too_large",
+        FileError::Io(_) => "io",
+    };
+    let refusal = ToolError::new(code, error.to_string());
+    let refusal = match &error {
+        FileError::Changed { found } => refusal.with_details(json!({ "present_sha256": found })),
+        _ => refusal,
+    };
+    refusal.with_source(error)
+}

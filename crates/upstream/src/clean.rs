@@ -1,0 +1,45 @@
+//! Other people's words made fit for a message of ours: one line, no control characters, bounded.
+
+/// `text` on one line and at most about `bytes_max` bytes long; what is cut off leaves an ellipsis.
+pub(crate) fn sentence(text: &str, bytes_max: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(bytes_max));
+    for character in text.trim().chars().map(|character| if is_hidden(character) { ' ' } else { character }) {
+        if clean.len() + character.len_utf8() > bytes_max {
+            clean.push('…');
+            break;
+        }
+        clean.push(character);
+    }
+    clean
+}
+
+/// Control characters, and those that make text read differently from what it says.
+fn is_hidden(character: char) -> bool {
+    let changes_direction =
+        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || changes_direction || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, bytes_max: usize, expected: &str) {
+        assert_eq!(sentence(text, bytes_max), expected);
+    }
+
+    #[test]
+    fn nothing_hidden_is_left() {
+        check("  plain  ", 100, "plain");
+        check("a\u{1b}[31mred\r\nb\0", 100, "a [31mred  b ");
+        check("a\u{202e}cod.exe\u{9b}x", 100, "a cod.exe x");
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters() {
+        check("abcdef", 6, "abcdef");
+        check("abcdefg", 6, "abcdef…");
+        check("ääää", 5, "ää…");
+    }
+}

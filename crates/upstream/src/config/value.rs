@@ -1,0 +1,112 @@
+//! A setting that may be secret: written out, or a reference to where it is kept. Following a reference
+//! is left to whoever reads the configuration.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+
+/// A plain text, or where to find it. Prints as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Value {
+    /// The text itself.
+    Plain(Box<str>),
+    /// The text is kept elsewhere.
+    Reference(Reference),
+}
+
+/// Where a text is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reference {
+    /// In this environment variable: `{ env = "NAME" }`.
+    Env(String),
+    /// In this file: `{ file = "PATH" }`.
+    File(String),
+}
+
+/// The keys of a reference.
+const KINDS: &[&str] = &["env", "file"];
+
+impl Value {
+    /// A text written out.
+    pub fn plain(text: &str) -> Value {
+        Value::Plain(text.into())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::plain(text))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let one = "a reference names one place: either `env` or `file`";
+        let Some(kind) = map.next_key::<Cow<'_, str>>()? else {
+            return Err(de::Error::custom(format!("an empty reference; {one}")));
+        };
+        let reference = match kind.as_ref() {
+            "env" => Reference::Env(map.next_value()?),
+            "file" => Reference::File(map.next_value()?),
+            other => return Err(de::Error::unknown_field(other, KINDS)),
+        };
+        match map.next_key::<de::IgnoredAny>()? {
+            None => Ok(Value::Reference(reference)),
+            Some(_) => Err(de::Error::custom(one)),
+        }
+    }
+}
+
+impl JsonSchema for Value {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let reference = |kind: &str, what: &str| {
+            json_schema!({
+                "type": "object",
+                "properties": { kind: { "type": "string", "description": what } },
+                "required": [kind],
+                "additionalProperties": false,
+            })
+        };
+        json_schema!({
+            "anyOf": [
+                { "type": "string" },
+                reference("env", "The environment variable that holds the value."),
+                reference("file", "The file that holds the value."),
+            ],
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! `Fault`: why a request got no answer that could be used.
+
+/// Why a request got no answer. Holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// It never reached the server, or the server threw it away unread: it may be sent again.
+    #[error("{0}")]
+    NotSent(String),
+    /// The connection ended before the answer; what the server did is unknown.
+    #[error("it {0}")]
+    Gone(String),
+    /// What came is no answer.
+    #[error("{0}")]
+    Broken(String),
+    /// The server does not take in what it is sent, or has too many calls to answer.
+    #[error("it is busy")]
+    Busy,
+    /// HTTP 401 or 403.
+    #[error("it refuses access (HTTP status {0})")]
+    Access(u16),
+    /// HTTP 3xx.
+    #[error("it redirects (HTTP status {status}){to}, which is not followed")]
+    Redirect {
+        status: u16,
+        /// Where to, as " to ADDRESS", if it says so.
+        to: String,
+    },
+    /// Any other HTTP status.
+    #[error("it answered with HTTP status {status}{colon}{said}", colon = if .said.is_empty() { "" } else { ": " })]
+    Status {
+        status: u16,
+        /// The beginning of the answer.
+        said: String,
+    },
+}

@@ -1,0 +1,151 @@
+//! A server that was started here and is spoken to over its standard streams: one process for all.
+//!
+//! The calling task writes into the pipe itself, one task reads and hands out the answers. So a call costs
+//! one write, one read and one wake-up.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::{Exit, Tree};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use wire::{Id, Line, Lines, write};
+
+use super::outbox::Outbox;
+use super::stderr::Stderr;
+use super::{Exchange, Fault, Listener, Reply, Waiting};
+
+/// After its output ended, a program has this long to say how it exited and its last words.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
+
+/// How long `end` waits. The guard has then asked politely and insisted; what is left it ends by itself.
+const END_MAX: Duration = Duration::from_millis(2_500);
+
+/// A running server.
+pub(crate) struct Stdio {
+    pub(super) exchange: Arc<Exchange>,
+    outbox: Arc<Outbox>,
+    ending: CancellationToken,
+    ended: CancellationToken,
+    /// Ends the program when the connection is dropped.
+    _end_on_drop: DropGuard,
+}
+
+impl Stdio {
+    /// Speaks with the program in `tree` until it ends or the connection is dropped.
+    pub(super) fn serve(mut tree: Tree, exchange: Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
+        let io = tree.take_io().expect("the streams of a new tree have not been taken");
+        let outbox = Arc::new(Outbox::new(io.stdin));
+        let ending = CancellationToken::new();
+        let ended = CancellationToken::new();
+        let mut helpers = JoinSet::new();
+        helpers.spawn({
+            let stderr = stderr.clone();
+            async move { stderr.drain(io.stderr).await }
+        });
+        let program = Program { tree, exchange: exchange.clone(), outbox: outbox.clone(), stderr, helpers };
+        // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
+        tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
+        let end_on_drop = ending.clone().drop_guard();
+        Stdio { exchange, outbox, ending, ended, _end_on_drop: end_on_drop }
+    }
+
+    pub(super) async fn request(
+        &self,
+        mut waiting: Waiting<'_>,
+        method: &str,
+        params: Option<&[u8]>,
+        listener: Listener<'_>,
+    ) -> Result<Reply, Fault> {
+        let mut line = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 80);
+        write::request(&mut line, &Id::number(waiting.id()), method, params);
+        line.push(b'\n');
+        self.outbox.send(&line)?;
+        drop(line);
+        waiting.answer(listener).await
+    }
+
+    pub(super) fn notify(&self, method: &str, params: Option<&[u8]>) -> Result<(), Fault> {
+        let mut line = Vec::with_capacity(128);
+        write::notification(&mut line, method, params);
+        line.push(b'\n');
+        self.outbox.send(&line)
+    }
+
+    pub(super) async fn end(&self) {
+        self.ending.cancel();
+        // Past the limit the guard goes on without us.
+        let _ = timeout(END_MAX, self.ended.cancelled()).await;
+    }
+}
+
+/// The task's side of a running server.
+struct Program {
+    tree: Tree,
+    exchange: Arc<Exchange>,
+    outbox: Arc<Outbox>,
+    stderr: Arc<Stderr>,
+    /// The task that reads stderr; ends with this one.
+    helpers: JoinSet<()>,
+}
+
+impl Program {
+    /// Reads until the program ends or is to be ended, then lets go of it. `_ended` speaks by being dropped.
+    async fn run(mut self, stdout: Receiver, ending: CancellationToken, _ended: DropGuard) {
+        let mut reading = pin!(read(stdout, &self.exchange, &self.outbox));
+        let is_told_to_end = tokio::select! {
+            () = &mut reading => false,
+            // Its input is broken; what it said before that still counts.
+            () = self.outbox.flush() => timeout(EXIT_GRACE, &mut reading).await.is_err() && ending.is_cancelled(),
+            () = ending.cancelled() => true,
+        };
+        // From here on requests fail as not sent, and may go to the next connection.
+        self.outbox.close();
+        if is_told_to_end {
+            self.exchange.close(&Fault::Gone("was shut down".to_owned()));
+            self.tree.end().await;
+            return;
+        }
+        let exit = timeout(EXIT_GRACE, self.tree.wait()).await.ok();
+        // Stderr is at its end now, or held open by somebody whom we do not wait for.
+        let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
+        self.exchange.close(&Fault::Gone(how(exit, &self.stderr)));
+        if exit.is_none() {
+            self.tree.end().await;
+        }
+    }
+}
+
+/// Hands out what the server says until its output ends.
+async fn read(mut stdout: Receiver, exchange: &Exchange, outbox: &Outbox) {
+    let mut lines = Lines::new(wire::STDIO_MESSAGE_BYTES_MAX);
+    // An answer that does not fit into the pipe any more is for a server that does not read.
+    let mut answers = |mut answer: Vec<u8>| {
+        answer.push(b'\n');
+        drop(outbox.send(&answer));
+    };
+    while let Ok(1..) = stdout.read_buf(lines.room()).await {
+        while let Some(line) = lines.next_line() {
+            match line {
+                Line::Whole(frame) => exchange.take_in(frame, &mut answers),
+                Line::TooLong => exchange.take_too_long(wire::STDIO_MESSAGE_BYTES_MAX),
+            }
+        }
+    }
+}
+
+/// How the program ended, as the rest of a sentence about it.
+fn how(exit: Option<Exit>, stderr: &Stderr) -> String {
+    let how = match exit {
+        Some(Exit::Code(code)) => format!("exited with code {code}"),
+        Some(Exit::Signal(signal)) => format!("was ended by signal {signal}"),
+        Some(Exit::Lost) => "ended".to_owned(),
+        None => "closed its output".to_owned(),
+    };
+    let line = stderr.last_line();
+    if line.is_empty() { how } else { format!("{how} ({line})") }
+}

@@ -1,0 +1,83 @@
+//! The names under which an upstream's tools are offered.
+//!
+//! A name follows from the prefix and the tool's own name alone, never from the order of a list, so that
+//! rules and habits stay right when the list changes.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+use tool_api::{NAME_CHARS_MAX, ToolName};
+
+/// Hexadecimal digits of the hash that keeps shortened names apart.
+const HASH_CHARS: usize = 8;
+
+/// The name of `tool` behind `prefix`; an empty prefix leaves the tool its own name.
+///
+/// Characters that agents may not use become `_`. What is longer than a name may be is cut, and the cut
+/// is filled with a hash of the whole name.
+pub(crate) fn offered(prefix: &str, tool: &str) -> Option<ToolName> {
+    let full = if prefix.is_empty() { tool.to_owned() } else { format!("{prefix}_{tool}") };
+    let mut name = sanitised(&full);
+    if name.len() > NAME_CHARS_MAX {
+        name.truncate(NAME_CHARS_MAX - HASH_CHARS - 1);
+        name.push('_');
+        name.push_str(&hex(&Sha256::digest(full.as_bytes()))[..HASH_CHARS]);
+    }
+    ToolName::parse(&name)
+}
+
+/// `name` with `_` for every character that a tool's name may not have.
+pub(crate) fn sanitised(name: &str) -> String {
+    name.chars().map(|character| if is_legal(character) { character } else { '_' }).collect()
+}
+
+/// True for the characters of a tool's name.
+pub(crate) fn is_legal(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_' || character == '-'
+}
+
+/// `bytes` in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(prefix: &str, tool: &str, expected: &str) {
+        assert_eq!(offered(prefix, tool).map(|name| name.to_string()).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn the_prefix_and_an_underscore_come_first() {
+        check("git", "git_status", "git_git_status");
+        check("", "echo", "echo");
+    }
+
+    #[test]
+    fn illegal_characters_become_underscores_one_by_one() {
+        check("my.server", "a b/ä", "my_server_a_b__");
+    }
+
+    #[test]
+    fn a_name_that_fits_is_left_alone() {
+        check("p", &"x".repeat(62), &format!("p_{}", "x".repeat(62)));
+    }
+
+    #[test]
+    fn a_longer_one_ends_in_its_hash() {
+        let long = |end| format!("{}{end}", "x".repeat(62));
+        check("p", &long("1"), &format!("p_{}_c7b2fa83", "x".repeat(53)));
+        check("p", &long("2"), &format!("p_{}_683caa9e", "x".repeat(53)));
+    }
+
+    #[test]
+    fn no_name_is_no_name() {
+        assert_eq!(offered("", ""), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! What an upstream has on offer at a moment, and how it is doing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tool_api::AnyTool;
+use wire::Revision;
+
+/// A picture of an upstream; a new one replaces it when something changes.
+#[derive(Clone)]
+pub struct Offer {
+    /// How it is doing.
+    pub state: State,
+    /// Its tools. They stay on offer while it is down, since the next call starts it again.
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Tools it has that cannot be offered.
+    pub withheld: Vec<Withheld>,
+    /// The definitions of its tools as a JSON array, byte for byte as they came, to be remembered for
+    /// `Upstream::offer_cached`.
+    pub definitions: Option<Arc<str>>,
+    /// False if the tools are remembered from an earlier run and have not been seen in this one.
+    pub fresh: bool,
+}
+
+/// A tool that cannot be offered, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// Its own name, or a few words if it has none.
+    pub name: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// How an upstream is doing. Prints for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Its table says `enabled = false`.
+    Disabled,
+    /// Not running; the next call starts it.
+    Idle,
+    /// Being started or dialled.
+    Connecting,
+    /// Ready.
+    Connected {
+        /// The protocol revision it speaks with us.
+        revision: Revision,
+        /// Its own name and version, as far as it says them.
+        server: String,
+    },
+    /// Could not be started, or stopped by itself; the next call tries again.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Disabled => f.write_str("disabled"),
+            State::Idle => f.write_str("not running"),
+            State::Connecting => f.write_str("connecting"),
+            State::Connected { revision, server } if server.is_empty() => {
+                write!(f, "connected ({})", revision.name())
+            }
+            State::Connected { revision, server } => write!(f, "connected to {server} ({})", revision.name()),
+            State::Failed { error } => write!(f, "failed: {error}"),
+        }
+    }
+}
+
+impl Offer {
+    /// Nothing yet.
+    pub(crate) fn empty(state: State) -> Offer {
+        Offer { state, tools: Vec::new(), withheld: Vec::new(), definitions: None, fresh: false }
+    }
+}
+
+/// Names the tools, since they themselves cannot be printed.
+impl fmt::Debug for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools: Vec<_> = self.tools.iter().map(|tool| &tool.definition().name).collect();
+        f.debug_struct("Offer")
+            .field("state", &self.state)
+            .field("tools", &tools)
+            .field("withheld", &self.withheld)
+            .field("fresh", &self.fresh)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_reads_well() {
+        let connected =
+            |server: &str| State::Connected { revision: Revision::LATEST, server: server.to_owned() };
+        assert_eq!(connected("everything 2.0").to_string(), "connected to everything 2.0 (2025-11-25)");
+        assert_eq!(connected("").to_string(), "connected (2025-11-25)");
+        assert_eq!(State::Failed { error: "gone".to_owned() }.to_string(), "failed: gone");
+    }
+}

@@ -1,0 +1,38 @@
+//! What identifies a server, as one hash.
+
+use sha2::{Digest, Sha256};
+
+use super::Endpoint;
+use crate::naming::hex;
+
+/// The SHA-256 of everything that says which server is meant. Every part is preceded by its length, so that
+/// no two endpoints run together into the same bytes.
+pub(super) fn of(endpoint: &Endpoint) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    match endpoint {
+        Endpoint::Program(program) => {
+            part(b"program");
+            part(program.command.as_bytes());
+            part(&(program.args.len() as u64).to_le_bytes());
+            program.args.iter().for_each(|argument| part(argument.as_bytes()));
+            for (name, value) in &program.env {
+                part(name.as_bytes());
+                part(value.as_bytes());
+            }
+            part(program.cwd.as_ref().map_or(b"", |cwd| cwd.as_os_str().as_encoded_bytes()));
+        }
+        Endpoint::Address { url, headers } => {
+            part(b"address");
+            part(url.to_string().as_bytes());
+            for (name, value) in headers {
+                part(name.as_str().as_bytes());
+                part(value.as_bytes());
+            }
+        }
+    }
+    hex(&hash.finalize())
+}

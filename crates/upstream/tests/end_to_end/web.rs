@@ -1,0 +1,161 @@
+//! A scripted HTTP server on loopback: every request is kept, every answer is a function's.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// The head's lines in lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Request {
+    /// The value of a header, in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    /// The JSON-RPC method, and the id as text.
+    pub(crate) fn asked(&self) -> (String, String) {
+        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        (body["method"].as_str().unwrap_or_default().to_owned(), body["id"].to_string())
+    }
+}
+
+/// What to answer.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: String,
+    pub(crate) body: String,
+    /// Leaves the body without its end.
+    pub(crate) hold: bool,
+}
+
+impl Answer {
+    pub(crate) fn new(status: u16, headers: &str, body: &str) -> Answer {
+        Answer { status, headers: headers.to_owned(), body: body.to_owned(), hold: false }
+    }
+
+    pub(crate) fn json(body: &str) -> Answer {
+        Answer::new(200, "Content-Type: application/json; charset=utf-8\r\nMcp-Session-Id: s1\r\n", body)
+    }
+
+    pub(crate) fn events(messages: &[&str]) -> Answer {
+        let events: String = messages
+            .iter()
+            .map(|message| format!("event: message\r\nid: 1\r\ndata: {message}\r\n\r\n"))
+            .collect();
+        Answer::new(200, "Content-Type: text/event-stream\r\nMcp-Session-Id: s1\r\n", &events)
+    }
+
+    pub(crate) fn held(self) -> Answer {
+        Answer { hold: true, ..self }
+    }
+}
+
+type Script = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
+
+/// A running server. It ends with the test's runtime.
+#[derive(Clone)]
+pub(crate) struct Web {
+    pub(crate) port: u16,
+    seen: Arc<Mutex<Vec<Request>>>,
+    connections: Arc<Mutex<usize>>,
+}
+
+impl Web {
+    pub(crate) async fn start(script: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Web {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+        let port = listener.local_addr().expect("an address").port();
+        let web = Web { port, seen: Arc::default(), connections: Arc::default() };
+        let (script, serving): (Script, Web) = (Arc::new(script), web.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                *serving.connections.lock().expect("sound") += 1;
+                tokio::spawn(serve(stream, script.clone(), serving.clone()));
+            }
+        });
+        web
+    }
+
+    /// Everything asked so far.
+    pub(crate) fn seen(&self) -> Vec<Request> {
+        self.seen.lock().expect("sound").clone()
+    }
+
+    /// The methods asked so far: JSON-RPC's, or HTTP's for what has no body.
+    pub(crate) fn methods(&self) -> Vec<String> {
+        let name = |request: &Request| match request.asked().0 {
+            method if !method.is_empty() => method,
+            _ if request.method == "POST" => "answer".to_owned(),
+            _ => request.method.clone(),
+        };
+        self.seen().iter().map(name).collect()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        *self.connections.lock().expect("sound")
+    }
+
+    /// Waits until a request is as wanted.
+    pub(crate) async fn until(&self, wanted: impl Fn(&Request) -> bool) -> Request {
+        let seen = async {
+            loop {
+                if let Some(request) = self.seen().into_iter().find(|request| wanted(request)) {
+                    return request;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(crate::world::PATIENCE, seen).await;
+        waited.unwrap_or_else(|_| panic!("only {:?}", self.methods()))
+    }
+}
+
+async fn serve(mut stream: TcpStream, script: Script, web: Web) {
+    while let Some(request) = read(&mut stream).await {
+        web.seen.lock().expect("sound").push(request.clone());
+        let answer = script(&request);
+        let head =
+            format!("HTTP/1.1 {} X\r\nTransfer-Encoding: chunked\r\n{}\r\n", answer.status, answer.headers);
+        let chunk = match answer.body.len() {
+            0 => String::new(),
+            bytes => format!("{bytes:x}\r\n{}\r\n", answer.body),
+        };
+        let end = if answer.hold { "" } else { "0\r\n\r\n" };
+        let whole =
+            if answer.status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head + &chunk + end };
+        // A client that went away is part of some tests.
+        let _ = stream.write_all(whole.as_bytes()).await;
+        if answer.hold {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Request> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..head_end]).to_ascii_lowercase().replace("\r\n", "\n");
+    let method = head.split(' ').next().unwrap_or_default().to_ascii_uppercase();
+    let request = Request { method, head, body: String::new() };
+    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    while bytes.len() < head_end + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some(Request { body: String::from_utf8_lossy(&bytes[head_end..]).into_owned(), ..request })
+}

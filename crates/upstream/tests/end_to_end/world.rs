@@ -1,0 +1,107 @@
+//! What the tests have in common: an upstream from a TOML table, calls as the gate would make them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sandbox::{Access, Client, Launcher, Root};
+use tool_api::{
+    AnyTool, Arguments, CallId, Cancel, Context, Outcome, Payload, Permit, Progress, ProgressSink, ToolError,
+};
+use upstream::{Config, Offer, Upstream, World};
+use wire::initialize::Ourselves;
+
+/// What every wait for an outcome is given; only a failing test needs it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The upstream `it` of a table. References read `***` and their own name.
+pub(crate) fn upstream(table: &str) -> Arc<Upstream> {
+    let config: Config = toml::from_str(table).expect("a table");
+    let settings = config.settle("it", Duration::from_secs(30), &|_| Ok("s3cret".to_owned()));
+    let launcher = Launcher { guard: guard(), guard_args: Vec::new() };
+    let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
+    Upstream::new(settings.expect("sound"), World { launcher, client: Client::new(), ourselves })
+}
+
+/// The upstream `it` of the scripted server with these habits.
+pub(crate) fn fixture(habits: &[&str]) -> Arc<Upstream> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/server.py");
+    let mut args = vec!["-S".to_owned(), "-u".to_owned(), script.display().to_string()];
+    args.extend(habits.iter().map(|&habit| habit.to_owned()));
+    upstream(&format!("command = \"python3\"\nargs = {args:?}\nenv = {{ KEY = {{ env = \"X\" }} }}"))
+}
+
+/// The guard that is built beside the tests.
+fn guard() -> PathBuf {
+    let tests = std::env::current_exe().expect("a running test");
+    let built = tests.parent().and_then(Path::parent).expect("a build folder");
+    let guard = built.join("examples/upstream_guard");
+    assert!(guard.is_file(), "build the examples first: cargo build -p upstream --examples");
+    guard
+}
+
+/// Keeps what is reported.
+#[derive(Default)]
+pub(crate) struct Reports(pub(crate) Mutex<Vec<String>>);
+
+impl ProgressSink for Reports {
+    fn report(&self, progress: Progress) {
+        let Progress::Relayed(text) = progress else { panic!("not relayed") };
+        self.0.lock().expect("sound").push(String::from_utf8(text.to_vec()).expect("UTF-8"));
+    }
+}
+
+pub(crate) fn context(reports: Option<Arc<Reports>>) -> Context {
+    let folder = Root::open(Path::new(env!("CARGO_MANIFEST_DIR")), Access::Read).expect("a folder");
+    let sink = reports.map(|reports| reports as Arc<dyn ProgressSink>);
+    #[expect(clippy::disallowed_methods, reason = "the tests stand where the gate stands")]
+    let permit = Permit::issue(CallId::next());
+    Context::new(permit, folder, Cancel::new(), sink)
+}
+
+pub(crate) fn arguments(json: &str) -> Arguments {
+    Arguments::parse(Some(json.to_owned().into())).expect("an object")
+}
+
+/// The tool on offer under `name`.
+pub(crate) fn tool(upstream: &Upstream, name: &str) -> Arc<dyn AnyTool> {
+    let offers = upstream.offers();
+    let offer = offers.borrow();
+    let tool = offer.tools.iter().find(|tool| tool.definition().name.as_str() == name);
+    tool.unwrap_or_else(|| panic!("no {name} in {offer:?}")).clone()
+}
+
+pub(crate) async fn call(upstream: &Upstream, name: &str, json: &str) -> Result<Outcome, ToolError> {
+    let tool = tool(upstream, name);
+    let cx = context(None);
+    let called = tokio::time::timeout(PATIENCE, tool.run(arguments(json), &cx)).await;
+    called.expect("an answer in time")
+}
+
+/// The result's text, or the error's code and message.
+pub(crate) fn shown(called: Result<Outcome, ToolError>) -> String {
+    match called {
+        Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+            String::from_utf8(result.to_vec()).expect("UTF-8")
+        }
+        Ok(other) => panic!("not relayed: {other:?}"),
+        Err(error) => format!("{}: {error}", error.code()),
+    }
+}
+
+/// Waits until the offer is as wanted.
+pub(crate) async fn until(upstream: &Upstream, wanted: impl FnMut(&Offer) -> bool) {
+    let mut offers = upstream.offers();
+    let waited = tokio::time::timeout(PATIENCE, offers.wait_for(wanted)).await.map(|offer| offer.map(drop));
+    if !matches!(waited, Ok(Ok(()))) {
+        panic!("still {:?}", offers.borrow());
+    }
+}
+
+pub(crate) fn names(upstream: &Upstream) -> Vec<String> {
+    upstream.offers().borrow().tools.iter().map(|tool| tool.definition().name.to_string()).collect()
+}
+
+pub(crate) fn state(upstream: &Upstream) -> String {
+    upstream.offers().borrow().state.to_string()
+}

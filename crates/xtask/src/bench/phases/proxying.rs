@@ -1,0 +1,95 @@
+//! What a gateway adds to a call of the leanest upstream, over stdio and over HTTP behind.
+
+use super::echo;
+use super::tables::{latencies, throughputs};
+use crate::bench::Bench;
+use crate::bench::message::Request;
+use crate::bench::placement::Placement;
+use crate::bench::programs::Upstream;
+use crate::bench::report::{Goal, Limit, Report, Unit};
+use crate::bench::round::{Results, Round, Servers};
+use crate::bench::slices::Slice;
+
+/// Clients with one call open each.
+const CONNECTIONS: usize = 64;
+const DIRECT_STDIO: &str = "the upstream itself over stdio";
+const DIRECT_HTTP: &str = "the upstream itself over HTTP";
+const TO_STDIO: &str = "toolcrib, HTTP to stdio";
+const TO_HTTP: &str = "toolcrib, HTTP to HTTP";
+
+pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    for placement in [Placement::OneCore, Placement::Free] {
+        let _placed = placement.enter()?;
+        let mut round = Round::new(bench);
+        round.stdio(DIRECT_STDIO, Ok(bench.programs.mcp_floor(0)), &echo("echo"));
+        for (name, servers, request) in lanes(bench) {
+            round.http(name, servers, &request);
+        }
+        let over_stdio = bench.programs.toolcrib_stdio(Upstream::Stdio { tools: 0 });
+        round.stdio("toolcrib, stdio to stdio", over_stdio, &echo("floor_echo"));
+        let results = round.run();
+        if placement == Placement::OneCore {
+            goals(report, &results);
+        }
+        let title = format!("Proxied `tools/call`, one client, {}", placement.name());
+        let about =
+            "The upstream is mcp-echo-floor. \"One core\" holds the client, the gateway and the upstream.";
+        report.section(latencies(&title, about, &results, DIRECT_HTTP));
+    }
+    let mut round = Round::new(bench);
+    for (name, servers, request) in lanes(bench) {
+        round.crowd(name, servers, CONNECTIONS, &request);
+    }
+    let title = format!("Proxied `tools/call`, {CONNECTIONS} connections");
+    report.section(throughputs(&title, "Each client has a session of its own.", &round.run(), DIRECT_HTTP));
+    Ok(())
+}
+
+fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 6] {
+    let programs = &bench.programs;
+    let stdio = Upstream::Stdio { tools: 0 };
+    let http = |port| Upstream::Http { port };
+    [
+        (DIRECT_HTTP, Servers::one(|port| Ok(programs.mcp_floor_http(port, 0))), echo("echo")),
+        (
+            "tcp-relay, blind",
+            Servers::before_floor(programs, |port, behind| Ok(programs.tcp_relay(port, behind))),
+            echo("echo"),
+        ),
+        (TO_STDIO, Servers::one(|port| programs.toolcrib_http(port, stdio)), echo("floor_echo")),
+        (
+            TO_HTTP,
+            Servers::before_floor(programs, |port, behind| programs.toolcrib_http(port, http(behind))),
+            echo("floor_echo"),
+        ),
+        (
+            "FastMCP proxy, HTTP to stdio",
+            Servers::one(|port| Ok(programs.fastmcp(port, stdio))),
+            echo("echo"),
+        ),
+        (
+            "FastMCP proxy, HTTP to HTTP",
+            Servers::before_floor(programs, |port, behind| Ok(programs.fastmcp(port, http(behind)))),
+            echo("echo"),
+        ),
+    ]
+}
+
+/// "Added" is the p50 through the gateway less that of the upstream over the client's own transport, HTTP, so
+/// that it holds the gateway's work and not the client's change of transport. The other reading is shown below.
+fn goals(report: &mut Report, results: &Results) {
+    for (ours, direct, limit) in
+        [(TO_STDIO, DIRECT_HTTP, 15.0), (TO_STDIO, DIRECT_STDIO, 15.0), (TO_HTTP, DIRECT_HTTP, 22.0)]
+    {
+        let p50 = |slice: &Slice| slice.p50_us;
+        let (ours, theirs) = (results.of(ours), results.of(direct));
+        report.goal(Goal {
+            what: format!("p50 added by {} over {direct}", ours.name),
+            ours: ours.paired(theirs, p50, |ours, theirs| ours - theirs),
+            yardstick: (direct.into(), theirs.median(p50)),
+            ratio: ours.paired(theirs, p50, |ours, theirs| ours / theirs),
+            unit: Unit::Micros,
+            limit: Limit::AtMost(limit),
+        });
+    }
+}

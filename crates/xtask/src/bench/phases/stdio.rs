@@ -1,0 +1,35 @@
+//! One call at a time over stdio, client and server on one core.
+
+use super::tables::{latencies, latency_goal};
+use super::{echo, read_file};
+use crate::bench::Bench;
+use crate::bench::message::Request;
+use crate::bench::placement::Placement;
+use crate::bench::programs::Upstream;
+use crate::bench::report::{Limit, Report};
+use crate::bench::round::Round;
+
+const YARDSTICK: &str = "pipe-echo, same bytes";
+
+pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
+    let _placed = Placement::OneCore.enter()?;
+    let programs = &bench.programs;
+    for (title, goal, ours, theirs) in [
+        ("stdio `ping`", 1.2, Request::ping(), Request::ping()),
+        ("stdio `tools/call`", 2.5, read_file(), echo("echo")),
+    ] {
+        let mut round = Round::new(bench);
+        round.pipe_echo(YARDSTICK, &ours);
+        round.stdio("mcp-echo-floor", Ok(programs.mcp_floor(0)), &theirs);
+        round.stdio("toolcrib", programs.toolcrib_stdio(Upstream::None), &ours);
+        round.stdio("Rust SDK", Ok(programs.rmcp()), &theirs);
+        round.stdio("Rust SDK, non-blocking pipes", Ok(programs.rmcp_pipes()), &theirs);
+        round.stdio("TypeScript SDK", Ok(programs.ts()), &theirs);
+        let results = round.run();
+        report.goal(latency_goal(title, &results, "toolcrib", YARDSTICK, Limit::TimesAtMost(goal)));
+        let about = "One call at a time; client and server on one core. In `tools/call` toolcrib reads a small file through \
+                     the whole gate (`workspace_read`), the others echo a text of the same length.";
+        report.section(latencies(title, about, &results, YARDSTICK));
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! How each measured program is started. One method, one program; the phases never see a command line.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use super::install::Installed;
+use super::message::quoted;
+use super::process::Launch;
+use super::watchdog::Watchdog;
+use crate::program::clean_environment;
+
+/// The file that the read tool is asked for, and what it holds.
+pub(crate) const FILE: (&str, &str) = ("hello.txt", "hello from the workspace");
+
+/// What a gateway has behind it: always the leanest MCP server.
+#[derive(Clone, Copy)]
+pub(crate) enum Upstream {
+    /// Nothing.
+    None,
+    /// Over stdio, with this many synthetic tools.
+    Stdio { tools: u16 },
+    /// Over HTTP, already running on this port.
+    Http { port: u16 },
+}
+
+/// All programs, and the temporary folder they run in.
+pub(crate) struct Programs {
+    installed: Installed,
+    folder: TempDir,
+    watchdog: Watchdog,
+    /// Numbers logs, configuration files and state folders, so that no two programs share one.
+    started: Cell<u32>,
+}
+
+impl Programs {
+    /// A home and a workspace with one small file.
+    pub(crate) fn new(installed: Installed) -> anyhow::Result<Self> {
+        let folder = TempDir::new().context("no temporary folder")?;
+        std::fs::write(folder.path().join(FILE.0), FILE.1)?;
+        Ok(Self { installed, folder, watchdog: Watchdog::start(), started: Cell::new(0) })
+    }
+
+    pub(crate) fn pipe_echo(&self) -> Launch {
+        self.floor("pipe-echo", &[])
+    }
+
+    pub(crate) fn http_echo(&self, port: u16) -> Launch {
+        self.floor("http-echo", &["--port", &port.to_string()])
+    }
+
+    pub(crate) fn mcp_floor(&self, tools: u16) -> Launch {
+        self.floor("mcp-echo-floor", &["--tools", &tools.to_string()])
+    }
+
+    pub(crate) fn mcp_floor_http(&self, port: u16, tools: u16) -> Launch {
+        self.floor("mcp-echo-floor", &["--port", &port.to_string(), "--tools", &tools.to_string()])
+    }
+
+    pub(crate) fn tcp_relay(&self, port: u16, upstream: u16) -> Launch {
+        self.floor("tcp-relay", &["--port", &port.to_string(), "--upstream", &upstream.to_string()])
+    }
+
+    /// The Rust SDK on its default stdin and stdout.
+    pub(crate) fn rmcp(&self) -> Launch {
+        self.floor("rmcp-echo", &[])
+    }
+
+    /// The Rust SDK on its non-blocking pipes.
+    pub(crate) fn rmcp_pipes(&self) -> Launch {
+        self.floor("rmcp-echo", &["--pipes"])
+    }
+
+    /// The Rust SDK over HTTP with sessions and SSE, its default.
+    pub(crate) fn rmcp_http(&self, port: u16) -> Launch {
+        self.floor("rmcp-echo", &["--port", &port.to_string()])
+    }
+
+    /// The Rust SDK over HTTP without sessions, answering JSON.
+    pub(crate) fn rmcp_json(&self, port: u16) -> Launch {
+        self.floor("rmcp-echo", &["--port", &port.to_string(), "--json"])
+    }
+
+    /// The TypeScript SDK.
+    pub(crate) fn ts(&self) -> Launch {
+        self.launch("ts-echo", &self.installed.node, [self.installed.ts_echo.clone().into()])
+    }
+
+    /// FastMCP's proxy over HTTP.
+    pub(crate) fn fastmcp(&self, port: u16, upstream: Upstream) -> Launch {
+        let mut words: Vec<OsString> =
+            vec![self.installed.fastmcp_proxy.clone().into(), port.to_string().into()];
+        match upstream {
+            Upstream::None => {}
+            Upstream::Stdio { tools } => {
+                words.extend(self.mcp_floor(tools).line);
+                words.push(self.mark().into());
+            }
+            Upstream::Http { port } => words.push(format!("http://127.0.0.1:{port}/mcp").into()),
+        }
+        self.launch("fastmcp-proxy", &self.installed.python, words)
+    }
+
+    /// The product over stdio as it starts on a fresh machine: no configuration, the current folder as workspace.
+    pub(crate) fn toolcrib_default(&self) -> anyhow::Result<Launch> {
+        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into()]))
+    }
+
+    /// The product over stdio.
+    pub(crate) fn toolcrib_stdio(&self, upstream: Upstream) -> anyhow::Result<Launch> {
+        let config = self.config(0, upstream)?;
+        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), "--config".into(), config]))
+    }
+
+    /// The product over HTTP.
+    pub(crate) fn toolcrib_http(&self, port: u16, upstream: Upstream) -> anyhow::Result<Launch> {
+        let config = self.config(port, upstream)?;
+        Ok(self.launch("toolcrib", self.toolcrib()?, ["serve".into(), "--config".into(), config]))
+    }
+
+    /// A path in the temporary folder that no other program has.
+    pub(crate) fn own_path(&self, name: &str) -> PathBuf {
+        let number = self.started.get();
+        self.started.set(number + 1);
+        self.folder.path().join(format!("{number}-{name}"))
+    }
+
+    /// The name of the folder that every command line of this run holds.
+    pub(crate) fn mark(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn toolcrib(&self) -> anyhow::Result<&Path> {
+        self.installed.toolcrib.as_deref().context("not built: only floors and peers were asked for")
+    }
+
+    /// Writes a configuration with a state folder of its own and no limit on the rate.
+    fn config(&self, port: u16, upstream: Upstream) -> anyhow::Result<OsString> {
+        let text = |path: &Path| quoted(&path.to_string_lossy());
+        let mut config = format!(
+            "[server]\nbind = \"127.0.0.1:{port}\"\n[workspace]\nroot = {}\n[state]\ndir = {}\n\
+             [limits.rate]\nper_second = 0\n[log]\nlevel = \"error\"\n",
+            text(self.folder.path()),
+            text(&self.own_path("state")),
+        );
+        match upstream {
+            Upstream::None => {}
+            Upstream::Stdio { tools } => {
+                // The mark is an argument that the floor passes over; it tells this run's upstreams from others.
+                let (program, mark) = (self.installed.yardsticks.join("mcp-echo-floor"), text(self.mark()));
+                config.push_str(&format!(
+                    "[mcp.floor]\ncommand = {}\nargs = [\"--tools\", \"{tools}\", {mark}]\nprefix = \"floor\"\n",
+                    text(&program)
+                ));
+            }
+            Upstream::Http { port } => config.push_str(&format!(
+                "[mcp.floor]\nurl = \"http://127.0.0.1:{port}/mcp\"\nprefix = \"floor\"\n"
+            )),
+        }
+        let path = self.own_path("toolcrib.toml");
+        std::fs::write(&path, config)?;
+        Ok(path.into())
+    }
+
+    fn floor(&self, name: &str, words: &[&str]) -> Launch {
+        self.launch(name, &self.installed.yardsticks.join(name), words.iter().map(OsString::from))
+    }
+
+    fn launch(&self, name: &str, program: &Path, words: impl IntoIterator<Item = OsString>) -> Launch {
+        Launch {
+            name: name.to_owned(),
+            line: std::iter::once(program.as_os_str().to_owned()).chain(words).collect(),
+            environment: clean_environment(self.folder.path()),
+            folder: self.folder.path().to_owned(),
+            log: self.own_path(&format!("{name}.log")),
+            watchdog: self.watchdog.clone(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a case left running: found by a mark in its environment, or by the case's folder, and ended.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+/// The variable that every process of a case inherits, unless somebody clears its environment.
+pub(super) const MARK: &str = "TOOLCRIB_E2E_CASE";
+
+/// How long a process may take to notice that its parent has gone.
+const GRACE: Duration = Duration::from_secs(2);
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Waits a moment for the case's processes to go, ends the others, and returns how they were called.
+///
+/// There is nothing to wait on for somebody else's children, so this looks again until the time is up.
+pub(super) fn end_all(mark: &OsStr, folder: &Path) -> Vec<String> {
+    let start = Instant::now();
+    let mut left = running(mark, folder);
+    while !left.is_empty() && start.elapsed() < GRACE {
+        thread::sleep(LOOK_EVERY);
+        left = running(mark, folder);
+    }
+    left.into_iter()
+        .map(|pid| {
+            let called = format!("{} ({})", command_line(pid), pid.as_raw_nonzero());
+            // Fails only if it has gone meanwhile.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            called
+        })
+        .collect()
+}
+
+/// The processes with this mark, or at work in this folder.
+fn running(mark: &OsStr, folder: &Path) -> Vec<Pid> {
+    let entry = [MARK.as_bytes(), b"=", mark.as_bytes()].concat();
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(Pid::from_raw)
+        .filter(|pid| {
+            let about = Path::new("/proc").join(pid.as_raw_nonzero().to_string());
+            // A process that has ended but is not collected yet has neither, and does no harm.
+            let environment = fs::read(about.join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == entry)
+                || fs::read_link(about.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+        })
+        .collect()
+}
+
+fn command_line(pid: Pid) -> String {
+    let bytes = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ").trim_end().to_owned()
+}

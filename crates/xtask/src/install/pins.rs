@@ -1,0 +1,28 @@
+//! The versions of everything the tests install: exact ones only, each the newest when it was written here.
+
+use super::cargo_tools::Tool;
+
+/// The oldest Node that serves, as major and minor version: the Inspector's requirement.
+pub(crate) const NODE_MIN: (u32, u32) = (22, 19);
+
+/// The Node that is installed where the machine's own is older.
+pub(crate) const NODE: &str = "24.21.0";
+
+/// Clients that drive the program and servers it drives, in TypeScript.
+pub(crate) const NPM: &[&str] = &[
+    "@modelcontextprotocol/sdk@1.32.2",
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+];
+
+/// The same in Python.
+pub(crate) const PYTHON: &[&str] =
+    &["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"];
+
+/// Runs the tests. Its version changes nothing that is tested, so the machine's own serves.
+pub(crate) const CARGO_NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143", exact: false };
+
+/// Judges the dependencies. Its rules change between versions.
+pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", exact: true };

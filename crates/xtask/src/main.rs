@@ -1,0 +1,90 @@
+//! The developer commands: `cargo xtask COMMAND`. What runs here never ships.
+//!
+//! [`COMMANDS`] is the list of them; each has a file of its own. The checks themselves are cargo's, the
+//! program's and the end-to-end cases': this crate calls them in order, with what they need in place.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer command starts processes, edits the checkout and speaks to a terminal"
+)]
+
+mod bench;
+mod checkout;
+mod docs;
+mod e2e;
+mod install;
+mod program;
+mod quick;
+mod step;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use checkout::Checkout;
+
+/// One command: its name, a line of help, and the function that does it with the words that follow.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Checkout, &[String]) -> anyhow::Result<()>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "quick",
+        about: "format, lints, unit tests and house rules; under a minute",
+        run: quick::run,
+    },
+    Command { name: "test", about: "[STEP…] everything CI runs, or the named steps", run: test::run },
+    Command {
+        name: "e2e", about: "[NAME…] the end-to-end cases whose names contain a word", run: e2e::run
+    },
+    Command { name: "tidy", about: "the house rules", run: tidy::run },
+    Command { name: "docs", about: "write the generated pages of docs/", run: docs::write },
+    Command { name: "install", about: "what the tests need, into .cache/", run: install::run },
+    Command {
+        name: "bench",
+        about: "measure the release build beside its peers",
+        run: |_, args| bench::run(args),
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprint!("there is no command `{name}`\n\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match Checkout::locate().and_then(|checkout| (command.run)(&checkout, rest)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\n{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let rows = COMMANDS.iter().map(|command| format!("  {:<9}{}\n", command.name, command.about));
+    format!("cargo xtask COMMAND\n\n{}", rows.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_the_help_once() {
+        for command in COMMANDS {
+            let rows = usage().lines().filter(|line| line.trim_start().starts_with(command.name)).count();
+            assert_eq!(rows, 1, "{}", command.name);
+        }
+    }
+}

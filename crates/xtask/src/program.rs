@@ -1,0 +1,70 @@
+//! The release build of `toolcrib`, and running it where it can see nothing of this machine's user.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use crate::checkout::Checkout;
+use crate::step;
+
+/// Builds the program as it ships; where nothing changed this takes a moment.
+pub(crate) fn build(checkout: &Checkout) -> anyhow::Result<PathBuf> {
+    step::run(&mut checkout.command("cargo", &["build", "--release", "--locked", "--package", "toolcrib"]))?;
+    Ok(checkout.target.join("release").join("toolcrib"))
+}
+
+/// The program with a home of its own: no configuration, no state, an empty workspace.
+pub(crate) struct Program {
+    path: PathBuf,
+    home: TempDir,
+}
+
+impl Program {
+    /// The program as it stands in the checkout.
+    pub(crate) fn built(checkout: &Checkout) -> anyhow::Result<Self> {
+        Self::at(build(checkout)?)
+    }
+
+    fn at(path: PathBuf) -> anyhow::Result<Self> {
+        let home = TempDir::new().context("no temporary folder for the program's home")?;
+        Ok(Self { path, home })
+    }
+
+    /// What it prints when called with these words.
+    pub(crate) fn says(&self, words: &[&str]) -> anyhow::Result<String> {
+        step::capture(&mut self.command(words))
+    }
+
+    /// The call itself, for output that is shown as it comes.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(words).current_dir(self.home.path()).env_clear();
+        for (name, value) in clean_environment(self.home.path()) {
+            command.env(name, value);
+        }
+        command
+    }
+}
+
+/// The environment of a user who has never run the program: only what finds programs and a home.
+pub(crate) fn clean_environment(home: &Path) -> Vec<(&'static str, std::ffi::OsString)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    vec![("PATH", path), ("HOME", home.into()), ("LANG", "C.UTF-8".into()), ("NO_COLOR", "1".into())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_sees_nothing_of_the_user() {
+        let program = Program::at("env".into()).expect("a temporary folder");
+        let printed = program.says(&[]).expect("env prints the environment");
+        let mut names: Vec<&str> = printed.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["HOME", "LANG", "NO_COLOR", "PATH"]);
+        assert!(printed.contains(&format!("HOME={}", program.home.path().display())));
+    }
+}

@@ -1,0 +1,79 @@
+//! `cargo xtask test [STEP…]`: everything CI runs, in the order of [`STEPS`], from the quickest refusal to the
+//! slowest. Each step brings what it needs, so any of them may be run alone.
+
+use anyhow::bail;
+
+use crate::checkout::Checkout;
+use crate::program::{self, Program};
+use crate::step::{self, Step};
+use crate::{docs, e2e, install, tidy};
+
+const STEPS: &[Step] = &[
+    Step { name: "install", mend: "check the network, then run it again", run: install::everything },
+    Step { name: "fmt", mend: "run `cargo fmt --all`", run: fmt },
+    Step { name: "clippy", mend: "mend what it names", run: clippy },
+    Step { name: "tidy", mend: "each line names a rule and a place", run: tidy::check },
+    Step { name: "release", mend: "the program does not build", run: release },
+    Step { name: "nextest", mend: "the failing tests are named above", run: nextest },
+    Step { name: "rustdoc", mend: "mend the links and comments it names", run: rustdoc },
+    Step { name: "deny", mend: "`deny.toml` says what a dependency may be", run: deny },
+    Step { name: "docs", mend: "run `cargo xtask docs` and read what changed", run: docs::check },
+    Step { name: "selftest", mend: "what is listed is not what runs; it says where", run: selftest },
+    Step { name: "e2e", mend: "`cargo xtask e2e NAME` repeats one case", run: e2e::all },
+];
+
+pub(crate) fn run(checkout: &Checkout, names: &[String]) -> anyhow::Result<()> {
+    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == *name)) {
+        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        bail!("there is no step `{unknown}`; the steps are: {}", known.join(" "));
+    }
+    let chosen = STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name));
+    step::run_all(checkout, chosen)
+}
+
+pub(crate) fn fmt(checkout: &Checkout) -> anyhow::Result<()> {
+    step::run(&mut checkout.command("cargo", &["fmt", "--all", "--check"]))
+}
+
+pub(crate) fn clippy(checkout: &Checkout) -> anyhow::Result<()> {
+    let words = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    step::run(&mut checkout.command("cargo", &words))
+}
+
+fn release(checkout: &Checkout) -> anyhow::Result<()> {
+    program::build(checkout).map(drop)
+}
+
+fn nextest(checkout: &Checkout) -> anyhow::Result<()> {
+    step::run(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--locked"]))
+}
+
+/// Public items only: a private item's comment is read in its file, where a broken link is no harm.
+fn rustdoc(checkout: &Checkout) -> anyhow::Result<()> {
+    let mut command = checkout.command("cargo", &["doc", "--workspace", "--no-deps", "--locked"]);
+    step::run(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn deny(checkout: &Checkout) -> anyhow::Result<()> {
+    let deny = install::cargo_tool(checkout, &install::pins::CARGO_DENY)?;
+    step::run(&mut checkout.command(&deny, &["--locked", "check", "licenses", "bans", "sources"]))
+}
+
+fn selftest(checkout: &Checkout) -> anyhow::Result<()> {
+    step::run(&mut Program::built(checkout)?.command(&["selftest"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_step_is_refused_before_any_runs() {
+        let checkout = Checkout { root: "/".into(), target: "/".into() };
+        let error = run(&checkout, &["fmt".into(), "clipy".into()]).expect_err("no such step");
+        assert!(
+            error.to_string().starts_with("there is no step `clipy`; the steps are: install fmt"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,55 @@
+// Many clients share one process of an upstream, and none gets another's answer.
+
+import { check, checkHolds, checkSame, run, within } from "../support/check.mjs";
+import { everything } from "../support/environment.mjs";
+import { oddUpstream } from "../support/odd_upstream.mjs";
+import { newMark } from "../support/processes.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { textOf } from "../support/core.mjs";
+import { configure, serve } from "../support/toolcrib.mjs";
+
+const CLIENTS = 20;
+
+const mark = newMark();
+const odd = oddUpstream("odd");
+const upstreams = { everything: { ...everything, env: mark.env }, odd: odd.table };
+const { url } = await serve(configure({ upstreams }));
+const processes = () => mark.processes().filter(({ command }) => command.includes("server-everything"));
+let clients = [];
+
+await run({
+  "twenty clients connect at once": async () => {
+    clients = await within("the clients to connect", Promise.all(Array.from({ length: CLIENTS }, () => connect("v1", { url }))));
+  },
+
+  // The first need of all of them falls into the same moment: still one start.
+  "all list and call at once, each gets its own answer": async () => {
+    const answers = clients.map(async (client, index) => {
+      const names = (await client.list()).map(({ name }) => name);
+      check(names.includes("everything_echo"), "everything_echo in the list", names);
+      checkHolds("the echo", textOf(await client.call("everything_echo", { message: `I am ${index}.` })), `I am ${index}.`);
+    });
+    await within("all answers", Promise.all(answers));
+    checkSame("processes", 1, processes().length);
+    // A process that was started in vain and ended again has left its word in the log.
+    checkSame("starts", 1, odd.log().split("\n").filter((line) => line === "started").length);
+  },
+
+  "progress goes to the one who asked": async () => {
+    const counts = await within("all operations", Promise.all(clients.map(async (client, index) => {
+      const steps = 2 + (index % 3);
+      const seen = [];
+      const onprogress = ({ progress, total }) => seen.push(`${progress}/${total}`);
+      await client.call("everything_trigger-long-running-operation", { duration: 0.3, steps }, { onprogress });
+      return seen.every((step) => step.endsWith(`/${steps}`)) && seen.length >= steps - 1;
+    })));
+    checkSame("clients with their own progress", Array(CLIENTS).fill(true), counts);
+  },
+
+  "half of them leave, the others go on with the same process": async () => {
+    const [before] = processes();
+    for (const client of clients.splice(0, CLIENTS / 2)) await client.close();
+    await Promise.all(clients.map((client) => client.call("everything_echo", { message: "on" })));
+    checkSame("processes", [before.pid], processes().map(({ pid }) => pid));
+  },
+});

@@ -1,0 +1,5 @@
+// The TypeScript SDK v2 over stdio: everything an agent's host needs of a server, in order.
+
+import { runCore } from "../support/core.mjs";
+
+await runCore("v2", "stdio");

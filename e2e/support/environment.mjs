@@ -1,0 +1,55 @@
+// What the runner hands every case, with defaults for a run by hand: the program under test, the
+// installed packages, the interpreters and a fresh folder. Everything else asks here, so no case
+// knows where anything lies.
+
+import { mkdtempSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const E2E = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const CHECKOUT = path.dirname(E2E);
+
+const fromRunner = (name, fallback) => process.env[name] ?? path.join(CHECKOUT, fallback);
+
+/** The `toolcrib` program under test. */
+export const PROGRAM = path.resolve(fromRunner("TOOLCRIB_BIN", "target/debug/toolcrib"));
+
+/** The Node that runs servers and the Inspector; this one when nothing else is named. */
+export const NODE = process.env.TOOLCRIB_E2E_NODE ?? process.execPath;
+
+/** The Python that has the SDK and the PyPI servers. */
+export const PYTHON = fromRunner("TOOLCRIB_E2E_PYTHON", ".cache/python/bin/python");
+
+/** A fresh folder of this case's own; real, since paths are compared as text. */
+export const FOLDER = realpathSync(
+  process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")),
+);
+
+const PACKAGES = path.resolve(fromRunner("TOOLCRIB_E2E_NPM", ".cache/npm/node_modules"));
+
+/** A file inside an installed package, by path: `packageFile("@scope/name", "dist/index.js")`. */
+export const packageFile = (name, file) => path.join(PACKAGES, name, file);
+
+/** Imports an installed package; a bare `import` would look beside this file and find nothing. */
+export const importPackage = (specifier) => {
+  const resolve = createRequire(path.join(PACKAGES, "any.js")).resolve;
+  // The CommonJS build is what `resolve` finds; both builds speak to the wire alike.
+  return import(pathToFileURL(resolve(specifier)).href);
+};
+
+/** A small server of our own that misbehaves on request. */
+export const fixture = (name) => path.join(E2E, "fixtures", name);
+
+/** A server from npm, as the `command` and `args` that start it over stdio. */
+export const everything = {
+  command: NODE,
+  args: [packageFile("@modelcontextprotocol/server-everything", "dist/index.js"), "stdio"],
+};
+
+/** The reference file server, allowed to see `folder`. */
+export const filesystem = (folder) => ({
+  command: NODE,
+  args: [packageFile("@modelcontextprotocol/server-filesystem", "dist/index.js"), folder],
+});

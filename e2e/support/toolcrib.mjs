@@ -1,0 +1,107 @@
+// Starts the program under test: a configuration in the case's folder, then `stdio`, `serve` or a
+// command to its end. Speaks no protocol; that is for the clients.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { FOLDER, PROGRAM } from "./environment.mjs";
+import { atEnd, check, within } from "./check.mjs";
+
+/** A program that has just been spawned prints its address well within this time. */
+const ADDRESS_MS_MAX = 10_000;
+
+let folders = 0;
+
+/**
+ * Writes a configuration and its workspace into a folder of their own. `upstreams` maps a name to
+ * its table; `more` is TOML text added as it stands. Returns `{file, folder, workspace}`.
+ */
+export const configure = ({ upstreams = {}, bind = "127.0.0.1:0", more = "" } = {}) => {
+  const folder = path.join(FOLDER, `crib${(folders += 1)}`);
+  const workspace = path.join(folder, "ws");
+  mkdirSync(workspace, { recursive: true });
+  const file = path.join(folder, "toolcrib.toml");
+  const tables = Object.entries(upstreams).map(([name, table]) => `[mcp.${name}]\n${toml(table)}`);
+  writeFileSync(
+    file,
+    [
+      `[server]\nbind = ${toml(bind)}`,
+      `[workspace]\nroot = "ws"`,
+      `[state]\ndir = "state"`,
+      `[limits.rate]\nper_second = 0`,
+      ...tables,
+      more,
+    ].join("\n\n"),
+  );
+  return { file, folder, workspace };
+};
+
+// JSON strings and numbers are TOML strings and numbers; only tables differ.
+const toml = (value) => {
+  if (typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
+  return Object.entries(value).map(([key, inner]) => `${key} = ${inline(inner)}`).join("\n");
+};
+const inline = (value) =>
+  typeof value === "object" && !Array.isArray(value)
+    ? `{ ${Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${inline(inner)}`).join(", ")} }`
+    : toml(value);
+
+/** How a client starts the program as a stdio server. */
+export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", "--config", config.file] });
+
+/**
+ * Starts the program with these arguments. `child` is the process, `stderr()` what it said so far,
+ * `ended` resolves with `{code, signal}`.
+ */
+export const start = (args, { env = {}, cwd = FOLDER } = {}) => {
+  const child = spawn(PROGRAM, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
+  child.stdin.on("error", () => {}); // A program that ends early is the case's finding, not a crash of ours.
+  const ended = new Promise((resolve, reject) => {
+    child.on("error", (error) => reject(new Error(`expected ${PROGRAM} to start\n       came ${error.message}`)));
+    child.on("exit", (code, signal) => resolve({ code, signal }));
+  });
+  ended.catch(() => {}); // Whoever waits hears it; nobody has to.
+  atEnd(() => child.kill("SIGKILL"));
+  return { child, ended, stderr: () => said };
+};
+
+/** Starts `serve` and resolves once it has said where; adds `url` (ends in `/mcp`). */
+export const serve = async (config, { spell = ["serve", "--config", config.file], ...options } = {}) => {
+  const program = start(spell, options);
+  const address = new Promise((resolve, reject) => {
+    const look = () => {
+      const found = /http:\/\/127\.0\.0\.1:([1-9]\d*)\/mcp/.exec(program.stderr());
+      if (found) resolve(found[0]);
+    };
+    program.child.stderr.on("data", look);
+    program.child.stdout.resume();
+    program.ended.then(
+      (end) => reject(new Error(`expected an address on stderr\n       came an end ${JSON.stringify(end)}, stderr: ${program.stderr()}`)),
+      reject,
+    );
+  });
+  const url = await within("the address on stderr", address, ADDRESS_MS_MAX);
+  return { ...program, url };
+};
+
+/** Runs the program to its end and resolves with `{code, signal, stdout, stderr}`. */
+export const runToEnd = async (args, options) => {
+  const program = start(args, options);
+  let stdout = "";
+  program.child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+  const closed = new Promise((resolve) => program.child.stdout.on("close", resolve));
+  program.child.stdin.end();
+  const end = await within(`\`toolcrib ${args.join(" ")}\` to end`, program.ended);
+  await within("its stdout to close", closed, 5_000);
+  return { ...end, stdout, stderr: program.stderr() };
+};
+
+/** Runs a command and checks its exit code; the failure shows all it said. */
+export const expectExit = async (code, args, options) => {
+  const came = await runToEnd(args, options);
+  check(came.code === code, `\`toolcrib ${args.join(" ")}\` to exit with ${code}`, came);
+  return came;
+};
