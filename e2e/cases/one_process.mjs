@@ -14,7 +14,10 @@ const mark = newMark();
 const odd = oddUpstream("odd");
 const upstreams = { everything: { ...everything, env: mark.env }, odd: odd.table };
 const { url } = await serve(configure({ upstreams }));
-const processes = () => mark.processes().filter(({ command }) => command.includes("server-everything"));
+const processes = () => mark
+  .processes()
+  // The small guard above it is ours, not the server.
+  .filter(({ command }) => command.includes("server-everything") && !command.includes("__guard"));
 let clients = [];
 
 await run({

@@ -63,6 +63,8 @@ pub struct Call<'a> {
     pub tool: &'a str,
     /// The arguments object as JSON text.
     pub arguments: Option<Bytes>,
+    /// What the caller said beside the arguments, as JSON text; only an upstream gets to see it.
+    pub meta: Option<Bytes>,
     /// Set by the door when the caller gives up.
     pub cancel: Cancel,
     /// Where progress goes, if the caller asked for it.
@@ -108,7 +110,8 @@ impl Gate {
         }
 
         entry.before_run()?;
-        let (outcome, offered) = run::run(&self.files, pending, call.cancel, call.progress).await?;
+        let waiting = run::Waiting { meta: call.meta, cancel: call.cancel, progress: call.progress };
+        let (outcome, offered) = run::run(&self.files, pending, waiting).await?;
         Ok(result::clean(&offered, outcome)?)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use sandbox::{Access, Root};
 use tokio::time::Instant;
@@ -17,14 +18,24 @@ use crate::pending::Pending;
 /// A call that keeps reporting progress may go on beyond its timeout, but never longer than this.
 const EXTENDED_MAX: Duration = Duration::from_secs(60 * 60);
 
+/// The caller's side of a call that runs.
+pub(crate) struct Waiting {
+    /// What it said beside the arguments.
+    pub(crate) meta: Option<Bytes>,
+    /// Set when it gives up.
+    pub(crate) cancel: Cancel,
+    /// Where it hears of progress.
+    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
+}
+
 /// Runs the call and gives its tool back with the outcome.
 pub(crate) async fn run(
     files: &Root,
     pending: Pending<'_>,
-    cancel: Cancel,
-    progress: Option<Arc<dyn ProgressSink>>,
+    waiting: Waiting,
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
     let Pending { id, offered, arguments, .. } = pending;
+    let Waiting { meta, cancel, progress } = waiting;
     let definition = offered.definition();
     let deadline = Deadline::new(definition.timeout, definition.progress_extends, progress);
 
@@ -33,7 +44,8 @@ pub(crate) async fn run(
         reason = "every stage has passed; this is the one place that admits"
     )]
     let permit = Permit::issue(id);
-    let cx = Context::new(permit, files.narrowed(access(definition.effect)), cancel.clone(), deadline.sink());
+    let files = files.narrowed(access(definition.effect));
+    let cx = Context::new(permit, files, cancel.clone(), deadline.sink()).with_meta(meta);
 
     let work = AssertUnwindSafe(offered.tool().run(arguments, &cx)).catch_unwind();
     let done = tokio::select! {

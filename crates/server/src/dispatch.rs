@@ -63,6 +63,10 @@ fn request(
     outbox: Option<&Outbox>,
     out: &mut Vec<u8>,
 ) -> Option<Later> {
+    if session.is_running(&id) {
+        write::error(out, Some(&id), &begin_fault(BeginFault::Duplicate));
+        return None;
+    }
     let done = match method {
         "tools/call" => return call(server, session, id, params, outbox, out),
         "tools/list" => return list(server, session, id, params, out),
@@ -177,7 +181,8 @@ fn call(
         let since = Instant::now();
         let arguments = params.arguments.map(|text| text.bytes());
         let cancel = in_flight.cancel.clone();
-        let call = Call { tool: &params.name, arguments, cancel, progress };
+        let meta = params.meta.map(|text| text.bytes());
+        let call = Call { tool: &params.name, arguments, meta, cancel, progress };
         let result = server.gate.call(&session.caller, call).await;
         drop(in_flight);
         let success = matches!(&result, Ok(outcome) if !outcome.is_error);

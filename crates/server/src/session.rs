@@ -59,6 +59,11 @@ impl Session {
         Ok(InFlight { session: self.clone(), id: id.clone(), cancel })
     }
 
+    /// True if a call under `id` has not been answered.
+    pub(crate) fn is_running(&self, id: &Id) -> bool {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    }
+
     /// Cancels the call under `id`, if it is still running.
     pub(crate) fn cancel(&self, id: &Id) {
         if let Some(cancel) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(id) {

@@ -25,7 +25,7 @@ use output::Output;
 const REPORTS_WAITING_MAX: usize = 256;
 
 /// How long calls may still take once the client has closed its end.
-const DRAIN_MAX: Duration = Duration::from_secs(1);
+const DRAIN_MAX: Duration = Duration::from_millis(400);
 
 /// Serves the client on standard input and output until it goes away or `shutdown` resolves.
 ///

@@ -39,6 +39,7 @@ pub struct Context {
     files: Root,
     cancel: Cancel,
     progress: Option<Arc<dyn ProgressSink>>,
+    meta: Option<Bytes>,
 }
 
 impl Context {
@@ -49,7 +50,18 @@ impl Context {
         cancel: Cancel,
         progress: Option<Arc<dyn ProgressSink>>,
     ) -> Context {
-        Context { permit, files, cancel, progress }
+        Context { permit, files, cancel, progress, meta: None }
+    }
+
+    /// The same hands, with what the caller said beside the arguments (JSON text).
+    #[must_use]
+    pub fn with_meta(self, meta: Option<Bytes>) -> Context {
+        Context { meta, ..self }
+    }
+
+    /// What the caller said beside the arguments: for passing on, not for acting on.
+    pub fn meta(&self) -> Option<&str> {
+        self.meta.as_deref().and_then(|text| std::str::from_utf8(text).ok())
     }
 
     /// The proof of admission; names the call.

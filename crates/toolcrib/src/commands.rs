@@ -32,7 +32,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
 enum Log {
     /// As configured: the log of a server is what its owner reads.
     AsConfigured,
-    /// Only what is wrong, unless TOOLCRIB_LOG asks for more: the command prints what it found itself.
+    /// Only our own failures, unless TOOLCRIB_LOG asks for more: the command tells the rest itself.
     Quiet,
 }
 
@@ -41,7 +41,7 @@ fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
     let loaded = load(cli)?;
     let mut config = loaded.settings.log.clone();
     if log == Log::Quiet {
-        config.level = config.level.min(Level::Warn);
+        config.level = config.level.min(Level::Error);
     }
     let started = log::start(&config, loaded.log_override.as_deref());
     started.map_err(|error| Trouble::Misused(error.to_string()))?;

@@ -73,7 +73,7 @@ impl Connection {
         let waiting = self.exchange().begin(cx.wants_progress())?;
         let id = waiting.id();
         let token = cx.wants_progress().then(|| id.to_string());
-        let params = tools::write_call_params(tool, arguments, token.as_deref());
+        let params = tools::write_call_params(tool, arguments, cx.meta(), token.as_deref());
         tracing::debug!(target: "upstream", upstream = %self.exchange().name(), id, tool, "call");
         let mut guard = CancelOnDrop { connection: self, id, armed: true };
         let reply = self

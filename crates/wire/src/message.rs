@@ -183,6 +183,8 @@ fn asked(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Res
     let params = match params {
         None => None,
         Some(params) if params.starts_with('{') => Some(text.slice(params)),
+        // A notification is never answered, so there is nobody to tell.
+        Some(_) if id.is_none() => None,
         Some(_) => {
             let error = WireError::new(Code::InvalidParams, "Invalid params: \"params\" must be an object");
             return Err(Rejected { id, error });
@@ -247,6 +249,7 @@ mod tests {
             expect![[r#"request "\u0031" a/b -"#]],
         );
         check(r#"{"jsonrpc":"2.0","method":"n"}"#, expect!["notification n -"]);
+        check(r#"{"jsonrpc":"2.0","method":"n","params":[1]}"#, expect!["notification n -"]);
         check(r#"{"jsonrpc":"2.0","id":-3,"result":null}"#, expect!["result -3 null"]);
         check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#, expect![[r#"error null {"code":1}"#]]);
         check(r#"{"jsonrpc":"2.0","error":{"code":1}}"#, expect![[r#"error null {"code":1}"#]]);

@@ -18,6 +18,8 @@ pub struct CallParams {
     pub arguments: Option<Text>,
     /// The token for progress notifications, as written.
     pub progress_token: Option<Text>,
+    /// The whole `_meta` object, as written.
+    pub meta: Option<Text>,
 }
 
 /// Reads the parameters of `tools/call`.
@@ -29,18 +31,21 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
     let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
         return Err(invalid("tools/call needs the string \"name\""));
     };
-    let (mut name, mut arguments, mut progress_token) = (None, None, None);
+    let (mut name, mut arguments, mut progress_token, mut meta) = (None, None, None, None);
     for member in object.members() {
         match member.key().as_ref() {
             "name" => name = string::decode_if_string(member.value),
             "arguments" if member.value.starts_with('{') => arguments = Some(text.slice(member.value)),
             "arguments" => return Err(invalid("\"arguments\" must be an object")),
-            "_meta" => progress_token = progress_token_in(text, member.value),
+            "_meta" if member.value.starts_with('{') => {
+                progress_token = progress_token_in(text, member.value);
+                meta = Some(text.slice(member.value));
+            }
             _ => {}
         }
     }
     match name {
-        Some(name) => Ok(CallParams { name: name.into_owned(), arguments, progress_token }),
+        Some(name) => Ok(CallParams { name: name.into_owned(), arguments, progress_token, meta }),
         None => Err(invalid("tools/call needs the string \"name\"")),
     }
 }
@@ -51,17 +56,24 @@ fn progress_token_in(text: &Text, meta: &str) -> Option<Text> {
     usable.then(|| text.slice(token))
 }
 
-/// Writes the parameters of a `tools/call` of ours. `arguments` and `token` are JSON text.
-pub fn write_call_params(name: &str, arguments: &str, token: Option<&str>) -> Vec<u8> {
+/// Writes the parameters of a `tools/call` of ours. `arguments` and `token` are JSON text; `meta` is the
+/// text of the `_meta` object that our caller sent, which goes on but for its token.
+pub fn write_call_params(name: &str, arguments: &str, meta: Option<&str>, token: Option<&str>) -> Vec<u8> {
+    let meta = meta.and_then(Object::parse).filter(|meta| meta.members().next().is_some());
+    let meta = match (meta, token) {
+        (None, None) => None,
+        (None, Some(token)) => Some(format!("{{\"progressToken\":{token}}}")),
+        (Some(meta), Some(token)) => Some(patch::set(meta, "progressToken", token)),
+        (Some(meta), None) => Some(patch::remove(meta, "progressToken")),
+    };
     let mut out = Vec::with_capacity(arguments.len() + name.len() + 64);
     out.extend_from_slice(b"{\"name\":");
     string::encode(name, &mut out);
     out.extend_from_slice(b",\"arguments\":");
     out.extend_from_slice(arguments.as_bytes());
-    if let Some(token) = token {
-        out.extend_from_slice(b",\"_meta\":{\"progressToken\":");
-        out.extend_from_slice(token.as_bytes());
-        out.push(b'}');
+    if let Some(meta) = meta {
+        out.extend_from_slice(b",\"_meta\":");
+        out.extend_from_slice(meta.as_bytes());
     }
     out.push(b'}');
     out
@@ -458,6 +470,20 @@ mod tests {
             .assert_eq(&result(Revision::V2025_06_18));
         expect![[r#"{"content":[{"type":"text","text":"a\n"},{"type":"image","data":"YWJj","mimeType":"image/png"},{"type":"resource","resource":{"uri":"toolcrib:audio","mimeType":"audio/wav","blob":""}},{"type":"resource","resource":{"uri":"file:///workspace/x","mimeType":"a/b","blob":"AA=="}}],"isError":true}"#]]
             .assert_eq(&result(Revision::V2024_11_05));
+    }
+
+    #[test]
+    fn a_call_of_ours_keeps_the_callers_meta_but_not_its_token() {
+        let write = |meta, token| {
+            String::from_utf8(write_call_params("t", "{ }", meta, token)).expect("UTF-8")
+        };
+        let meta = Some(r#"{"progressToken":"theirs","x/y":1.0}"#);
+        expect![[r#"{"name":"t","arguments":{ }}"#]].assert_eq(&write(None, None));
+        expect![[r#"{"name":"t","arguments":{ }}"#]].assert_eq(&write(Some("{}"), None));
+        expect![[r#"{"name":"t","arguments":{ },"_meta":{"progressToken":7}}"#]].assert_eq(&write(None, Some("7")));
+        expect![[r#"{"name":"t","arguments":{ },"_meta":{"progressToken":7,"x/y":1.0}}"#]]
+            .assert_eq(&write(meta, Some("7")));
+        expect![[r#"{"name":"t","arguments":{ },"_meta":{"x/y":1.0}}"#]].assert_eq(&write(meta, None));
     }
 
     #[test]

@@ -112,7 +112,7 @@ async fn act(
     let mut out = Vec::new();
     let later = match frame {
         Err(rejected) => {
-            return answer::error(StatusCode::BAD_REQUEST, rejected.id.as_ref(), &rejected.error);
+            return answer::error(status(rejected.error.code), rejected.id.as_ref(), &rejected.error);
         }
         Ok(Frame::Single(message)) => {
             let opens = matches!(&message, Message::Request { method, .. } if method == "initialize");
@@ -131,6 +131,14 @@ async fn act(
         Some(later) => finish(later, reports, streams).await,
         None if out.is_empty() => answer::empty(StatusCode::ACCEPTED),
         None => answer::json(out),
+    }
+}
+
+/// The status of an error about a message: 400 if it is none, 200 if it is one that asks for the wrong thing.
+fn status(code: Code) -> StatusCode {
+    match code {
+        Code::ParseError | Code::InvalidRequest => StatusCode::BAD_REQUEST,
+        Code::MethodNotFound | Code::InvalidParams | Code::InternalError | Code::RateLimited => StatusCode::OK,
     }
 }
 

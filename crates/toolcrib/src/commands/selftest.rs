@@ -55,7 +55,7 @@ async fn sound(gate: &Gate, tool: &Offered) -> Result<(), String> {
         return Err(format!("{name}: it is not listed for the local user"));
     }
     let arguments = Some(Bytes::from_static(PROBE));
-    let call = Call { tool: name, arguments, cancel: Cancel::new(), progress: None };
+    let call = Call { tool: name, arguments, meta: None, cancel: Cancel::new(), progress: None };
     match gate.call(&caller, call).await {
         Err(Failure::Refused(Refusal::InvalidArguments { tool, .. })) if tool == name => Ok(()),
         Err(failure) => Err(format!("{name}: a call does not reach it: {failure}")),

@@ -9,9 +9,10 @@ use gate::{Caller, Via};
 use super::{Log, start};
 use crate::assemble::{Crib, assemble};
 use crate::cli::{Cli, Tools};
+use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
-use crate::runtime;
 use crate::upstreams::Start;
+use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.
@@ -37,13 +38,16 @@ fn caller() -> Caller {
     Caller::local_user(Via::CommandLine)
 }
 
-/// The names a person may have meant, for a name that is none.
+/// What a person may have meant by a name that is none, and which upstreams could not say what they have.
 fn unknown(crib: &Crib, name: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
     let known = offer.tools().iter().map(|tool| tool.definition().name.as_str());
-    let name = crate::print::harmless(name);
-    Trouble::Misused(match crate::config::nearest(&name, known) {
+    let mut said = match nearest(name, known) {
         Some(nearest) => format!("there is no tool `{name}`; did you mean `{nearest}`?"),
         None => format!("there is no tool `{name}`; `toolcrib tools list` names them all"),
-    })
+    };
+    for trouble in list::troubles(&crib.upstreams) {
+        said.push_str(&format!("\n{trouble}"));
+    }
+    Trouble::Misused(print::harmless(&said))
 }

@@ -165,7 +165,9 @@ impl Settling<'_> {
 
     /// A path of the configuration: relative ones start at the folder of the file they stand in.
     fn path(&self, keys: &[&str], path: &Path) -> PathBuf {
-        self.folder(keys).join(path).components().collect()
+        let path: PathBuf = self.folder(keys).join(path).components().collect();
+        // Without `..`, for people; what does not exist yet stays as it is written.
+        path.canonicalize().unwrap_or(path)
     }
 
     fn folder(&self, keys: &[&str]) -> PathBuf {

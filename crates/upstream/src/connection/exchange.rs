@@ -251,9 +251,10 @@ mod tests {
             &[
                 "Server listening on port 3000",
                 "{\"id\":1}x",
+                // A broken request of the server's own has nothing to do with ours of the same number.
+                r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
                 r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#,
                 r#"{"id":2,"result":{}}"#,
-                r#"{"jsonrpc":"1.0","id":2,"method":"x"}"#,
             ],
             expect![[r#"
                 1 fault Invalid request: the member "a" occurs twice in one object

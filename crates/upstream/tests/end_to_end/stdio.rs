@@ -1,9 +1,10 @@
 //! Servers that are programs.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tool_api::{Effect, Listing};
-use upstream::{ConnectError, State};
+use upstream::{ConnectError, END_TIMEOUT, State, Upstream};
 
 use crate::world::*;
 
@@ -25,7 +26,9 @@ async fn tools_are_listed_and_called_byte_for_byte() {
         (Effect::Executes, true, false)
     );
     assert_eq!(definition.upstream.as_deref(), Some("it"));
-    assert!(tool(&it, "it_destroy").definition().marked_destructive);
+    let destroy = tool(&it, "it_destroy");
+    let (destructive, effect) = (destroy.definition().marked_destructive, destroy.definition().effect);
+    assert_eq!((destructive, effect), (true, Effect::Executes), "it says that it only reads");
     let said = shown(call(&it, "it_echo", r#"{"a":1.5,"b":"\u00e4"}"#).await);
     assert_eq!(said, r#"{ "x":1.0,"content":[],"structuredContent":{"a":1.5,"b":"\u00e4"}}"#);
     let offer = it.offers().borrow().clone();
@@ -274,6 +277,7 @@ async fn a_disabled_server_is_left_alone() {
 async fn an_upstream_that_is_dropped_is_gone() {
     let it = fixture(&[]);
     it.connect().await.expect("connected");
+    let process = process(&it).await;
     let (mut offers, echo) = (it.offers(), tool(&it, "it_echo"));
     offers.mark_unchanged();
     drop(it);
@@ -281,13 +285,42 @@ async fn an_upstream_that_is_dropped_is_gone() {
     assert!(closed.is_err(), "still {:?}", offers.borrow());
     let said = shown(echo.run(arguments("{}"), &context(None)).await);
     assert_eq!(said, "upstream_unavailable: `it` is no longer part of the configuration");
+    gone(&process).await;
+}
+
+/// The server's process, as a folder that is there as long as it.
+async fn process(it: &Upstream) -> PathBuf {
+    let said = shown(call(it, "it_pid", "{}").await);
+    let process = PathBuf::from(said.split('"').find(|part| part.starts_with("/proc/")).expect("a path"));
+    assert!(process.exists(), "{said}");
+    process
 }
 
 #[tokio::test]
-async fn the_end_is_quick_even_for_a_program_that_ignores_it() {
+async fn nothing_is_left_after_the_end() {
     let it = fixture(&[]);
     it.connect().await.expect("connected");
+    let process = process(&it).await;
+    it.end().await;
+    assert!(!process.exists());
+}
+
+#[tokio::test]
+async fn the_end_is_bounded_for_a_program_that_ignores_it() {
+    let it = fixture(&["stubborn"]);
+    it.connect().await.expect("connected");
+    let process = process(&it).await;
     let begun = Instant::now();
     it.end().await;
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < END_TIMEOUT + Duration::from_millis(500), "{:?}", begun.elapsed());
+    gone(&process).await;
+}
+
+async fn gone(process: &Path) {
+    let gone = async {
+        while process.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("an end");
 }

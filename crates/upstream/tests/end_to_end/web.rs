@@ -1,6 +1,7 @@
 //! A scripted HTTP server on loopback: every request is kept, every answer is a function's.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,18 +28,30 @@ impl Request {
     }
 }
 
+/// Long enough for the client to have seen the body without its end.
+const LATE: Duration = Duration::from_millis(2);
+
+/// When an answer's end follows its body.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    AtOnce,
+    /// In a packet of its own.
+    Later,
+    Never,
+}
+
 /// What to answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: String,
     pub(crate) body: String,
-    /// Leaves the body without its end.
-    pub(crate) hold: bool,
+    /// When the body's end follows.
+    pub(crate) end: End,
 }
 
 impl Answer {
     pub(crate) fn new(status: u16, headers: &str, body: &str) -> Answer {
-        Answer { status, headers: headers.to_owned(), body: body.to_owned(), hold: false }
+        Answer { status, headers: headers.to_owned(), body: body.to_owned(), end: End::AtOnce }
     }
 
     pub(crate) fn json(body: &str) -> Answer {
@@ -54,7 +67,11 @@ impl Answer {
     }
 
     pub(crate) fn held(self) -> Answer {
-        Answer { hold: true, ..self }
+        Answer { end: End::Never, ..self }
+    }
+
+    pub(crate) fn ending_later(self) -> Answer {
+        Answer { end: End::Later, ..self }
     }
 }
 
@@ -66,13 +83,14 @@ pub(crate) struct Web {
     pub(crate) port: u16,
     seen: Arc<Mutex<Vec<Request>>>,
     connections: Arc<Mutex<usize>>,
+    late_ends: Arc<Mutex<usize>>,
 }
 
 impl Web {
     pub(crate) async fn start(script: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Web {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
         let port = listener.local_addr().expect("an address").port();
-        let web = Web { port, seen: Arc::default(), connections: Arc::default() };
+        let web = Web { port, seen: Arc::default(), connections: Arc::default(), late_ends: Arc::default() };
         let (script, serving): (Script, Web) = (Arc::new(script), web.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -102,6 +120,10 @@ impl Web {
         *self.connections.lock().expect("sound")
     }
 
+    pub(crate) fn late_ends(&self) -> usize {
+        *self.late_ends.lock().expect("sound")
+    }
+
     /// Waits until a request is as wanted.
     pub(crate) async fn until(&self, wanted: impl Fn(&Request) -> bool) -> Request {
         let seen = async {
@@ -118,6 +140,8 @@ impl Web {
 }
 
 async fn serve(mut stream: TcpStream, script: Script, web: Web) {
+    // A late end must leave when it is written, as it does from real servers.
+    stream.set_nodelay(true).expect("a socket");
     while let Some(request) = read(&mut stream).await {
         web.seen.lock().expect("sound").push(request.clone());
         let answer = script(&request);
@@ -127,13 +151,19 @@ async fn serve(mut stream: TcpStream, script: Script, web: Web) {
             0 => String::new(),
             bytes => format!("{bytes:x}\r\n{}\r\n", answer.body),
         };
-        let end = if answer.hold { "" } else { "0\r\n\r\n" };
+        let end = if answer.end == End::AtOnce { "0\r\n\r\n" } else { "" };
         let whole =
             if answer.status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head + &chunk + end };
         // A client that went away is part of some tests.
         let _ = stream.write_all(whole.as_bytes()).await;
-        if answer.hold {
-            std::future::pending::<()>().await;
+        match answer.end {
+            End::AtOnce => {}
+            End::Later => {
+                tokio::time::sleep(LATE).await;
+                let _ = stream.write_all(b"0\r\n\r\n").await;
+                *web.late_ends.lock().expect("sound") += 1;
+            }
+            End::Never => std::future::pending().await,
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn run(
 ) -> Result<Ending, Trouble> {
     let signals = Signals::listen()?;
     let cancel = Cancel::new();
-    let call = Call { tool: name, arguments, cancel: cancel.clone(), progress: None };
+    let call = Call { tool: name, arguments, meta: None, cancel: cancel.clone(), progress: None };
     let caller = caller();
     let calling = crib.gate.call(&caller, call);
     tokio::pin!(calling);

@@ -32,8 +32,8 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
         print::json(&json!({ "tools": tools, "upstreams": servers, "left_out": left_out }))?;
     } else {
         print::foreign(&table(&seen))?;
-        for server in servers.iter().filter(|server| !server.is_good) {
-            print::remark(&print::harmless(&format!("{}: {}", server.name, server.state)));
+        for trouble in troubles(&crib.upstreams) {
+            print::remark(&print::harmless(&trouble));
         }
         for one in &left_out {
             print::remark(&print::harmless(&format!(
@@ -67,6 +67,12 @@ fn summary(description: &str) -> String {
         None => sentence.to_owned(),
         Some((end, _)) => format!("{}…", &sentence[..end]),
     }
+}
+
+/// A line for each upstream whose tools are not on offer.
+pub(super) fn troubles(upstreams: &Upstreams) -> Vec<String> {
+    let bad = servers(upstreams).into_iter().filter(|server| !server.is_good);
+    bad.map(|server| format!("{}: {}", server.name, server.state)).collect()
 }
 
 /// An upstream and how it is doing.
