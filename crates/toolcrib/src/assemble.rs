@@ -60,7 +60,8 @@ fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
         .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
 }
 
-fn world() -> Result<upstream::World, AssembleError> {
+/// What upstreams need of the outside world.
+pub(crate) fn world() -> Result<upstream::World, AssembleError> {
     let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
     Ok(upstream::World { launcher, client: sandbox::Client::new(), ourselves: server::OURSELVES })

@@ -169,3 +169,85 @@ impl Task {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use store::SqliteStore;
+
+    use super::*;
+    use crate::assemble::world;
+
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+    /// An upstream whose program does not exist: whoever starts it finds out.
+    fn settings(name: &str, prefix: &str, enabled: bool) -> Settings {
+        let command = Some("/does/not/exist".to_owned());
+        let config =
+            upstream::Config { command, prefix: Some(prefix.to_owned()), enabled, ..Default::default() };
+        config.settle(name, Duration::from_secs(1), &|_| Err(String::new())).expect("a sound table")
+    }
+
+    /// What is listed and how each upstream is doing, once every source has reported.
+    #[track_caller]
+    fn check(upstreams: Vec<Settings>, remembered: &[(&str, i64)], start: Start, expected: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::at(folder.path()));
+        for (name, age_ms) in remembered {
+            let fingerprint =
+                upstreams.iter().find(|settings| settings.name() == *name).expect("a name").fingerprint();
+            let tools_json = r#"[{"name":"a","inputSchema":{}}]"#.to_owned();
+            let fetched_at_ms = now_ms() - age_ms;
+            let definitions =
+                Definitions { upstream: (*name).to_owned(), fingerprint, tools_json, fetched_at_ms };
+            store.keep_definitions(&definitions).expect("a store");
+        }
+        let found = crate::runtime::run(async {
+            let catalog = Catalog::new(Vec::new());
+            let upstreams =
+                Upstreams::start(upstreams, &world().expect("a program"), &catalog, &store, start);
+            let offer = catalog.settled().await;
+            let tools = offer.tools().iter().map(|tool| tool.definition().name.to_string());
+            let states = upstreams.iter().map(|upstream| {
+                let state = upstream.offers().borrow().state.to_string();
+                format!("{} {}", upstream.name(), state.split(':').next().unwrap_or_default())
+            });
+            let left_out = offer.collisions().iter().map(|one| format!("{} has no {}", one.source, one.name));
+            let found: Vec<String> = tools.chain(states).chain(left_out).collect();
+            upstreams.end().await;
+            found
+        });
+        assert_eq!(found.expect("a runtime"), expected);
+    }
+
+    #[test]
+    fn what_is_remembered_is_listed_and_nothing_starts() {
+        let known = vec![settings("x", "x", true)];
+        check(known, &[("x", DAY_MS - 60_000)], Start::WhenWanted, &["x_a", "x not running"]);
+    }
+
+    #[test]
+    fn what_was_remembered_too_long_ago_is_asked_for_anew() {
+        for age_ms in [DAY_MS, -60_000] {
+            check(vec![settings("x", "x", true)], &[("x", age_ms)], Start::WhenWanted, &["x failed"]);
+        }
+    }
+
+    #[test]
+    fn one_that_fails_keeps_nobody_waiting() {
+        check(vec![settings("x", "x", true)], &[], Start::WhenWanted, &["x failed"]);
+        check(vec![settings("x", "x", true)], &[], Start::AtOnce, &["x failed"]);
+    }
+
+    #[test]
+    fn one_that_is_switched_off_is_not_waited_for() {
+        let both = vec![settings("off", "off", false), settings("x", "x", true)];
+        check(both, &[("x", 0)], Start::WhenWanted, &["x_a", "off disabled", "x not running"]);
+    }
+
+    #[test]
+    fn the_first_by_name_wins_a_tool() {
+        let both = vec![settings("x", "", true), settings("y", "", true)];
+        let expected = ["a", "x not running", "y not running", "y has no a"];
+        check(both, &[("x", 0), ("y", 0)], Start::WhenWanted, &expected);
+    }
+}
