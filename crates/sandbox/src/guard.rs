@@ -25,7 +25,7 @@ use family::{Family, Until};
 pub const VOLUNTARY_EXIT: Duration = Duration::from_millis(250);
 
 /// After SIGTERM, time to tidy up before SIGKILL.
-pub const TERMINATION: Duration = Duration::from_millis(1500);
+pub const TERMINATION: Duration = Duration::from_millis(1000);
 
 /// After SIGKILL, the time within which the kernel must have ended everything. What is left then is
 /// stuck in the kernel or belongs to another user.

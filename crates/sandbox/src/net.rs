@@ -24,8 +24,9 @@ pub use error::NetError;
 /// From the name to a connection ready for the request, TLS included.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections kept open to one server while nobody uses them.
-const IDLE_PER_HOST_MAX: usize = 16;
+/// Connections kept open to one server while nobody uses them. As many as calls that are often under way at
+/// once; those in excess would be closed and dialled again with every wave.
+const IDLE_PER_HOST_MAX: usize = 256;
 
 /// Shorter than the minute after which common servers and proxies hang up by themselves.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(45);

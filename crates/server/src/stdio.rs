@@ -6,9 +6,12 @@
 mod input;
 mod output;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use gate::{Caller, Via};
 use tokio::sync::{mpsc, watch};
@@ -31,27 +34,25 @@ const DRAIN_MAX: Duration = Duration::from_millis(400);
 ///
 /// # Errors
 /// Reading or writing failed for another reason than that the client went away.
-pub async fn serve(server: Arc<Server>, shutdown: impl Future<Output = ()>) -> std::io::Result<()> {
+pub async fn serve(
+    server: Arc<Server>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
     let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
-    let session = Session::new(Caller::local_user(Via::Stdio), Revision::LATEST);
-    let changes = server.gate().catalog().changes();
+    let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
+    events.push(next_change(server.gate().catalog().changes()));
+    events.push(shutdown.map(|()| Event::Shutdown).boxed());
     let mut door = Door {
-        server,
-        session,
+        session: Session::new(Caller::local_user(Via::Stdio), Revision::LATEST),
         lines: Lines::new(STDIO_MESSAGE_BYTES_MAX),
         output: Output::open()?,
-        waiting: FuturesUnordered::new(),
+        calls_waiting: 0,
+        server,
+        events,
         outbox,
         reports,
-        changes,
     };
-    let mut input = Input::open()?;
-    tokio::pin!(shutdown);
-    let served = tokio::select! {
-        biased;
-        served = door.serve(&mut input) => served,
-        () = &mut shutdown => Ok(()),
-    };
+    let served = door.serve(&mut Input::open()?).await;
     door.session.cancel_all();
     match served {
         Err(error) if is_gone(&error) => Ok(()),
@@ -63,15 +64,36 @@ fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
 }
 
+/// What the door waits for beside its input. They share one set, which looks only at what has woken; a loop
+/// over everything that might happen would cost each request more than parsing it.
+enum Event {
+    /// A call has its answer, or none if it was cancelled.
+    Answer(Option<Vec<u8>>),
+    /// The catalogue has changed.
+    Change(watch::Receiver<u64>),
+    /// The program is to end.
+    Shutdown,
+}
+
+fn next_change(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, Event> {
+    async move {
+        // The catalogue lives as long as the server that we hold, so its sender does, too.
+        let _ = changes.changed().await;
+        Event::Change(changes)
+    }
+    .boxed()
+}
+
 struct Door {
     server: Arc<Server>,
     session: Arc<Session>,
     lines: Lines,
     output: Output,
-    waiting: FuturesUnordered<Later>,
+    events: FuturesUnordered<BoxFuture<'static, Event>>,
+    /// How many of the events are calls.
+    calls_waiting: usize,
     outbox: Outbox,
     reports: mpsc::Receiver<Vec<u8>>,
-    changes: watch::Receiver<u64>,
 }
 
 impl Door {
@@ -85,12 +107,33 @@ impl Door {
                     }
                     self.take_lines();
                 }
-                Some(frame) = self.waiting.next(), if !self.waiting.is_empty() => self.answer(frame),
                 Some(report) = self.reports.recv() => self.output.line(&report),
-                Ok(()) = self.changes.changed() => self.tell_of_change(),
+                Some(event) = self.events.next() => {
+                    if let ControlFlow::Break(()) = self.take_event(event) {
+                        return Ok(());
+                    }
+                }
             }
             self.output.flush().await?;
         }
+    }
+
+    fn take_event(&mut self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::Answer(frame) => {
+                self.calls_waiting -= 1;
+                self.answer(frame);
+            }
+            Event::Change(mut changes) => {
+                let version = *changes.borrow_and_update();
+                if self.session.should_hear_of(version) {
+                    self.output.line(&dispatch::list_changed());
+                }
+                self.events.push(next_change(changes));
+            }
+            Event::Shutdown => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
     }
 
     /// Acts on every whole line that has come.
@@ -133,9 +176,12 @@ impl Door {
 
     /// Lets a call run as far as it comes without waiting; most are then done.
     fn wait_for(&mut self, mut later: Later) {
-        match futures_util::FutureExt::now_or_never(&mut later) {
+        match (&mut later).now_or_never() {
             Some(frame) => self.answer(frame),
-            None => self.waiting.push(later),
+            None => {
+                self.calls_waiting += 1;
+                self.events.push(later.map(Event::Answer).boxed());
+            }
         }
     }
 
@@ -159,18 +205,13 @@ impl Door {
         }
     }
 
-    fn tell_of_change(&mut self) {
-        let version = *self.changes.borrow_and_update();
-        if self.session.should_hear_of(version) {
-            self.output.line(&dispatch::list_changed());
-        }
-    }
-
     /// The client has closed its end. What it asked before is still answered, for a moment.
     async fn drain(&mut self) -> std::io::Result<()> {
         let rest = async {
-            while let Some(frame) = self.waiting.next().await {
-                self.answer(frame);
+            while self.calls_waiting > 0
+                && let Some(event) = self.events.next().await
+                && self.take_event(event).is_continue()
+            {
                 self.output.flush().await?;
             }
             Ok(())

@@ -4,16 +4,18 @@
 //! legacy revisions a client that hangs up has not cancelled its call, so a call that must wait goes on
 //! beside the connection.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use gate::{Caller, Via};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 use wire::message::Rejected;
 use wire::{Code, Frame, HTTP_BODY_BYTES_MAX, Message, Revision, WireError};
@@ -156,20 +158,18 @@ fn opened(door: &Door, session: Arc<Session>, frame: Vec<u8>) -> Answer {
 }
 
 /// Waits for an answer, and turns to a stream once there is progress to tell.
-async fn finish(mut later: Later, mut reports: mpsc::Receiver<Vec<u8>>, streams: Streams) -> Answer {
-    if let Some(frame) = (&mut later).now_or_never() {
-        return last(frame, streams);
-    }
-    let (done, mut result) = oneshot::channel();
-    // The call goes on if the client hangs up; it is bounded by its own deadline.
-    tokio::spawn(async move {
-        // Nobody may be listening any more.
-        let _ = done.send(later.await);
-    });
+async fn finish(later: Later, mut reports: mpsc::Receiver<Vec<u8>>, streams: Streams) -> Answer {
+    let mut later = Detached::new(later);
     tokio::select! {
         biased;
-        Some(first) = reports.recv() => answer::events(continued(first, reports, result)),
-        frame = &mut result => last(frame.ok().flatten(), streams),
+        frame = &mut later => match reports.try_recv() {
+            Ok(first) => {
+                let later = Detached::new(Box::pin(std::future::ready(frame)));
+                answer::events(continued(first, reports, later))
+            }
+            Err(_) => last(frame, streams),
+        },
+        Some(first) = reports.recv() => answer::events(continued(first, reports, later)),
     }
 }
 
@@ -187,22 +187,62 @@ fn last(frame: Option<Vec<u8>>, streams: Streams) -> Answer {
 fn continued(
     first: Vec<u8>,
     mut reports: mpsc::Receiver<Vec<u8>>,
-    result: oneshot::Receiver<Option<Vec<u8>>>,
+    mut later: Detached,
 ) -> mpsc::Receiver<Vec<u8>> {
     let (sender, messages) = mpsc::channel(REPORTS_WAITING_MAX);
     tokio::spawn(async move {
         let mut next = Some(first);
-        while let Some(report) = next {
+        let frame = loop {
+            if let Some(report) = next.take()
+                && sender.send(report).await.is_err()
+            {
+                return;
+            }
+            tokio::select! {
+                biased;
+                Some(report) = reports.recv() => next = Some(report),
+                frame = &mut later => break frame,
+            }
+        };
+        // What was reported in the same turn as the answer comes before it.
+        while let Ok(report) = reports.try_recv() {
             if sender.send(report).await.is_err() {
                 return;
             }
-            next = reports.recv().await;
         }
-        // The reports end when the call does, so its result is there.
-        if let Ok(Some(frame)) = result.await {
+        if let Some(frame) = frame {
             // The client may have hung up.
             let _ = sender.send(frame).await;
         }
     });
     messages
+}
+
+/// A call that goes on if nobody waits for it any more: a client that hangs up has not cancelled it. It is
+/// bounded by its own deadline.
+struct Detached(Option<Later>);
+
+impl Detached {
+    fn new(later: Later) -> Detached {
+        Detached(Some(later))
+    }
+}
+
+impl Future for Detached {
+    type Output = Option<Vec<u8>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let later = self.0.as_mut().expect("a finished call is not asked again");
+        let answer = std::task::ready!(later.as_mut().poll(cx));
+        self.0 = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        if let (Some(rest), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(rest);
+        }
+    }
 }
