@@ -116,7 +116,10 @@ impl Gate {
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.
-    async fn find(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Refusal> {
+    ///
+    /// # Errors
+    /// There is no such tool, or none for this caller.
+    pub async fn find(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Refusal> {
         let found = |offer: &Offer| offer.get(name).filter(|tool| self.may_see(caller, tool)).cloned();
         if let Some(tool) = found(&self.catalog.offer()) {
             return Ok(tool);

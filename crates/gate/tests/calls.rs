@@ -166,7 +166,9 @@ impl World {
             cancel.cancel();
         }
         let arguments = case.arguments.clone().map(bytes::Bytes::from);
-        self.gate.call(&self.caller, Call { tool: &case.tool, arguments, meta: None, cancel, progress: None }).await
+        self.gate
+            .call(&self.caller, Call { tool: &case.tool, arguments, meta: None, cancel, progress: None })
+            .await
     }
 
     fn lists(&self, tool: &str) -> bool {

@@ -60,16 +60,21 @@ impl Policy {
     /// Decides one call. The same facts give the same decision for the life of this value.
     pub fn decide(&self, facts: &Facts<'_>) -> Decision {
         // A rule against a tool wins over everything that speaks for it.
-        if self.deny.is_match(facts.tool) {
+        if matches(&self.deny, facts.tool) {
             return Decision::Deny { rule: SETTING_DENY, why: "is refused by the configuration" };
         }
         match default_permission(facts) {
-            Decision::Ask { .. } if self.allow.is_match(facts.tool) => {
+            Decision::Ask { .. } if matches(&self.allow, facts.tool) => {
                 Decision::Allow { rule: SETTING_ALLOW }
             }
             decision => decision,
         }
     }
+}
+
+/// An empty set is asked on every call, so it must cost nothing.
+fn matches(globs: &GlobSet, tool: &str) -> bool {
+    !globs.is_empty() && globs.is_match(tool)
 }
 
 /// The default permissions, one list for each kind of caller.

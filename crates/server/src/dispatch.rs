@@ -96,7 +96,7 @@ fn notification(session: &Session, method: &str, params: Option<&Text>) {
     }
     let id = params.and_then(|text| {
         let written = text.object()?.get("requestId")?;
-        Id::parse(&text.bytes(), written)
+        Id::parse(text, written)
     });
     if let Some(id) = id {
         session.cancel(&id);

@@ -8,27 +8,39 @@ use wire::{Code, Id, Revision, WireError, tools, write};
 /// The member of `_meta` that holds the structured error object of a failed call.
 const ERROR_KEY: &str = "toolcrib/error";
 
+/// Room for an answer beyond its content, in bytes.
+const FRAME_BYTES: usize = 256;
+
 /// Writes the answer to a call.
 pub(crate) fn call(revision: Revision, id: &Id, result: Result<Outcome, Failure>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+    let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
+    let mut out = Vec::with_capacity(bytes + bytes / 16 + FRAME_BYTES);
     match result {
-        Ok(outcome) => write::result(&mut out, id, &outcome_text(revision, outcome)),
+        Ok(outcome) => write::result_by(&mut out, id, |out| outcome_text(out, revision, &outcome)),
         Err(failure) => match answer(&failure) {
             Answer::Protocol(error) => write::error(&mut out, Some(id), &error),
             Answer::Result { details } => {
-                write::result(&mut out, id, &failed(revision, &failure, details));
+                write::result_by(&mut out, id, |out| failed(out, revision, &failure, details));
             }
         },
     }
     out
 }
 
-fn outcome_text(revision: Revision, outcome: Outcome) -> Vec<u8> {
-    match outcome.payload {
-        Payload::Relayed { result, .. } => result.into(),
+/// The result object that a client of `revision` gets for an outcome, as JSON text.
+pub fn outcome_json(revision: Revision, outcome: &Outcome) -> Vec<u8> {
+    let mut out = Vec::new();
+    outcome_text(&mut out, revision, outcome);
+    out
+}
+
+fn outcome_text(out: &mut Vec<u8>, revision: Revision, outcome: &Outcome) {
+    match &outcome.payload {
+        Payload::Relayed { result, .. } => out.extend_from_slice(result),
         Payload::Ours { blocks, structured } => {
             let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
-            tools::write_call_result(revision, blocks.iter().map(block), structured, outcome.is_error, None)
+            let blocks = blocks.iter().map(block);
+            tools::write_call_result(out, revision, blocks, structured, outcome.is_error, None);
         }
     }
 }
@@ -81,7 +93,7 @@ fn answer(failure: &Failure) -> Answer {
     }
 }
 
-fn failed(revision: Revision, failure: &Failure, details: Option<Value>) -> Vec<u8> {
+fn failed(out: &mut Vec<u8>, revision: Revision, failure: &Failure, details: Option<Value>) {
     let text = failure.to_string();
     let mut error = json!({ "code": failure.code(), "message": text });
     if let Some(details) = details {
@@ -89,7 +101,7 @@ fn failed(revision: Revision, failure: &Failure, details: Option<Value>) -> Vec<
     }
     let meta = json!({ ERROR_KEY: error }).to_string();
     let blocks = std::iter::once(tools::Block::Text(&text));
-    tools::write_call_result(revision, blocks, None, true, Some(&meta))
+    tools::write_call_result(out, revision, blocks, None, true, Some(&meta));
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use wire::initialize::Ourselves;
 
 pub use config::Config;
 use lists::Lists;
+pub use reply::outcome_json;
 
 /// What we call ourselves on the wire.
 pub const OURSELVES: Ourselves<'static> = Ourselves { name: "toolcrib", version: env!("CARGO_PKG_VERSION") };

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytestring::ByteString;
+
+use crate::message::Text;
 
 /// Longest id we accept, in bytes of JSON text. Real ones are under 50; the bound keeps maps small.
 pub const ID_BYTES_MAX: usize = 1024;
@@ -11,22 +13,22 @@ pub const ID_BYTES_MAX: usize = 1024;
 ///
 /// Two ids are equal if they are spelt alike.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Id(Bytes);
+pub struct Id(ByteString);
 
 impl Id {
     /// The id in a checked JSON text, if it is one. `text` must be a slice of `frame`.
-    pub fn parse(frame: &Bytes, text: &str) -> Option<Id> {
+    pub fn parse(frame: &Text, text: &str) -> Option<Id> {
         let integer = |text: &str| {
             let digits = text.strip_prefix('-').unwrap_or(text);
             digits.bytes().all(|byte| byte.is_ascii_digit())
         };
         let fits = text.len() <= ID_BYTES_MAX && (text.starts_with('"') || integer(text));
-        fits.then(|| Id(frame.slice_ref(text.as_bytes())))
+        fits.then(|| Id(frame.slice(text).into_inner()))
     }
 
     /// An id of our own for a request to an upstream.
     pub fn number(number: u64) -> Id {
-        Id(Bytes::from(number.to_string()))
+        Id(ByteString::from(number.to_string()))
     }
 
     /// The number, if the id is one that we could have made.
@@ -36,7 +38,7 @@ impl Id {
 
     /// The JSON text of the id.
     pub fn text(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("an id is cut from checked text")
+        &self.0
     }
 }
 

@@ -1,6 +1,7 @@
 //! One frame: a JSON-RPC message, or a batch of them, with `params` and `result` kept as text.
 
 use bytes::Bytes;
+use bytestring::ByteString;
 
 use crate::error::{Code, WireError};
 use crate::id::Id;
@@ -56,28 +57,34 @@ pub enum Message {
 
 /// A piece of checked JSON text that shares the frame's memory.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Text(Bytes);
+pub struct Text(ByteString);
 
 impl Text {
     /// Checks `bytes` and keeps them.
     pub fn check(bytes: Bytes) -> Result<Text, scan::Fault> {
-        scan::check(&bytes)?;
-        Ok(Text(bytes))
+        let text = ByteString::try_from(bytes.clone()).map_err(|_| scan::utf8_fault(&bytes))?;
+        scan::check_text(&text)?;
+        Ok(Text(text))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("made only from checked text")
+        &self.0
     }
 
     /// The same bytes, shared.
     pub fn bytes(&self) -> Bytes {
-        self.0.clone()
+        self.0.as_bytes().clone()
     }
 
     /// A part of this text, sharing its memory. `part` must be a slice of it.
     pub fn slice(&self, part: &str) -> Text {
-        Text(self.0.slice_ref(part.as_bytes()))
+        Text(self.0.slice_ref(part))
+    }
+
+    /// The text itself, shared.
+    pub(crate) fn into_inner(self) -> ByteString {
+        self.0
     }
 
     /// The text as an object, if it is one.
@@ -131,7 +138,7 @@ impl<'t> Envelope<'t> {
     fn read(object: Object<'t>) -> Envelope<'t> {
         let mut envelope = Envelope::default();
         for member in object.members() {
-            let slot = match member.key().as_ref() {
+            let slot = match &*member.key() {
                 "jsonrpc" => &mut envelope.jsonrpc,
                 "id" => &mut envelope.id,
                 "method" => &mut envelope.method,
@@ -158,7 +165,7 @@ impl Message {
             // A null id belongs to an error answer about an unreadable message, never to a request.
             Some("null") if envelope.method.is_none() => None,
             Some("null") => return Err(invalid(None, "the id of a request must not be null")),
-            Some(written) => match Id::parse(&text.0, written) {
+            Some(written) => match Id::parse(text, written) {
                 Some(id) => Some(id),
                 None => return Err(invalid(None, "the id must be a string or an integer of sane length")),
             },

@@ -45,9 +45,19 @@ impl Fault {
 
 /// Checks that `bytes` hold exactly one JSON value and returns the text.
 pub fn check(bytes: &[u8]) -> Result<&str, Fault> {
-    let text = std::str::from_utf8(bytes).map_err(|e| Fault::Utf8(e.valid_up_to()))?;
-    Scanner { text, at: 0, open: Vec::new(), keys: Vec::new() }.run()?;
+    let text = std::str::from_utf8(bytes).map_err(|_| utf8_fault(bytes))?;
+    check_text(text)?;
     Ok(text)
+}
+
+/// Checks that `text` holds exactly one JSON value.
+pub fn check_text(text: &str) -> Result<(), Fault> {
+    Scanner { text, at: 0, open: Vec::new(), keys: Vec::new() }.run()
+}
+
+/// Where the bytes stop being UTF-8.
+pub(crate) fn utf8_fault(bytes: &[u8]) -> Fault {
+    Fault::Utf8(std::str::from_utf8(bytes).err().map_or(bytes.len(), |error| error.valid_up_to()))
 }
 
 /// An array or object whose end has not been seen.

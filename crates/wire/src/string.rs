@@ -62,7 +62,7 @@ fn escape_end(text: &[u8], at: usize) -> Result<usize, StringFault> {
 /// What a checked JSON string (quotes included) says. A lone surrogate becomes U+FFFD.
 pub fn decode(literal: &str) -> Cow<'_, str> {
     let inner = &literal[1..literal.len() - 1];
-    if !inner.contains('\\') {
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Cow::Borrowed(inner);
     }
     let mut said = String::with_capacity(inner.len());

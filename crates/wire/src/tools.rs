@@ -330,21 +330,22 @@ fn write_blob(uri: &str, mime: &str, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\"}}");
 }
 
-/// Writes a `CallToolResult`. `structured` is JSON text and left out where the revision has no place for it.
+/// Appends a `CallToolResult`. `structured` is JSON text and left out where the revision has no place for it.
 /// `meta` is the JSON text of `_meta`.
 pub fn write_call_result<'a>(
+    out: &mut Vec<u8>,
     revision: Revision,
     blocks: impl Iterator<Item = Block<'a>>,
     structured: Option<&str>,
     is_error: bool,
     meta: Option<&str>,
-) -> Vec<u8> {
-    let mut out = b"{\"content\":[".to_vec();
+) {
+    out.extend_from_slice(b"{\"content\":[");
     for (index, block) in blocks.enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        block.write(revision, &mut out);
+        block.write(revision, out);
     }
     out.push(b']');
     if let (Some(structured), true) = (structured, revision.has_structured_content()) {
@@ -356,7 +357,6 @@ pub fn write_call_result<'a>(
         out.extend_from_slice(meta.as_bytes());
     }
     out.extend_from_slice(if is_error { b",\"isError\":true}" } else { b",\"isError\":false}".as_slice() });
-    out
 }
 
 /// Writes the parameters of `notifications/progress` under the client's own token (JSON text).
@@ -463,8 +463,9 @@ mod tests {
             Block::Blob { uri: "file:///workspace/x", mime: "a/b", bytes: b"\0" },
         ];
         let result = |revision| {
-            let written = write_call_result(revision, blocks.into_iter(), Some("{}"), true, None);
-            String::from_utf8(written).expect("UTF-8")
+            let mut out = Vec::new();
+            write_call_result(&mut out, revision, blocks.into_iter(), Some("{}"), true, None);
+            String::from_utf8(out).expect("UTF-8")
         };
         expect![[r#"{"content":[{"type":"text","text":"a\n"},{"type":"image","data":"YWJj","mimeType":"image/png"},{"type":"audio","data":"","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"file:///workspace/x","mimeType":"a/b","blob":"AA=="}}],"structuredContent":{},"isError":true}"#]]
             .assert_eq(&result(Revision::V2025_06_18));
@@ -474,13 +475,13 @@ mod tests {
 
     #[test]
     fn a_call_of_ours_keeps_the_callers_meta_but_not_its_token() {
-        let write = |meta, token| {
-            String::from_utf8(write_call_params("t", "{ }", meta, token)).expect("UTF-8")
-        };
+        let write =
+            |meta, token| String::from_utf8(write_call_params("t", "{ }", meta, token)).expect("UTF-8");
         let meta = Some(r#"{"progressToken":"theirs","x/y":1.0}"#);
         expect![[r#"{"name":"t","arguments":{ }}"#]].assert_eq(&write(None, None));
         expect![[r#"{"name":"t","arguments":{ }}"#]].assert_eq(&write(Some("{}"), None));
-        expect![[r#"{"name":"t","arguments":{ },"_meta":{"progressToken":7}}"#]].assert_eq(&write(None, Some("7")));
+        expect![[r#"{"name":"t","arguments":{ },"_meta":{"progressToken":7}}"#]]
+            .assert_eq(&write(None, Some("7")));
         expect![[r#"{"name":"t","arguments":{ },"_meta":{"progressToken":7,"x/y":1.0}}"#]]
             .assert_eq(&write(meta, Some("7")));
         expect![[r#"{"name":"t","arguments":{ },"_meta":{"x/y":1.0}}"#]].assert_eq(&write(meta, None));

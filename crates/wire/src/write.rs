@@ -7,9 +7,14 @@ use crate::string;
 /// Appends `{"jsonrpc":"2.0","id":…,"result":` + `result` + `}`; `result` is JSON text.
 pub fn result(out: &mut Vec<u8>, id: &Id, result: &[u8]) {
     out.reserve(result.len() + 64);
+    result_by(out, id, |out| out.extend_from_slice(result));
+}
+
+/// The same for a result that is still to be written: `write` appends its JSON text.
+pub fn result_by(out: &mut Vec<u8>, id: &Id, write: impl FnOnce(&mut Vec<u8>)) {
     head(out, id);
     out.extend_from_slice(b",\"result\":");
-    out.extend_from_slice(result);
+    write(out);
     out.push(b'}');
 }
 

@@ -140,7 +140,9 @@ async fn act(
 fn status(code: Code) -> StatusCode {
     match code {
         Code::ParseError | Code::InvalidRequest => StatusCode::BAD_REQUEST,
-        Code::MethodNotFound | Code::InvalidParams | Code::InternalError | Code::RateLimited => StatusCode::OK,
+        Code::MethodNotFound | Code::InvalidParams | Code::InternalError | Code::RateLimited => {
+            StatusCode::OK
+        }
     }
 }
 

@@ -8,7 +8,7 @@ const SECRET: &str = "hunter2";
 
 fn surroundings() -> Surroundings {
     let variables = [("HOME", "/home/u"), ("TOKEN", SECRET)].map(|(name, value)| (name.into(), value.into()));
-    Surroundings { current_dir: "/work".into(), variables: variables.into() }
+    Surroundings { current_dir: "/project".into(), variables: variables.into() }
 }
 
 fn sources(texts: &[&str]) -> Vec<Source> {
@@ -68,7 +68,7 @@ fn nothing_written_is_a_good_configuration() {
         dir = "/home/u/.local/share/toolcrib"  # default
 
         [workspace]
-        root = "/work"  # default
+        root = "/project"  # default
     "#]],
     );
 }
@@ -99,10 +99,10 @@ fn every_value_tells_where_it_was_set() {
         bind = "127.0.0.1:3000"  # default
 
         [state]
-        dir = "/work/state"  # toolcrib.toml:4:1
+        dir = "/project/state"  # toolcrib.toml:4:1
 
         [workspace]
-        root = "/work/../ws"  # toolcrib.toml:6:1
+        root = "/project/../ws"  # toolcrib.toml:6:1
     "#]],
     );
 }
@@ -163,7 +163,7 @@ headers = { Authorization = "Bearer hunter2" }
         dir = "/home/u/.local/share/toolcrib"  # default
 
         [workspace]
-        root = "/work"  # default
+        root = "/project"  # default
     "#]],
     );
     let shown = load(&[text]).expect("nothing is wrong").to_json().to_string();

@@ -3,10 +3,10 @@
 use std::io::{self, Read as _};
 
 use bytes::Bytes;
-use gate::{Block, Call, Cancel, Failure, Outcome, Payload, Refusal};
+use gate::{Call, Cancel, Failure, Outcome, Refusal};
 use serde_json::{Value, json};
 use tool_api::Arguments;
-use wire::{Revision, tools as protocol};
+use wire::Revision;
 
 use super::{caller, unknown};
 use crate::assemble::Crib;
@@ -62,7 +62,7 @@ pub(super) async fn run(
 
 fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
     let is_error = outcome.is_error;
-    let result = result_text(outcome);
+    let result = server::outcome_json(Revision::LATEST, &outcome);
     if json {
         // Byte for byte, since a number may be larger than ours and an order may matter to somebody.
         print::foreign(&String::from_utf8_lossy(&result))?;
@@ -71,25 +71,6 @@ fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
         if is_error { print::remark(&print::harmless(&text)) } else { print::foreign(&text)? }
     }
     Ok(if is_error { Ending::Failed } else { Ending::Good })
-}
-
-/// The result as an agent would get it.
-fn result_text(outcome: Outcome) -> Bytes {
-    match outcome.payload {
-        Payload::Relayed { result, .. } => result,
-        Payload::Ours { blocks, structured } => {
-            let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
-            let blocks = blocks.iter().map(|block| match block {
-                Block::Text(text) => protocol::Block::Text(text),
-                Block::Image { mime, bytes } => protocol::Block::Image { mime, bytes },
-                Block::Audio { mime, bytes } => protocol::Block::Audio { mime, bytes },
-                Block::Blob { uri, mime, bytes } => protocol::Block::Blob { uri, mime, bytes },
-            });
-            let written =
-                protocol::write_call_result(Revision::LATEST, blocks, structured, outcome.is_error, None);
-            written.into()
-        }
-    }
 }
 
 /// The result for people: text as it is, anything else as a note of what it is.

@@ -1,8 +1,6 @@
 //! `tools show`: one tool in detail.
 
-use std::sync::Arc;
-
-use gate::{BUILT_IN, Definition, Listing, Offer, Offered};
+use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
 
 use super::{caller, unknown};
@@ -11,7 +9,7 @@ use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
-    let Some(tool) = find(crib, name).await else { return Err(unknown(crib, name)) };
+    let Ok(tool) = crib.gate.find(&caller(), name).await else { return Err(unknown(crib, name)) };
     let definition = tool.definition();
     if json {
         print::json(&description(definition))?;
@@ -19,20 +17,6 @@ pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, T
         print::foreign(&page(definition))?;
     }
     Ok(Ending::Good)
-}
-
-/// The tool of this name. Only a name that is not on offer yet waits for the upstreams.
-async fn find(crib: &Crib, name: &str) -> Option<Arc<Offered>> {
-    let catalog = crib.gate.catalog();
-    let caller = caller();
-    let found = |offer: &Offer| {
-        let mut tools = offer.tools().iter().filter(|tool| crib.gate.may_see(&caller, tool));
-        tools.find(|tool| tool.definition().name.as_str() == name).cloned()
-    };
-    match found(&catalog.offer()) {
-        Some(tool) => Some(tool),
-        None => found(&*catalog.settled().await),
-    }
 }
 
 /// A tool as a JSON object: what an agent is told of it, and what we know besides.
