@@ -22,13 +22,17 @@ pub(crate) type Later = BoxFuture<'static, Option<Vec<u8>>>;
 /// Where a call's progress goes.
 pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
 
+/// Gives the outbox once a call asks for progress; nothing if the client cannot be told of it. Most calls do
+/// not ask, and a channel costs more than parsing them.
+pub(crate) type OpenOutbox<'a> = &'a mut dyn FnMut() -> Option<Outbox>;
+
 /// Acts on one message. Answers that need no waiting are appended to `out`; others come later. A
 /// notification gives neither.
 pub(crate) fn dispatch(
     server: &Arc<Server>,
     session: &Arc<Session>,
     message: Result<Message, Rejected>,
-    outbox: Option<&Outbox>,
+    outbox: OpenOutbox<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Later> {
     match message {
@@ -60,7 +64,7 @@ fn request(
     id: Id,
     method: &str,
     params: Option<Text>,
-    outbox: Option<&Outbox>,
+    outbox: OpenOutbox<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Later> {
     if session.is_running(&id) {
@@ -159,7 +163,7 @@ fn call(
     session: &Arc<Session>,
     id: Id,
     params: Option<Text>,
-    outbox: Option<&Outbox>,
+    outbox: OpenOutbox<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Later> {
     let begun = tools::call_params(params.as_ref())
@@ -172,9 +176,9 @@ fn call(
         }
     };
     let (server, session) = (server.clone(), session.clone());
-    let progress = params.progress_token.zip(outbox).map(|(token, outbox)| {
-        let reporter = Reporter { token, revision: session.revision(), outbox: outbox.clone() };
-        Arc::new(reporter) as Arc<dyn ProgressSink>
+    let progress = params.progress_token.and_then(|token| {
+        let reporter = Reporter { token, revision: session.revision(), outbox: outbox()? };
+        Some(Arc::new(reporter) as Arc<dyn ProgressSink>)
     });
     Some(Box::pin(async move {
         debug!(target: "mcp", %id, tool = params.name, "received call");
@@ -208,7 +212,7 @@ pub(crate) fn batch(
     server: &Arc<Server>,
     session: &Arc<Session>,
     messages: Vec<Result<Message, Rejected>>,
-    outbox: Option<&Outbox>,
+    outbox: OpenOutbox<'_>,
 ) -> Result<Later, WireError> {
     let revision = session.revision();
     if !revision.has_batches() {
@@ -248,3 +252,6 @@ pub(crate) fn list_changed() -> Vec<u8> {
     write::notification(&mut frame, "notifications/tools/list_changed", None);
     frame
 }
+
+#[cfg(test)]
+mod tests;

@@ -163,7 +163,7 @@ impl Door {
             &self.server,
             &self.session,
             message,
-            Some(&self.outbox),
+            &mut || Some(self.outbox.clone()),
             self.output.buffer(),
         );
         if self.output.buffer().len() > start {
@@ -186,7 +186,7 @@ impl Door {
     }
 
     fn take_batch(&mut self, messages: Vec<Result<wire::Message, Rejected>>) {
-        match dispatch::batch(&self.server, &self.session, messages, Some(&self.outbox)) {
+        match dispatch::batch(&self.server, &self.session, messages, &mut || Some(self.outbox.clone())) {
             Ok(batch) => self.wait_for(batch),
             Err(error) => {
                 write::error(self.output.buffer(), None, &error);

@@ -5,11 +5,13 @@
 
 mod catalogue;
 mod run;
+mod sample_gate;
 mod schema;
 mod show;
 mod workspace;
 
 pub use catalogue::check_catalogue;
 pub use run::{call, call_in, call_with, check_call, check_tool};
+pub use sample_gate::SampleGate;
 pub use show::show;
 pub use workspace::{TIME, Workspace};

@@ -109,8 +109,9 @@ async fn act(
     streams: Streams,
     frame: Result<Frame, Rejected>,
 ) -> Answer {
-    let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
-    let outbox = streams.then_some(&outbox);
+    let mut channel = None;
+    let mut outbox =
+        || streams.then(|| channel.get_or_insert_with(|| mpsc::channel(REPORTS_WAITING_MAX)).0.clone());
     let mut out = Vec::new();
     let later = match frame {
         Err(rejected) => {
@@ -118,19 +119,19 @@ async fn act(
         }
         Ok(Frame::Single(message)) => {
             let opens = matches!(&message, Message::Request { method, .. } if method == "initialize");
-            let later = dispatch::dispatch(&door.server, &session, Ok(message), outbox, &mut out);
+            let later = dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out);
             if opens {
                 return opened(door, session, out);
             }
             later
         }
-        Ok(Frame::Batch(messages)) => match dispatch::batch(&door.server, &session, messages, outbox) {
+        Ok(Frame::Batch(messages)) => match dispatch::batch(&door.server, &session, messages, &mut outbox) {
             Ok(later) => Some(later),
             Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
         },
     };
     match later {
-        Some(later) => finish(later, reports, streams).await,
+        Some(later) => finish(later, channel.map(|(_, reports)| reports), streams).await,
         None if out.is_empty() => answer::empty(StatusCode::ACCEPTED),
         None => answer::json(out),
     }
@@ -160,8 +161,9 @@ fn opened(door: &Door, session: Arc<Session>, frame: Vec<u8>) -> Answer {
 }
 
 /// Waits for an answer, and turns to a stream once there is progress to tell.
-async fn finish(later: Later, mut reports: mpsc::Receiver<Vec<u8>>, streams: Streams) -> Answer {
+async fn finish(later: Later, reports: Option<mpsc::Receiver<Vec<u8>>>, streams: Streams) -> Answer {
     let mut later = Detached::new(later);
+    let Some(mut reports) = reports else { return last(later.await, streams) };
     tokio::select! {
         biased;
         frame = &mut later => match reports.try_recv() {

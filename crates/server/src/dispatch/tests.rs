@@ -1,0 +1,320 @@
+//! Frames in, frames out, in every revision.
+
+use bytes::Bytes;
+use expect_test::{Expect, expect};
+use futures_util::FutureExt;
+use gate::{Caller, RateConfig, Via};
+use testkit::SampleGate;
+use tokio::sync::mpsc;
+use wire::{Frame, Revision};
+
+use super::*;
+
+/// A conversation in one revision.
+struct Talk {
+    server: Arc<Server>,
+    session: Arc<Session>,
+    outbox: Outbox,
+    reports: mpsc::Receiver<Vec<u8>>,
+    waiting: Vec<Later>,
+    _sample: SampleGate,
+}
+
+impl Talk {
+    fn new(revision: Revision) -> Talk {
+        Talk::over(SampleGate::new(), revision)
+    }
+
+    fn over(sample: SampleGate, revision: Revision) -> Talk {
+        let (outbox, reports) = mpsc::channel(8);
+        Talk {
+            server: Server::new(sample.gate.clone(), Some("be kind".into())),
+            session: Session::new(Caller::local_user(Via::Stdio), revision),
+            outbox,
+            reports,
+            waiting: Vec::new(),
+            _sample: sample,
+        }
+    }
+
+    /// Says one frame; what comes back at once, as one line for each frame. Calls that wait are kept.
+    fn say(&mut self, frame: &str) -> String {
+        let mut open = || Some(self.outbox.clone());
+        let mut out = Vec::new();
+        let later = match Frame::parse(Bytes::copy_from_slice(frame.as_bytes())) {
+            Ok(Frame::Single(message)) => {
+                dispatch(&self.server, &self.session, Ok(message), &mut open, &mut out)
+            }
+            Ok(Frame::Batch(messages)) => match batch(&self.server, &self.session, messages, &mut open) {
+                Ok(later) => Some(later),
+                Err(error) => {
+                    write::error(&mut out, None, &error);
+                    None
+                }
+            },
+            Err(rejected) => dispatch(&self.server, &self.session, Err(rejected), &mut open, &mut out),
+        };
+        let mut told = vec![out];
+        if let Some(mut later) = later {
+            match (&mut later).now_or_never() {
+                Some(answer) => {
+                    told.extend(std::iter::from_fn(|| self.reports.try_recv().ok()));
+                    told.extend(answer);
+                }
+                None => self.waiting.push(later),
+            }
+        }
+        lines(told)
+    }
+
+    /// What the calls that waited have come to.
+    fn rest(&mut self) -> String {
+        lines(self.waiting.drain(..).filter_map(|later| later.now_or_never().flatten()).collect())
+    }
+}
+
+fn lines(frames: Vec<Vec<u8>>) -> String {
+    let frames = frames.into_iter().filter(|frame| !frame.is_empty());
+    frames.map(|frame| String::from_utf8(frame).expect("frames are UTF-8") + "\n").collect()
+}
+
+#[track_caller]
+fn check(revision: Revision, frame: &str, expected: Expect) {
+    expected.assert_eq(&Talk::new(revision).say(frame));
+}
+
+#[test]
+fn the_handshake_settles_on_a_revision() {
+    for revision in Revision::ALL {
+        let mut talk = Talk::new(Revision::LATEST);
+        let hello = format!(
+            r#"{{"jsonrpc":"2.0","id":"a","method":"initialize","params":{{"protocolVersion":"{}"}}}}"#,
+            revision.name()
+        );
+        assert!(talk.say(&hello).contains(&format!(r#""protocolVersion":"{}""#, revision.name())));
+        assert_eq!(talk.session.revision(), revision);
+        assert_eq!(talk.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), "");
+    }
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28"}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
+        "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: initialize needs the string \"protocolVersion\""}}
+    "#]],
+    );
+}
+
+#[test]
+fn a_result_has_the_form_of_its_revision() {
+    let echo = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"é\n"}}}"#;
+    check(
+        Revision::V2024_11_05,
+        echo,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"é\n"},{"type":"resource","resource":{"uri":"toolcrib:audio","mimeType":"audio/wav","blob":""}}],"isError":false}}
+    "#]],
+    );
+    check(
+        Revision::V2025_03_26,
+        echo,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"é\n"},{"type":"audio","data":"","mimeType":"audio/wav"}],"isError":false}}
+    "#]],
+    );
+    let shout = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shout","arguments":{"text":"a"}}}"#;
+    check(
+        Revision::V2025_03_26,
+        shout,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"A"}],"isError":false}}
+    "#]],
+    );
+    check(
+        Revision::V2025_06_18,
+        shout,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"A"}],"structuredContent":{"text":"A"},"isError":false}}
+    "#]],
+    );
+    check(
+        Revision::V2025_11_25,
+        shout,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"A"}],"structuredContent":{"text":"A"},"isError":false}}
+    "#]],
+    );
+}
+
+#[test]
+fn a_list_has_the_form_of_its_revision_and_pages() {
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let first = |revision: Revision| {
+        let told = Talk::new(revision).say(list);
+        let end = told.find(r#","inputSchema"#).expect("a schema");
+        told[..end].to_owned()
+    };
+    expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","description":"a sample""#]]
+        .assert_eq(&first(Revision::V2024_11_05));
+    expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"Sample","description":"a sample""#]].assert_eq(&first(Revision::V2025_11_25));
+    let after = wire::cursor::after("shout");
+    let page = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"cursor":"{after}"}}}}"#);
+    let told = Talk::new(Revision::LATEST).say(&page);
+    let names: Vec<_> = told.matches(r#""name":""#).collect();
+    assert!(
+        names.len() == 2 && told.contains(r#""name":"steps""#) && told.contains(r#""name":"wait""#),
+        "{told}"
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"5"}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: this cursor was not made here; ask again without one"}}
+        "#]],
+    );
+}
+
+#[test]
+fn wrong_requests_get_the_code_that_fits() {
+    check(
+        Revision::LATEST,
+        "nonsense",
+        expect![[r#"
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not JSON at byte 0"}}
+    "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/calls"}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: tools/calls"}}
+    "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing"}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: nothing"}}
+        "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":[]}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"arguments\" must be an object"}}
+        "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":1}}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}],"_meta":{"toolcrib/error":{"code":"invalid_arguments","details":{"violations":[{"expected":"string","found":"number 1","pointer":"/text"}]},"message":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}},"isError":true}}
+        "#]],
+    );
+    check(
+        Revision::LATEST,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fail","arguments":{"text":"no"}}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no"}],"_meta":{"toolcrib/error":{"code":"sample_failure","message":"no"}},"isError":true}}
+        "#]],
+    );
+}
+
+#[test]
+fn a_caller_that_asks_too_often_is_told_so() {
+    let mut talk =
+        Talk::over(SampleGate::with_rate(RateConfig { per_second: 1, burst: 1 }), Revision::LATEST);
+    let call = |id| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"shout","arguments":{{"text":"a"}}}}}}"#
+        )
+    };
+    assert!(talk.say(&call(1)).contains("\"result\""));
+    let told = talk.say(&call(2));
+    assert!(
+        told.contains(r#""code":-32000,"message":"Rate limit exceeded. Please try again later.""#),
+        "{told}"
+    );
+    assert!(told.contains(r#""retry_after_ms":"#), "{told}");
+}
+
+#[test]
+fn notifications_and_stray_answers_are_never_answered() {
+    for frame in [
+        r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}"#,
+        r#"{"jsonrpc":"2.0","method":"whatever","params":5}"#,
+        r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":""}}"#,
+    ] {
+        check(Revision::LATEST, frame, expect![[""]]);
+    }
+}
+
+#[tokio::test]
+async fn progress_comes_before_the_answer_under_the_clients_token() {
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"text":"m"},"_meta":{"progressToken":"t\u0031"}}}"#;
+    check(
+        Revision::V2024_11_05,
+        call,
+        expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t\u0031","progress":1,"total":2}}
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t\u0031","progress":2,"total":2}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}],"isError":false}}
+    "#]],
+    );
+    check(
+        Revision::V2025_11_25,
+        call,
+        expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t\u0031","progress":1,"total":2,"message":"m"}}
+        {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t\u0031","progress":2,"total":2,"message":"m"}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}],"structuredContent":{"text":"done"},"isError":false}}
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_not_answered_and_the_others_go_on() {
+    let mut talk = Talk::new(Revision::LATEST);
+    let wait = |id: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"wait","arguments":{{"text":""}}}}}}"#
+        )
+    };
+    assert_eq!(talk.say(&wait(1)), "");
+    let again = talk.say(&wait(1));
+    assert!(again.contains("-32600") && again.contains("has not been answered yet"), "{again}");
+    assert_eq!(talk.say(&wait(2)), "");
+    assert!(talk.say(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#).contains(r#""id":3,"result":{}"#));
+    let cancel =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"x"}}"#;
+    assert_eq!(talk.say(cancel), "");
+    assert_eq!(talk.rest(), "", "a cancelled call has no answer, the other has none yet");
+    assert_eq!(talk.say(&wait(1)), "", "its id is free again");
+}
+
+#[test]
+fn a_batch_is_answered_as_one_where_there_are_batches() {
+    let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"n"},5,
+        {"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18"}},
+        {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"shout","arguments":{"text":"a"}}}]"#;
+    check(
+        Revision::V2025_03_26,
+        batch,
+        expect![[r#"
+        [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request: a message must be a JSON object"}},{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Invalid request: initialize must not be in a batch"}},{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"A"}],"isError":false}}]
+    "#]],
+    );
+    check(Revision::V2025_03_26, r#"[{"jsonrpc":"2.0","method":"n"}]"#, expect![[""]]);
+    for revision in [Revision::V2024_11_05, Revision::V2025_06_18, Revision::V2025_11_25] {
+        let told = Talk::new(revision).say(batch);
+        assert!(told.contains("-32600") && told.contains("has no batches"), "{told}");
+    }
+}

@@ -1,0 +1,143 @@
+//! A gate over a few sample tools, for the tests of what stands before it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gate::{Catalog, Gate, Parts, RateConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_api::{
+    About, Access, Block, Context, Document, Effect, Progress, Root, Structured, Tool, ToolError, builtin,
+};
+
+/// A gate with the tools `echo`, `shout`, `steps`, `wait` and `fail`, and folders that go with it.
+pub struct SampleGate {
+    /// The gate.
+    pub gate: Arc<Gate>,
+    _folders: [tempfile::TempDir; 2],
+}
+
+impl SampleGate {
+    /// A gate with an empty book, an empty workspace, and no rate limit.
+    pub fn new() -> SampleGate {
+        SampleGate::with_rate(RateConfig { per_second: 0, burst: 1 })
+    }
+
+    /// The same with a rate limit.
+    pub fn with_rate(rate: RateConfig) -> SampleGate {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder can be made"));
+        let tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
+        let gate = Gate::new(Parts {
+            catalog: Catalog::new(tools),
+            policy: policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
+            rate,
+            book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
+            files: Root::open(folders[1].path(), Access::ReadWrite).expect("it was just made"),
+        });
+        SampleGate { gate: Arc::new(gate), _folders: folders }
+    }
+}
+
+impl Default for SampleGate {
+    fn default() -> SampleGate {
+        SampleGate::new()
+    }
+}
+
+const fn about(name: &'static str) -> About {
+    About {
+        name,
+        title: "Sample",
+        summary: "a sample",
+        effect: Effect::Reads,
+        scopes: &["read_workspace"],
+        idempotent: true,
+        open_world: false,
+        timeout: Duration::from_secs(60),
+        examples: &[],
+    }
+}
+
+/// What the samples take.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    text: String,
+}
+
+/// What some of them give.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Heard {
+    text: String,
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Gives back text, and a sound.
+struct Echo;
+
+impl Tool for Echo {
+    const ABOUT: About = about("echo");
+    type Input = Said;
+    type Output = Document;
+    async fn run(&self, said: Said, _: &Context) -> Result<Document, ToolError> {
+        let sound = Block::Audio { mime: "audio/wav".into(), bytes: Vec::new() };
+        Ok(Document(vec![Block::Text(said.text), sound]))
+    }
+}
+
+/// Gives back facts, larger.
+struct Shout;
+
+impl Tool for Shout {
+    const ABOUT: About = about("shout");
+    type Input = Said;
+    type Output = Structured<Heard>;
+    async fn run(&self, said: Said, _: &Context) -> Result<Structured<Heard>, ToolError> {
+        Ok(Structured(Heard { text: said.text.to_uppercase() }))
+    }
+}
+
+/// Reports two steps before it is done.
+struct Steps;
+
+impl Tool for Steps {
+    const ABOUT: About = about("steps");
+    type Input = Said;
+    type Output = Structured<Heard>;
+    async fn run(&self, said: Said, cx: &Context) -> Result<Structured<Heard>, ToolError> {
+        for done in [1.0, 2.0] {
+            cx.report(Progress::Step { done, total: Some(2.0), message: Some(said.text.clone()) });
+        }
+        Ok(Structured(Heard { text: "done".to_owned() }))
+    }
+}
+
+/// Never answers by itself.
+struct Wait;
+
+impl Tool for Wait {
+    const ABOUT: About = about("wait");
+    type Input = Said;
+    type Output = Document;
+    async fn run(&self, _: Said, _: &Context) -> Result<Document, ToolError> {
+        std::future::pending().await
+    }
+}
+
+/// Fails as asked.
+struct Fail;
+
+impl Tool for Fail {
+    const ABOUT: About = about("fail");
+    type Input = Said;
+    type Output = Document;
+    async fn run(&self, said: Said, _: &Context) -> Result<Document, ToolError> {
+        Err(ToolError::new("sample_failure", said.text))
+    }
+}
