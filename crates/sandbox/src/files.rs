@@ -8,6 +8,7 @@
 mod error;
 mod folder;
 mod inside;
+mod protected;
 mod read;
 mod write;
 
@@ -41,6 +42,8 @@ pub enum Access {
 pub struct Root {
     opened: Arc<Opened>,
     access: Access,
+    /// Absolute paths of files and folders that are not written, beside those that never are.
+    guarded: Arc<[PathBuf]>,
 }
 
 #[derive(Debug)]
@@ -58,12 +61,22 @@ impl Root {
         let canonical = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = vec![PathBuf::from(WORKSPACE_PREFIX), canonical.clone(), absolute(path)?];
-        Ok(Root { opened: Arc::new(Opened { dir, canonical, spellings }), access })
+        let opened = Arc::new(Opened { dir, canonical, spellings });
+        Ok(Root { opened, access, guarded: Arc::new([]) })
+    }
+
+    /// The same folder, in which these files, and all below these folders, are not written either: the
+    /// program's own state and configuration. Absolute paths, followed to where they really are as far as
+    /// they exist. A `toolcrib.toml`, and what makes `git` run programs, is never written.
+    #[must_use]
+    pub fn guarding(self, paths: &[PathBuf]) -> Root {
+        Root { guarded: paths.iter().map(|path| protected::as_far_as_real(path)).collect(), ..self }
     }
 
     /// The same folder with at most `access`; a narrowed handle never widens again.
     pub fn narrowed(&self, access: Access) -> Root {
-        Root { opened: Arc::clone(&self.opened), access: self.access.min(access) }
+        let access = self.access.min(access);
+        Root { opened: Arc::clone(&self.opened), access, guarded: Arc::clone(&self.guarded) }
     }
 
     /// What this handle may be used for.

@@ -367,3 +367,31 @@ fn a_race_never_reads_or_writes_outside() {
     let left = snapshot(&folder.path().join("root")).into_iter().filter(|(path, ..)| path.ends_with(".tmp"));
     assert_eq!(left.count(), 0, "a temporary file was left");
 }
+
+/// Links and folders that do not exist yet do not open a way around the protection.
+#[test]
+fn what_decides_about_tools_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(path.join(".git/hooks")).unwrap();
+    std::fs::write(path.join("toolcrib.toml"), "old").unwrap();
+    std::os::unix::fs::symlink("toolcrib.toml", path.join("harmless.md")).unwrap();
+    std::os::unix::fs::symlink(".git/hooks", path.join("docs")).unwrap();
+    let root = Root::open(&path, Access::ReadWrite).unwrap().guarding(&[path.join("not/yet")]);
+    for asked in [
+        "toolcrib.toml",
+        "sub/toolcrib.toml",
+        "harmless.md",
+        "docs/pre-commit",
+        ".git/hooks/pre-commit",
+        ".git/config",
+        "sub/../.git/config",
+        "not/yet/audit.jsonl",
+    ] {
+        let refused = root.write(&root.locate(asked).unwrap(), b"new", &Expect::Anything);
+        assert!(matches!(refused, Err(FileError::Protected { .. })), "{asked}: {refused:?}");
+    }
+    assert_eq!(std::fs::read_to_string(path.join("toolcrib.toml")).unwrap(), "old");
+    assert!(!path.join("sub").exists() && !path.join("not").exists(), "no folder is made for a refused write");
+    assert!(root.write(&root.locate("notes.md").unwrap(), b"new", &Expect::Anything).is_ok());
+}

@@ -45,7 +45,8 @@ pub(crate) enum AssembleError {
 /// # Errors
 /// If something is missing without which nothing can be served.
 pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, AssembleError> {
-    let files = open_workspace(&settings.workspace)?;
+    let own = [&settings.files[..], std::slice::from_ref(&settings.state)].concat();
+    let files = open_workspace(&settings.workspace)?.guarding(&own);
     let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&settings.state));
     let book = Arc::new(Book::at(&settings.state, now_ms));
     let catalog = Catalog::new(tools::all(&settings.offer));

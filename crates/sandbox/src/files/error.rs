@@ -37,6 +37,12 @@ pub enum FileError {
         /// The path asked for.
         path: Inside,
     },
+    /// It decides what tools may do here, so tools may not write it.
+    #[error("{path} decides what may be done or run here, so only a person may write it")]
+    Protected {
+        /// The path asked for.
+        path: Inside,
+    },
     /// The handle may only read.
     #[error("the workspace is open for reading only")]
     ReadOnly,

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use super::read::READ_FLAGS;
-use super::{Access, FileError, Inside, Root};
+use super::{Access, FileError, Inside, Root, protected};
 
 /// Symbolic links followed to the file that is written; what Linux itself follows.
 const LINKS_MAX: usize = 40;
@@ -69,7 +69,11 @@ impl Root {
         if self.access < Access::ReadWrite {
             return Err(FileError::ReadOnly);
         }
+        self.refuse_protected(path, &self.opened.canonical.join(path.as_path()))?;
         let place = Place::find(self, path)?;
+        // Again where links have led, since that is what is written.
+        let folder = protected::real_path(&place.folder).map_err(FileError::Io)?;
+        self.refuse_protected(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
         let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect));
         if let Err(error) = done {
@@ -80,6 +84,13 @@ impl Root {
         fsync(&place.folder).map_err(place.error())?;
         let created = place.present.is_none();
         Ok(Written { created, sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
+    }
+
+    fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
+        if protected::is_protected(&self.opened.canonical, &self.guarded, real) {
+            return Err(FileError::Protected { path: asked.clone() });
+        }
+        Ok(())
     }
 
     /// Opens the folder that will hold a file, and makes it first if it is missing.

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: PathBuf,
     /// An absolute path.
     pub(crate) state: PathBuf,
+    /// The files it was read from, as absolute paths.
+    pub(crate) files: Vec<PathBuf>,
     pub(crate) offer: tools::Offer,
     pub(crate) rate: gate::RateConfig,
     pub(crate) policy: policy::Policy,
@@ -36,6 +38,7 @@ impl Settings {
             server: server::Config::default(),
             workspace: folder.to_owned(),
             state: folder.join("state"),
+            files: Vec::new(),
             offer: tools::Offer::default(),
             rate: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() },
             policy: policy::Policy::new(&everything).expect("`*` is a glob"),
@@ -66,7 +69,8 @@ pub(crate) fn settle(
     match (offer, policy, state) {
         (Some(offer), Some(policy), Some(state)) if problems.is_empty() => {
             let (rate, log) = (file.limits.rate, file.log);
-            Ok(Settings { server, workspace, state, offer, rate, policy, upstreams, log })
+            let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
+            Ok(Settings { server, workspace, state, files, offer, rate, policy, upstreams, log })
         }
         _ => Err(problems),
     }
