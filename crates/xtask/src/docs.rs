@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: the pages of `docs/` that the program itself can tell, so that they cannot drift.
 //!
 //! [`PAGES`] is the list of them. Each is made from what the release build prints; [`check`] compares, and
-//! [`write`] puts them in place. Pages written by hand are not this file's business.
+//! `write` puts them in place. Pages written by hand are not this file's business.
 
 mod cli;
 mod configuration;
