@@ -392,6 +392,9 @@ fn what_decides_about_tools_is_not_written() {
         assert!(matches!(refused, Err(FileError::Protected { .. })), "{asked}: {refused:?}");
     }
     assert_eq!(std::fs::read_to_string(path.join("toolcrib.toml")).unwrap(), "old");
-    assert!(!path.join("sub").exists() && !path.join("not").exists(), "no folder is made for a refused write");
+    assert!(
+        !path.join("sub").exists() && !path.join("not").exists(),
+        "no folder is made for a refused write"
+    );
     assert!(root.write(&root.locate("notes.md").unwrap(), b"new", &Expect::Anything).is_ok());
 }
