@@ -138,16 +138,17 @@ impl<'t> Envelope<'t> {
     fn read(object: Object<'t>) -> Envelope<'t> {
         let mut envelope = Envelope::default();
         for member in object.members() {
-            let slot = match &*member.key() {
-                "jsonrpc" => &mut envelope.jsonrpc,
-                "id" => &mut envelope.id,
-                "method" => &mut envelope.method,
-                "params" => &mut envelope.params,
-                "result" => &mut envelope.result,
-                "error" => &mut envelope.error,
-                _ => continue,
-            };
-            *slot = Some(member.value);
+            let slots = [
+                ("jsonrpc", &mut envelope.jsonrpc),
+                ("id", &mut envelope.id),
+                ("method", &mut envelope.method),
+                ("params", &mut envelope.params),
+                ("result", &mut envelope.result),
+                ("error", &mut envelope.error),
+            ];
+            if let Some((_, slot)) = slots.into_iter().find(|(name, _)| member.is(name)) {
+                *slot = Some(member.value);
+            }
         }
         envelope
     }
@@ -170,7 +171,7 @@ impl Message {
                 None => return Err(invalid(None, "the id must be a string or an integer of sane length")),
             },
         };
-        if envelope.jsonrpc.map(string::decode_if_string) != Some(Some("2.0".into())) {
+        if !envelope.jsonrpc.is_some_and(|value| value.starts_with('"') && string::says(value, "2.0")) {
             return Err(invalid(id, "the member \"jsonrpc\" must be \"2.0\""));
         }
         match (envelope.method, envelope.result, envelope.error) {

@@ -26,6 +26,11 @@ impl<'t> Member<'t> {
         string::decode(self.key)
     }
 
+    /// True if the key reads `name`.
+    pub fn is(&self, name: &str) -> bool {
+        string::says(self.key, name)
+    }
+
     /// The key as it was written, quotes included.
     pub fn key_literal(&self) -> &'t str {
         self.key
@@ -47,7 +52,7 @@ impl<'t> Object<'t> {
 
     /// The text of the value of `key`.
     pub fn get(self, key: &str) -> Option<&'t str> {
-        self.members().find(|member| member.key() == key).map(|member| member.value)
+        self.members().find(|member| member.is(key)).map(|member| member.value)
     }
 
     /// The string at `key`; nothing if it is missing or no string.

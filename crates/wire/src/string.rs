@@ -62,7 +62,7 @@ fn escape_end(text: &[u8], at: usize) -> Result<usize, StringFault> {
 /// What a checked JSON string (quotes included) says. A lone surrogate becomes U+FFFD.
 pub fn decode(literal: &str) -> Cow<'_, str> {
     let inner = &literal[1..literal.len() - 1];
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    if !has_escape(inner.as_bytes()) {
         return Cow::Borrowed(inner);
     }
     let mut said = String::with_capacity(inner.len());
@@ -75,6 +75,21 @@ pub fn decode(literal: &str) -> Cow<'_, str> {
     }
     said.push_str(rest);
     Cow::Owned(said)
+}
+
+/// True if there is a backslash. Keys are short, and for them a plain loop beats setting up a vector search.
+fn has_escape(inner: &[u8]) -> bool {
+    if inner.len() < CHUNK_BYTES { inner.contains(&b'\\') } else { memchr::memchr(b'\\', inner).is_some() }
+}
+
+/// True if a checked JSON string (quotes included) says `said`.
+pub fn says(literal: &str, said: &str) -> bool {
+    let inner = &literal[1..literal.len() - 1];
+    if inner == said {
+        !has_escape(inner.as_bytes())
+    } else {
+        inner.len() > said.len() && decode(literal) == said
+    }
 }
 
 /// What a checked JSON value says if it is a string.
@@ -160,6 +175,22 @@ mod tests {
         ];
         for (literal, said) in cases {
             assert_eq!(decode(literal), said, "{literal}");
+        }
+    }
+
+    #[test]
+    fn says_the_same_however_it_is_spelt() {
+        for (literal, said, same) in [
+            (r#""name""#, "name", true),
+            (r#""n\u0061me""#, "name", true),
+            (r#""name""#, "nam", false),
+            (r#""nam""#, "name", false),
+            (r#""n\u0061m""#, "name", false),
+            (r#""\\""#, "\\", true),
+            (r#""\\""#, "\\\\", false),
+            (r#""""#, "", true),
+        ] {
+            assert_eq!(says(literal, said), same, "{literal} {said}");
         }
     }
 
