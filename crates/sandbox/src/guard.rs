@@ -86,14 +86,17 @@ fn watch(family: &mut Family) -> io::Result<()> {
     if family.is_gone() {
         return Ok(());
     }
-    descendants::signal_all(Signal::TERM)?;
+    // A look at the processes may fail while they exhaust the machine; the next round looks again.
+    let _ = descendants::signal_all(Signal::TERM);
     family.wait(Until::AllAreGone, Some(TERMINATION))?;
     let rounds = KILLING.as_millis() / KILL_ROUND.as_millis();
     for _ in 0..rounds {
         if family.is_gone() {
             return Ok(());
         }
-        descendants::signal_all(Signal::KILL)?;
+        // Stopped first, so that nothing new is started between the look and the kill.
+        let _ = descendants::signal_all(Signal::STOP);
+        let _ = descendants::signal_all(Signal::KILL);
         family.wait(Until::AllAreGone, Some(KILL_ROUND))?;
     }
     say("some processes of the command could not be ended");

@@ -28,8 +28,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// once; those in excess would be closed and dialled again with every wave.
 const IDLE_PER_HOST_MAX: usize = 256;
 
-/// Shorter than the minute after which common servers and proxies hang up by themselves.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+/// Shorter than the five seconds after which common servers hang up by themselves, so that a request does
+/// not meet a connection that is just being closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 type Plain = legacy::Client<Timed<Tcp>, Full<Bytes>>;
 type Secure = legacy::Client<Timed<HttpsConnector<Tcp>>, Full<Bytes>>;

@@ -36,7 +36,7 @@ const SIGNAL_CODE_BASE: i32 = 128;
 const SIGNAL_MAX: i32 = 64;
 
 /// A program to run, as a person would configure it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Program {
     /// A name to look up in PATH, or a path; a relative path starts at `cwd`.
     pub command: String,
@@ -46,6 +46,18 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// The working folder; our own if absent.
     pub cwd: Option<PathBuf>,
+}
+
+/// Shows the names of environment variables and not their values.
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program")
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("cwd", &self.cwd)
+            .finish()
+    }
 }
 
 /// Knows how to start the guard.

@@ -67,7 +67,8 @@ fn request(
     outbox: OpenOutbox<'_>,
     out: &mut Vec<u8>,
 ) -> Option<Later> {
-    if session.is_running(&id) {
+    // A call looks for itself when it begins.
+    if method != "tools/call" && session.is_running(&id) {
         write::error(out, Some(&id), &begin_fault(BeginFault::Duplicate));
         return None;
     }

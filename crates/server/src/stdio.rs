@@ -201,7 +201,7 @@ impl Door {
             self.output.line(&report);
         }
         if let Some(frame) = frame {
-            self.output.line(&frame);
+            self.output.own_line(frame);
         }
     }
 

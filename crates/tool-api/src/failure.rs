@@ -39,6 +39,14 @@ impl ToolError {
         ToolError { source: Some(Box::new(source)), ..self }
     }
 
+    /// The same error with its sentence and facts passed through `reword`, such as to take secrets out. The
+    /// private cause, which may repeat them, is let go.
+    #[must_use]
+    pub fn reworded(self, reword: impl Fn(&str) -> String) -> ToolError {
+        let details = self.details.and_then(|facts| serde_json::from_str(&reword(&facts.to_string())).ok());
+        ToolError { code: self.code, message: reword(&self.message), details, source: None }
+    }
+
     /// The stable code.
     pub fn code(&self) -> &Cow<'static, str> {
         &self.code

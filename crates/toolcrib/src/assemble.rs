@@ -2,7 +2,7 @@
 //! the workspace's folder, which is opened, and nothing waits.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,12 +45,12 @@ pub(crate) enum AssembleError {
 /// # Errors
 /// If something is missing without which nothing can be served.
 pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, AssembleError> {
-    let own = [&settings.files[..], std::slice::from_ref(&settings.state)].concat();
-    let files = open_workspace(&settings.workspace)?.guarding(&own);
+    let world = world()?;
+    let files = open_workspace(&settings.workspace)?.guarding(&own_files(&settings, &world));
     let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&settings.state));
     let book = Arc::new(Book::at(&settings.state, now_ms));
     let catalog = Catalog::new(tools::all(&settings.offer));
-    let upstreams = Upstreams::start(settings.upstreams, &world()?, &catalog, &store, start);
+    let upstreams = Upstreams::start(settings.upstreams, &world, &catalog, &store, start);
     let (policy, rate) = (settings.policy, settings.rate);
     let gate = Arc::new(Gate::new(Parts { catalog, policy, rate, book: book.clone(), files }));
     Ok(Crib { gate, upstreams, book, store })
@@ -59,6 +59,16 @@ pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Assembl
 fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
     Root::open(path, Access::ReadWrite)
         .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
+}
+
+/// What decides about the tools, or runs with our rights, and is therefore not written by them: the
+/// configuration, the state, and the programs we start, ourselves included.
+fn own_files(settings: &Settings, world: &upstream::World) -> Vec<PathBuf> {
+    let mut files = settings.files.clone();
+    files.push(settings.state.clone());
+    files.push(world.launcher.guard.clone());
+    files.extend(settings.upstreams.iter().flat_map(upstream::Settings::own_files));
+    files
 }
 
 /// What upstreams need of the outside world.

@@ -114,6 +114,14 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         .with_source(error.clone())
 }
 
+/// The tool is not what it was when it was listed.
+pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
+    let message = format!(
+        "`{upstream}` has changed or removed `{tool}` since it was listed; list the tools again before you call it"
+    );
+    ToolError::new("definition_changed", message).with_details(json!({ "upstream": upstream }))
+}
+
 /// The configuration has changed under a caller that still holds the tool.
 pub(crate) fn removed(upstream: &str) -> ToolError {
     let message = format!("`{upstream}` is no longer part of the configuration");

@@ -20,6 +20,9 @@ pub const TOOLS_MAX: usize = 10_000;
 /// All definitions of one server together, in bytes.
 pub const DEFINITIONS_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Longest cursor, in bytes; all cursors of a list are kept to see one come twice.
+const CURSOR_BYTES_MAX: usize = 4 * 1024;
+
 /// What a server lists.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
@@ -68,7 +71,11 @@ impl Listed {
         let page = tools::read_list_result(result)
             .ok_or_else(|| broken("its answer to `tools/list` is no list of tools"))?;
         self.unusable += page.unusable;
-        self.bytes += page.tools.iter().map(|tool| tool.text.as_str().len()).sum::<usize>();
+        // The whole page, since every tool is a slice that keeps it.
+        self.bytes += result.as_str().len();
+        if page.next_cursor.as_ref().is_some_and(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
+            return Err(broken(&format!("a cursor of its list is over {CURSOR_BYTES_MAX} bytes")));
+        }
         self.tools.extend(page.tools);
         if self.tools.len() + self.unusable > TOOLS_MAX {
             return Err(broken(&format!("it lists more than {TOOLS_MAX} tools")));

@@ -3,6 +3,7 @@
 //! Its definition leaves byte for byte as it came, but for the name. Its arguments go out and its results
 //! come back as they are; cleaning and cutting are left to the gate.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
@@ -25,6 +26,8 @@ pub(crate) struct RemoteTool {
     name: String,
     /// Weak, since the upstream's offer holds its tools.
     upstream: Weak<Upstream>,
+    /// The last of the upstream's lists in which this definition stood.
+    generation: AtomicU64,
 }
 
 impl RemoteTool {
@@ -53,7 +56,7 @@ impl RemoteTool {
             output_schema: renamed.output_schema.map(|schema| schema.bytes()),
             listing: Listing::Relayed(text.bytes()),
         };
-        Some(RemoteTool { definition, name: listed.name.clone(), upstream })
+        Some(RemoteTool { definition, name: listed.name.clone(), upstream, generation: AtomicU64::new(0) })
     }
 
     async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
@@ -79,6 +82,7 @@ impl RemoteTool {
     ) -> Result<Result<Result<Text, Text>, Fault>, ToolError> {
         let connection = upstream.connection().await;
         let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
+        self.check_unchanged(upstream)?;
         let reply = connection.call(&self.name, arguments.text(), cx).await;
         if let Err(fault) = &reply
             && matches!(fault, Fault::NotSent(_) | Fault::Access(_))
@@ -88,12 +92,38 @@ impl RemoteTool {
         Ok(reply)
     }
 
+    /// What was admitted is this definition. If the server now lists another under the name (it may just
+    /// have been started, and this one remembered), nobody has looked at that one yet.
+    fn check_unchanged(&self, upstream: &Upstream) -> Result<(), ToolError> {
+        if upstream.generation() == self.generation.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let (generation, offer) = upstream.offer_now();
+        let now = offer.iter().find(|tool| tool.definition().name == self.definition.name);
+        let listing = |definition: &Definition| match &definition.listing {
+            Listing::Relayed(text) => text.clone(),
+            Listing::Ours(_) => Bytes::new(),
+        };
+        if now.is_some_and(|now| listing(now.definition()) == listing(&self.definition)) {
+            self.generation.store(generation, Ordering::Relaxed);
+            return Ok(());
+        }
+        Err(answer::changed(upstream.name(), self.definition.name.as_str()))
+    }
+
     fn refused(&self, upstream: &Upstream, error: &Text) -> ToolError {
         let unknown = answer::says_unknown_tool(error);
         if unknown {
             upstream.look_again();
         }
         answer::error(upstream.name(), error, unknown)
+    }
+
+    fn masked(&self, error: ToolError) -> ToolError {
+        match self.upstream.upgrade() {
+            Some(upstream) => error.reworded(|text| upstream.settings().masked(text)),
+            None => error,
+        }
     }
 
     fn upstream_name(&self) -> &str {
@@ -107,6 +137,6 @@ impl AnyTool for RemoteTool {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        Box::pin(self.call(arguments, cx))
+        Box::pin(async move { self.call(arguments, cx).await.map_err(|error| self.masked(error)) })
     }
 }

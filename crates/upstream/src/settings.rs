@@ -4,6 +4,7 @@ mod check;
 mod fingerprint;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +75,34 @@ impl Settings {
     /// timeout or the prefix.
     pub fn fingerprint(&self) -> String {
         fingerprint::of(&self.endpoint)
+    }
+}
+
+/// Shorter values are too likely to be ordinary words; a secret has more.
+const SECRET_BYTES_MIN: usize = 8;
+
+impl Settings {
+    /// `text`, which may hold words of the server, without the values of its environment variables and
+    /// headers: a server that complains about its key must not tell it to everybody.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let values: Vec<&str> = match &self.endpoint {
+            Endpoint::Program(program) => program.env.iter().map(|(_, value)| value.as_str()).collect(),
+            Endpoint::Address { headers, .. } => {
+                // Of `Bearer KEY` the key alone is the secret.
+                let words = headers.values().filter_map(|value| value.to_str().ok());
+                words.flat_map(|value| [value, value.rsplit(' ').next().unwrap_or(value)]).collect()
+            }
+        };
+        let secrets = values.into_iter().filter(|value| value.len() >= SECRET_BYTES_MIN);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    }
+
+    /// The files that this server is made of, as far as its table names them: its program and scripts.
+    pub fn own_files(&self) -> Vec<PathBuf> {
+        let Endpoint::Program(program) = &self.endpoint else { return Vec::new() };
+        let folder = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
+        let words = std::iter::once(&program.command).chain(&program.args);
+        words.map(|word| folder.join(word)).filter(|path| path.is_file()).collect()
     }
 }
 

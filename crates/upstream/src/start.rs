@@ -91,7 +91,17 @@ impl Upstream {
         let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
         // Owned by the attempt, which `end` awaits; bounded by its own limits.
         let task = tokio::spawn(async move { me.start().await });
-        let attempt = async { task.await.unwrap_or(Err(ConnectError::Ended)) }.boxed().shared();
+        let me = self.me.clone();
+        let attempt = async move {
+            task.await.unwrap_or_else(|_| {
+                // It panicked; the next one who asks begins anew.
+                if let Some(me) = me.upgrade() {
+                    me.starts().attempt = None;
+                }
+                Err(ConnectError::Ended)
+            })
+        };
+        let attempt = attempt.boxed().shared();
         starts.attempt = Some(attempt.clone());
         Ok(attempt)
     }
@@ -115,6 +125,7 @@ impl Upstream {
                 let offer = self.offer(&welcome, &listed);
                 self.log_connected(&offer, begun.elapsed());
                 self.offers.send_replace(offer);
+                self.next_generation();
                 // Owned by the connection's exchange: it ends when that is closed.
                 tokio::spawn(tend::tend(self.me.clone(), connection.exchange().clone()));
                 Ok(connection)
@@ -122,8 +133,9 @@ impl Upstream {
             Err(error) => {
                 starts.backoff.failed(&error, Instant::now());
                 if error != ConnectError::Ended {
+                    let error = self.settings.masked(&error.to_string());
                     tracing::warn!(target: "upstream", upstream = %self.name(), %error, "could not connect");
-                    self.say(State::Failed { error: error.to_string() });
+                    self.say(State::Failed { error });
                 }
                 Err(error)
             }

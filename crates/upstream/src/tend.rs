@@ -47,6 +47,7 @@ impl Upstream {
                     }
                     is_news
                 });
+                self.next_generation();
             }
             Err(error) => {
                 tracing::warn!(target: "upstream", upstream = %self.name(), %error, "could not read its changed list");

@@ -20,12 +20,14 @@ mod settings;
 mod start;
 mod tend;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tool_api::AnyTool;
 use wire::initialize::Ourselves;
 
 pub use config::{Config, Reference, Timeout, Transport, Value};
@@ -64,6 +66,8 @@ pub struct Upstream {
     starts: Mutex<Starts>,
     stderr: Arc<Stderr>,
     closing: CancellationToken,
+    /// Counts the lists of tools there have been.
+    generation: AtomicU64,
 }
 
 impl Upstream {
@@ -79,7 +83,12 @@ impl Upstream {
             starts: Mutex::default(),
             stderr: Arc::default(),
             closing: CancellationToken::new(),
+            generation: AtomicU64::new(1),
         })
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The name of its table.
@@ -160,8 +169,26 @@ impl Upstream {
             return;
         }
         self.live.compare_and_swap(&current, None);
+        let error = self.settings.masked(error);
         tracing::warn!(target: "upstream", upstream = %self.name(), error, "connection lost");
-        self.say(State::Failed { error: error.to_owned() });
+        self.say(State::Failed { error });
+    }
+
+    /// Which list of tools is in force.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The tools in force, and which list that is.
+    pub(crate) fn offer_now(&self) -> (u64, Vec<Arc<dyn AnyTool>>) {
+        // Read first: a list that comes in between is then looked at again.
+        let generation = self.generation();
+        (generation, self.offers.borrow().tools.clone())
+    }
+
+    /// A new list of tools has taken the place of the old one.
+    pub(crate) fn next_generation(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Reads the list of tools again soon, since it seems to be out of date.

@@ -9,28 +9,26 @@ use std::path::{Component, Path, PathBuf};
 /// The configuration's name, whatever folder it is in: the nearest one above a working folder counts.
 const CONFIGURATION: &str = "toolcrib.toml";
 
-/// The folder of a repository's own files.
+/// A repository's own files. All of them: its configuration and hooks are programs that `git` runs, and
+/// nearly every other file there can point to another configuration.
 const GIT: &str = ".git";
 
-/// What in it makes `git` run programs.
-const GIT_RUNS: [&str; 3] = ["config", "config.worktree", "hooks"];
+/// What makes any folder a bare repository, with a configuration of its own that `git` then obeys.
+const BARE_GIT_MARK: &str = "HEAD";
 
-/// True if `real`, a path without links below `root`, must not be written. `guarded` are absolute paths,
-/// each of a file or of a folder with all below it.
+/// True if `real`, a path without links, must not be written. `root` is where the workspace really lies now;
+/// what is not below it is refused, too. `guarded` are absolute paths, each of a file or of a folder with all
+/// below it. Names are compared without regard to case, since some file systems do.
 pub(super) fn is_protected(root: &Path, guarded: &[PathBuf], real: &Path) -> bool {
     if guarded.iter().any(|guarded| real.starts_with(guarded)) {
         return true;
     }
-    let Ok(inside) = real.strip_prefix(root) else { return false };
-    let names: Vec<_> = inside
-        .components()
-        .filter_map(|component| match component {
-            Component::Normal(name) => name.to_str(),
-            _ => None,
-        })
-        .collect();
-    let runs = |pair: &[&str]| pair[0] == GIT && GIT_RUNS.contains(&pair[1]);
-    names.last() == Some(&CONFIGURATION) || names.windows(2).any(runs)
+    let Ok(inside) = real.strip_prefix(root) else { return true };
+    let decides = |component: Component<'_>| {
+        [CONFIGURATION, GIT].iter().any(|name| component.as_os_str().eq_ignore_ascii_case(name))
+    };
+    inside.components().any(decides)
+        || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
 }
 
 /// Where an open folder really lies, without links.
@@ -60,7 +58,8 @@ mod tests {
             ("/w/toolcrib.toml", true),
             ("/w/deep/er/toolcrib.toml", true),
             ("/w/toolcrib.toml.bak", false),
-            ("/w/toolcrib.toml/x", false),
+            ("/w/toolcrib.toml/x", true),
+            ("/w/Toolcrib.TOML", true),
             ("/w/state/audit.jsonl", true),
             ("/w/state", true),
             ("/w/state-of-affairs.md", false),
@@ -70,7 +69,13 @@ mod tests {
             ("/w/.git/config.worktree", true),
             ("/w/.git/hooks/pre-commit", true),
             ("/w/sub/.git/hooks/x/y", true),
-            ("/w/.git/info/exclude", false),
+            ("/w/.git/info/exclude", true),
+            ("/w/.git/commondir", true),
+            ("/w/.git", true),
+            ("/w/sub/.GIT/config", true),
+            ("/w/docs/HEAD", true),
+            ("/w/docs/HEAD.md", false),
+            ("/elsewhere/notes.md", true),
             ("/w/git/config", false),
             ("/w/.github/config", false),
             ("/w/notes.md", false),

@@ -30,6 +30,9 @@ const LINKS_MAX: usize = 40;
 const NEW_FOLDER_MODE: u32 = 0o755;
 const NEW_FILE_MODE: u32 = 0o644;
 
+/// How a folder is opened that only serves to reach what is in it.
+const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
 /// Set-user-id and its kin are not carried over to new content.
 const KEPT_MODE_BITS: u32 = 0o777;
 
@@ -69,9 +72,8 @@ impl Root {
         if self.access < Access::ReadWrite {
             return Err(FileError::ReadOnly);
         }
-        self.refuse_protected(path, &self.opened.canonical.join(path.as_path()))?;
         let place = Place::find(self, path)?;
-        // Again where links have led, since that is what is written.
+        // Again with the folder that is now held, since that is what is written.
         let folder = protected::real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_protected(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
@@ -87,23 +89,42 @@ impl Root {
     }
 
     fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
-        if protected::is_protected(&self.opened.canonical, &self.guarded, real) {
+        // Asked anew, since somebody may have moved the workspace.
+        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| protected::real_path(&dir));
+        if protected::is_protected(&root.map_err(FileError::Io)?, &self.guarded, real) {
             return Err(FileError::Protected { path: asked.clone() });
         }
         Ok(())
     }
 
+    /// Where `path` would really be: its nearest folder that exists, without links, and the rest.
+    fn real_target(&self, path: &Path) -> io::Result<PathBuf> {
+        let missing = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        let parents = path.ancestors().skip(1).filter(|parent| *parent != Path::new(""));
+        for parent in parents {
+            match self.open_beneath(parent, FOLDER_FLAGS) {
+                Ok(folder) => {
+                    let rest = path.strip_prefix(parent).map_err(io::Error::other)?;
+                    return Ok(protected::real_path(&folder)?.join(rest));
+                }
+                Err(error) if missing(error.kind()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS)?;
+        Ok(protected::real_path(&root)?.join(path))
+    }
+
     /// Opens the folder that will hold a file, and makes it first if it is missing.
     fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match self.open_beneath(parent, flags) {
+        match self.open_beneath(parent, FOLDER_FLAGS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut builder = DirBuilder::new();
                 builder.recursive(true).mode(NEW_FOLDER_MODE);
                 match self.opened.dir.create_dir_with(parent, &builder) {
                     // Made by someone else meanwhile, or a link to nowhere: opening it tells.
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                    _ => self.open_beneath(parent, flags),
+                    _ => self.open_beneath(parent, FOLDER_FLAGS),
                 }
             }
             result => result,
@@ -127,6 +148,9 @@ impl<'a> Place<'a> {
             let Some(name) = path.file_name().map(PathBuf::from) else {
                 return Err(FileError::not_a_file(asked, FileType::Directory));
             };
+            // Before any folder is made on the way.
+            let real = root.real_target(&path).map_err(FileError::of(asked))?;
+            root.refuse_protected(asked, &real)?;
             let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
             let folder = root.folder_for_writing(parent).map_err(FileError::of(asked))?;
             let present = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -79,7 +79,9 @@ impl NetError {
     /// Names the failure of a request to `uri`.
     pub(super) fn of(uri: &Uri, source: legacy::Error) -> NetError {
         let (host, port) = place(uri);
-        let kind = causes(&source).find_map(kind);
+        // Only before the request was sent do these mean that it was not.
+        let connecting = source.is_connect();
+        let kind = causes(&source).find_map(kind).filter(|kind| connecting || matches!(kind, Kind::Closed));
         match kind {
             Some(Kind::Refused) => NetError::Refused { host, port },
             Some(Kind::Dns) => NetError::Dns { host, source },

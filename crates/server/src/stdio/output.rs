@@ -16,6 +16,9 @@ use super::input::{file_type, socket};
 /// Room kept between turns, in bytes; what a large answer needed beyond it is given back.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
+/// From here on copying a line costs more than making a new buffer later.
+const TAKEN_OVER_BYTES_MIN: usize = 16 * 1024;
+
 enum Sink {
     Pipe(pipe::Sender),
     Socket(UnixStream),
@@ -53,6 +56,16 @@ impl Output {
     pub(super) fn line(&mut self, frame: &[u8]) {
         self.buffer.extend_from_slice(frame);
         self.end_line();
+    }
+
+    /// Adds one line that nobody else needs: a large one is taken over rather than copied.
+    pub(super) fn own_line(&mut self, frame: Vec<u8>) {
+        if self.buffer.is_empty() && frame.len() > TAKEN_OVER_BYTES_MIN {
+            self.buffer = frame;
+            self.end_line();
+        } else {
+            self.line(&frame);
+        }
     }
 
     /// Writes all that has gathered.

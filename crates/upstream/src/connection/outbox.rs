@@ -39,7 +39,9 @@ impl Outbox {
         let mut inner = self.inner();
         let Some(pipe) = inner.pipe.clone() else { return Err(stopped()) };
         if inner.queue.len() + line.len() > QUEUE_BYTES_MAX {
-            return Err(Fault::Busy);
+            // It has stopped reading long ago. Closed, it is ended and started again with the next call.
+            inner.close();
+            return Err(stopped());
         }
         let written = if inner.queue.is_empty() {
             write_some(&pipe, line).map_err(|_| {
@@ -155,7 +157,8 @@ mod tests {
         let outbox = Outbox::new(sender);
         let line = vec![b'x'; wire::STDIO_MESSAGE_BYTES_MAX];
         outbox.send(&line).expect("one fits");
-        assert_eq!(outbox.send(&line), Err(Fault::Busy));
+        assert_eq!(outbox.send(&line), Err(stopped()), "it has hung, and is ended");
+        assert_eq!(outbox.send(b"x"), Err(stopped()));
     }
 
     #[tokio::test]

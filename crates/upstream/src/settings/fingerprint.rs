@@ -23,7 +23,9 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
                 part(name.as_bytes());
                 part(value.as_bytes());
             }
-            part(program.cwd.as_ref().map_or(b"", |cwd| cwd.as_os_str().as_encoded_bytes()));
+            // The folder it really runs in: `./server` is another program in another project.
+            let cwd = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
+            part(cwd.as_os_str().as_encoded_bytes());
         }
         Endpoint::Address { url, headers } => {
             part(b"address");

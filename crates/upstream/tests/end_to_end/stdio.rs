@@ -65,10 +65,13 @@ async fn a_server_without_tools_has_none() {
 
 #[tokio::test]
 async fn remembered_tools_start_the_server_when_they_are_called() {
+    let earlier = fixture(&[]);
+    earlier.connect().await.expect("connected");
+    let definitions = earlier.offers().borrow().definitions.clone().expect("they were listed");
     let it = fixture(&[]);
-    assert!(it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#));
+    assert!(it.offer_cached(&definitions));
     assert!(!it.offer_cached("junk"));
-    assert_eq!((names(&it), state(&it)), (vec!["it_echo".to_owned()], "not running".to_owned()));
+    assert_eq!((names(&it), state(&it)), (names(&earlier), "not running".to_owned()));
     assert!(!it.offers().borrow().fresh);
     let said = shown(call(&it, "it_echo", "{}").await);
     assert_eq!(said, r#"{ "x":1.0,"content":[],"structuredContent":{}}"#);
@@ -163,14 +166,21 @@ async fn an_answer_that_is_none_is_said_to_be_broken() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_has_the_list_read_again() {
-    let it = fixture(&[]);
-    assert!(it.offer_cached(r#"[{"name":"former","inputSchema":{}}]"#));
-    let said = shown(call(&it, "it_former", "{}").await);
-    assert_eq!(
-        said,
-        "upstream_error: `it` answered with error -32602: Unknown tool: former; its list of tools is read again"
-    );
+async fn a_tool_that_is_no_longer_what_was_admitted_is_not_called() {
+    for (remembered, tool) in [
+        (r#"[{"name":"former","inputSchema":{}}]"#, "former"),
+        (r#"[{"name":"echo","inputSchema":{},"annotations":{"readOnlyHint":true}}]"#, "echo"),
+    ] {
+        let it = fixture(&[]);
+        assert!(it.offer_cached(remembered));
+        let held = self::tool(&it, &format!("it_{tool}"));
+        let said = shown(held.run(arguments("{}"), &context(None)).await);
+        let expected = format!(
+            "definition_changed: `it` has changed or removed `it_{tool}` since it was listed; \
+             list the tools again before you call it"
+        );
+        assert_eq!(said, expected);
+    }
 }
 
 #[tokio::test]

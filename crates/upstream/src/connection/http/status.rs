@@ -57,6 +57,10 @@ fn judge(status: StatusCode, said: &Bytes, has_session: bool, id: u64) -> Result
     else {
         return plain(&String::from_utf8_lossy(said));
     };
+    // An answer to this very request is the tool's, whatever it speaks of.
+    if answered.and_then(|answered| answered.as_number()) == Some(id) {
+        return Ok(Err(error));
+    }
     let object = error.object();
     let code = object.and_then(|object| object.get("code")).and_then(|code| code.parse().ok()).unwrap_or(0);
     let message = object.and_then(|object| object.string("message")).unwrap_or_default();
@@ -64,9 +68,6 @@ fn judge(status: StatusCode, said: &Bytes, has_session: bool, id: u64) -> Result
     let of_session = lower.contains("session") || lower.contains("not initialized");
     if has_session && status == StatusCode::BAD_REQUEST && SESSION_CODES.contains(&code) && of_session {
         return Err(Fault::NotSent("it has forgotten the session".to_owned()));
-    }
-    if answered.and_then(|answered| answered.as_number()) == Some(id) {
-        return Ok(Err(error));
     }
     plain(&message)
 }
