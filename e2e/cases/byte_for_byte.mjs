@@ -45,6 +45,13 @@ parts["arguments and _meta as they were sent"] = async () => {
   checkHolds("the request", line, `"arguments":${ARGUMENTS}`, REQUEST_META_MEMBER, '"name":"odd"');
 };
 
+parts["a line break in what is passed on does not begin a message of its own"] = async () => {
+  const hidden = '{"jsonrpc":"2.0","id":99,"method":"smuggled"}';
+  const params = `{"name":"odd_odd","arguments":${ARGUMENTS},"_meta":{"x":\n${hidden}\r\n}}`;
+  await SEND.http(`{"jsonrpc":"2.0","id":74,"method":"tools/call","params":${params}}`);
+  checkHolds("the one line", await odd.received('"smuggled"'), '"name":"odd"', hidden);
+};
+
 parts["progress comes back under the client's own token"] = async () => {
   const came = wire.next("progress", ({ method }) => method === "notifications/progress");
   wire.send('{"jsonrpc":"2.0","id":73,"method":"tools/call","params":{"name":"odd_slow","arguments":{},"_meta":{"progressToken":"my token"}}}');

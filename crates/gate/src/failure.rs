@@ -1,6 +1,6 @@
 //! Why a call gave no outcome. Three kinds and no fourth; the door maps them to protocol.
 
-use tool_api::{CallId, ToolError};
+use tool_api::{ArgumentsFault, CallId, ToolError};
 
 use crate::schema::Violation;
 
@@ -99,13 +99,10 @@ impl Failure {
 }
 
 impl Refusal {
-    /// The arguments are JSON, but no object.
-    pub(crate) fn not_an_object(tool: &str) -> Refusal {
-        let violation = Violation {
-            pointer: String::new(),
-            expected: "an object".to_owned(),
-            found: "something else".to_owned(),
-        };
+    /// The arguments are no object that can be held.
+    pub(crate) fn unreadable(tool: &str, fault: &ArgumentsFault) -> Refusal {
+        let violation =
+            Violation { pointer: String::new(), expected: "an object".to_owned(), found: fault.0.clone() };
         Refusal::InvalidArguments { tool: tool.to_owned(), violations: vec![violation] }
     }
 

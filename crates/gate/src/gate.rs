@@ -100,15 +100,23 @@ impl Gate {
         call: Call<'_>,
         entry: &mut Entry<'_>,
     ) -> Result<Outcome, Failure> {
-        let offered = self.find(caller, call.tool).await?;
+        let offered = tokio::select! {
+            biased;
+            found = self.find(caller, call.tool) => found?,
+            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+        };
         entry.found(offered.definition());
-        let arguments = Arguments::parse(call.arguments).map_err(|_| Refusal::not_an_object(call.tool))?;
+        let arguments =
+            Arguments::parse(call.arguments).map_err(|fault| Refusal::unreadable(call.tool, &fault))?;
 
         let pending = Pending { id, caller, offered, arguments };
         for stage in &self.stages {
             entry.verdict(stage.name(), stage.check(&pending))?;
         }
 
+        if call.cancel.is_cancelled() {
+            return Err(ToolError::cancelled().into());
+        }
         entry.before_run()?;
         let waiting = run::Waiting { meta: call.meta, cancel: call.cancel, progress: call.progress };
         let (outcome, offered) = run::run(&self.files, pending, waiting).await?;

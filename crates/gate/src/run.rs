@@ -56,7 +56,7 @@ pub(crate) async fn run(
     };
     match done {
         Ok(outcome) => Ok((outcome?, offered)),
-        Err(panic) => Err(panicked(&pending_name(&offered), id, &*panic)),
+        Err(_) => Err(panicked(&pending_name(&offered), id)),
     }
 }
 
@@ -76,12 +76,10 @@ fn pending_name(offered: &Offered) -> String {
     offered.definition().name.to_string()
 }
 
-/// A panic ends its own call and nothing else.
-fn panicked(tool: &str, call: tool_api::CallId, panic: &(dyn std::any::Any + Send)) -> Failure {
-    let said = panic.downcast_ref::<&str>().copied();
-    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    tracing::error!(tool, %call, panic = said, "a tool panicked");
-    Failure::Internal(Internal { call, cause: format!("panic: {said}") })
+/// A panic ends its own call and nothing else. What it says may quote an argument, so it is not repeated.
+fn panicked(tool: &str, call: tool_api::CallId) -> Failure {
+    tracing::error!(tool, %call, "a tool panicked");
+    Failure::Internal(Internal { call, cause: "the tool panicked".to_owned() })
 }
 
 /// When a call has had its time. Progress starts the time anew where the tool allows it.

@@ -37,7 +37,7 @@ impl Violation {
 
     fn new(error: &ValidationError<'_>) -> Violation {
         Violation {
-            pointer: error.instance_path().as_str().to_owned(),
+            pointer: cut(error.instance_path().as_str(), EXPECTED_CHARS_MAX),
             expected: cut(&expected(error), EXPECTED_CHARS_MAX),
             found: found(error),
         }
@@ -114,7 +114,7 @@ fn found(error: &ValidationError<'_>) -> String {
         }
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::String(text) => format!("string {:?}", cut(text, SHOWN_CHARS_MAX)),
-        Value::Number(number) => format!("number {number}"),
+        Value::Number(number) => format!("number {}", cut(&number.to_string(), SHOWN_CHARS_MAX)),
         Value::Bool(flag) => format!("boolean {flag}"),
         Value::Null => "null".into(),
     }

@@ -205,7 +205,8 @@ fn begin_fault(fault: BeginFault) -> WireError {
     WireError::new(Code::InvalidRequest, why)
 }
 
-/// Acts on a batch (2025-03-26): all its messages at once, answered together in one frame.
+/// Acts on a batch (2025-03-26): all its messages at once, answered together in one frame, or not at all if
+/// none of them wants an answer.
 ///
 /// # Errors
 /// A revision without batches.
@@ -214,7 +215,7 @@ pub(crate) fn batch(
     session: &Arc<Session>,
     messages: Vec<Result<Message, Rejected>>,
     outbox: OpenOutbox<'_>,
-) -> Result<Later, WireError> {
+) -> Result<Option<Later>, WireError> {
     let revision = session.revision();
     if !revision.has_batches() {
         let why = format!("Invalid request: revision {} has no batches", revision.name());
@@ -228,11 +229,14 @@ pub(crate) fn batch(
         waiting.extend(dispatch(server, session, message, outbox, &mut answer));
         ready.push(answer);
     }
-    Ok(Box::pin(async move {
+    ready.retain(|answer| !answer.is_empty());
+    if ready.is_empty() && waiting.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Box::pin(async move {
         ready.extend(join_all(waiting).await.into_iter().flatten());
-        ready.retain(|answer| !answer.is_empty());
         (!ready.is_empty()).then(|| [b"[", &ready.join(&b","[..])[..], b"]"].concat())
-    }))
+    })))
 }
 
 /// Lets everything through but the handshake, which must not be part of a batch.

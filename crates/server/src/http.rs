@@ -21,6 +21,8 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::Server;
 use answer::Answer;
@@ -43,11 +45,20 @@ const DRAIN_MAX: Duration = Duration::from_secs(1);
 struct Door {
     server: Arc<Server>,
     sessions: Sessions,
+    /// Calls and streams that go on beside their connections.
+    tasks: TaskTracker,
+    /// Ends those that are left when the door closes.
+    closing: CancellationToken,
 }
 
 /// Serves until `shutdown` resolves, then lets open requests finish for a moment.
 pub async fn serve(server: Arc<Server>, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-    let door = Arc::new(Door { server, sessions: Sessions::default() });
+    let door = Arc::new(Door {
+        server,
+        sessions: Sessions::default(),
+        tasks: TaskTracker::new(),
+        closing: CancellationToken::new(),
+    });
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
     tokio::pin!(shutdown);
@@ -73,8 +84,12 @@ pub async fn serve(server: Arc<Server>, listener: TcpListener, shutdown: impl Fu
     door.sessions.close();
     closing.send_replace(true);
     let drained = async { while connections.join_next().await.is_some() {} };
-    // What is not done by now is given up when the set is dropped.
+    // What is not done by now is given up, and its record closed by that.
     let _ = tokio::time::timeout(DRAIN_MAX, drained).await;
+    door.closing.cancel();
+    connections.shutdown().await;
+    door.tasks.close();
+    let _ = tokio::time::timeout(DRAIN_MAX, door.tasks.wait()).await;
 }
 
 async fn connection(door: Arc<Door>, socket: TcpStream, mut closing: tokio::sync::watch::Receiver<bool>) {
@@ -105,6 +120,9 @@ async fn connection(door: Arc<Door>, socket: TcpStream, mut closing: tokio::sync
 async fn route(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
     if let Err(refusal) = visitor::check(request.headers()) {
         return answer::text(StatusCode::FORBIDDEN, refusal);
+    }
+    if let (PATH, Err(refusal)) = (request.uri().path(), post::version(request.headers())) {
+        return *refusal;
     }
     match (request.uri().path(), request.method()) {
         (PATH, &Method::POST) => post::handle(door, request).await,

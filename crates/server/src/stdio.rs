@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use gate::{Caller, Via};
+use gate::{Caller, Cancel, Via};
 use tokio::sync::{mpsc, watch};
 use wire::message::Rejected;
 use wire::{Code, Frame, Line, Lines, Revision, STDIO_MESSAGE_BYTES_MAX, WireError, write};
@@ -26,6 +26,10 @@ use output::Output;
 
 /// Progress reports that may wait for a slow reader; more are dropped, since only the latest matter.
 const REPORTS_WAITING_MAX: usize = 256;
+
+/// Answers that gather before they are written, in bytes: one read may bring a thousand small questions with
+/// large answers.
+const ANSWERS_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long calls may still take once the client has closed its end.
 const DRAIN_MAX: Duration = Duration::from_millis(400);
@@ -41,7 +45,8 @@ pub async fn serve(
     let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
     let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
     events.push(next_change(server.gate().catalog().changes()));
-    events.push(shutdown.map(|()| Event::Shutdown).boxed());
+    let stopping = Cancel::new();
+    events.push(stopped(shutdown, stopping.clone()));
     let mut door = Door {
         session: Session::new(Caller::local_user(Via::Stdio), Revision::LATEST),
         lines: Lines::new(STDIO_MESSAGE_BYTES_MAX),
@@ -51,6 +56,7 @@ pub async fn serve(
         events,
         outbox,
         reports,
+        stopping,
     };
     let served = door.serve(&mut Input::open()?).await;
     door.session.cancel_all();
@@ -75,6 +81,24 @@ enum Event {
     Shutdown,
 }
 
+fn stopped(
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    stopping: Cancel,
+) -> BoxFuture<'static, Event> {
+    // A task of its own, so that it is heard while a slow reader holds up the door. It ends with the
+    // program, or when the program is told to end.
+    let heard = stopping.clone();
+    tokio::spawn(async move {
+        shutdown.await;
+        heard.cancel();
+    });
+    async move {
+        stopping.cancelled().await;
+        Event::Shutdown
+    }
+    .boxed()
+}
+
 fn next_change(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, Event> {
     async move {
         // The catalogue lives as long as the server that we hold, so its sender does, too.
@@ -94,6 +118,7 @@ struct Door {
     calls_waiting: usize,
     outbox: Outbox,
     reports: mpsc::Receiver<Vec<u8>>,
+    stopping: Cancel,
 }
 
 impl Door {
@@ -102,19 +127,42 @@ impl Door {
             tokio::select! {
                 biased;
                 read = input.read(self.lines.room()) => {
-                    if read? == 0 {
+                    let at_end = read? == 0;
+                    if at_end {
+                        // The last line counts even if nothing ends it.
+                        self.lines.feed(b"\n");
+                    }
+                    while self.take_lines().is_continue() {
+                        self.flush().await?;
+                    }
+                    if at_end {
+                        self.flush().await?;
                         return self.drain().await;
                     }
-                    self.take_lines();
+                    // A client that never stops sending must not keep answers and the end from their turn.
+                    if let Some(Some(event)) = self.events.next().now_or_never()
+                        && self.take_event(event).is_break()
+                    {
+                        return Ok(());
+                    }
                 }
                 Some(report) = self.reports.recv() => self.output.line(&report),
                 Some(event) = self.events.next() => {
-                    if let ControlFlow::Break(()) = self.take_event(event) {
+                    if self.take_event(event).is_break() {
                         return Ok(());
                     }
                 }
             }
-            self.output.flush().await?;
+            self.flush().await?;
+        }
+    }
+
+    /// Writes what has gathered. When the program is to end, a reader that has stopped reading is left.
+    async fn flush(&mut self) -> std::io::Result<()> {
+        tokio::select! {
+            biased;
+            flushed = self.output.flush() => flushed,
+            () = self.stopping.cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -136,8 +184,8 @@ impl Door {
         ControlFlow::Continue(())
     }
 
-    /// Acts on every whole line that has come.
-    fn take_lines(&mut self) {
+    /// Acts on whole lines that have come, and stops to have the answers written once there are many.
+    fn take_lines(&mut self) -> ControlFlow<()> {
         while let Some(line) = self.lines.next_line() {
             match line {
                 Line::Whole(bytes) => self.take_frame(Frame::parse(bytes)),
@@ -149,7 +197,11 @@ impl Door {
                     self.take_frame(Err(Rejected { id: None, error }));
                 }
             }
+            if self.output.buffer().len() > ANSWERS_BYTES_MAX {
+                return ControlFlow::Continue(());
+            }
         }
+        ControlFlow::Break(())
     }
 
     fn take_frame(&mut self, frame: Result<Frame, Rejected>) {
@@ -167,7 +219,7 @@ impl Door {
             self.output.buffer(),
         );
         if self.output.buffer().len() > start {
-            self.output.end_line();
+            self.output.end_line(start);
         }
         if let Some(later) = later {
             self.wait_for(later);
@@ -187,10 +239,11 @@ impl Door {
 
     fn take_batch(&mut self, messages: Vec<Result<wire::Message, Rejected>>) {
         match dispatch::batch(&self.server, &self.session, messages, &mut || Some(self.outbox.clone())) {
-            Ok(batch) => self.wait_for(batch),
+            Ok(batch) => batch.into_iter().for_each(|batch| self.wait_for(batch)),
             Err(error) => {
+                let start = self.output.buffer().len();
                 write::error(self.output.buffer(), None, &error);
-                self.output.end_line();
+                self.output.end_line(start);
             }
         }
     }
@@ -212,7 +265,7 @@ impl Door {
                 && let Some(event) = self.events.next().await
                 && self.take_event(event).is_continue()
             {
-                self.output.flush().await?;
+                self.flush().await?;
             }
             Ok(())
         };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
-/// one gate that checks, confines and records every call.
+/// one gate that checks and records every call.
 ///
 /// Without a command it serves over HTTP with the nearest configuration, or none.
 #[derive(Debug, Parser)]

@@ -66,6 +66,11 @@ pub(crate) fn start(config: &Config, overriding: Option<&str>) -> Result<(), Bad
         Format::Text => builder.finish().with(filter).init(),
         Format::Json => builder.json().finish().with(filter).init(),
     }
+    // What a panic says may quote what it stumbled over, such as an argument; where it was is enough.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "a defect of ours: the program panicked");
+    }));
     Ok(())
 }
 

@@ -137,3 +137,37 @@ impl fmt::Debug for Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(endpoint: Endpoint) -> Settings {
+        let prefix = "it".to_owned();
+        Settings { name: "it".into(), enabled: true, timeout: CALL_TIMEOUT_MAX, prefix, endpoint }
+    }
+
+    #[test]
+    fn a_servers_words_do_not_give_its_secrets_away() {
+        let env = vec![("KEY".to_owned(), "sk-12345678".to_owned()), ("MODE".to_owned(), "test".to_owned())];
+        let program = settings(Endpoint::Program(Program { env, ..Program::default() }));
+        assert_eq!(program.masked("invalid key sk-12345678 in test"), "invalid key *** in test");
+
+        let headers =
+            HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer abcdefgh".parse().expect("legal"))]);
+        let url = Uri::from_static("http://127.0.0.1/mcp");
+        let address = settings(Endpoint::Address { url, headers });
+        assert_eq!(address.masked("got Bearer abcdefgh, want abcdefgh?"), "got ***, want ***?");
+    }
+
+    #[test]
+    fn its_own_files_are_those_that_exist() {
+        let folder = tempfile::tempdir().expect("a folder");
+        #[expect(clippy::disallowed_methods, reason = "a script to be found")]
+        std::fs::write(folder.path().join("server.py"), "").expect("written");
+        let args = ["-u", "server.py", "missing.py", "."].map(str::to_owned).to_vec();
+        let command = "python3".to_owned();
+        let program = Program { command, args, cwd: Some(folder.path().to_owned()), ..Program::default() };
+        assert_eq!(settings(Endpoint::Program(program)).own_files(), [folder.path().join("server.py")]);
+    }
+}

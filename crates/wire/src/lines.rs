@@ -17,6 +17,19 @@ pub enum Line {
     TooLong,
 }
 
+/// Ends the frame that begins at `start` of `out`, as one line.
+///
+/// JSON text may hold line breaks between its tokens, and what we pass on is not ours. Behind such a break
+/// the rest of the text would be a message of its own, past every check; as blanks they mean the same.
+pub fn end_line(out: &mut Vec<u8>, start: usize) {
+    let mut at = start;
+    while let Some(found) = memchr::memchr2(b'\n', b'\r', &out[at..]) {
+        out[at + found] = b' ';
+        at += found + 1;
+    }
+    out.push(b'\n');
+}
+
 /// Collects bytes and cuts them into lines.
 #[derive(Debug)]
 pub struct Lines {
@@ -125,6 +138,15 @@ mod tests {
                 assert_eq!(cut(input, piece, 8), expected, "{input:?} in pieces of {piece}");
             }
         }
+    }
+
+    #[test]
+    fn a_frame_is_one_line_whatever_it_is_made_of() {
+        let mut out = b"{}\n".to_vec();
+        let start = out.len();
+        out.extend_from_slice(b"{\"a\":\n{\"method\":1}\r\n}");
+        end_line(&mut out, start);
+        assert_eq!(out, b"{}\n{\"a\": {\"method\":1}  }\n");
     }
 
     #[test]

@@ -16,15 +16,14 @@ pub struct Event {
     pub id: Option<String>,
 }
 
-/// Appends one `message` event that holds a JSON message. JSON text has no raw line ends outside of blanks
-/// between tokens; those are escaped by splitting the data lines.
+/// Appends one `message` event that holds a JSON message. Line ends in it, which JSON text has only between
+/// its tokens, become blanks: they would end the field.
 pub fn write(out: &mut Vec<u8>, message: &[u8]) {
     out.extend_from_slice(b"event: message\n");
-    for line in message.split(|&byte| byte == b'\n') {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
-        out.push(b'\n');
-    }
+    let start = out.len();
+    out.extend_from_slice(b"data: ");
+    out.extend_from_slice(message);
+    crate::lines::end_line(out, start);
     out.push(b'\n');
 }
 
@@ -153,9 +152,9 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let mut out = Vec::new();
-        write(&mut out, b"{\"a\":\n1}");
+        write(&mut out, b"{\"a\":\r\n\n1}");
         let stream = String::from_utf8(out).expect("UTF-8");
-        assert_eq!(read(&stream, 3)[0].data, "{\"a\":\n1}");
+        assert_eq!(read(&stream, 3)[0].data, "{\"a\":   1}");
     }
 
     #[test]

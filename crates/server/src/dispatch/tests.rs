@@ -46,7 +46,7 @@ impl Talk {
                 dispatch(&self.server, &self.session, Ok(message), &mut open, &mut out)
             }
             Ok(Frame::Batch(messages)) => match batch(&self.server, &self.session, messages, &mut open) {
-                Ok(later) => Some(later),
+                Ok(later) => later,
                 Err(error) => {
                     write::error(&mut out, None, &error);
                     None

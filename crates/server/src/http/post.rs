@@ -7,6 +7,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gate::{Caller, Via};
@@ -14,8 +15,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 use wire::message::Rejected;
 use wire::{Code, Frame, HTTP_BODY_BYTES_MAX, Message, Revision, WireError};
@@ -28,6 +29,9 @@ use crate::session::Session;
 
 /// Progress reports that may wait for a slow reader; more are dropped, since only the latest matter.
 const REPORTS_WAITING_MAX: usize = 64;
+
+/// How long a body may take to arrive.
+const BODY_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Answers a POST.
 pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
@@ -73,7 +77,10 @@ fn negotiate(door: &Door, headers: &HeaderMap) -> Result<(Arc<Session>, Streams)
 }
 
 /// The revision that the request names.
-fn version(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
+///
+/// # Errors
+/// The answer to a request that names one we do not speak (2025-06-18, "Protocol Version Header").
+pub(super) fn version(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
     let Some(said) = headers.get(PROTOCOL_VERSION) else { return Ok(None) };
     match said.to_str().ok().and_then(Revision::parse) {
         Some(revision) => Ok(Some(revision)),
@@ -96,7 +103,10 @@ async fn read(body: Incoming) -> Result<Bytes, Box<Answer>> {
     if body.size_hint().lower() > HTTP_BODY_BYTES_MAX as u64 {
         return Err(too_large().into());
     }
-    match Limited::new(body, HTTP_BODY_BYTES_MAX).collect().await {
+    let Ok(read) = timeout(BODY_WAIT_MAX, Limited::new(body, HTTP_BODY_BYTES_MAX).collect()).await else {
+        return Err(answer::text(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n").into());
+    };
+    match read {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
         Err(_) => Err(answer::text(StatusCode::BAD_REQUEST, "the body ended too early\n").into()),
@@ -117,21 +127,17 @@ async fn act(
         Err(rejected) => {
             return answer::error(status(rejected.error.code), rejected.id.as_ref(), &rejected.error);
         }
+        Ok(Frame::Single(message)) if is_handshake(&message) => return handshake(door, message),
         Ok(Frame::Single(message)) => {
-            let opens = matches!(&message, Message::Request { method, .. } if method == "initialize");
-            let later = dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out);
-            if opens {
-                return opened(door, session, out);
-            }
-            later
+            dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out)
         }
         Ok(Frame::Batch(messages)) => match dispatch::batch(&door.server, &session, messages, &mut outbox) {
-            Ok(later) => Some(later),
+            Ok(later) => later,
             Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
         },
     };
     match later {
-        Some(later) => finish(later, channel.map(|(_, reports)| reports), streams).await,
+        Some(later) => finish(door, later, channel.map(|(_, reports)| reports), streams).await,
         None if out.is_empty() => answer::empty(StatusCode::ACCEPTED),
         None => answer::json(out),
     }
@@ -147,11 +153,23 @@ fn status(code: Code) -> StatusCode {
     }
 }
 
-/// The answer to `initialize`, with the new session's id in its header.
-fn opened(door: &Door, session: Arc<Session>, frame: Vec<u8>) -> Answer {
-    let mut answer = answer::json(frame);
+fn is_handshake(message: &Message) -> bool {
+    matches!(message, Message::Request { method, .. } if method == "initialize")
+}
+
+/// Answers `initialize`, always as a conversation of its own; the new session's id is in the header.
+fn handshake(door: &Door, message: Message) -> Answer {
+    let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST);
+    let mut frame = Vec::new();
+    // It never waits.
+    dispatch::dispatch(&door.server, &session, Ok(message), &mut || None, &mut frame);
+    let text = String::from_utf8_lossy(&frame);
+    if wire::Object::parse(&text).is_none_or(|answer| answer.get("result").is_none()) {
+        return answer::json(frame);
+    }
     match door.sessions.open(session) {
         Ok(id) => {
+            let mut answer = answer::json(frame);
             answer.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
             answer
         }
@@ -161,19 +179,24 @@ fn opened(door: &Door, session: Arc<Session>, frame: Vec<u8>) -> Answer {
 }
 
 /// Waits for an answer, and turns to a stream once there is progress to tell.
-async fn finish(later: Later, reports: Option<mpsc::Receiver<Vec<u8>>>, streams: Streams) -> Answer {
-    let mut later = Detached::new(later);
+async fn finish(
+    door: &Arc<Door>,
+    later: Later,
+    reports: Option<mpsc::Receiver<Vec<u8>>>,
+    streams: Streams,
+) -> Answer {
+    let mut later = Detached::new(door, later);
     let Some(mut reports) = reports else { return last(later.await, streams) };
     tokio::select! {
         biased;
         frame = &mut later => match reports.try_recv() {
             Ok(first) => {
-                let later = Detached::new(Box::pin(std::future::ready(frame)));
-                answer::events(continued(first, reports, later))
+                let later = Detached::new(door, Box::pin(std::future::ready(frame)));
+                answer::events(continued(door, first, reports, later))
             }
             Err(_) => last(frame, streams),
         },
-        Some(first) = reports.recv() => answer::events(continued(first, reports, later)),
+        Some(first) = reports.recv() => answer::events(continued(door, first, reports, later)),
     }
 }
 
@@ -187,32 +210,29 @@ fn last(frame: Option<Vec<u8>>, streams: Streams) -> Answer {
     }
 }
 
-/// A stream of the reports so far, those to come, and the answer at its end.
+/// A stream of the reports so far, those to come, and the answer at its end. A reader that is too slow
+/// misses reports; it holds up neither the call nor its deadline.
 fn continued(
+    door: &Door,
     first: Vec<u8>,
     mut reports: mpsc::Receiver<Vec<u8>>,
     mut later: Detached,
 ) -> mpsc::Receiver<Vec<u8>> {
     let (sender, messages) = mpsc::channel(REPORTS_WAITING_MAX);
-    tokio::spawn(async move {
-        let mut next = Some(first);
+    door.tasks.spawn(async move {
+        // Fails only if the reader is slow or gone; the call goes on either way.
+        let tell = |report| drop(sender.try_send(report));
+        tell(first);
         let frame = loop {
-            if let Some(report) = next.take()
-                && sender.send(report).await.is_err()
-            {
-                return;
-            }
             tokio::select! {
                 biased;
-                Some(report) = reports.recv() => next = Some(report),
+                Some(report) = reports.recv() => tell(report),
                 frame = &mut later => break frame,
             }
         };
         // What was reported in the same turn as the answer comes before it.
         while let Ok(report) = reports.try_recv() {
-            if sender.send(report).await.is_err() {
-                return;
-            }
+            tell(report);
         }
         if let Some(frame) = frame {
             // The client may have hung up.
@@ -223,12 +243,15 @@ fn continued(
 }
 
 /// A call that goes on if nobody waits for it any more: a client that hangs up has not cancelled it. It is
-/// bounded by its own deadline.
-struct Detached(Option<Later>);
+/// bounded by its own deadline, and by the door's end.
+struct Detached {
+    later: Option<Later>,
+    door: Arc<Door>,
+}
 
 impl Detached {
-    fn new(later: Later) -> Detached {
-        Detached(Some(later))
+    fn new(door: &Arc<Door>, later: Later) -> Detached {
+        Detached { later: Some(later), door: door.clone() }
     }
 }
 
@@ -236,17 +259,18 @@ impl Future for Detached {
     type Output = Option<Vec<u8>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let later = self.0.as_mut().expect("a finished call is not asked again");
+        let later = self.later.as_mut().expect("a finished call is not asked again");
         let answer = std::task::ready!(later.as_mut().poll(cx));
-        self.0 = None;
+        self.later = None;
         Poll::Ready(answer)
     }
 }
 
 impl Drop for Detached {
     fn drop(&mut self) {
-        if let (Some(rest), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            runtime.spawn(rest);
-        }
+        let Some(rest) = self.later.take().filter(|_| !self.door.closing.is_cancelled()) else { return };
+        let closing = self.door.closing.clone();
+        // A call that is dropped at the end has its record closed by that.
+        self.door.tasks.spawn(async move { closing.run_until_cancelled(rest).await });
     }
 }

@@ -1,4 +1,4 @@
-//! The sessions of HTTP clients: unguessable, bounded in number, ended by the client or by age.
+//! The sessions of HTTP clients: unguessable, bounded in number, ended by the client or to make room.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,8 @@ use crate::session::Session;
 /// Most sessions at once. When it is reached, the one that was silent longest makes room.
 const SESSIONS_MAX: usize = 10_000;
 
-/// A session that was silent for so long has been left behind by its client.
+/// A session that was silent for so long has been left behind by its client; it goes first when there is no
+/// room for another.
 const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Randomness in a session id, in bytes.
@@ -82,7 +83,13 @@ impl Sessions {
     /// Drops what was left behind, or else the session that was silent longest.
     fn make_room(&self, open: &mut HashMap<Box<str>, Arc<Open>>) {
         let oldest = self.now_s().saturating_sub(SILENCE_MAX.as_secs());
-        open.retain(|_, session| session.heard_s.load(Ordering::Relaxed) >= oldest);
+        open.retain(|_, session| {
+            let stays = session.heard_s.load(Ordering::Relaxed) >= oldest;
+            if !stays {
+                session.end();
+            }
+            stays
+        });
         if open.len() < SESSIONS_MAX {
             return;
         }

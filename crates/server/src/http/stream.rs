@@ -40,6 +40,8 @@ pub(super) fn open(door: &Arc<Door>, headers: &HeaderMap) -> Answer {
 /// Tells the client of changes until it hangs up or its session ends.
 async fn tell(door: Arc<Door>, open: Arc<Open>, sender: mpsc::Sender<Vec<u8>>) {
     let mut changes = door.server.gate().catalog().changes();
+    // What changed while no stream was open is told now, if the client has not seen it.
+    changes.mark_changed();
     let mut ended = open.ended.subscribe();
     if *ended.borrow() {
         return;

@@ -43,26 +43,27 @@ impl Output {
         Ok(Output { sink, buffer: Vec::new() })
     }
 
-    /// Where a line is being written; end it with [`Output::end_line`].
+    /// Where a line is being written; end it with [`Output::end_line`], giving where it began.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    pub(super) fn end_line(&mut self) {
-        self.buffer.push(b'\n');
+    pub(super) fn end_line(&mut self, start: usize) {
+        wire::lines::end_line(&mut self.buffer, start);
     }
 
     /// Adds one line.
     pub(super) fn line(&mut self, frame: &[u8]) {
+        let start = self.buffer.len();
         self.buffer.extend_from_slice(frame);
-        self.end_line();
+        self.end_line(start);
     }
 
     /// Adds one line that nobody else needs: a large one is taken over rather than copied.
     pub(super) fn own_line(&mut self, frame: Vec<u8>) {
         if self.buffer.is_empty() && frame.len() > TAKEN_OVER_BYTES_MIN {
             self.buffer = frame;
-            self.end_line();
+            self.end_line(0);
         } else {
             self.line(&frame);
         }

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use wire::lines::end_line;
 use wire::{Id, Line, Lines, write};
 
 use super::outbox::Outbox;
@@ -63,7 +64,7 @@ impl Stdio {
     ) -> Result<Reply, Fault> {
         let mut line = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 80);
         write::request(&mut line, &Id::number(waiting.id()), method, params);
-        line.push(b'\n');
+        end_line(&mut line, 0);
         self.outbox.send(&line)?;
         drop(line);
         waiting.answer(listener).await
@@ -72,7 +73,7 @@ impl Stdio {
     pub(super) fn notify(&self, method: &str, params: Option<&[u8]>) -> Result<(), Fault> {
         let mut line = Vec::with_capacity(128);
         write::notification(&mut line, method, params);
-        line.push(b'\n');
+        end_line(&mut line, 0);
         self.outbox.send(&line)
     }
 

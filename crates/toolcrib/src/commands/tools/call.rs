@@ -18,6 +18,8 @@ use crate::signals::Signals;
 pub(super) fn arguments(given: &str) -> Result<Bytes, Trouble> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     let text = Bytes::from(text);
+    // As strict as the wire: a key that stands twice would be checked once and sent twice.
+    wire::message::Text::check(text.clone()).map_err(|fault| Trouble::Misused(fault.to_string()))?;
     match Arguments::parse(Some(text.clone())) {
         Ok(_) => Ok(text),
         Err(fault) => Err(Trouble::Misused(format!("{fault}, such as '{{\"path\": \"notes.md\"}}'"))),
