@@ -78,7 +78,7 @@ await run({
     for (const headers of witness.seen)
       checkSame("headers", ["1", "two words"], [headers["x-test"], headers["x-other"]]);
     checkHolds("the last request's session", witness.seen.at(-1)["mcp-session-id"] ?? "", /^[\x21-\x7e]+$/);
-    checkSame("its revision", "2025-11-25", witness.seen.at(-1)["mcp-protocol-version"]);
+    checkSame("its revision", "2025-06-18", witness.seen.at(-1)["mcp-protocol-version"]);
   },
 
   "progress and structured results pass": async () => {
