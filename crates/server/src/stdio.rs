@@ -140,7 +140,8 @@ impl Door {
                         return self.drain().await;
                     }
                     // A client that never stops sending must not keep answers and the end from their turn.
-                    if let Some(Some(event)) = self.events.next().now_or_never()
+                    if (self.calls_waiting > 0 || self.stopping.is_cancelled())
+                        && let Some(Some(event)) = self.events.next().now_or_never()
                         && self.take_event(event).is_break()
                     {
                         return Ok(());
@@ -254,7 +255,7 @@ impl Door {
             self.output.line(&report);
         }
         if let Some(frame) = frame {
-            self.output.own_line(frame);
+            self.output.line(&frame);
         }
     }
 

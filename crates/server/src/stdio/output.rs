@@ -13,11 +13,9 @@ use tokio::net::{UnixStream, unix::pipe};
 
 use super::input::{file_type, socket};
 
-/// Room kept between turns, in bytes; what a large answer needed beyond it is given back.
-const KEPT_BYTES_MAX: usize = 256 * 1024;
-
-/// From here on copying a line costs more than making a new buffer later.
-const TAKEN_OVER_BYTES_MIN: usize = 16 * 1024;
+/// Room kept between turns, in bytes; what a larger answer needed beyond it is given back. A list of a thousand
+/// tools fits: to give its pages back and ask for them again takes longer than to copy it.
+const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 enum Sink {
     Pipe(pipe::Sender),
@@ -57,16 +55,6 @@ impl Output {
         let start = self.buffer.len();
         self.buffer.extend_from_slice(frame);
         self.end_line(start);
-    }
-
-    /// Adds one line that nobody else needs: a large one is taken over rather than copied.
-    pub(super) fn own_line(&mut self, frame: Vec<u8>) {
-        if self.buffer.is_empty() && frame.len() > TAKEN_OVER_BYTES_MIN {
-            self.buffer = frame;
-            self.end_line(0);
-        } else {
-            self.line(&frame);
-        }
     }
 
     /// Writes all that has gathered.
