@@ -78,8 +78,6 @@ pub enum Refusal {
 pub struct Internal {
     /// The call that failed.
     pub call: CallId,
-    /// The private cause.
-    pub cause: String,
 }
 
 impl Failure {

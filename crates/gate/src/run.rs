@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use sandbox::{Access, Root};
 use tokio::time::Instant;
-use tool_api::{Cancel, Context, Effect, Outcome, Permit, Progress, ProgressSink, ToolError};
+use tool_api::{
+    CallId, Cancel, Context, Effect, Outcome, Permit, Progress, ProgressSink, ToolError, ToolName,
+};
 
 use crate::catalog::Offered;
 use crate::failure::{Failure, Internal};
@@ -56,7 +58,7 @@ pub(crate) async fn run(
     };
     match done {
         Ok(outcome) => Ok((outcome?, offered)),
-        Err(_) => Err(panicked(&pending_name(&offered), id)),
+        Err(_) => Err(panicked(&definition.name, id)),
     }
 }
 
@@ -72,14 +74,10 @@ fn timed_out(limit: Duration) -> ToolError {
     ToolError::new("timeout", format!("the tool did not answer within {limit:?}; it was told to stop"))
 }
 
-fn pending_name(offered: &Offered) -> String {
-    offered.definition().name.to_string()
-}
-
 /// A panic ends its own call and nothing else. What it says may quote an argument, so it is not repeated.
-fn panicked(tool: &str, call: tool_api::CallId) -> Failure {
-    tracing::error!(tool, %call, "a tool panicked");
-    Failure::Internal(Internal { call, cause: "the tool panicked".to_owned() })
+fn panicked(tool: &ToolName, call: CallId) -> Failure {
+    tracing::error!(%tool, %call, "a tool panicked");
+    Failure::Internal(Internal { call })
 }
 
 /// When a call has had its time. Progress starts the time anew where the tool allows it.

@@ -1,13 +1,14 @@
 //! The HTTP door: Streamable HTTP of the legacy revisions at `/mcp`.
 //!
 //! The thread that accepts a connection answers its requests. The way of a request is `route`: who may
-//! knock at all, then one match on path and method.
+//! knock at all, then one match on the method.
 
 mod answer;
 mod listen;
 mod post;
 mod sessions;
 mod stream;
+mod version;
 mod visitor;
 
 use std::convert::Infallible;
@@ -121,14 +122,17 @@ async fn route(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
     if let Err(refusal) = visitor::check(request.headers()) {
         return answer::text(StatusCode::FORBIDDEN, refusal);
     }
-    if let (PATH, Err(refusal)) = (request.uri().path(), post::version(request.headers())) {
-        return *refusal;
+    if request.uri().path() != PATH {
+        return answer::text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n");
     }
-    match (request.uri().path(), request.method()) {
-        (PATH, &Method::POST) => post::handle(door, request).await,
-        (PATH, &Method::GET) => stream::open(door, request.headers()),
-        (PATH, &Method::DELETE) => sessions::end(door, request.headers()),
-        (PATH, _) => answer::not_allowed("GET, POST, DELETE"),
-        _ => answer::text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n"),
+    let revision = match version::named(request.headers()) {
+        Ok(revision) => revision,
+        Err(refusal) => return *refusal,
+    };
+    match *request.method() {
+        Method::POST => post::handle(door, request, revision).await,
+        Method::GET => stream::open(door, request.headers()),
+        Method::DELETE => sessions::end(door, request.headers()),
+        _ => answer::not_allowed("GET, POST, DELETE"),
     }
 }

@@ -33,14 +33,6 @@ pub fn error(out: &mut Vec<u8>, id: Option<&Id>, error: &WireError) {
     out.extend_from_slice(b"}}");
 }
 
-/// Appends an error answer whose error object is already JSON text.
-pub fn error_text(out: &mut Vec<u8>, id: &Id, error: &[u8]) {
-    head(out, id);
-    out.extend_from_slice(b",\"error\":");
-    out.extend_from_slice(error);
-    out.push(b'}');
-}
-
 /// Appends a request of ours; `params` is JSON text.
 pub fn request(out: &mut Vec<u8>, id: &Id, method: &str, params: Option<&[u8]>) {
     head(out, id);
@@ -89,7 +81,6 @@ mod tests {
         let frames = [
             written(|out| result(out, &id, b"{}")),
             written(|out| error(out, Some(&id), &WireError::new(Code::InvalidParams, "a \"b\"\n"))),
-            written(|out| error_text(out, &id, br#"{"code":1,"message":"m"}"#)),
             written(|out| request(out, &id, "tools/call", Some(br#"{"name":"x"}"#))),
         ];
         for frame in &frames {

@@ -17,7 +17,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
+use wire::http::{EVENT_STREAM, JSON, SESSION_ID};
 use wire::message::Rejected;
 use wire::{Code, Frame, HTTP_BODY_BYTES_MAX, Message, Revision, WireError};
 
@@ -34,9 +34,9 @@ const REPORTS_WAITING_MAX: usize = 64;
 const BODY_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Answers a POST.
-pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
+pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>, said: Option<Revision>) -> Answer {
     let (head, body) = request.into_parts();
-    match negotiate(door, &head.headers) {
+    match negotiate(door, &head.headers, said) {
         Err(refusal) => *refusal,
         Ok((session, streams)) => match read(body).await {
             Err(refusal) => *refusal,
@@ -49,7 +49,11 @@ pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answ
 type Streams = bool;
 
 /// Checks the headers and finds the conversation that the request belongs to.
-fn negotiate(door: &Door, headers: &HeaderMap) -> Result<(Arc<Session>, Streams), Box<Answer>> {
+fn negotiate(
+    door: &Door,
+    headers: &HeaderMap,
+    said: Option<Revision>,
+) -> Result<(Arc<Session>, Streams), Box<Answer>> {
     let is_json = |kind: &HeaderValue| {
         kind.to_str().is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
     };
@@ -65,31 +69,12 @@ fn negotiate(door: &Door, headers: &HeaderMap) -> Result<(Arc<Session>, Streams)
         let why = "accept application/json and text/event-stream\n";
         return Err(answer::text(StatusCode::NOT_ACCEPTABLE, why).into());
     }
-    let said = version(headers)?;
     match door.sessions.named(headers) {
         Named::Open(open) => Ok((open.session.clone(), streams)),
         Named::Unknown => Err(sessions::unknown().into()),
         Named::None => {
             let revision = said.unwrap_or(Revision::UNSAID_OVER_HTTP);
             Ok((Session::new(Caller::local_user(Via::Http), revision), streams))
-        }
-    }
-}
-
-/// The revision that the request names.
-///
-/// # Errors
-/// The answer to a request that names one we do not speak (2025-06-18, "Protocol Version Header").
-pub(super) fn version(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
-    let Some(said) = headers.get(PROTOCOL_VERSION) else { return Ok(None) };
-    match said.to_str().ok().and_then(Revision::parse) {
-        Some(revision) => Ok(Some(revision)),
-        None => {
-            let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.name()).collect();
-            let why =
-                format!("Bad Request: unsupported MCP-Protocol-Version; supported: {}", known.join(", "));
-            let error = WireError::new(Code::InvalidRequest, why);
-            Err(answer::error(StatusCode::BAD_REQUEST, None, &error).into())
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) enum Fault {
     /// What came is no answer.
     #[error("{0}")]
     Broken(String),
-    /// The server does not take in what it is sent, or has too many calls to answer.
+    /// The server has too many calls to answer.
     #[error("it is busy")]
     Busy,
     /// HTTP 401 or 403.
