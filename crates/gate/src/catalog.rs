@@ -1,114 +1,38 @@
-//! The tools on offer: which there are, and which of them a caller may see.
+//! What is on offer, kept up to date.
 //!
 //! Listing and calling use the same function, so what is listed is what can be called. Sources (our own
 //! tools, each upstream) report whole sets; a report builds a new offer and swaps one pointer, so that a
 //! running call keeps the one it began with.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
-use tool_api::{AnyTool, Definition};
+use tokio::sync::{broadcast, watch};
+use tool_api::{AnyTool, Event, Listing, Shelf};
 
-use crate::schema::Schema;
+use crate::offer::{self, Collision, Offer, Report, Source, Versions};
 
 /// How long a list waits for sources that have not reported. Later ones come as a change of the list.
 const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// A tool on offer, with its schemas compiled when first needed.
-pub struct Offered {
-    tool: Arc<dyn AnyTool>,
-    input: OnceLock<Result<Schema, String>>,
-    output: OnceLock<Option<Result<Schema, String>>>,
-}
+/// Events that may wait for a slow listener; it is told that it missed some.
+const EVENTS_WAITING_MAX: usize = 1_024;
 
-impl Offered {
-    fn new(tool: Arc<dyn AnyTool>) -> Arc<Offered> {
-        Arc::new(Offered { tool, input: OnceLock::new(), output: OnceLock::new() })
-    }
-
-    /// What is known of the tool.
-    pub fn definition(&self) -> &Definition {
-        self.tool.definition()
-    }
-
-    pub(crate) fn tool(&self) -> &dyn AnyTool {
-        &*self.tool
-    }
-
-    pub(crate) fn input_schema(&self) -> Result<&Schema, &str> {
-        let compiled = self.input.get_or_init(|| Schema::compile(&self.definition().input_schema));
-        compiled.as_ref().map_err(String::as_str)
-    }
-
-    pub(crate) fn output_schema(&self) -> Option<Result<&Schema, &str>> {
-        let compile = || self.definition().output_schema.as_deref().map(Schema::compile);
-        self.output.get_or_init(compile).as_ref().map(|compiled| compiled.as_ref().map_err(String::as_str))
-    }
-
-    /// Compiles both schemas now.
-    ///
-    /// # Errors
-    /// Why one of them cannot be used.
-    pub fn check_schemas(&self) -> Result<(), String> {
-        self.input_schema().map_err(|why| format!("input schema: {why}"))?;
-        match self.output_schema() {
-            Some(Err(why)) => Err(format!("output schema: {why}")),
-            Some(Ok(_)) | None => Ok(()),
-        }
-    }
-}
-
-/// One state of the catalogue.
-pub struct Offer {
-    /// Grows with every change.
-    pub version: u64,
-    by_name: HashMap<Arc<str>, Arc<Offered>>,
-    in_order: Vec<Arc<Offered>>,
-    collisions: Vec<Collision>,
-}
-
-impl Offer {
-    /// All tools, by name.
-    pub fn tools(&self) -> &[Arc<Offered>] {
-        &self.in_order
-    }
-
-    /// The tool of this name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Offered>> {
-        self.by_name.get(name)
-    }
-
-    /// Tools that are not offered because their name was taken.
-    pub fn collisions(&self) -> &[Collision] {
-        &self.collisions
-    }
-}
-
-/// A tool that is not offered because an earlier source offers one of the same name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collision {
-    /// The name.
-    pub name: Arc<str>,
-    /// Who wanted to offer it.
-    pub source: Arc<str>,
-}
-
-struct Source {
+struct Expected {
     name: Arc<str>,
     /// Nothing until the first report.
-    tools: Option<Vec<Arc<dyn AnyTool>>>,
+    report: Option<Report>,
 }
 
 /// Keeps the offer. Shared by the gate, the doors, and whoever reports.
 pub struct Catalog {
-    sources: Mutex<Vec<Source>>,
+    sources: Mutex<Vec<Expected>>,
     offer: ArcSwap<Offer>,
-    version: watch::Sender<u64>,
+    versions: watch::Sender<Versions>,
     unreported: watch::Sender<usize>,
     wanted: watch::Sender<bool>,
+    events: broadcast::Sender<Event>,
 }
 
 /// The name under which our own tools are kept.
@@ -117,13 +41,17 @@ pub const BUILT_IN: &str = "built-in";
 impl Catalog {
     /// A catalogue of our own tools. Earlier sources win a name; ours come first.
     pub fn new(built_in: Vec<Arc<dyn AnyTool>>) -> Arc<Catalog> {
-        let sources = vec![Source { name: BUILT_IN.into(), tools: Some(built_in) }];
+        let source = Source::new(BUILT_IN.into(), Shelf::default());
+        let sources =
+            vec![Expected { name: BUILT_IN.into(), report: Some(Report { tools: built_in, source }) }];
+        let versions = Versions { all: 1, tools: 1, prompts: 1, resources: 1 };
         Arc::new(Catalog {
-            offer: ArcSwap::from_pointee(build(&sources, 1)),
+            offer: ArcSwap::from_pointee(build(&sources, versions)),
             sources: Mutex::new(sources),
-            version: watch::Sender::new(1),
+            versions: watch::Sender::new(versions),
             unreported: watch::Sender::new(0),
             wanted: watch::Sender::new(false),
+            events: broadcast::Sender::new(EVENTS_WAITING_MAX),
         })
     }
 
@@ -131,26 +59,33 @@ impl Catalog {
     pub fn expect(&self, source: &str) {
         let mut sources = self.lock();
         if !sources.iter().any(|known| &*known.name == source) {
-            sources.push(Source { name: source.into(), tools: None });
+            sources.push(Expected { name: source.into(), report: None });
+            let offer = build(&sources, self.offer.load().versions);
+            self.offer.store(Arc::new(offer));
             self.unreported.send_modify(|count| *count += 1);
         }
     }
 
-    /// Takes a source's whole set of tools and returns those whose name was taken.
-    pub fn replace(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>) -> Vec<Collision> {
+    /// Takes a source's whole offer and returns what is newly not offered since its name was taken, whoever wanted
+    /// to offer it.
+    pub fn replace(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>, shelf: Shelf) -> Vec<Collision> {
         self.expect(source);
         let mut sources = self.lock();
-        let entry = sources.iter_mut().find(|known| &*known.name == source);
-        let first = entry.is_some_and(|entry| entry.tools.replace(tools).is_none());
-        let version = self.offer.load().version + 1;
-        let offer = build(&sources, version);
-        let collisions = offer.collisions.iter().filter(|one| &*one.source == source).cloned().collect();
+        let Some(entry) = sources.iter_mut().find(|known| &*known.name == source) else { return Vec::new() };
+        let report = Report { tools, source: Source::new(entry.name.clone(), shelf) };
+        let mut versions = self.offer.load().versions;
+        count_changes(&mut versions, entry.report.as_ref(), &report);
+        let is_first = entry.report.replace(report).is_none();
+        let offer = build(&sources, versions);
+        let before = self.offer.load_full();
+        let is_new = |one: &&Collision| !before.collisions().contains(one);
+        let collisions = offer.collisions().iter().filter(is_new).cloned().collect();
         self.offer.store(Arc::new(offer));
         drop(sources);
-        if first {
+        if is_first {
             self.unreported.send_modify(|count| *count -= 1);
         }
-        self.version.send_replace(version);
+        self.versions.send_replace(versions);
         collisions
     }
 
@@ -176,30 +111,51 @@ impl Catalog {
         let _ = self.wanted.subscribe().wait_for(|wanted| *wanted).await;
     }
 
-    /// Tells the version of the offer with every change.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+    /// Tells the versions of the lists with every change.
+    pub fn changes(&self) -> watch::Receiver<Versions> {
+        self.versions.subscribe()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Source>> {
+    /// Passes on what a source tells unasked.
+    pub fn announce(&self, event: Event) {
+        // Nobody may be listening.
+        let _ = self.events.send(event);
+    }
+
+    /// Hears what sources tell unasked, from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Expected>> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn build(sources: &[Source], version: u64) -> Offer {
-    let mut offer = Offer { version, by_name: HashMap::new(), in_order: Vec::new(), collisions: Vec::new() };
-    for source in sources {
-        for tool in source.tools.iter().flatten() {
-            let name = tool.definition().name.shared();
-            if offer.by_name.contains_key(&name) {
-                offer.collisions.push(Collision { name, source: source.name.clone() });
-                continue;
-            }
-            let offered = Offered::new(tool.clone());
-            offer.in_order.push(offered.clone());
-            offer.by_name.insert(name, offered);
-        }
-    }
-    offer.in_order.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
-    offer
+fn build(sources: &[Expected], versions: Versions) -> Offer {
+    let is_settled = sources.iter().all(|source| source.report.is_some());
+    offer::build(sources.iter().filter_map(|source| source.report.as_ref()), versions, is_settled)
+}
+
+/// Counts each list that reads differently from before. A list that was re-read and is the same is no news.
+fn count_changes(versions: &mut Versions, before: Option<&Report>, after: &Report) {
+    versions.all += 1;
+    let empty = Report { tools: Vec::new(), source: Source::new("".into(), Shelf::default()) };
+    let before = before.unwrap_or(&empty);
+    let (old, new) = (&before.source.shelf, &after.source.shelf);
+    versions.tools += u64::from(!reads_alike(&before.tools, &after.tools));
+    versions.prompts += u64::from(old.prompts != new.prompts);
+    versions.resources += u64::from(old.resources != new.resources || old.templates != new.templates);
+}
+
+fn reads_alike(before: &[Arc<dyn AnyTool>], after: &[Arc<dyn AnyTool>]) -> bool {
+    let alike = |(a, b): (&Arc<dyn AnyTool>, &Arc<dyn AnyTool>)| match (
+        &a.definition().listing,
+        &b.definition().listing,
+    ) {
+        (Listing::Relayed(a), Listing::Relayed(b)) => a == b,
+        (Listing::Ours(a), Listing::Ours(b)) => a.name == b.name,
+        (Listing::Relayed(_), Listing::Ours(_)) | (Listing::Ours(_), Listing::Relayed(_)) => false,
+    };
+    before.len() == after.len() && before.iter().zip(after).all(alike)
 }

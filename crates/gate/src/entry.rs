@@ -42,15 +42,14 @@ impl<'b> Entry<'b> {
         call: &Call<'_>,
     ) -> Result<Entry<'b>, Refusal> {
         book.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
+        let name = call.target.recorded();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let opening = Opening {
             call_id: id.to_string().into(),
             opened_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
             caller: caller.id().clone(),
             via: Cow::Borrowed(caller.via().as_str()),
-            tool: Arc::from(
-                call.tool.get(..call.tool.floor_char_boundary(audit::TEXT_BYTES_MAX)).unwrap_or(""),
-            ),
+            tool: Arc::from(name.get(..name.floor_char_boundary(audit::TEXT_BYTES_MAX)).unwrap_or("")),
             upstream: None,
             effect: None,
             arguments_sha256: call.arguments.as_deref().map(Hash::of),

@@ -3,6 +3,7 @@
 use tool_api::{ArgumentsFault, CallId, ToolError};
 
 use crate::schema::Violation;
+use crate::seal::StateFault;
 
 /// A call that gave no outcome.
 #[derive(Debug)]
@@ -21,6 +22,26 @@ pub enum Refusal {
     /// There is no such tool, or none that this caller may see; the two read alike.
     #[error("unknown tool: {0}")]
     UnknownTool(String),
+    /// There is no such resource, or none that this caller may see.
+    #[error("unknown resource: {0}")]
+    UnknownResource(String),
+    /// There is no such prompt, or none that this caller may see.
+    #[error("unknown prompt: {0}")]
+    UnknownPrompt(String),
+    /// There is no such task, or it is not this caller's.
+    #[error("unknown task; it may have ended, or belong to somebody else")]
+    UnknownTask,
+    /// The source has no such action.
+    #[error("`{upstream}` does not support {action}")]
+    Unsupported {
+        /// Whose thing it is.
+        upstream: String,
+        /// What was to be done with it.
+        action: &'static str,
+    },
+    /// The state that the client brings from an earlier round cannot be used.
+    #[error("{0}")]
+    BadState(StateFault),
     /// A rule forbids it.
     #[error("refused by policy: `{tool}` {why} (rule {rule})")]
     Denied {
@@ -108,6 +129,11 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::UnknownTool(_) => "unknown_tool",
+            Refusal::UnknownResource(_) => "unknown_resource",
+            Refusal::UnknownPrompt(_) => "unknown_prompt",
+            Refusal::UnknownTask => "unknown_task",
+            Refusal::Unsupported { .. } => "unsupported",
+            Refusal::BadState(_) => "bad_request_state",
             Refusal::Denied { .. } => "policy_denied",
             Refusal::NeedsApproval { .. } => "approval_required",
             Refusal::InvalidArguments { .. } => "invalid_arguments",

@@ -2,9 +2,9 @@
 
 use policy::Caller;
 use std::sync::Arc;
-use tool_api::{Arguments, CallId, Definition};
+use tool_api::{Action, Arguments, CallId, Definition};
 
-use crate::catalog::Offered;
+use crate::offer::Offered;
 
 /// A call on its way through the stages.
 pub(crate) struct Pending<'a> {
@@ -16,6 +16,10 @@ pub(crate) struct Pending<'a> {
     pub(crate) offered: Arc<Offered>,
     /// With what.
     pub(crate) arguments: Arguments,
+    /// True if it goes on with a call that was admitted in an earlier round.
+    pub(crate) goes_on: bool,
+    /// What it does, if it is no call of a tool.
+    pub(crate) action: Option<Action>,
 }
 
 impl Pending<'_> {

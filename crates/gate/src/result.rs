@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tool_api::{Outcome, Payload, ToolError};
 
-use crate::catalog::Offered;
+use crate::offer::Offered;
 use crate::schema::Violation;
 
 /// Largest result handed out, in bytes of content before encoding. A frame holds it even after base64.
@@ -38,6 +38,8 @@ fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
     let schema = schema.map_err(|why| invalid(format!(" the schema cannot be used: {why}")))?;
     let structured = match &outcome.payload {
         Payload::Ours { structured, .. } | Payload::Relayed { structured, .. } => structured.as_deref(),
+        // The result is still to come.
+        Payload::InputRequired { .. } | Payload::Task { .. } => return Ok(()),
     };
     let text = structured.ok_or_else(|| invalid(" it has no structured content".into()))?;
     let value: Value = serde_json::from_slice(text).map_err(|error| invalid(format!(" {error}")))?;

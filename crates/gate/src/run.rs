@@ -10,11 +10,11 @@ use futures_util::FutureExt;
 use sandbox::{Access, Root};
 use tokio::time::Instant;
 use tool_api::{
-    CallId, Cancel, Context, Effect, Outcome, Permit, Progress, ProgressSink, ToolError, ToolName,
+    CallId, Cancel, Client, Context, Effect, Input, Listener, Outcome, Permit, Progress, ToolError, ToolName,
 };
 
-use crate::catalog::Offered;
 use crate::failure::{Failure, Internal};
+use crate::offer::Offered;
 use crate::pending::Pending;
 
 /// A call that keeps reporting progress may go on beyond its timeout, but never longer than this.
@@ -26,8 +26,14 @@ pub(crate) struct Waiting {
     pub(crate) meta: Option<Bytes>,
     /// Set when it gives up.
     pub(crate) cancel: Cancel,
-    /// Where it hears of progress.
-    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
+    /// Who hears what the call has to tell.
+    pub(crate) listener: Option<Arc<dyn Listener>>,
+    /// What it can do.
+    pub(crate) client: Client,
+    /// What it sends in a further round.
+    pub(crate) input: Option<Input>,
+    /// What the source knows the thing acted on by.
+    pub(crate) key: Option<Arc<str>>,
 }
 
 /// Runs the call and gives its tool back with the outcome.
@@ -37,9 +43,9 @@ pub(crate) async fn run(
     waiting: Waiting,
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
     let Pending { id, offered, arguments, .. } = pending;
-    let Waiting { meta, cancel, progress } = waiting;
+    let Waiting { meta, cancel, listener, client, input, key } = waiting;
     let definition = offered.definition();
-    let deadline = Deadline::new(definition.timeout, definition.progress_extends, progress);
+    let deadline = Deadline::new(definition.timeout, definition.progress_extends, listener);
 
     #[expect(
         clippy::disallowed_methods,
@@ -47,7 +53,11 @@ pub(crate) async fn run(
     )]
     let permit = Permit::issue(id);
     let files = files.narrowed(access(definition.effect));
-    let cx = Context::new(permit, files, cancel.clone(), deadline.sink()).with_meta(meta);
+    let cx = Context::new(permit, files, cancel.clone(), deadline.listener())
+        .with_meta(meta)
+        .with_client(client)
+        .with_input(input)
+        .with_key(key);
 
     let work = AssertUnwindSafe(offered.tool().run(arguments, &cx)).catch_unwind();
     let done = tokio::select! {
@@ -85,37 +95,43 @@ struct Deadline {
     limit: Duration,
     start: Instant,
     extended: Option<Arc<Extending>>,
-    direct: Option<Arc<dyn ProgressSink>>,
+    direct: Option<Arc<dyn Listener>>,
 }
 
 /// Passes progress on and remembers when it came.
 struct Extending {
     start: Instant,
     last_ms: AtomicU64,
-    next: Option<Arc<dyn ProgressSink>>,
+    next: Option<Arc<dyn Listener>>,
 }
 
-impl ProgressSink for Extending {
-    fn report(&self, progress: Progress) {
+impl Listener for Extending {
+    fn progress(&self, progress: Progress) {
         let since = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_ms.fetch_max(since, Ordering::Relaxed);
         if let Some(next) = &self.next {
-            next.report(progress);
+            next.progress(progress);
+        }
+    }
+
+    fn log(&self, params: Bytes) {
+        if let Some(next) = &self.next {
+            next.log(params);
         }
     }
 }
 
 impl Deadline {
-    fn new(limit: Duration, extends: bool, progress: Option<Arc<dyn ProgressSink>>) -> Deadline {
+    fn new(limit: Duration, extends: bool, listener: Option<Arc<dyn Listener>>) -> Deadline {
         let start = Instant::now();
         if !extends {
-            return Deadline { limit, start, extended: None, direct: progress };
+            return Deadline { limit, start, extended: None, direct: listener };
         }
-        let extending = Extending { start, last_ms: AtomicU64::new(0), next: progress };
+        let extending = Extending { start, last_ms: AtomicU64::new(0), next: listener };
         Deadline { limit, start, extended: Some(Arc::new(extending)), direct: None }
     }
 
-    fn sink(&self) -> Option<Arc<dyn ProgressSink>> {
+    fn listener(&self) -> Option<Arc<dyn Listener>> {
         match &self.extended {
             Some(extending) => Some(extending.clone()),
             None => self.direct.clone(),

@@ -148,7 +148,8 @@ impl World {
             rate: RateConfig { per_second: 1, burst: 3 },
             book: book.clone(),
             files: tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap(),
-        });
+        })
+        .unwrap();
         let caller = Caller::local_user(Via::Stdio);
         let caller = match &case.scopes {
             None => caller,
@@ -166,9 +167,7 @@ impl World {
             cancel.cancel();
         }
         let arguments = case.arguments.clone().map(bytes::Bytes::from);
-        self.gate
-            .call(&self.caller, Call { tool: &case.tool, arguments, meta: None, cancel, progress: None })
-            .await
+        self.gate.call(&self.caller, Call { cancel, ..Call::tool(&case.tool, arguments) }).await
     }
 
     fn lists(&self, tool: &str) -> bool {
@@ -274,7 +273,7 @@ async fn without_a_book_nothing_runs() {
         book,
         files: tool_api::Root::open(world.state.path(), tool_api::Access::Read).unwrap(),
     });
-    world.gate = gate;
+    world.gate = gate.unwrap();
     let told = reply(world.call(case).await);
     assert!(told.starts_with("book_unavailable: the audit book cannot be written"), "{told}");
 }

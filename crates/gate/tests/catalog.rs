@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{Catalog, Collision, Definition, Listing, Offer, Outcome, ToolError};
-use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
+use tool_api::{AnyTool, Arguments, Context, Effect, Shelf, ToolName};
 
 struct Named(Definition);
 
@@ -44,6 +44,11 @@ fn tools(names: &[&str]) -> Vec<Arc<dyn AnyTool>> {
     names.iter().map(tool).collect()
 }
 
+/// Nothing beside tools.
+fn none() -> Shelf {
+    Shelf::default()
+}
+
 fn names(offer: &Offer) -> Vec<String> {
     offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect()
 }
@@ -54,11 +59,14 @@ fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
     catalog.expect("first");
     catalog.expect("second");
     let collision = |source: &str| Collision { name: "x".into(), source: source.into() };
-    assert_eq!(catalog.replace("second", tools(&["x", "b"])), []);
-    assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"])).len(), 1, "`shared` is ours");
+    assert_eq!(catalog.replace("second", tools(&["x", "b"]), none()), []);
+    let shared = Collision { name: "shared".into(), source: "first".into() };
+    let refused = catalog.replace("first", tools(&["x", "a", "shared"]), none());
+    assert_eq!(refused, [shared, collision("second")], "`shared` is ours, `x` is now the first's");
+    assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"]), none()), [], "that is known");
     assert_eq!(names(&catalog.offer()), ["a", "b", "own", "shared", "x"]);
     assert!(catalog.offer().collisions().contains(&collision("second")), "`x` went to the first source");
-    catalog.replace("first", Vec::new());
+    catalog.replace("first", Vec::new(), none());
     assert_eq!(names(&catalog.offer()), ["b", "own", "shared", "x"]);
     assert_eq!(catalog.offer().collisions(), []);
 }
@@ -68,11 +76,14 @@ fn a_change_is_told_and_has_a_version() {
     let catalog = Catalog::new(tools(&["own"]));
     let mut changes = catalog.changes();
     assert!(!changes.has_changed().unwrap());
-    let before = catalog.offer().version;
-    catalog.replace("late", tools(&["x"]));
+    let before = catalog.offer().versions;
+    catalog.replace("late", tools(&["x"]), none());
     assert!(changes.has_changed().unwrap());
-    assert_eq!(*changes.borrow_and_update(), catalog.offer().version);
-    assert!(catalog.offer().version > before);
+    assert_eq!(*changes.borrow_and_update(), catalog.offer().versions);
+    let after = catalog.offer().versions;
+    assert!(after.tools > before.tools && after.prompts == before.prompts);
+    catalog.replace("late", tools(&["x"]), none());
+    assert_eq!(catalog.offer().versions.tools, after.tools, "the same list again is no news");
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,10 +97,10 @@ async fn a_list_waits_for_sources_but_not_for_ever() {
     tokio::pin!(settling);
     assert!((&mut settling).now_or_never().is_none());
     assert!(catalog.wanted().now_or_never().is_some(), "somebody has asked");
-    catalog.replace("quick", tools(&["x"]));
+    catalog.replace("quick", tools(&["x"]), none());
     assert!((&mut settling).now_or_never().is_none(), "one is still missing");
     // The clock is paused: time passes only because nothing else can happen.
     assert_eq!(names(&*settling.await), ["own", "x"]);
-    catalog.replace("slow", tools(&["y"]));
+    catalog.replace("slow", tools(&["y"]), none());
     assert_eq!(names(&catalog.settled().now_or_never().expect("all have reported")), ["own", "x", "y"]);
 }

@@ -25,6 +25,8 @@ pub enum CallerKind {
 pub enum Via {
     /// MCP over standard input and output.
     Stdio,
+    /// MCP over a Unix socket.
+    Socket,
     /// MCP over HTTP.
     Http,
     /// The program's own command line.
@@ -69,6 +71,7 @@ impl Via {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
+            Self::Socket => "socket",
             Self::Http => "http",
             Self::CommandLine => "command_line",
         }

@@ -5,6 +5,7 @@
 
 mod connect;
 mod error;
+mod unix;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use tokio::sync::OnceCell;
 
 use connect::{Tcp, Timed};
 pub use error::NetError;
+pub use unix::connect_unix;
 
 /// From the name to a connection ready for the request, TLS included.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,7 +63,8 @@ impl Client {
     }
 
     /// Sends `request`, whose address must be a full http or https one, and returns when the head of
-    /// the answer is there; its body follows as it arrives. Waits for the answer without limit.
+    /// the answer is there; its body follows as it arrives. Waits for the answer without limit. Its head may
+    /// hold 100 headers and about 400 KiB, which are the library's limits.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, NetError> {
         let uri = request.uri().clone();
         let answer = match uri.scheme_str() {

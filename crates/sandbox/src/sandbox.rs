@@ -13,5 +13,5 @@ pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
     PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written,
 };
-pub use net::{CONNECT_TIMEOUT, Client, NetError};
+pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix};
 pub use process::{END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo};

@@ -1,9 +1,13 @@
 //! The `[server]` section.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+/// Longest path of a socket, in bytes. Systems take between 103 and 107.
+const SOCKET_PATH_BYTES_MAX: usize = 103;
 
 /// Where the program listens.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -13,30 +17,102 @@ pub struct Config {
     /// whoever can reach it has the local user's rights.
     #[schemars(with = "String")]
     pub bind: SocketAddr,
+    /// Names beside `localhost` and loopback addresses under which HTTP clients may address this server, such
+    /// as the name that a proxy before it is known by. Without port; a name is accepted with any.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may call this server from a browser, such as `https://app.example`. Pages of
+    /// loopback origins are let through by themselves, but only pages listed here may read the answers.
+    pub origins: Vec<String>,
+    /// Path of a Unix socket on which MCP is spoken as on standard input and output, one client on each
+    /// connection. Only the user who started the program may connect. Without it there is no socket.
+    pub socket: Option<PathBuf>,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { bind: SocketAddr::from(([127, 0, 0, 1], 3000)) }
+        Config {
+            bind: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            socket: None,
+        }
     }
 }
 
+/// A value of the section that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("server.{key}: {why}")]
+pub struct Problem {
+    /// The key.
+    pub key: &'static str,
+    /// Which element, if the value is a list.
+    pub nth: Option<usize>,
+    /// Why not, as a sentence.
+    pub why: String,
+}
+
 impl Config {
-    /// Whether this address may be listened on.
+    /// Checks every value.
     ///
     /// # Errors
-    /// Why not, as a sentence.
-    pub fn check(&self) -> Result<(), String> {
-        if self.bind.ip().is_loopback() {
-            return Ok(());
-        }
-        Err(format!(
-            "{} can be reached from other machines, and everybody who reaches it would have the local user's \
-             rights; use a loopback address such as 127.0.0.1:{}",
-            self.bind,
-            self.bind.port()
-        ))
+    /// All that cannot be used.
+    pub fn check(&self) -> Result<(), Vec<Problem>> {
+        let bind = self.bind_fault().map(|why| Problem { key: "bind", nth: None, why });
+        let socket = self.socket_fault().map(|why| Problem { key: "socket", nth: None, why });
+        let listed = |key, values: &[String], fault: fn(&str) -> Option<String>| {
+            let faults = values.iter().enumerate().filter_map(|(nth, value)| Some((nth, fault(value)?)));
+            faults.map(|(nth, why)| Problem { key, nth: Some(nth), why }).collect::<Vec<_>>()
+        };
+        let hosts = listed("hosts", &self.hosts, host_fault);
+        let origins = listed("origins", &self.origins, origin_fault);
+        let problems: Vec<_> = bind.into_iter().chain(hosts).chain(origins).chain(socket).collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
+
+    fn bind_fault(&self) -> Option<String> {
+        (!self.bind.ip().is_loopback()).then(|| {
+            format!(
+                "{} can be reached from other machines, and everybody who reaches it would have the local user's \
+                 rights; use a loopback address such as 127.0.0.1:{}",
+                self.bind,
+                self.bind.port()
+            )
+        })
+    }
+
+    fn socket_fault(&self) -> Option<String> {
+        let bytes = self.socket.as_deref()?.as_os_str().len();
+        match bytes {
+            0 => Some("must not be empty; leave it out for no socket".into()),
+            1..=SOCKET_PATH_BYTES_MAX => None,
+            _ => Some(format!("has {bytes} bytes; the path of a socket has at most {SOCKET_PATH_BYTES_MAX}")),
+        }
+    }
+}
+
+/// Why a text is no name that a `Host` header could hold before its port.
+fn host_fault(host: &str) -> Option<String> {
+    let is_name =
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    let is_address = host.parse::<IpAddr>().is_ok();
+    (!is_name && !is_address).then(|| {
+        format!("{host:?} is no host name; write it without scheme, port and path, such as \"crib.example\"")
+    })
+}
+
+/// Why a text is no origin as browsers write it.
+fn origin_fault(origin: &str) -> Option<String> {
+    let sound = origin.split_once("://").is_some_and(|(scheme, authority)| {
+        let scheme_is_sound = scheme.starts_with(|first: char| first.is_ascii_lowercase())
+            && !scheme.bytes().any(|byte| byte.is_ascii_uppercase());
+        let legal = |byte: u8| {
+            byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && !b"/?#@*,\"\\".contains(&byte)
+        };
+        scheme_is_sound && scheme.bytes().all(legal) && !authority.is_empty() && authority.bytes().all(legal)
+    });
+    (!sound).then(|| {
+        format!("{origin:?} is no origin; write scheme and host in lower case without path, such as \"https://app.example\"")
+    })
 }
 
 #[cfg(test)]
@@ -53,8 +129,55 @@ mod tests {
             ("[::]:1", false),
             ("192.0.2.1:80", false),
         ] {
-            let config = Config { bind: address.parse().expect("a sample parses") };
+            let config = Config { bind: address.parse().expect("a sample parses"), ..Config::default() };
             assert_eq!(config.check().is_ok(), good, "{address}");
         }
+    }
+
+    #[test]
+    fn names_and_origins_are_written_as_they_arrive() {
+        let hosts = [
+            ("crib.example", true),
+            ("my_box", true),
+            ("192.0.2.7", true),
+            ("::1", true),
+            ("", false),
+            ("crib.example:3000", false),
+            ("http://crib.example", false),
+            ("*", false),
+            ("a b", false),
+        ];
+        for (host, good) in hosts {
+            assert_eq!(host_fault(host).is_none(), good, "{host:?}");
+        }
+        let origins = [
+            ("https://app.example", true),
+            ("http://app.example:8080", true),
+            ("vscode-webview://abc", true),
+            ("https://app.example/", false),
+            ("https://App.example", false),
+            ("HTTPS://app.example", false),
+            ("app.example", false),
+            ("https://", false),
+            ("https://*.example", false),
+            ("*", false),
+            ("null", false),
+        ];
+        for (origin, good) in origins {
+            assert_eq!(origin_fault(origin).is_none(), good, "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn every_problem_is_told_with_its_place() {
+        let config = Config {
+            bind: SocketAddr::from(([0, 0, 0, 0], 1)),
+            hosts: vec!["good.example".into(), "a:1".into()],
+            origins: vec!["null".into()],
+            socket: Some("x".repeat(SOCKET_PATH_BYTES_MAX + 1).into()),
+        };
+        let problems = config.check().expect_err("four are wrong");
+        let places: Vec<_> = problems.iter().map(|problem| (problem.key, problem.nth)).collect();
+        assert_eq!(places, [("bind", None), ("hosts", Some(1)), ("origins", Some(0)), ("socket", None)]);
     }
 }

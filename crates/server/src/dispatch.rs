@@ -1,92 +1,150 @@
-//! From a message to its answer: one list of methods.
+//! From a message to its answer: one list of methods for each era.
+//!
+//! Which era a request belongs to is said by the request itself: a modern one (2026-07-28) names its revision in
+//! `_meta`. So both may come over one connection, and neither changes how the other is answered.
+
+mod calls;
+mod legacy;
+mod list;
+mod listen;
+
+mod welcome;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::future::{BoxFuture, join_all};
-use gate::Call;
-use gate::ProgressSink;
+use gate::Client;
 use tokio::sync::mpsc;
 use tracing::debug;
 use wire::message::{Rejected, Text};
-use wire::{Code, Id, Message, WireError, initialize, tools, write};
+use wire::meta::Envelope;
+use wire::{Code, Id, Message, Revision, WireError, meta, write};
 
-use crate::progress::Reporter;
-use crate::reply;
-use crate::session::{BeginFault, Session};
-use crate::{OURSELVES, Server};
+use crate::Server;
+use crate::session::{BeginFault, InFlight, Kind, Session};
 
-/// An answer that needs waiting. It gives the frame, or nothing for a call that was cancelled.
-pub(crate) type Later = BoxFuture<'static, Option<Vec<u8>>>;
+/// The answer to one request.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// The message that goes out.
+    pub(crate) frame: Vec<u8>,
+    /// Which error it is, for the status over HTTP; nothing for a result.
+    pub(crate) code: Option<Code>,
+}
 
-/// Where a call's progress goes.
+/// An answer that needs waiting; nothing comes of it for a request that was cancelled. Whoever drops it gives the
+/// request up.
+pub(crate) type Later = BoxFuture<'static, Option<Reply>>;
+
+/// What comes of a message.
+pub(crate) enum Now {
+    /// Nothing to say.
+    Nothing,
+    /// The answer was appended; the code is that of an error.
+    Written(Option<Code>),
+    /// The answer is still to come.
+    Later(Later),
+}
+
+/// Where frames about one request go before its answer: progress, log messages, requests of ours to the client, and
+/// the messages of a subscription. What a slow reader may miss is dropped on the way in, so whoever takes frames
+/// out delivers every one of them.
 pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
 
-/// Gives the outbox once a call asks for progress; nothing if the client cannot be told of it. Most calls do
-/// not ask, and a channel costs more than parsing them.
+/// Gives the outbox once a request needs it; nothing if the client can be told nothing before its answer. Most
+/// requests do not ask, and a channel costs more than parsing them.
 pub(crate) type OpenOutbox<'a> = &'a mut dyn FnMut() -> Option<Outbox>;
 
-/// Acts on one message. Answers that need no waiting are appended to `out`; others come later. A
-/// notification gives neither.
+/// A request on its way to its handler.
+struct Request<'a> {
+    server: &'a Arc<Server>,
+    session: &'a Arc<Session>,
+    id: Id,
+    params: Option<Text>,
+    /// What a modern client says with each request; nothing for a legacy one.
+    envelope: Option<Envelope>,
+    outbox: OpenOutbox<'a>,
+    out: &'a mut Vec<u8>,
+}
+
+/// Acts on one message. An answer that needs no waiting is appended to `out`; others come later. A notification
+/// gives neither.
 pub(crate) fn dispatch(
     server: &Arc<Server>,
     session: &Arc<Session>,
     message: Result<Message, Rejected>,
     outbox: OpenOutbox<'_>,
     out: &mut Vec<u8>,
-) -> Option<Later> {
+) -> Now {
     match message {
         Ok(Message::Request { id, method, params }) => {
-            debug!(target: "mcp", method, %id, "received request");
-            request(server, session, id, &method, params, outbox, out)
+            debug!(target: "mcp", %method, %id, "received request");
+            let mut request = Request { server, session, id, params, envelope: None, outbox, out };
+            match meta::envelope(request.params.as_ref()) {
+                None => legacy_method(request, &method),
+                Some(Ok(envelope)) => {
+                    request.envelope = Some(envelope);
+                    modern_method(request, &method)
+                }
+                Some(Err(error)) => request.refuse(&error),
+            }
         }
         Ok(Message::Notification { method, params }) => {
-            debug!(target: "mcp", method, "received notification");
+            debug!(target: "mcp", %method, "received notification");
             notification(session, &method, params.as_ref());
-            None
+            Now::Nothing
         }
-        Ok(Message::Response { id, .. }) => {
-            // We send no requests, so this answers nothing; there is nobody to tell.
-            debug!(target: "mcp", ?id, "received an answer to nothing");
-            None
+        Ok(Message::Response { id, answer }) => {
+            let is_awaited = id.as_ref().is_some_and(|id| session.answer(id, answer));
+            debug!(target: "mcp", ?id, is_awaited, "received an answer");
+            Now::Nothing
         }
         Err(Rejected { id, error }) => {
             debug!(target: "mcp", ?id, code = error.code.number(), "refused a message: {}", error.message);
             write::error(out, id.as_ref(), &error);
-            None
+            Now::Written(Some(error.code))
         }
     }
 }
 
-fn request(
-    server: &Arc<Server>,
-    session: &Arc<Session>,
-    id: Id,
-    method: &str,
-    params: Option<Text>,
-    outbox: OpenOutbox<'_>,
-    out: &mut Vec<u8>,
-) -> Option<Later> {
-    // A call looks for itself when it begins.
-    if method != "tools/call" && session.is_running(&id) {
-        write::error(out, Some(&id), &begin_fault(BeginFault::Duplicate));
-        return None;
+/// The methods of the revisions with a handshake.
+fn legacy_method(request: Request<'_>, method: &str) -> Now {
+    match method {
+        "tools/call" => calls::tool(request),
+        "tools/list" => list::list(request, Kind::Tools),
+        "prompts/list" => list::list(request, Kind::Prompts),
+        "prompts/get" => calls::get_prompt(request),
+        "resources/list" => list::list(request, Kind::Resources),
+        "resources/templates/list" => list::list(request, Kind::Templates),
+        "resources/read" => calls::read_resource(request),
+        "resources/subscribe" => legacy::subscribe(request),
+        "resources/unsubscribe" => legacy::unsubscribe(request),
+        "completion/complete" => calls::complete(request),
+        "logging/setLevel" => legacy::set_level(request),
+        "initialize" => welcome::initialize(request),
+        "ping" => request.answer(b"{}"),
+        _ => request.refuse(&unknown_method(method)),
     }
-    let done = match method {
-        "tools/call" => return call(server, session, id, params, outbox, out),
-        "tools/list" => return list(server, session, id, params, out),
-        "initialize" => initialize(server, session, &id, params.as_ref(), out),
-        "ping" => {
-            write::result(out, &id, b"{}");
-            Ok(())
-        }
-        _ => Err(unknown_method(method)),
-    };
-    if let Err(error) = done {
-        write::error(out, Some(&id), &error);
+}
+
+/// The methods of the revision without a handshake.
+fn modern_method(request: Request<'_>, method: &str) -> Now {
+    match method {
+        "tools/call" => calls::tool(request),
+        "tools/list" => list::list(request, Kind::Tools),
+        "prompts/list" => list::list(request, Kind::Prompts),
+        "prompts/get" => calls::get_prompt(request),
+        "resources/list" => list::list(request, Kind::Resources),
+        "resources/templates/list" => list::list(request, Kind::Templates),
+        "resources/read" => calls::read_resource(request),
+        "completion/complete" => calls::complete(request),
+        "server/discover" => welcome::discover(request),
+        "subscriptions/listen" => listen::listen(request),
+        "tasks/get" => calls::task(request, gate::Action::GetTask),
+        "tasks/update" => calls::task(request, gate::Action::UpdateTask),
+        "tasks/cancel" => calls::task(request, gate::Action::CancelTask),
+        _ => request.refuse(&unknown_method(method)),
     }
-    debug!(target: "mcp", %id, "sending response");
-    None
 }
 
 fn unknown_method(method: &str) -> WireError {
@@ -96,7 +154,8 @@ fn unknown_method(method: &str) -> WireError {
 
 fn notification(session: &Session, method: &str, params: Option<&Text>) {
     if method != "notifications/cancelled" {
-        // `notifications/initialized` and all others change nothing here, and are never answered.
+        // `notifications/initialized`, `notifications/roots/list_changed` and all others change nothing here, and
+        // are never answered.
         return;
     }
     let id = params.and_then(|text| {
@@ -108,101 +167,74 @@ fn notification(session: &Session, method: &str, params: Option<&Text>) {
     }
 }
 
-fn initialize(
-    server: &Server,
-    session: &Session,
-    id: &Id,
-    params: Option<&Text>,
-    out: &mut Vec<u8>,
-) -> Result<(), WireError> {
-    let hello = initialize::hello(params)?;
-    session.settle(hello.revision);
-    tracing::info!(
-        target: "mcp",
-        client = hello.client.name,
-        version = hello.client.version,
-        revision = hello.revision.name(),
-        "a client connected"
-    );
-    let welcome = initialize::welcome(hello.revision, OURSELVES, server.instructions.as_deref());
-    write::result(out, id, &welcome);
-    Ok(())
+impl Request<'_> {
+    /// The revision that the answer is written in.
+    fn revision(&self) -> Revision {
+        if self.envelope.is_some() { Revision::MODERN } else { self.session.revision() }
+    }
+
+    /// The client, and whether there is anything that it can be asked for in the middle of a call.
+    fn client(&self) -> (Client, bool) {
+        let Some(envelope) = &self.envelope else { return self.session.client() };
+        let client = Client {
+            capabilities: envelope.capabilities.bytes(),
+            info: envelope.client.as_ref().map(Text::bytes),
+            log_level: envelope.log_level.map(wire::LogLevel::name),
+            conversation: self.session.conversation_of_request(),
+        };
+        (client, false)
+    }
+
+    /// Notes that the request has not been answered, so that it can be cancelled.
+    fn begin(&self) -> Result<InFlight, WireError> {
+        self.session.begin(&self.id).map_err(|fault| {
+            let why = match fault {
+                BeginFault::Duplicate => "a request with this id has not been answered yet",
+                BeginFault::TooMany => "too many requests wait for their answers; let some finish",
+            };
+            WireError::new(Code::InvalidRequest, format!("Invalid request: {why}"))
+        })
+    }
+
+    /// Answers with a result (JSON text) that is the same in all revisions.
+    fn answer(self, result: &[u8]) -> Now {
+        self.answer_by(|out| out.extend_from_slice(result))
+    }
+
+    /// Answers with a result that `write` appends.
+    fn answer_by(self, write: impl FnOnce(&mut Vec<u8>)) -> Now {
+        // A call looks for itself when it begins.
+        if self.session.is_running(&self.id) {
+            let error = "Invalid request: a request with this id has not been answered yet";
+            return self.refuse(&WireError::new(Code::InvalidRequest, error));
+        }
+        write::result_by(self.out, &self.id, write);
+        debug!(target: "mcp", id = %self.id, "sending response");
+        Now::Written(None)
+    }
+
+    /// Answers with an error.
+    fn refuse(self, error: &WireError) -> Now {
+        write::error(self.out, Some(&self.id), error);
+        debug!(target: "mcp", id = %self.id, code = error.code.number(), "sending error");
+        Now::Written(Some(error.code))
+    }
 }
 
-fn list(
-    server: &Arc<Server>,
-    session: &Arc<Session>,
-    id: Id,
-    params: Option<Text>,
-    out: &mut Vec<u8>,
-) -> Option<Later> {
-    let cursor = match tools::list_cursor(params.as_ref()) {
-        Ok(cursor) => cursor,
-        Err(error) => {
-            write::error(out, Some(&id), &error);
-            return None;
-        }
-    };
-    let (server, session) = (server.clone(), session.clone());
-    Some(Box::pin(async move {
-        let offer = server.gate.catalog().settled().await;
-        let revision = session.revision();
-        let page = server.lists.page(&server.gate, &offer, &session.caller, revision, cursor.as_deref());
-        session.saw(offer.version);
+impl Reply {
+    /// A result that `write` appends.
+    fn result(id: &Id, write: impl FnOnce(&mut Vec<u8>)) -> Reply {
         let mut frame = Vec::new();
-        match page {
-            Ok(page) => write::result(&mut frame, &id, &page),
-            Err(error) => write::error(&mut frame, Some(&id), &error),
-        }
-        debug!(target: "mcp", %id, tools = offer.tools().len(), "sending response");
-        Some(frame)
-    }))
-}
+        write::result_by(&mut frame, id, write);
+        Reply { frame, code: None }
+    }
 
-fn call(
-    server: &Arc<Server>,
-    session: &Arc<Session>,
-    id: Id,
-    params: Option<Text>,
-    outbox: OpenOutbox<'_>,
-    out: &mut Vec<u8>,
-) -> Option<Later> {
-    let begun = tools::call_params(params.as_ref())
-        .and_then(|params| Ok((params, session.begin(&id).map_err(begin_fault)?)));
-    let (params, in_flight) = match begun {
-        Ok(begun) => begun,
-        Err(error) => {
-            write::error(out, Some(&id), &error);
-            return None;
-        }
-    };
-    let (server, session) = (server.clone(), session.clone());
-    let progress = params.progress_token.and_then(|token| {
-        let reporter = Reporter { token, revision: session.revision(), outbox: outbox()? };
-        Some(Arc::new(reporter) as Arc<dyn ProgressSink>)
-    });
-    Some(Box::pin(async move {
-        debug!(target: "mcp", %id, tool = params.name, "received call");
-        let since = Instant::now();
-        let arguments = params.arguments.map(|text| text.bytes());
-        let cancel = in_flight.cancel.clone();
-        let meta = params.meta.map(|text| text.bytes());
-        let call = Call { tool: &params.name, arguments, meta, cancel, progress };
-        let result = server.gate.call(&session.caller, call).await;
-        drop(in_flight);
-        let success = matches!(&result, Ok(outcome) if !outcome.is_error);
-        debug!(target: "mcp", %id, tool = params.name, duration = ?since.elapsed(), success, "tool execution completed");
-        let cancelled = matches!(&result, Err(failure) if failure.is_cancelled());
-        (!cancelled).then(|| reply::call(session.revision(), &id, result))
-    }))
-}
-
-fn begin_fault(fault: BeginFault) -> WireError {
-    let why = match fault {
-        BeginFault::Duplicate => "Invalid request: a request with this id has not been answered yet",
-        BeginFault::TooMany => "Invalid request: too many requests wait for their answers; let some finish",
-    };
-    WireError::new(Code::InvalidRequest, why)
+    /// An error.
+    pub(crate) fn error(id: &Id, error: &WireError) -> Reply {
+        let mut frame = Vec::new();
+        write::error(&mut frame, Some(id), error);
+        Reply { frame, code: Some(error.code) }
+    }
 }
 
 /// Acts on a batch (2025-03-26): all its messages at once, answered together in one frame, or not at all if
@@ -225,37 +257,37 @@ pub(crate) fn batch(
     let mut waiting = Vec::new();
     for message in messages {
         let mut answer = Vec::new();
-        let message = refuse_handshake(message);
-        waiting.extend(dispatch(server, session, message, outbox, &mut answer));
-        ready.push(answer);
+        match dispatch(server, session, refuse_in_batch(message), outbox, &mut answer) {
+            Now::Nothing => {}
+            Now::Written(_) => ready.push(answer),
+            Now::Later(later) => waiting.push(later),
+        }
     }
-    ready.retain(|answer| !answer.is_empty());
     if ready.is_empty() && waiting.is_empty() {
         return Ok(None);
     }
     Ok(Some(Box::pin(async move {
-        ready.extend(join_all(waiting).await.into_iter().flatten());
-        (!ready.is_empty()).then(|| [b"[", &ready.join(&b","[..])[..], b"]"].concat())
+        ready.extend(join_all(waiting).await.into_iter().flatten().map(|reply| reply.frame));
+        let frame = (!ready.is_empty()).then(|| [b"[", &ready.join(&b","[..])[..], b"]"].concat());
+        frame.map(|frame| Reply { frame, code: None })
     })))
 }
 
-/// Lets everything through but the handshake, which must not be part of a batch.
-fn refuse_handshake(message: Result<Message, Rejected>) -> Result<Message, Rejected> {
+/// Lets everything through but what must not be part of a batch: the handshake, and requests of the revision that
+/// has no batches.
+fn refuse_in_batch(message: Result<Message, Rejected>) -> Result<Message, Rejected> {
+    let refused = |id, why| {
+        let error =
+            WireError::new(Code::InvalidRequest, format!("Invalid request: {why} must not be in a batch"));
+        Err(Rejected { id: Some(id), error })
+    };
     match message {
-        Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-            let error =
-                WireError::new(Code::InvalidRequest, "Invalid request: initialize must not be in a batch");
-            Err(Rejected { id: Some(id), error })
+        Ok(Message::Request { id, method, .. }) if method == "initialize" => refused(id, "initialize"),
+        Ok(Message::Request { id, params, .. }) if meta::is_modern(params.as_ref()) => {
+            refused(id, "a request with the metadata of revision 2026-07-28")
         }
         other => other,
     }
-}
-
-/// The notification that the tools on offer have changed.
-pub(crate) fn list_changed() -> Vec<u8> {
-    let mut frame = Vec::new();
-    write::notification(&mut frame, "notifications/tools/list_changed", None);
-    frame
 }
 
 #[cfg(test)]

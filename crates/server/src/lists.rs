@@ -1,19 +1,30 @@
-//! Lists are bytes: the answer to `tools/list` is written once for every state of the catalogue, revision
-//! and set of scopes, and handed out from then on.
+//! Lists are bytes: the answer to a list request is written once for every state of the list, revision and set of
+//! scopes, and handed out from then on.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use gate::{Caller, Gate, Offer, Offered};
-use gate::{Definition, Effect, Listing};
+use gate::{Action, Caller, Definition, Effect, Gate, Item, Listing, Offer, Offered, Shown, Source};
+use wire::message::Text;
+use wire::paging::{Cache, Scope};
 use wire::tools::{Hints, ToolEntry};
-use wire::{Code, Revision, WireError, cursor, tools};
+use wire::{Code, Object, Revision, WireError, cursor, meta, paging, reduce};
 
-/// Most tools in one page. Many clients never ask for a second one, so a page holds what real servers have.
-const PAGE_TOOLS_MAX: usize = 1_000;
+use crate::reply::OUR_INFO;
+use crate::session::Kind;
 
-/// Most written pages kept; each is a state, a revision and a set of scopes.
-const PAGES_KEPT_MAX: usize = 32;
+/// Most entries in one page. Many clients never ask for a second one, so a page holds what real servers have.
+const PAGE_ENTRIES_MAX: usize = 1_000;
+
+/// Most written pages kept; each is a list in one state, a revision and a set of scopes.
+const PAGES_KEPT_MAX: usize = 64;
+
+/// How long a list stays good if nobody tells of a change, in milliseconds.
+const LIST_MS: u64 = 60_000;
+
+/// Longest name that a cursor holds, in bytes; a longer one is named by its hash.
+const CURSOR_NAME_BYTES_MAX: usize = 200;
 
 /// The written first pages.
 #[derive(Default)]
@@ -23,75 +34,184 @@ pub(crate) struct Lists {
 
 #[derive(Clone, PartialEq)]
 struct Key {
+    kind: Kind,
     version: u64,
     revision: Revision,
     scopes: gate::Scopes,
 }
 
+/// Whose list, and for whom.
+struct View<'a> {
+    gate: &'a Gate,
+    offer: &'a Offer,
+    caller: &'a Caller,
+    revision: Revision,
+    kind: Kind,
+}
+
+/// One entry.
+enum Row<'o> {
+    Tool(&'o Offered),
+    Item(&'o Item),
+}
+
+impl Row<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Row::Tool(tool) => tool.definition().name.as_str(),
+            Row::Item(item) => &item.key,
+        }
+    }
+}
+
 impl Lists {
-    /// The result of `tools/list` as JSON text.
+    /// The result of a list request as JSON text.
     ///
     /// # Errors
-    /// `InvalidParams` for a cursor that we never made.
+    /// `InvalidParams` for a cursor that we never made, or whose place in the list is gone.
     pub(crate) fn page(
         &self,
         gate: &Gate,
         offer: &Offer,
         caller: &Caller,
         revision: Revision,
+        kind: Kind,
         cursor: Option<&str>,
     ) -> Result<Bytes, WireError> {
+        let view = View { gate, offer, caller, revision, kind };
         if let Some(cursor) = cursor {
-            let Some(after) = cursor::parse(cursor) else {
-                let why = "Invalid params: this cursor was not made here; ask again without one";
-                return Err(WireError::new(Code::InvalidParams, why));
-            };
-            return Ok(write_page(gate, offer, caller, revision, &after));
+            return view.page_after(cursor);
         }
-        let key = Key { version: offer.version, revision, scopes: caller.scopes().clone() };
+        // Whether a source can do anything with what it lists is no part of the list's own version.
+        let version = offer.versions.all;
+        let key = Key { kind, version, revision, scopes: caller.scopes().clone() };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = kept.iter().find(|(known, _)| *known == key) {
             return Ok(page.clone());
         }
-        let page = write_page(gate, offer, caller, revision, "");
-        kept.retain(|(known, _)| known.version == offer.version);
+        let page = view.write(&view.rows());
+        kept.retain(|(known, _)| known.version == version);
         kept.truncate(PAGES_KEPT_MAX - 1);
         kept.push((key, page.clone()));
         Ok(page)
     }
 }
 
-/// Writes the page of tools whose names come after `after`.
-fn write_page(gate: &Gate, offer: &Offer, caller: &Caller, revision: Revision, after: &str) -> Bytes {
-    let start = offer.tools().partition_point(|tool| tool.definition().name.as_str() <= after);
-    let mut seen = offer.tools()[start..].iter().filter(|tool| gate.may_see(caller, tool));
-    let page: Vec<_> = seen.by_ref().take(PAGE_TOOLS_MAX).collect();
-    let next = page.last().filter(|_| seen.next().is_some());
-    let next = next.map(|last| cursor::after(last.definition().name.as_str()));
-    let written: Vec<Bytes> = page.into_iter().map(|tool| entry(tool, revision)).collect();
-    tools::write_list_result(written.iter().map(|tool| &tool[..]), next.as_deref()).into()
-}
+impl<'a> View<'a> {
+    fn page_after(&self, cursor: &str) -> Result<Bytes, WireError> {
+        let invalid = |why: &str| WireError::new(Code::InvalidParams, format!("Invalid params: {why}"));
+        let Some(after) = cursor::parse(cursor) else {
+            return Err(invalid("this cursor was not made here; ask again without one"));
+        };
+        let rows = self.rows();
+        let start = match self.kind {
+            // Tools are in the order of their names, so there is a place after one that has gone.
+            Kind::Tools => rows.partition_point(|row| row.name() <= &after[..]),
+            Kind::Prompts | Kind::Resources | Kind::Templates => {
+                rows.iter().position(|row| mark(row.name()) == after).map(|at| at + 1).ok_or_else(|| {
+                    invalid("the list has changed since this cursor was made; ask again without one")
+                })?
+            }
+        };
+        Ok(self.write(&rows[start..]))
+    }
 
-fn entry(tool: &Offered, revision: Revision) -> Bytes {
-    let definition = tool.definition();
-    match &definition.listing {
-        Listing::Relayed(text) => text.clone(),
-        Listing::Ours(about) => {
-            let schema = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
-            let output_schema = definition.output_schema.as_ref().map(schema);
-            let entry = ToolEntry {
-                name: about.name,
-                title: about.title,
-                description: about.summary,
-                input_schema: &schema(&definition.input_schema),
-                output_schema: output_schema.as_deref(),
-                hints: hints(definition, about.idempotent),
-            };
-            let mut out = Vec::with_capacity(512);
-            entry.write(revision, &mut out);
-            out.into()
+    /// All that the caller may see.
+    fn rows(&self) -> Vec<Row<'a>> {
+        match self.kind {
+            Kind::Tools => {
+                let seen = self.offer.tools().iter().filter(|tool| self.gate.may_see(self.caller, tool));
+                seen.map(|tool| Row::Tool(tool)).collect()
+            }
+            Kind::Prompts => self.items(self.offer.prompts(), Action::GetPrompt),
+            Kind::Resources => self.items(self.offer.resources(), Action::ReadResource),
+            Kind::Templates => self.items(self.offer.templates(), Action::ReadResource),
         }
     }
+
+    fn items(&self, all: &'a [Shown], action: Action) -> Vec<Row<'a>> {
+        let may_use = |source: &&Source| self.gate.may_use(self.caller, source, action);
+        let sources: Vec<&Source> =
+            self.offer.sources().iter().map(|source| &**source).filter(may_use).collect();
+        let seen = all.iter().filter(|shown| sources.iter().any(|source| source.name == shown.source));
+        seen.map(|shown| Row::Item(&shown.item)).collect()
+    }
+
+    /// Writes the page that begins with `rows`.
+    fn write(&self, rows: &[Row<'_>]) -> Bytes {
+        let page = &rows[..rows.len().min(PAGE_ENTRIES_MAX)];
+        let next =
+            page.last().filter(|_| page.len() < rows.len()).map(|last| cursor::after(&mark(last.name())));
+        let member = match self.kind {
+            Kind::Tools => "tools",
+            Kind::Prompts => "prompts",
+            Kind::Resources => "resources",
+            Kind::Templates => "resourceTemplates",
+        };
+        let cache = Cache { ttl_ms: LIST_MS, scope: Scope::Private };
+        let written: Vec<Bytes> = page.iter().map(|row| self.entry(row)).collect();
+        let list = paging::write_list_result(
+            member,
+            written.iter().map(|entry| &entry[..]),
+            next.as_deref(),
+            self.revision.is_modern().then_some(cache),
+        );
+        let whole = std::str::from_utf8(&list).ok().filter(|_| self.revision.is_modern());
+        match whole.and_then(Object::parse) {
+            Some(whole) => meta::complete(whole, &OUR_INFO).into(),
+            None => list.into(),
+        }
+    }
+
+    fn entry(&self, row: &Row<'_>) -> Bytes {
+        let reduce = match (row, self.kind) {
+            (Row::Tool(tool), _) => return self.tool(tool.definition()),
+            (Row::Item(_), Kind::Prompts) => reduce::prompt,
+            (Row::Item(_), Kind::Templates) => reduce::template,
+            (Row::Item(_), Kind::Resources | Kind::Tools) => reduce::resource,
+        };
+        let Row::Item(item) = row else { return Bytes::new() };
+        reduced(self.revision, &item.listing, reduce)
+    }
+
+    fn tool(&self, definition: &Definition) -> Bytes {
+        let about = match &definition.listing {
+            Listing::Relayed(listing) => return reduced(self.revision, listing, reduce::tool),
+            Listing::Ours(about) => about,
+        };
+        let schema = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
+        let output_schema = definition.output_schema.as_ref().map(schema);
+        let entry = ToolEntry {
+            name: about.name,
+            title: about.title,
+            description: about.summary,
+            input_schema: &schema(&definition.input_schema),
+            output_schema: output_schema.as_deref(),
+            hints: hints(definition, about.idempotent),
+        };
+        let mut out = Vec::with_capacity(512);
+        entry.write(self.revision, &mut out);
+        out.into()
+    }
+}
+
+/// An entry of somebody else's as the revision knows it.
+fn reduced(revision: Revision, listing: &Bytes, reduce: fn(Revision, &Text) -> Text) -> Bytes {
+    match Text::known(listing.clone()) {
+        Some(text) => reduce(revision, &text).bytes(),
+        // It was checked when it came; if it is no text after all, it is no entry either.
+        None => Bytes::from_static(b"{}"),
+    }
+}
+
+/// What a cursor says of an entry.
+fn mark(name: &str) -> String {
+    if name.len() <= CURSOR_NAME_BYTES_MAX {
+        return name.to_owned();
+    }
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    format!("#{:016x}", hasher.finish())
 }
 
 /// The annotations follow from the effect; nobody writes them by hand.

@@ -1,47 +1,108 @@
 //! From outcomes and failures to protocol. The only place where our errors become wire.
 
-use gate::{Block, Outcome, Payload};
-use gate::{Failure, Refusal};
-use serde_json::{Value, json};
-use wire::{Code, Id, Revision, WireError, tools, write};
+mod failure;
 
-/// The member of `_meta` that holds the structured error object of a failed call.
-const ERROR_KEY: &str = "toolcrib/error";
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use gate::{Block, Failure, Outcome, Payload};
+use wire::message::Text;
+use wire::{Id, Object, Revision, completion, meta, patch, reduce, string, tools, write};
+
+use crate::OURSELVES;
+use crate::dispatch::Reply;
+use failure::Answer;
+pub(crate) use failure::protocol_error;
 
 /// Room for an answer beyond its content, in bytes.
 const FRAME_BYTES: usize = 256;
 
+/// Who we are, as JSON text.
+pub(crate) static OUR_INFO: LazyLock<String> = LazyLock::new(|| OURSELVES.json());
+
+/// The `_meta` of a modern result of ours, as JSON text.
+pub(crate) static OUR_META: LazyLock<String> =
+    LazyLock::new(|| format!("{{\"{}\":{}}}", meta::SERVER_INFO, *OUR_INFO));
+
+/// What a request was, as far as its answer depends on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// What the client speaks.
+    pub(crate) revision: Revision,
+    /// What it asked for.
+    pub(crate) about: About,
+    /// True if it brought a state from an earlier round.
+    pub(crate) has_state: bool,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone)]
+pub(crate) enum About {
+    /// The use of a tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// The resource of this URI.
+    Resource(String),
+    /// An argument to be completed.
+    Completion,
+    /// The task of this token.
+    Task(String),
+}
+
+impl Asked {
+    /// Something about a resource.
+    pub(crate) fn resource(revision: Revision, uri: &str) -> Asked {
+        Asked { revision, about: About::Resource(uri.to_owned()), has_state: false }
+    }
+}
+
 /// Writes the answer to a call.
-pub(crate) fn call(revision: Revision, id: &Id, result: Result<Outcome, Failure>) -> Vec<u8> {
+pub(crate) fn answer(asked: &Asked, id: &Id, result: Result<Outcome, Failure>) -> Reply {
     let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
-    let mut out = Vec::with_capacity(bytes + bytes / 16 + FRAME_BYTES);
+    let mut frame = Vec::with_capacity(bytes + bytes / 16 + FRAME_BYTES);
+    let mut code = None;
     match result {
-        Ok(outcome) => write::result_by(&mut out, id, |out| outcome_text(out, revision, &outcome)),
-        Err(failure) => match answer(&failure) {
-            Answer::Protocol(error) => write::error(&mut out, Some(id), &error),
+        Ok(outcome) => write::result_by(&mut frame, id, |out| outcome_text(out, asked, &outcome)),
+        Err(failure) => match failure::answer(asked, &failure) {
+            Answer::Protocol(error) => {
+                code = Some(error.code);
+                write::error(&mut frame, Some(id), &error);
+            }
             Answer::Result { details } => {
-                write::result_by(&mut out, id, |out| failed(out, revision, &failure, details));
+                write::result_by(&mut frame, id, |out| {
+                    failure::write_result(out, asked.revision, &failure, details);
+                });
             }
         },
     }
-    out
+    Reply { frame, code }
 }
 
-/// The result object that a client of `revision` gets for an outcome, as JSON text.
+/// The result object that a client of `revision` gets for the outcome of a tool, as JSON text.
 pub fn outcome_json(revision: Revision, outcome: &Outcome) -> Vec<u8> {
     let mut out = Vec::new();
-    outcome_text(&mut out, revision, outcome);
+    outcome_text(&mut out, &Asked { revision, about: About::Tool, has_state: false }, outcome);
     out
 }
 
-fn outcome_text(out: &mut Vec<u8>, revision: Revision, outcome: &Outcome) {
+fn outcome_text(out: &mut Vec<u8>, asked: &Asked, outcome: &Outcome) {
     match &outcome.payload {
-        Payload::Relayed { result, .. } => out.extend_from_slice(result),
         Payload::Ours { blocks, structured } => {
             let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
             let blocks = blocks.iter().map(block);
-            tools::write_call_result(out, revision, blocks, structured, outcome.is_error, None);
+            let our_meta = asked.revision.is_modern().then(|| OUR_META.as_str());
+            tools::write_call_result(out, asked.revision, blocks, structured, outcome.is_error, our_meta);
+            mark_complete(out, asked.revision);
         }
+        Payload::Relayed { result, .. } => relayed(out, asked, result),
+        Payload::InputRequired { requests, state, .. } => {
+            input_required(out, requests.as_deref(), state.as_deref());
+        }
+        Payload::Task { result, id } => match text(result).and_then(|result| under_token(&result, id)) {
+            Some(result) => write_modern(out, &result),
+            None => out.extend_from_slice(result),
+        },
     }
 }
 
@@ -54,68 +115,264 @@ fn block(block: &Block) -> tools::Block<'_> {
     }
 }
 
-/// How a failure is told.
-enum Answer {
-    /// As a JSON-RPC error: the request itself was wrong, or we are.
-    Protocol(WireError),
-    /// As the result of a tool that failed, so that the model sees it and can act on it.
-    Result {
-        /// Facts for programs.
-        details: Option<Value>,
-    },
+/// Puts the type of a complete result behind the other members of the object that has just been written.
+fn mark_complete(out: &mut Vec<u8>, revision: Revision) {
+    if revision.is_modern() {
+        out.pop();
+        out.extend_from_slice(b",\"resultType\":\"complete\"}");
+    }
 }
 
-/// Which failure is told how. Every kind is decided here.
-fn answer(failure: &Failure) -> Answer {
-    match failure {
-        Failure::Refused(refusal) => match refusal {
-            Refusal::UnknownTool(name) => {
-                Answer::Protocol(WireError::new(Code::InvalidParams, format!("Unknown tool: {name}")))
-            }
-            Refusal::RateLimited { retry_after_ms } => {
-                let data = json!({ "retry_after_ms": retry_after_ms }).to_string();
-                Answer::Protocol(WireError::new(Code::RateLimited, refusal.to_string()).with_data(data))
-            }
-            Refusal::InvalidArguments { violations, .. } => {
-                Answer::Result { details: Some(json!({ "violations": violations })) }
-            }
-            Refusal::Denied { rule, .. } => Answer::Result { details: Some(json!({ "rule": rule })) },
-            Refusal::NeedsApproval { rule, setting, .. } => {
-                Answer::Result { details: Some(json!({ "rule": rule, "setting": setting })) }
-            }
-            Refusal::UnusableSchema { .. } | Refusal::NoBook(_) => Answer::Result { details: None },
+fn text(bytes: &Bytes) -> Option<Text> {
+    Text::known(bytes.clone())
+}
+
+/// A result of an upstream, as the client's revision knows it.
+fn relayed(out: &mut Vec<u8>, asked: &Asked, result: &Bytes) {
+    let Some(known) = text(result) else { return out.extend_from_slice(result) };
+    let revision = asked.revision;
+    let fitting = match &asked.about {
+        // What only a modern result has is added as it is written.
+        About::Tool | About::Prompt | About::Completion if revision.is_modern() => known,
+        About::Tool => reduce::call_result(revision, &known),
+        About::Prompt => reduce::prompt_result(revision, &known),
+        About::Resource(_) => reduce::read_result(revision, &known),
+        About::Completion => reduce::complete_result(revision, &known),
+        About::Task(token) => match under_token(&known, token) {
+            Some(result) => return write_modern(out, &result),
+            None => known,
         },
-        Failure::Tool(error) => Answer::Result { details: error.details().cloned() },
-        Failure::Internal(internal) => {
-            let data = json!({ "call": internal.call.to_string() }).to_string();
-            Answer::Protocol(WireError::new(Code::InternalError, internal.to_string()).with_data(data))
+    };
+    if revision.is_modern() {
+        write_modern(out, fitting.as_str());
+    } else {
+        out.extend_from_slice(fitting.as_str().as_bytes());
+    }
+}
+
+/// The result of a source about a task, with the caller's token in place of the source's id.
+fn under_token(result: &Text, token: &str) -> Option<String> {
+    let object = result.object()?;
+    if object.get("taskId").is_none() {
+        return Some(object.text().to_owned());
+    }
+    Some(patch::set(object, "taskId", &literal(token)))
+}
+
+/// Writes a result with its type and who we are, where it does not say so itself. In most cases this copies it
+/// once.
+fn write_modern(out: &mut Vec<u8>, result: &str) {
+    let Some(object) = Object::parse(result) else { return out.extend_from_slice(result.as_bytes()) };
+    let (mut has_type, mut own_meta, mut is_empty) = (false, None, true);
+    for member in object.members() {
+        is_empty = false;
+        has_type |= member.is("resultType");
+        if member.is("_meta") {
+            own_meta = Some(member.value);
+        }
+    }
+    let names_server =
+        |value: &str| Object::parse(value).is_some_and(|it| it.get(meta::SERVER_INFO).is_some());
+    match own_meta {
+        Some(value) if has_type && names_server(value) => out.extend_from_slice(object.text().as_bytes()),
+        Some(_) => out.extend_from_slice(meta::complete(object, &OUR_INFO).as_bytes()),
+        None => {
+            out.push(b'{');
+            if !has_type {
+                out.extend_from_slice(b"\"resultType\":\"complete\",");
+            }
+            out.extend_from_slice(b"\"_meta\":");
+            out.extend_from_slice(OUR_META.as_bytes());
+            if !is_empty {
+                out.push(b',');
+            }
+            out.extend_from_slice(&object.text().as_bytes()[1..]);
         }
     }
 }
 
-fn failed(out: &mut Vec<u8>, revision: Revision, failure: &Failure, details: Option<Value>) {
-    let text = failure.to_string();
-    let mut error = json!({ "code": failure.code(), "message": text });
-    if let Some(details) = details {
-        error["details"] = details;
+/// What a modern client is asked for before the call can go on. `requests` is JSON text.
+fn input_required(out: &mut Vec<u8>, requests: Option<&[u8]>, state: Option<&str>) {
+    out.extend_from_slice(b"{\"resultType\":\"input_required\"");
+    if let Some(requests) = requests {
+        out.extend_from_slice(b",\"inputRequests\":");
+        out.extend_from_slice(requests);
     }
-    let meta = json!({ ERROR_KEY: error }).to_string();
-    let blocks = std::iter::once(tools::Block::Text(&text));
-    tools::write_call_result(out, revision, blocks, None, true, Some(&meta));
+    if let Some(state) = state {
+        out.extend_from_slice(b",\"requestState\":");
+        string::encode(state, out);
+    }
+    out.extend_from_slice(b",\"_meta\":");
+    out.extend_from_slice(OUR_META.as_bytes());
+    out.push(b'}');
+}
+
+/// The answer to a completion that nobody can give.
+pub(crate) fn no_completions(asked: &Asked, id: &Id) -> Reply {
+    let mut result = Vec::with_capacity(64);
+    completion::write_empty_result(&mut result);
+    let mut frame = Vec::with_capacity(FRAME_BYTES);
+    write::result_by(&mut frame, id, |out| relayed(out, asked, &result.into()));
+    Reply { frame, code: None }
+}
+
+/// `said` as a JSON string.
+pub(crate) fn literal(said: &str) -> String {
+    let mut out = Vec::with_capacity(said.len() + 2);
+    string::encode(said, &mut out);
+    String::from_utf8(out).expect("an encoded string is UTF-8")
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
-    use gate::ToolError;
     use gate::schema::Violation;
+    use gate::{Protocol, Refusal, ToolError};
 
     use super::*;
 
     #[track_caller]
     fn check(result: Result<Outcome, Failure>, expected: Expect) {
-        let written = call(Revision::LATEST, &Id::number(1), result);
-        expected.assert_eq(&String::from_utf8(written).expect("UTF-8"));
+        let asked = Asked { revision: Revision::LATEST_LEGACY, about: About::Tool, has_state: false };
+        let reply = answer(&asked, &Id::number(1), result);
+        expected.assert_eq(&String::from_utf8(reply.frame).expect("UTF-8"));
+    }
+
+    /// The error that a request about something else than a tool gets, in both eras.
+    #[track_caller]
+    fn check_error(about: About, failure: &Failure, expected: Expect) {
+        let told = [Revision::LATEST_LEGACY, Revision::MODERN].map(|revision| {
+            let asked = Asked { revision, about: about.clone(), has_state: false };
+            let error = protocol_error(&asked, failure);
+            let data = error.data.map(|data| format!(" {data}")).unwrap_or_default();
+            format!("{} {}{data}\n", error.code.number(), error.message)
+        });
+        expected.assert_eq(&told.concat());
+    }
+
+    #[test]
+    fn without_a_place_for_failed_tools_everything_is_an_error() {
+        let violations =
+            vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
+        let invalid = Refusal::InvalidArguments { tool: "t".into(), violations };
+        let denied = Refusal::Denied { tool: "t".into(), rule: "policy.deny", why: "is refused" };
+        let unsupported = Refusal::Unsupported { upstream: "u".into(), action: "resources_subscribe" };
+        for (refusal, expected) in [
+            (
+                invalid,
+                expect![[r#"
+                -32602 Invalid params: the arguments do not fit `t`:
+                - /a: expected integer, got null {"violations":[{"expected":"integer","found":"null","pointer":"/a"}]}
+                -32602 Invalid params: the arguments do not fit `t`:
+                - /a: expected integer, got null {"violations":[{"expected":"integer","found":"null","pointer":"/a"}]}
+            "#]],
+            ),
+            (
+                denied,
+                expect![[r#"
+                -32602 Invalid params: refused by policy: `t` is refused (rule policy.deny) {"rule":"policy.deny"}
+                -32602 Invalid params: refused by policy: `t` is refused (rule policy.deny) {"rule":"policy.deny"}
+            "#]],
+            ),
+            (
+                unsupported,
+                expect![[r#"
+                -32602 Invalid params: `u` does not support resources_subscribe
+                -32602 Invalid params: `u` does not support resources_subscribe
+            "#]],
+            ),
+            (
+                Refusal::UnknownTask,
+                expect![[r#"
+                -32602 Invalid params: unknown task; it may have ended, or belong to somebody else
+                -32602 Invalid params: unknown task; it may have ended, or belong to somebody else
+            "#]],
+            ),
+            (
+                Refusal::NoBook("full".into()),
+                expect![[r#"
+                -32603 the audit book cannot be written, so no call runs: full
+                -32603 the audit book cannot be written, so no call runs: full
+            "#]],
+            ),
+        ] {
+            check_error(About::Task("x".into()), &refusal.into(), expected);
+        }
+    }
+
+    #[test]
+    fn an_upstreams_code_fits_the_era_of_the_client() {
+        let failure = |code: i64, data: Option<&str>| {
+            let protocol = Protocol { code, message: "m".into(), data: data.map(str::to_owned) };
+            Failure::Tool(ToolError::new("upstream_error", "u").with_protocol(protocol))
+        };
+        let resource = || About::Resource("our:x".into());
+        let theirs = Some(r#"{"uri":"their:x"}"#);
+        check_error(
+            resource(),
+            &failure(-32002, None),
+            expect![[r#"
+            -32002 m {"uri":"our:x"}
+            -32602 m {"uri":"our:x"}
+        "#]],
+        );
+        check_error(
+            resource(),
+            &failure(-32602, theirs),
+            expect![[r#"
+            -32002 m {"uri":"our:x"}
+            -32602 m {"uri":"our:x"}
+        "#]],
+        );
+        check_error(
+            resource(),
+            &failure(-32602, None),
+            expect![[r#"
+            -32602 m
+            -32602 m
+        "#]],
+        );
+        check_error(
+            About::Prompt,
+            &failure(-32002, theirs),
+            expect![[r#"
+            -32002 m {"uri":"their:x"}
+            -32602 m {"uri":"their:x"}
+        "#]],
+        );
+        check_error(
+            About::Prompt,
+            &failure(-32021, Some("{}")),
+            expect![[r#"
+            -32021 m {}
+            -32021 m {}
+        "#]],
+        );
+        check_error(
+            About::Prompt,
+            &failure(-32022, None),
+            expect![[r#"
+            -32603 m
+            -32603 m
+        "#]],
+        );
+        check_error(
+            About::Prompt,
+            &failure(7, Some("[1]")),
+            expect![[r#"
+            7 m [1]
+            7 m [1]
+        "#]],
+        );
+        let plain = Failure::Tool(ToolError::new("timeout", "too slow"));
+        check_error(
+            About::Completion,
+            &plain,
+            expect![[r#"
+            -32603 too slow {"code":"timeout"}
+            -32603 too slow {"code":"timeout"}
+        "#]],
+        );
     }
 
     fn refused(refusal: Refusal) -> Result<Outcome, Failure> {

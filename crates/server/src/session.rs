@@ -1,40 +1,100 @@
 //! What we remember of one client between its messages.
 
+mod questions;
+mod seen;
+
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gate::Caller;
-use gate::Cancel;
-use wire::{Id, Revision};
+use bytes::Bytes;
+use gate::{Caller, Cancel, Client, Event, Via};
+use wire::{Id, LogLevel, Revision};
+
+use crate::abilities;
+use crate::watch::Watch;
+use questions::Questions;
+pub(crate) use questions::{Answer, Question};
+pub(crate) use seen::{Kind, PROMPTS_CHANGED, RESOURCES_CHANGED, Seen, TOOLS_CHANGED};
 
 /// Most calls that one client may have unanswered.
 pub(crate) const CALLS_IN_FLIGHT_MAX: usize = 10_000;
 
-/// One client's conversation.
+/// Most resources that one session may watch.
+pub(crate) const WATCHED_MAX: usize = 1_000;
+
+/// Most subscriptions that may be open on one connection of the modern revision.
+pub(crate) const LISTENS_MAX: usize = 64;
+
+/// Longest capabilities, and longest information about itself, that are kept of a client, in bytes.
+const SAID_BYTES_MAX: usize = 4 * 1024;
+
+/// Which log messages a legacy client gets that has not said which it wants.
+const LOG_LEVEL_UNSAID: LogLevel = LogLevel::Info;
+
+/// Tells conversations apart. 0 is for clients in none.
+static CONVERSATIONS: AtomicU64 = AtomicU64::new(1);
+
+/// One client's conversation: a connection on stdio, a session over HTTP. A modern request over HTTP stands
+/// alone and has one for itself.
 pub(crate) struct Session {
     /// Who it is.
     pub(crate) caller: Caller,
+    /// Its number, unlike that of any other.
+    pub(crate) conversation: u64,
+    /// Which states of the lists it was shown.
+    pub(crate) seen: Seen,
     revision: AtomicU8,
+    log_level: AtomicU8,
+    said: Mutex<Said>,
     calls: Mutex<HashMap<Id, Cancel>>,
-    /// The version of the catalogue that the client has seen; 0 if it never asked.
-    listed: AtomicU64,
+    questions: Mutex<Questions>,
+    watched: Mutex<HashMap<Arc<str>, Watch>>,
+    listens: AtomicUsize,
+}
+
+fn next_conversation() -> u64 {
+    CONVERSATIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What a legacy client says when it connects.
+struct Said {
+    capabilities: Bytes,
+    info: Option<Bytes>,
+    /// True if there is anything that it can be asked for.
+    can_be_asked: bool,
 }
 
 impl Session {
+    /// The number that a modern request's call goes by. Behind a pipe there is one client; a socket may carry the
+    /// requests of many, and nothing in them says whose they are.
+    pub(crate) fn conversation_of_request(&self) -> u64 {
+        if self.caller.via() == Via::Socket { next_conversation() } else { self.conversation }
+    }
+
     /// A conversation in `revision` until the client settles on another.
     pub(crate) fn new(caller: Caller, revision: Revision) -> Arc<Session> {
         let session = Session {
             caller,
+            conversation: next_conversation(),
+            seen: Seen::default(),
             revision: AtomicU8::new(0),
+            log_level: AtomicU8::new(LOG_LEVEL_UNSAID as u8),
+            said: Mutex::new(Said {
+                capabilities: Bytes::from_static(b"{}"),
+                info: None,
+                can_be_asked: false,
+            }),
             calls: Mutex::default(),
-            listed: AtomicU64::new(0),
+            questions: Mutex::default(),
+            watched: Mutex::default(),
+            listens: AtomicUsize::new(0),
         };
         session.settle(revision);
         Arc::new(session)
     }
 
-    /// The revision spoken.
+    /// The revision spoken, by the requests that do not name one themselves.
     pub(crate) fn revision(&self) -> Revision {
         Revision::ALL[usize::from(self.revision.load(Ordering::Relaxed))]
     }
@@ -45,9 +105,40 @@ impl Session {
         self.revision.store(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(0), Ordering::Relaxed);
     }
 
+    /// Notes what the client says in the handshake: its capabilities as far as they can be used through us, and
+    /// who it is.
+    pub(crate) fn introduce(&self, capabilities: Bytes, info: Option<Bytes>) {
+        let capabilities = kept(&capabilities).unwrap_or(Bytes::from_static(b"{}"));
+        let can_be_asked = abilities::can_be_asked(&capabilities);
+        let info = info.as_ref().and_then(kept);
+        *lock(&self.said) = Said { capabilities, info, can_be_asked };
+    }
+
+    /// The client of a legacy call, and whether there is anything that it can be asked for.
+    pub(crate) fn client(&self) -> (Client, bool) {
+        let said = lock(&self.said);
+        let client = Client {
+            capabilities: said.capabilities.clone(),
+            info: said.info.clone(),
+            log_level: Some(self.log_level().name()),
+            conversation: self.conversation,
+        };
+        (client, said.can_be_asked)
+    }
+
+    /// The least grave level of log messages that the client wants.
+    pub(crate) fn log_level(&self) -> LogLevel {
+        LogLevel::ALL[usize::from(self.log_level.load(Ordering::Relaxed))]
+    }
+
+    /// Changes it.
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.log_level.store(level as u8, Ordering::Relaxed);
+    }
+
     /// Begins a call under `id`.
     pub(crate) fn begin(self: &Arc<Session>, id: &Id) -> Result<InFlight, BeginFault> {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = lock(&self.calls);
         if calls.len() >= CALLS_IN_FLIGHT_MAX {
             return Err(BeginFault::TooMany);
         }
@@ -59,38 +150,115 @@ impl Session {
         Ok(InFlight { session: self.clone(), id: id.clone(), cancel })
     }
 
+    /// True if any call has not been answered.
+    pub(crate) fn is_busy(&self) -> bool {
+        !lock(&self.calls).is_empty()
+    }
+
     /// True if a call under `id` has not been answered.
     pub(crate) fn is_running(&self, id: &Id) -> bool {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+        lock(&self.calls).contains_key(id)
     }
 
     /// Cancels the call under `id`, if it is still running.
     pub(crate) fn cancel(&self, id: &Id) {
-        if let Some(cancel) = self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
+        if let Some(cancel) = lock(&self.calls).get(id) {
             cancel.cancel();
         }
     }
 
     /// Cancels every call.
     pub(crate) fn cancel_all(&self) {
-        for cancel in self.calls.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for cancel in lock(&self.calls).values() {
             cancel.cancel();
         }
     }
 
-    /// Notes which state of the catalogue the client was shown.
-    pub(crate) fn saw(&self, version: u64) {
-        self.listed.fetch_max(version, Ordering::Relaxed);
+    /// Ends the conversation: cancels every call and stops watching resources.
+    pub(crate) fn end(&self) {
+        self.cancel_all();
+        // Let go of outside the lock, since each then asks for something.
+        let watched = std::mem::take(&mut *lock(&self.watched));
+        drop(watched);
     }
 
-    /// True once for every change that the client should hear of.
-    pub(crate) fn should_hear_of(&self, version: u64) -> bool {
-        let listed = self.listed.load(Ordering::Relaxed);
-        listed != 0 && listed < version && {
-            self.saw(version);
-            true
+    /// A request of ours to the client; nothing if too many are unanswered.
+    pub(crate) fn ask(self: &Arc<Session>) -> Option<Question> {
+        Questions::ask(self)
+    }
+
+    /// Hands the client's answer to whoever asked. False if nobody did.
+    pub(crate) fn answer(&self, id: &Id, answer: Answer) -> bool {
+        lock(&self.questions).answer(id, answer)
+    }
+
+    /// True if the client watches the resource.
+    pub(crate) fn is_watching(&self, uri: &str) -> bool {
+        lock(&self.watched).contains_key(uri)
+    }
+
+    /// True if the client may watch one more resource.
+    pub(crate) fn may_watch(&self) -> bool {
+        lock(&self.watched).len() < WATCHED_MAX
+    }
+
+    /// Keeps a watch until the client ends it. What cannot be kept ends at once.
+    pub(crate) fn watch(&self, watch: Watch) {
+        let mut watched = lock(&self.watched);
+        let surplus = if watched.len() < WATCHED_MAX || watched.contains_key(watch.uri()) {
+            watched.insert(watch.uri().clone(), watch)
+        } else {
+            Some(watch)
+        };
+        drop(watched);
+        drop(surplus);
+    }
+
+    /// Gives up a watch, for its end to be told.
+    pub(crate) fn unwatch(&self, uri: &str) -> Option<Watch> {
+        lock(&self.watched).remove(uri)
+    }
+
+    /// All that is watched.
+    pub(crate) fn watched(&self) -> Vec<Arc<str>> {
+        lock(&self.watched).keys().cloned().collect()
+    }
+
+    /// True if a legacy client is told of this.
+    pub(crate) fn wants(&self, event: &Event) -> bool {
+        match event {
+            Event::ResourceUpdated { uri } => self.is_watching(uri),
+            Event::ElicitationComplete { conversation, .. } => {
+                *conversation == self.conversation && abilities::has_url_elicitation(self.revision())
+            }
+            // Tasks of legacy revisions are not offered.
+            Event::Task { .. } => false,
         }
     }
+
+    /// Opens one more subscription of the modern revision; nothing if there are too many.
+    pub(crate) fn listen(self: &Arc<Session>) -> Option<Listening> {
+        let listening = Listening { session: self.clone() };
+        // Counted before it is known to fit, so that letting go of it counts back either way.
+        let open = self.listens.fetch_add(1, Ordering::Relaxed);
+        (open < LISTENS_MAX).then_some(listening)
+    }
+
+    /// How many of the calls in flight are open subscriptions, which end only when somebody ends them.
+    pub(crate) fn listens(&self) -> usize {
+        self.listens.load(Ordering::Relaxed)
+    }
+}
+
+/// A copy of what is kept as long as the session: a slice of the frame would hold all of the memory that the frame
+/// was read into. Nothing if it is too long to be kept.
+fn kept(said: &Bytes) -> Option<Bytes> {
+    (said.len() <= SAID_BYTES_MAX).then(|| Bytes::copy_from_slice(said))
+}
+
+/// The locks are held for moments, and what they guard is sound between any two statements.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why a call cannot begin.
@@ -112,25 +280,36 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.session.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        lock(&self.session.calls).remove(&self.id);
+    }
+}
+
+/// An open subscription; no longer counted when dropped.
+pub(crate) struct Listening {
+    session: Arc<Session>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.session.listens.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use gate::Via;
-
     use super::*;
 
     fn session() -> Arc<Session> {
-        Session::new(Caller::local_user(Via::Stdio), Revision::LATEST)
+        Session::new(Caller::local_user(Via::Stdio), Revision::LATEST_LEGACY)
     }
 
     #[test]
     fn an_id_is_free_again_once_its_call_has_ended() {
         let session = session();
         let id = Id::number(1);
+        assert!(!session.is_busy());
         let running = session.begin(&id).expect("free");
+        assert!(session.is_busy());
         assert_eq!(session.begin(&id).err(), Some(BeginFault::Duplicate));
         session.cancel(&Id::number(2));
         assert!(!running.cancel.is_cancelled());
@@ -152,19 +331,57 @@ mod tests {
     }
 
     #[test]
-    fn only_who_has_listed_hears_of_changes_and_each_once() {
-        let session = session();
-        assert!(!session.should_hear_of(2));
-        session.saw(2);
-        assert_eq!([2, 3, 3, 5].map(|version| session.should_hear_of(version)), [false, true, false, true]);
+    fn what_is_kept_of_a_client_is_bounded() {
+        for (length, is_kept) in [(0, true), (4 * 1024, true), (4 * 1024 + 1, false)] {
+            let session = session();
+            let said = Bytes::from(vec![b' '; length]);
+            session.introduce(said.clone(), Some(said.clone()));
+            let (client, _) = session.client();
+            assert_eq!(client.info, is_kept.then_some(said.clone()), "{length}");
+            let capabilities = if is_kept { said } else { Bytes::from_static(b"{}") };
+            assert_eq!(client.capabilities, capabilities, "{length}");
+        }
     }
 
     #[test]
-    fn every_revision_can_be_settled_on() {
+    fn open_subscriptions_are_bounded() {
         let session = session();
+        let open: Vec<_> = (0..LISTENS_MAX).map(|_| session.listen().expect("room")).collect();
+        assert!(session.listen().is_none());
+        assert_eq!(session.listens(), LISTENS_MAX, "one that was refused is not counted");
+        drop(open);
+        assert!(session.listen().is_some());
+    }
+
+    #[test]
+    fn every_revision_and_level_can_be_settled_on() {
+        let session = session();
+        assert_eq!(session.log_level(), LogLevel::Info);
         for revision in Revision::ALL {
             session.settle(revision);
             assert_eq!(session.revision(), revision);
         }
+        for level in LogLevel::ALL {
+            session.set_log_level(level);
+            assert_eq!(session.log_level(), level);
+        }
+    }
+
+    #[test]
+    fn modern_requests_behind_a_socket_are_of_nobody_known() {
+        let number = |via| {
+            let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
+            [session.conversation_of_request(), session.conversation_of_request()]
+        };
+        let [first, second] = number(Via::Stdio);
+        assert_eq!(first, second);
+        let [first, second] = number(Via::Socket);
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn conversations_have_numbers_of_their_own() {
+        assert_ne!(session().conversation, session().conversation);
+        assert_ne!(session().conversation, 0);
     }
 }

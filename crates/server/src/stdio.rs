@@ -1,4 +1,5 @@
-//! The door on standard input and output: one client, one task, no thread but its own.
+//! The door on standard input and output, and on a connection that speaks the same: one client, one task, no
+//! thread but its own.
 //!
 //! One `read` may bring many requests; what can be answered at once goes out with one `write`. Calls that
 //! must wait are kept beside the loop and answered when they are done, so a slow one blocks nobody.
@@ -13,18 +14,21 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use gate::{Caller, Cancel, Via};
-use tokio::sync::{mpsc, watch};
+use gate::{Caller, Via};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
 use wire::message::Rejected;
 use wire::{Code, Frame, Line, Lines, Revision, STDIO_MESSAGE_BYTES_MAX, WireError, write};
 
 use crate::Server;
-use crate::dispatch::{self, Later, Outbox};
+use crate::announcer::Announcer;
+use crate::dispatch::{self, Later, Now, Outbox, Reply};
 use crate::session::Session;
 use input::Input;
 use output::Output;
 
-/// Progress reports that may wait for a slow reader; more are dropped, since only the latest matter.
+/// Frames about calls that may wait for a slow reader. More reports are dropped, since only the latest matter;
+/// whoever has something else to tell waits.
 const REPORTS_WAITING_MAX: usize = 256;
 
 /// Answers that gather before they are written, in bytes: one read may bring a thousand small questions with
@@ -34,6 +38,9 @@ const ANSWERS_BYTES_MAX: usize = 1024 * 1024;
 /// How long calls may still take once the client has closed its end.
 const DRAIN_MAX: Duration = Duration::from_millis(400);
 
+/// How long subscriptions may take to end when the program does.
+const CLOSE_MAX: Duration = Duration::from_millis(100);
+
 /// Serves the client on standard input and output until it goes away or `shutdown` resolves.
 ///
 /// # Errors
@@ -42,24 +49,43 @@ pub async fn serve(
     server: Arc<Server>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
+    // A task of its own, so that it is heard while a slow reader holds up the door. It ends with the
+    // program, or when the program is told to end.
+    let heard = server.clone();
+    tokio::spawn(async move {
+        shutdown.await;
+        heard.stop();
+    });
+    converse(server, Via::Stdio, Input::open()?, Output::open()?).await
+}
+
+/// Serves one client on a connection of its own until it goes away or the doors close.
+///
+/// # Errors
+/// As for [`serve`].
+pub(crate) async fn serve_connection(server: Arc<Server>, connection: UnixStream) -> std::io::Result<()> {
+    let (reader, writer) = connection.into_split();
+    converse(server, Via::Socket, Input::Connection(reader), Output::connection(writer)).await
+}
+
+async fn converse(server: Arc<Server>, via: Via, mut input: Input, output: Output) -> std::io::Result<()> {
     let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
     let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
-    events.push(next_change(server.gate().catalog().changes()));
-    let stopping = Cancel::new();
-    events.push(stopped(shutdown, stopping.clone()));
+    let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
+    events.push(next_announcement(Box::new(Announcer::new(&server, session.clone()))));
+    events.push(stopped(server.clone()));
     let mut door = Door {
-        session: Session::new(Caller::local_user(Via::Stdio), Revision::LATEST),
+        session,
         lines: Lines::new(STDIO_MESSAGE_BYTES_MAX),
-        output: Output::open()?,
+        output,
         calls_waiting: 0,
         server,
         events,
         outbox,
         reports,
-        stopping,
     };
-    let served = door.serve(&mut Input::open()?).await;
-    door.session.cancel_all();
+    let served = door.serve(&mut input).await;
+    door.session.end();
     match served {
         Err(error) if is_gone(&error) => Ok(()),
         served => served,
@@ -74,36 +100,25 @@ fn is_gone(error: &std::io::Error) -> bool {
 /// over everything that might happen would cost each request more than parsing it.
 enum Event {
     /// A call has its answer, or none if it was cancelled.
-    Answer(Option<Vec<u8>>),
-    /// The catalogue has changed.
-    Change(watch::Receiver<u64>),
+    Answer(Option<Reply>),
+    /// There is something to tell unasked.
+    Announcement(Vec<u8>, Box<Announcer>),
     /// The program is to end.
     Shutdown,
 }
 
-fn stopped(
-    shutdown: impl Future<Output = ()> + Send + 'static,
-    stopping: Cancel,
-) -> BoxFuture<'static, Event> {
-    // A task of its own, so that it is heard while a slow reader holds up the door. It ends with the
-    // program, or when the program is told to end.
-    let heard = stopping.clone();
-    tokio::spawn(async move {
-        shutdown.await;
-        heard.cancel();
-    });
+fn stopped(server: Arc<Server>) -> BoxFuture<'static, Event> {
     async move {
-        stopping.cancelled().await;
+        server.stopping().cancelled().await;
         Event::Shutdown
     }
     .boxed()
 }
 
-fn next_change(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, Event> {
+fn next_announcement(mut announcer: Box<Announcer>) -> BoxFuture<'static, Event> {
     async move {
-        // The catalogue lives as long as the server that we hold, so its sender does, too.
-        let _ = changes.changed().await;
-        Event::Change(changes)
+        let frame = announcer.next().await;
+        Event::Announcement(frame, announcer)
     }
     .boxed()
 }
@@ -118,7 +133,6 @@ struct Door {
     calls_waiting: usize,
     outbox: Outbox,
     reports: mpsc::Receiver<Vec<u8>>,
-    stopping: Cancel,
 }
 
 impl Door {
@@ -140,17 +154,19 @@ impl Door {
                         return self.drain().await;
                     }
                     // A client that never stops sending must not keep answers and the end from their turn.
-                    if (self.calls_waiting > 0 || self.stopping.is_cancelled())
-                        && let Some(Some(event)) = self.events.next().now_or_never()
-                        && self.take_event(event).is_break()
-                    {
-                        return Ok(());
+                    if self.calls_waiting > 0 || self.server.stopping().is_cancelled() {
+                        self.take_reports();
+                        if let Some(Some(event)) = self.events.next().now_or_never()
+                            && self.take_event(event).is_break()
+                        {
+                            return self.close().await;
+                        }
                     }
                 }
                 Some(report) = self.reports.recv() => self.output.line(&report),
                 Some(event) = self.events.next() => {
                     if self.take_event(event).is_break() {
-                        return Ok(());
+                        return self.close().await;
                     }
                 }
             }
@@ -163,22 +179,19 @@ impl Door {
         tokio::select! {
             biased;
             flushed = self.output.flush() => flushed,
-            () = self.stopping.cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
+            () = self.server.stopping().cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
         }
     }
 
     fn take_event(&mut self, event: Event) -> ControlFlow<()> {
         match event {
-            Event::Answer(frame) => {
+            Event::Answer(reply) => {
                 self.calls_waiting -= 1;
-                self.answer(frame);
+                self.answer(reply);
             }
-            Event::Change(mut changes) => {
-                let version = *changes.borrow_and_update();
-                if self.session.should_hear_of(version) {
-                    self.output.line(&dispatch::list_changed());
-                }
-                self.events.push(next_change(changes));
+            Event::Announcement(frame, announcer) => {
+                self.output.line(&frame);
+                self.events.push(next_announcement(announcer));
             }
             Event::Shutdown => return ControlFlow::Break(()),
         }
@@ -212,25 +225,24 @@ impl Door {
             Err(rejected) => Err(rejected),
         };
         let start = self.output.buffer().len();
-        let later = dispatch::dispatch(
+        let now = dispatch::dispatch(
             &self.server,
             &self.session,
             message,
             &mut || Some(self.outbox.clone()),
             self.output.buffer(),
         );
-        if self.output.buffer().len() > start {
-            self.output.end_line(start);
-        }
-        if let Some(later) = later {
-            self.wait_for(later);
+        match now {
+            Now::Nothing => {}
+            Now::Written(_) => self.output.end_line(start),
+            Now::Later(later) => self.wait_for(later),
         }
     }
 
     /// Lets a call run as far as it comes without waiting; most are then done.
     fn wait_for(&mut self, mut later: Later) {
         match (&mut later).now_or_never() {
-            Some(frame) => self.answer(frame),
+            Some(reply) => self.answer(reply),
             None => {
                 self.calls_waiting += 1;
                 self.events.push(later.map(Event::Answer).boxed());
@@ -249,20 +261,40 @@ impl Door {
         }
     }
 
-    /// Writes the answer of a call, after the progress it has reported.
-    fn answer(&mut self, frame: Option<Vec<u8>>) {
+    /// Writes the answer of a call, after what it has told before.
+    fn answer(&mut self, reply: Option<Reply>) {
+        self.take_reports();
+        if let Some(reply) = reply {
+            self.output.line(&reply.frame);
+        }
+    }
+
+    fn take_reports(&mut self) {
         while let Ok(report) = self.reports.try_recv() {
             self.output.line(&report);
         }
-        if let Some(frame) = frame {
-            self.output.line(&frame);
-        }
+    }
+
+    /// The program is to end. Subscriptions are told so by their final result.
+    async fn close(&mut self) -> std::io::Result<()> {
+        let ended = async {
+            while self.session.listens() > 0
+                && let Some(event) = self.events.next().await
+            {
+                // Nothing more can break off: the shutdown has come.
+                let _ = self.take_event(event);
+            }
+        };
+        // Each of them only has to write a line.
+        let _ = tokio::time::timeout(CLOSE_MAX, ended).await;
+        self.flush().await
     }
 
     /// The client has closed its end. What it asked before is still answered, for a moment.
     async fn drain(&mut self) -> std::io::Result<()> {
         let rest = async {
-            while self.calls_waiting > 0
+            // Subscriptions end with their client, not by themselves.
+            while self.calls_waiting > self.session.listens()
                 && let Some(event) = self.events.next().await
                 && self.take_event(event).is_continue()
             {
@@ -274,3 +306,6 @@ impl Door {
         tokio::time::timeout(DRAIN_MAX, rest).await.unwrap_or(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,8 @@ impl SampleGate {
             rate,
             book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
             files: Root::open(folders[1].path(), Access::ReadWrite).expect("it was just made"),
-        });
+        })
+        .expect("the system gives randomness");
         SampleGate { gate: Arc::new(gate), _folders: folders }
     }
 }

@@ -29,6 +29,13 @@ fn show_payload(payload: &Payload, shown: &mut String) {
         Payload::Relayed { result, .. } => {
             line(shown, format_args!("relayed: {}", String::from_utf8_lossy(result)))
         }
+        Payload::InputRequired { requests, state, .. } => {
+            let requests = requests.as_deref().map_or("-".into(), String::from_utf8_lossy);
+            line(shown, format_args!("asks: {requests} {}", state.as_deref().unwrap_or("-")));
+        }
+        Payload::Task { result, id } => {
+            line(shown, format_args!("task {id}: {}", String::from_utf8_lossy(result)));
+        }
     }
 }
 

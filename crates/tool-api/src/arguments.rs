@@ -40,6 +40,11 @@ impl Arguments {
         std::str::from_utf8(&self.text).expect("JSON that parsed is UTF-8")
     }
 
+    /// The same text, shared.
+    pub fn bytes(&self) -> Bytes {
+        self.text.clone()
+    }
+
     /// What the text means.
     pub fn value(&self) -> &Value {
         &self.value

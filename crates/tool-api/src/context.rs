@@ -6,6 +6,7 @@ use bytes::Bytes;
 use sandbox::Root;
 use tokio_util::sync::CancellationToken;
 
+use crate::client::{Client, Input};
 use crate::failure::ToolError;
 use crate::permit::Permit;
 
@@ -53,10 +54,13 @@ pub enum Progress {
     Relayed(Bytes),
 }
 
-/// Where progress goes. Must return at once.
-pub trait ProgressSink: Send + Sync {
-    /// Passes a report on, or drops it if the listener is slow.
-    fn report(&self, progress: Progress);
+/// Who hears what a running call has to tell. Must return at once.
+pub trait Listener: Send + Sync {
+    /// Passes progress on, or drops it if its reader is slow.
+    fn progress(&self, progress: Progress);
+
+    /// Passes a log message on: the parameters of `notifications/message` as JSON text.
+    fn log(&self, params: Bytes);
 }
 
 /// What one admitted call may touch.
@@ -64,25 +68,58 @@ pub struct Context {
     permit: Permit,
     files: Root,
     cancel: Cancel,
-    progress: Option<Arc<dyn ProgressSink>>,
+    listener: Option<Arc<dyn Listener>>,
     meta: Option<Bytes>,
+    client: Client,
+    input: Option<Input>,
+    key: Option<Arc<str>>,
 }
 
 impl Context {
     /// Hands for the call that `permit` admits. `files` must already be narrowed to the tool's effect.
-    pub fn new(
-        permit: Permit,
-        files: Root,
-        cancel: Cancel,
-        progress: Option<Arc<dyn ProgressSink>>,
-    ) -> Context {
-        Context { permit, files, cancel, progress, meta: None }
+    pub fn new(permit: Permit, files: Root, cancel: Cancel, listener: Option<Arc<dyn Listener>>) -> Context {
+        let client = Client::default();
+        Context { permit, files, cancel, listener, meta: None, client, input: None, key: None }
     }
 
     /// The same hands, with what the caller said beside the arguments (JSON text).
     #[must_use]
     pub fn with_meta(self, meta: Option<Bytes>) -> Context {
         Context { meta, ..self }
+    }
+
+    /// The same hands, in a call of this client.
+    #[must_use]
+    pub fn with_client(self, client: Client) -> Context {
+        Context { client, ..self }
+    }
+
+    /// The same hands, with what the client sends in a further round.
+    #[must_use]
+    pub fn with_input(self, input: Option<Input>) -> Context {
+        Context { input, ..self }
+    }
+
+    /// The same hands, for an action on the thing that its source knows by `key`.
+    #[must_use]
+    pub fn with_key(self, key: Option<Arc<str>>) -> Context {
+        Context { key, ..self }
+    }
+
+    /// The client at the far end.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What the client answers to what this tool asked for in an earlier round; nothing in the first one.
+    pub fn input(&self) -> Option<&Input> {
+        self.input.as_ref()
+    }
+
+    /// What the thing acted on is known by at its source, if that is another name than the caller's: the id
+    /// of a task.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// What the caller said beside the arguments: for passing on, not for acting on.
@@ -107,13 +144,25 @@ impl Context {
 
     /// True if somebody listens to progress.
     pub fn wants_progress(&self) -> bool {
-        self.progress.is_some()
+        self.listener.is_some()
+    }
+
+    /// Who hears what this call has to tell.
+    pub fn listener(&self) -> Option<&Arc<dyn Listener>> {
+        self.listener.as_ref()
     }
 
     /// Reports progress, if somebody listens.
     pub fn report(&self, progress: Progress) {
-        if let Some(sink) = &self.progress {
-            sink.report(progress);
+        if let Some(listener) = &self.listener {
+            listener.progress(progress);
+        }
+    }
+
+    /// Passes a log message on, if somebody listens: the parameters of `notifications/message` as JSON text.
+    pub fn log(&self, params: Bytes) {
+        if let Some(listener) = &self.listener {
+            listener.log(params);
         }
     }
 

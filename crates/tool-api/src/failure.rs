@@ -11,8 +11,21 @@ pub struct ToolError {
     code: Cow<'static, str>,
     message: String,
     details: Option<Value>,
+    protocol: Option<Box<Protocol>>,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The error of the protocol that an upstream answered with, for callers who are told it as it is: those of
+/// actions, and those whose client lacks what the tool needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protocol {
+    /// Its JSON-RPC code.
+    pub code: i64,
+    /// Its sentence, cleaned.
+    pub message: String,
+    /// Its `data` as JSON text, if it has some of bearable size.
+    pub data: Option<String>,
 }
 
 impl ToolError {
@@ -21,7 +34,7 @@ impl ToolError {
 
     /// An error with a stable code (`snake_case`) and a sentence.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> ToolError {
-        ToolError { code: code.into(), message: message.into(), details: None, source: None }
+        ToolError { code: code.into(), message: message.into(), details: None, protocol: None, source: None }
     }
 
     /// The caller gave the call up.
@@ -34,6 +47,17 @@ impl ToolError {
         ToolError { details: Some(details), ..self }
     }
 
+    /// Adds the error of the protocol that stands behind this one.
+    #[must_use]
+    pub fn with_protocol(self, protocol: Protocol) -> ToolError {
+        ToolError { protocol: Some(Box::new(protocol)), ..self }
+    }
+
+    /// The error of the protocol that stands behind this one.
+    pub fn protocol(&self) -> Option<&Protocol> {
+        self.protocol.as_deref()
+    }
+
     /// Adds the private cause, for operators.
     pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> ToolError {
         ToolError { source: Some(Box::new(source)), ..self }
@@ -44,7 +68,11 @@ impl ToolError {
     #[must_use]
     pub fn reworded(self, reword: impl Fn(&str) -> String) -> ToolError {
         let details = self.details.and_then(|facts| serde_json::from_str(&reword(&facts.to_string())).ok());
-        ToolError { code: self.code, message: reword(&self.message), details, source: None }
+        let protocol = self.protocol.map(|protocol| {
+            let data = protocol.data.map(|data| reword(&data));
+            Box::new(Protocol { code: protocol.code, message: reword(&protocol.message), data })
+        });
+        ToolError { code: self.code, message: reword(&self.message), details, protocol, source: None }
     }
 
     /// The stable code.

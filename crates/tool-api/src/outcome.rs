@@ -1,10 +1,13 @@
 //! What a tool gives back.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::hold::Hold;
 
 /// A piece of content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +77,23 @@ pub enum Payload {
         /// Its structured content as JSON text, if it has one.
         structured: Option<Bytes>,
     },
+    /// The tool needs something of the client first; the client then calls again with it.
+    InputRequired {
+        /// What is asked: an `inputRequests` object as JSON text, each entry `{method, params}` under a key of
+        /// its own.
+        requests: Option<Bytes>,
+        /// What the tool wants to be given back with the answers. The caller gets it sealed.
+        state: Option<Arc<str>>,
+        /// Ends what the tool keeps for the next round, if it keeps something.
+        hold: Option<Hold>,
+    },
+    /// The call goes on as a task of its source.
+    Task {
+        /// The source's whole result object as JSON text, under its own id for the task.
+        result: Bytes,
+        /// That id.
+        id: Arc<str>,
+    },
 }
 
 impl Payload {
@@ -83,7 +103,10 @@ impl Payload {
             Payload::Ours { blocks, structured } => {
                 blocks.iter().map(Block::bytes).sum::<usize>() + structured.as_ref().map_or(0, Bytes::len)
             }
-            Payload::Relayed { result, .. } => result.len(),
+            Payload::Relayed { result, .. } | Payload::Task { result, .. } => result.len(),
+            Payload::InputRequired { requests, state, .. } => {
+                requests.as_ref().map_or(0, Bytes::len) + state.as_ref().map_or(0, |state| state.len())
+            }
         }
     }
 }

@@ -4,20 +4,26 @@
 
 mod about;
 mod arguments;
+mod client;
 mod context;
 mod definition;
 mod failure;
+mod hold;
 mod outcome;
 pub mod permit;
+mod shelf;
 mod tool;
 
 pub use about::{About, Effect, Example};
 pub use arguments::{Arguments, ArgumentsFault};
-pub use context::{Cancel, Context, Progress, ProgressSink};
+pub use client::{Client, Input};
+pub use context::{Cancel, Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, ToolName};
-pub use failure::ToolError;
+pub use failure::{Protocol, ToolError};
+pub use hold::Hold;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
+pub use shelf::{Abilities, Action, Claims, Event, Item, Shelf};
 // What a tool meets when it uses `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root};
 pub use tool::{AnyTool, Tool, builtin};

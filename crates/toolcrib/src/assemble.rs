@@ -37,6 +37,9 @@ pub(crate) enum AssembleError {
     /// Our own executable cannot be found.
     #[error("the program's own file cannot be found, so nothing could be started: {0}")]
     Ourselves(#[source] io::Error),
+    /// Nothing can be sealed without it.
+    #[error("the system gives no randomness: {0}")]
+    Randomness(getrandom::Error),
 }
 
 /// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
@@ -52,7 +55,8 @@ pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Assembl
     let catalog = Catalog::new(tools::all(&settings.offer));
     let upstreams = Upstreams::start(settings.upstreams, &world, &catalog, &store, start);
     let (policy, rate) = (settings.policy, settings.rate);
-    let gate = Arc::new(Gate::new(Parts { catalog, policy, rate, book: book.clone(), files }));
+    let parts = Parts { catalog, policy, rate, book: book.clone(), files };
+    let gate = Arc::new(Gate::new(parts).map_err(AssembleError::Randomness)?);
     Ok(Crib { gate, upstreams, book, store })
 }
 

@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod ending;
 mod log;
+mod open_files;
 mod print;
 mod runtime;
 mod signals;

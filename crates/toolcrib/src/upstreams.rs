@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::Catalog;
-use store::{Definitions, Store, StoreError};
-use tokio::sync::watch;
+use gate::{Catalog, Event};
+use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 use upstream::{Offer, Settings, State, Upstream, World};
 
@@ -14,6 +15,9 @@ use crate::assemble::now_ms;
 
 /// Remembered definitions older than this are asked for anew: servers are updated any day.
 const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Some servers change their lists all the time, and remembering one takes the disk.
+const KEPT_EVERY: Duration = Duration::from_secs(60);
 
 /// A server that is not ready by then is mentioned, since somebody may be waiting for its tools.
 const START_USUAL: Duration = Duration::from_secs(5);
@@ -75,7 +79,7 @@ struct Task {
 impl Task {
     async fn run(self, start: Start) {
         // Before the first await, so that no change is missed.
-        let offers = self.upstream.offers();
+        let (offers, events) = (self.upstream.offers(), self.upstream.events());
         let remembered = self.remembered().await;
         let offered = remembered.as_ref().is_some_and(|known| self.upstream.offer_cached(&known.tools_json));
         let connect = async {
@@ -88,10 +92,17 @@ impl Task {
                 Start::WhenWanted => {}
             }
         };
-        tokio::join!(connect, self.carry(offers));
+        let seen = watch::Sender::new(None);
+        let keep = |definitions| self.keep(definitions);
+        tokio::join!(
+            connect,
+            self.carry(offers, &seen),
+            remember(seen.subscribe(), keep),
+            self.pass_on(events)
+        );
     }
 
-    /// Connects, and mentions it if that takes long. How it went is the offer's to say.
+    /// Connects, mentions it if that takes long, and keeps trying. How it went is the offer's to say.
     async fn connect(&self) {
         let connecting = self.upstream.connect();
         tokio::pin!(connecting);
@@ -101,12 +112,13 @@ impl Task {
             // The upstream has logged an error, and its offer shows it.
             let _ = connecting.await;
         }
+        self.upstream.stay_connected().await;
     }
 
-    /// Carries what changes in the offer: its tools into the catalogue, and what was seen in this run into
-    /// the store.
-    async fn carry(&self, mut offers: watch::Receiver<Offer>) {
-        let (mut carried, mut kept) = (None, None);
+    /// Carries what changes in the offer: its tools into the catalogue, and what was seen in this run to where it
+    /// is remembered.
+    async fn carry(&self, mut offers: watch::Receiver<Offer>, seen: &watch::Sender<Option<Arc<str>>>) {
+        let mut carried = None;
         offers.mark_changed();
         while offers.changed().await.is_ok() {
             let offer = offers.borrow_and_update().clone();
@@ -120,17 +132,38 @@ impl Task {
                 self.replace(&offer);
                 carried = Some("".into());
             }
-            if offer.fresh && offer.definitions != kept {
-                kept = offer.definitions;
-                self.keep(kept.as_deref().unwrap_or_default().to_owned()).await;
+            if offer.fresh {
+                seen.send_if_modified(|seen| {
+                    let is_other = *seen != offer.definitions;
+                    seen.clone_from(&offer.definitions);
+                    is_other
+                });
+            }
+        }
+    }
+
+    /// Passes on what the server tells unasked, to whoever listens at the doors.
+    async fn pass_on(&self, mut events: broadcast::Receiver<Event>) {
+        loop {
+            match events.recv().await {
+                Ok(event) => self.catalog.announce(event),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(
+                        upstream = self.upstream.name(),
+                        missed,
+                        "it tells more than can be passed on"
+                    );
+                }
+                Err(RecvError::Closed) => return,
             }
         }
     }
 
     fn replace(&self, offer: &Offer) {
-        for collision in self.catalog.replace(self.upstream.name(), offer.tools.clone()) {
-            let (upstream, tool) = (self.upstream.name(), &collision.name);
-            tracing::warn!(upstream, %tool, "tool not offered: another one has its name; set another `prefix`");
+        for collision in self.catalog.replace(self.upstream.name(), offer.tools.clone(), offer.shelf.clone())
+        {
+            let (upstream, tool) = (&collision.source, &collision.name);
+            tracing::warn!(%upstream, %tool, "not offered: another one has its name; set another `prefix`");
         }
     }
 
@@ -142,11 +175,15 @@ impl Task {
         usable.then_some(found)
     }
 
-    async fn keep(&self, tools_json: String) {
+    async fn keep(&self, definitions: Arc<str>) {
+        if definitions.len() > DEFINITIONS_BYTES_MAX {
+            tracing::warn!(upstream = self.upstream.name(), "the list of tools is too long to be remembered");
+            return;
+        }
         let definitions = Definitions {
             upstream: self.upstream.name().to_owned(),
             fingerprint: self.upstream.fingerprint(),
-            tools_json,
+            tools_json: definitions.to_string(),
             fetched_at_ms: now_ms(),
         };
         self.stored(move |store| store.keep_definitions(&definitions)).await;
@@ -166,6 +203,20 @@ impl Task {
             }
             // The program is ending.
             Err(_) => None,
+        }
+    }
+}
+
+/// Keeps what was seen last: at once the first time, and then as often as [`KEPT_EVERY`].
+async fn remember<F: Future<Output = ()>>(
+    mut seen: watch::Receiver<Option<Arc<str>>>,
+    keep: impl Fn(Arc<str>) -> F,
+) {
+    while seen.changed().await.is_ok() {
+        let definitions = seen.borrow_and_update().clone();
+        if let Some(definitions) = definitions {
+            keep(definitions).await;
+            tokio::time::sleep(KEPT_EVERY).await;
         }
     }
 }
@@ -249,5 +300,30 @@ mod tests {
         let both = vec![settings("x", "", true), settings("y", "", true)];
         let expected = ["a", "x not running", "y not running", "y has no a"];
         check(both, &[("x", 0), ("y", 0)], Start::WhenWanted, &expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_changes_all_the_time_is_remembered_once_a_minute() {
+        let (seen, kept) = (watch::Sender::new(None), std::sync::Mutex::new(Vec::new()));
+        let begun = tokio::time::Instant::now();
+        let keep = |definitions: Arc<str>| {
+            kept.lock().expect("sound").push((begun.elapsed().as_secs(), definitions.to_string()));
+            std::future::ready(())
+        };
+        let changes = async {
+            for second in 0..150 {
+                seen.send_replace(Some(second.to_string().into()));
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            tokio::time::sleep(KEPT_EVERY).await;
+        };
+        tokio::select! {
+            biased;
+            () = changes => {}
+            () = remember(seen.subscribe(), keep) => unreachable!("the sender lives"),
+        }
+        let kept = kept.into_inner().expect("sound");
+        let expected = [(0, "0"), (60, "60"), (120, "120"), (180, "149")];
+        assert_eq!(kept, expected.map(|(second, what)| (second, what.to_owned())));
     }
 }

@@ -1,213 +1,233 @@
-//! What an upstream's answers mean for the one who called: an outcome, or an error to act on.
+//! What an upstream's results mean for the one who called: an outcome, or a round more.
 
-use serde_json::{Value, json};
-use tool_api::{Outcome, Payload, ToolError};
+mod errors;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tool_api::{Context, Hold, Outcome, Payload, ToolError};
 use wire::message::Text;
+use wire::subscriptions::WATCHED_BYTES_MAX;
+use wire::uris::{self, Kind};
+use wire::{Id, Object, patch, string};
+
+pub(crate) use errors::{
+    bad_request, broken, changed, error, failed, is_code, not_found, refused, removed, says_unknown_tool,
+    unavailable,
+};
 
 use crate::clean;
-use crate::connection::Fault;
-use crate::error::ConnectError;
+use crate::connection::{Answer, Fault, Question, Wanted};
+use crate::shelf::TASKS;
+use crate::uri_map::UriMap;
 
-/// Longest error message of an upstream that is passed on, in bytes.
-const MESSAGE_BYTES_MAX: usize = 2 * 1024;
+/// Longest result type or method that is repeated, in bytes.
+const TYPE_BYTES_MAX: usize = 50;
 
-/// Largest `data` of an upstream's error that is passed on, in bytes of JSON.
-const DATA_BYTES_MAX: usize = 2 * 1024;
+/// Most that one answer may ask of a client.
+const REQUESTS_MAX: usize = 100;
 
-/// JSON-RPC's code for wrong parameters; MCP uses it for an unknown tool, too.
-const INVALID_PARAMS: i64 = -32602;
+/// What was asked, which says what may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// `tools/call`: may need a round more, or become a task.
+    Call,
+    /// `resources/read`: may need a round more.
+    Read,
+    /// `prompts/get`: may need a round more.
+    Prompt,
+    /// `tasks/get`: holds the result of a call, once that is there.
+    Task,
+    /// Anything else.
+    Other,
+}
 
-/// The outcome in a result of `tools/call`.
-pub(crate) fn outcome(upstream: &str, result: &Text) -> Result<Outcome, ToolError> {
-    let object = result.object().ok_or_else(|| broken(upstream, "its result is no JSON object"))?;
-    let (mut is_error, mut structured) = (false, None);
-    // One pass, since results can be large.
-    for member in object.members() {
-        match member.key().as_ref() {
-            "isError" => is_error = member.value == "true",
-            "structuredContent" if member.value != "null" => {
-                structured = Some(result.slice(member.value).bytes());
+impl Asked {
+    /// True if the answer may be that the client must answer something first.
+    pub(crate) fn may_ask_back(self) -> bool {
+        matches!(self, Asked::Call | Asked::Read | Asked::Prompt)
+    }
+}
+
+/// Who answered what.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) upstream: &'a str,
+    pub(crate) map: &'a UriMap,
+    /// Results of legacy servers have no types.
+    pub(crate) is_modern: bool,
+    pub(crate) asked: Asked,
+}
+
+/// The members of a result that mean something to us.
+#[derive(Default)]
+struct Parts<'t> {
+    kind: Option<&'t str>,
+    is_error: bool,
+    structured: Option<&'t str>,
+    requests: Option<&'t str>,
+    state: Option<&'t str>,
+    task: Option<&'t str>,
+}
+
+impl<'t> Parts<'t> {
+    /// One pass, since results can be large.
+    fn read(object: Object<'t>) -> Parts<'t> {
+        let mut parts = Parts::default();
+        for member in object.members() {
+            match member.key().as_ref() {
+                "resultType" => parts.kind = Some(member.value),
+                "isError" => parts.is_error = member.value == "true",
+                "structuredContent" if member.value != "null" => parts.structured = Some(member.value),
+                "inputRequests" if member.value != "null" => parts.requests = Some(member.value),
+                "requestState" if member.value != "null" => parts.state = Some(member.value),
+                "taskId" => parts.task = Some(member.value),
+                _ => {}
             }
-            _ => {}
+        }
+        parts
+    }
+}
+
+impl Reader<'_> {
+    /// The outcome in what came back; an error that the server sent is `refused`'s to word.
+    pub(crate) fn outcome(self, answer: &Answer, cx: &Context) -> Result<Outcome, ToolError> {
+        match answer {
+            Answer::Result(result) => self.result(result, cx),
+            Answer::Asked { requests, state, hold } => {
+                Ok(required(Some(requests.clone()), Some(state.clone()), hold.clone()))
+            }
+            Answer::Error(error) => Err(errors::error(self.upstream, error, false)),
         }
     }
-    Ok(Outcome { payload: Payload::Relayed { result: result.bytes(), structured }, is_error })
+
+    fn result(self, result: &Text, cx: &Context) -> Result<Outcome, ToolError> {
+        if result.object().is_none() {
+            return Err(self.broken("its result is no JSON object"));
+        }
+        let result = self.outward(result);
+        let parts = result.object().map(Parts::read).unwrap_or_default();
+        let kind = parts.kind.filter(|_| self.is_modern).map(string::decode_if_string);
+        match kind.as_ref().map(|kind| kind.as_deref()) {
+            None | Some(Some("complete")) => {
+                if let (Asked::Task, Some(requests)) = (self.asked, parts.requests) {
+                    self.check_requests(&result, requests, cx)?;
+                }
+                let structured = parts.structured.filter(|_| self.asked == Asked::Call);
+                let structured = structured.map(|value| result.slice(value).bytes());
+                let is_error = parts.is_error && self.asked == Asked::Call;
+                Ok(Outcome { payload: Payload::Relayed { result: result.bytes(), structured }, is_error })
+            }
+            Some(Some("input_required")) if self.asked.may_ask_back() => {
+                self.input_required(&result, &parts, cx)
+            }
+            Some(Some("task")) if self.asked == Asked::Call && knows_tasks(cx) => self.task(&result, &parts),
+            Some(Some(other)) => {
+                let shown = clean::sentence(other, TYPE_BYTES_MAX);
+                Err(self.broken(&format!("its result is of the type \"{shown}\", which it may not be here")))
+            }
+            Some(None) => Err(self.broken("the type of its result is no string")),
+        }
+    }
+
+    fn input_required(self, result: &Text, parts: &Parts<'_>, cx: &Context) -> Result<Outcome, ToolError> {
+        if let Some(requests) = parts.requests {
+            self.check_requests(result, requests, cx)?;
+        }
+        let requests = parts.requests.map(|requests| result.slice(requests).bytes());
+        let state = match parts.state.map(string::decode_if_string) {
+            Some(None) => return Err(self.broken("its `requestState` is no string")),
+            state => state.flatten().map(Arc::from),
+        };
+        if requests.is_none() && state.is_none() {
+            return Err(self.broken("it asks for input and does not say for what"));
+        }
+        Ok(required(requests, state, None))
+    }
+
+    /// Nothing may be asked of a client that it has not declared with this very call.
+    fn check_requests(self, result: &Text, requests: &str, cx: &Context) -> Result<(), ToolError> {
+        let requests = Object::parse(requests);
+        let requests = requests.ok_or_else(|| self.broken("its `inputRequests` are no JSON object"))?;
+        for (index, request) in requests.members().enumerate() {
+            if index == REQUESTS_MAX {
+                return Err(self.broken(&format!("it asks for more than {REQUESTS_MAX} things at once")));
+            }
+            let entry = Object::parse(request.value);
+            let method = entry.and_then(|entry| entry.string("method"));
+            let method = method.ok_or_else(|| self.broken("one of its `inputRequests` names no method"))?;
+            let Some(kind) = Wanted::of(&method) else {
+                let shown = clean::sentence(&method, TYPE_BYTES_MAX);
+                return Err(self.broken(&format!("it asks for \"{shown}\", which no client answers")));
+            };
+            let params = entry.and_then(|entry| entry.object("params"));
+            let params = params.map(|params| result.slice(params.text()));
+            let question = Question { id: Id::number(0), kind, params };
+            if let Some(lacking) = question.lacks(&cx.client().capabilities) {
+                return Err(errors::failed(self.upstream, &Fault::Lacking(lacking.to_owned())));
+            }
+        }
+        Ok(())
+    }
+
+    fn task(self, result: &Text, parts: &Parts<'_>) -> Result<Outcome, ToolError> {
+        let id = parts.task.and_then(string::decode_if_string).filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| self.broken("its task has no id"))?;
+        if id.len() > WATCHED_BYTES_MAX {
+            return Err(self.broken("the id of its task is too long"));
+        }
+        let payload = Payload::Task { result: result.bytes(), id: id.into() };
+        Ok(Outcome { payload, is_error: false })
+    }
+
+    /// The result with the URIs offered here.
+    fn outward(self, result: &Text) -> Text {
+        if self.map.is_plain() {
+            return result.clone();
+        }
+        let outward = |uri: &str| self.map.outward(uri).into_owned();
+        match self.asked {
+            Asked::Call => uris::rewrite(result, Kind::CallResult, &outward),
+            Asked::Read => uris::rewrite(result, Kind::ReadResult, &outward),
+            Asked::Prompt => uris::rewrite(result, Kind::PromptResult, &outward),
+            Asked::Task => task_outward(self.map, result),
+            Asked::Other => result.clone(),
+        }
+    }
+
+    fn broken(self, why: &str) -> ToolError {
+        errors::broken(self.upstream, why)
+    }
 }
 
-/// The parts of a JSON-RPC error object.
-struct Parts {
-    code: i64,
-    message: String,
-    data: Option<Value>,
-}
-
-fn parts(error: &Text) -> Parts {
-    let object = error.object();
-    let code = object.and_then(|object| object.get("code")).and_then(|code| code.parse().ok()).unwrap_or(0);
-    let message = object.and_then(|object| object.string("message")).unwrap_or_default();
-    let data = object.and_then(|object| object.get("data")).map(|data| match data.len() {
-        0..=DATA_BYTES_MAX => serde_json::from_str(data).unwrap_or(Value::Null),
-        bytes => json!(format!("{bytes} bytes left out")),
+/// A task that may hold its result, with the URIs offered here.
+pub(crate) fn task_outward(map: &UriMap, task: &Text) -> Text {
+    if map.is_plain() {
+        return task.clone();
+    }
+    let outward = |uri: &str| map.outward(uri).into_owned();
+    let rewritten = task.object().and_then(|object| {
+        let inner = task.slice(object.get("result").filter(|result| result.starts_with('{'))?);
+        let inner = uris::rewrite(&inner, Kind::CallResult, &outward);
+        Text::check(Bytes::from(patch::set(object, "result", inner.as_str()))).ok()
     });
-    Parts { code, message: clean::sentence(&message, MESSAGE_BYTES_MAX), data }
+    rewritten.unwrap_or_else(|| task.clone())
 }
 
-/// The server answered a call with a JSON-RPC error.
-pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolError {
-    let Parts { code, message, data } = parts(error);
-    let said = if message.is_empty() { "no message" } else { &message };
-    let hint = if unknown_tool { "; its list of tools is read again" } else { "" };
-    let mut details = json!({ "upstream": upstream, "code": code, "message": message });
-    if let Some(data) = data {
-        details["data"] = data;
-    }
-    ToolError::new("upstream_error", format!("`{upstream}` answered with error {code}: {said}{hint}"))
-        .with_details(details)
+/// The client must answer first.
+fn required(requests: Option<Bytes>, state: Option<Arc<str>>, hold: Option<Hold>) -> Outcome {
+    Outcome { payload: Payload::InputRequired { requests, state, hold }, is_error: false }
 }
 
-/// True if the error says that there is no such tool; servers word it in several ways.
-pub(crate) fn says_unknown_tool(error: &Text) -> bool {
-    let Parts { code, message, .. } = parts(error);
-    let message = message.to_ascii_lowercase();
-    let missing = ["unknown", "not found", "no such"].iter().any(|word| message.contains(word));
-    code == INVALID_PARAMS && missing && message.contains("tool")
+/// True if the client of a call has declared with it that it knows tasks.
+fn knows_tasks(cx: &Context) -> bool {
+    declared(cx).is_some_and(|all| all.object("extensions").is_some_and(|all| all.object(TASKS).is_some()))
 }
 
-/// The server answered a request of ours with a JSON-RPC error.
-pub(crate) fn refused(method: &'static str, error: &Text) -> ConnectError {
-    let Parts { code, message, .. } = parts(error);
-    ConnectError::Refused { method, code, said: message }
-}
-
-/// There was no answer that could be used.
-pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
-    let unknown = "whether this call had an effect is unknown";
-    let details = json!({ "upstream": upstream });
-    let error = match fault {
-        Fault::Gone(_) => {
-            let again = "it is started again with the next call";
-            let message = format!("`{upstream}` stopped before it answered; {again}; {unknown}");
-            ToolError::new("upstream_gone", message)
-        }
-        Fault::Broken(why) => broken(upstream, why),
-        Fault::Busy => {
-            let message = format!("`{upstream}` does not keep up with its calls; try again later");
-            ToolError::new("upstream_busy", message)
-        }
-        Fault::NotSent(_) => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be reached: {fault}"))
-        }
-        Fault::Access(_) | Fault::Redirect { .. } => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {fault}"))
-        }
-        Fault::Status { .. } => {
-            ToolError::new("upstream_error", format!("`{upstream}` failed: {fault}; {unknown}"))
-        }
-    };
-    error.with_details(details)
-}
-
-/// The server could not be connected to, so the call was not sent.
-pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
-    ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
-        .with_details(json!({ "upstream": upstream }))
-        .with_source(error.clone())
-}
-
-/// The tool is not what it was when it was listed.
-pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
-    let message = format!(
-        "`{upstream}` has changed or removed `{tool}` since it was listed; list the tools again before you call it"
-    );
-    ToolError::new("definition_changed", message).with_details(json!({ "upstream": upstream }))
-}
-
-/// The configuration has changed under a caller that still holds the tool.
-pub(crate) fn removed(upstream: &str) -> ToolError {
-    let message = format!("`{upstream}` is no longer part of the configuration");
-    ToolError::new("upstream_unavailable", message).with_details(json!({ "upstream": upstream }))
-}
-
-fn broken(upstream: &str, why: &str) -> ToolError {
-    let message = format!("the answer of `{upstream}` cannot be used: {why}");
-    ToolError::new("upstream_broken", message).with_details(json!({ "upstream": upstream }))
+/// What the client of a call can do.
+fn declared(cx: &Context) -> Option<Object<'_>> {
+    Object::parse(std::str::from_utf8(&cx.client().capabilities).ok()?)
 }
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-
-    fn text(json: &str) -> Text {
-        Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("JSON")
-    }
-
-    #[track_caller]
-    fn check_error(json: &str, unknown_tool: bool, message: &str, details: Value) {
-        let said = text(json);
-        assert_eq!(says_unknown_tool(&said), unknown_tool, "{json}");
-        let error = error("it", &said, unknown_tool);
-        assert_eq!((error.code().as_ref(), error.to_string().as_str()), ("upstream_error", message));
-        assert_eq!(error.details(), Some(&details));
-    }
-
-    #[test]
-    fn errors_are_passed_on_with_their_facts() {
-        check_error(
-            r#"{"code":-32000,"message":"no\u001b[1m luck\n","data":{"a":[1]}}"#,
-            false,
-            "`it` answered with error -32000: no [1m luck",
-            json!({ "upstream": "it", "code": -32000, "message": "no [1m luck", "data": { "a": [1] } }),
-        );
-        check_error(
-            r#"{"code":-32602,"message":"MCP error -32602: Tool x not found"}"#,
-            true,
-            "`it` answered with error -32602: MCP error -32602: Tool x not found; its list of tools is read again",
-            json!({ "upstream": "it", "code": -32602, "message": "MCP error -32602: Tool x not found" }),
-        );
-        check_error(
-            "\"odd\"",
-            false,
-            "`it` answered with error 0: no message",
-            json!({ "upstream": "it", "code": 0, "message": "" }),
-        );
-    }
-
-    #[test]
-    fn what_is_too_long_is_cut() {
-        let long = "x".repeat(5000);
-        let error = error("it", &text(&format!(r#"{{"code":1,"message":"{long}","data":"{long}"}}"#)), false);
-        assert_eq!(error.to_string().len(), "`it` answered with error 1: ".len() + 2048 + "…".len());
-        assert_eq!(error.details().expect("facts")["data"], "5002 bytes left out");
-    }
-
-    #[test]
-    fn wrong_parameters_alone_are_no_unknown_tool() {
-        assert!(!says_unknown_tool(&text(r#"{"code":-32602,"message":"x must be a number"}"#)));
-        assert!(!says_unknown_tool(&text(r#"{"code":-32000,"message":"Unknown tool: x"}"#)));
-    }
-
-    #[track_caller]
-    fn check_outcome(json: &str, is_error: bool, expected: Option<&str>) {
-        let outcome = outcome("it", &text(json)).expect("an outcome");
-        let Payload::Relayed { result, structured } = outcome.payload else { panic!("not relayed") };
-        assert_eq!((outcome.is_error, &result[..]), (is_error, json.as_bytes()));
-        assert_eq!(structured.as_deref(), expected.map(str::as_bytes));
-    }
-
-    #[test]
-    fn a_result_is_relayed_whole_with_what_the_gate_needs_of_it() {
-        check_outcome(r#"{ "content":[] ,"x":1.0}"#, false, None);
-        check_outcome(r#"{"isError":true,"content":[]}"#, true, None);
-        check_outcome(r#"{"isError":"true","structuredContent": {"a" : 1}}"#, false, Some(r#"{"a" : 1}"#));
-        check_outcome(r#"{"structuredContent":null}"#, false, None);
-    }
-
-    #[test]
-    fn a_result_that_is_no_object_is_broken() {
-        let error = outcome("it", &text("[]")).expect_err("no object");
-        assert_eq!(error.code().as_ref(), "upstream_broken");
-        assert_eq!(error.to_string(), "the answer of `it` cannot be used: its result is no JSON object");
-    }
-}
+pub(crate) mod tests;

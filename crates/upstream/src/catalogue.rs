@@ -1,54 +1,80 @@
-//! From what a server lists to tools that look like ours: names, collisions, what must be withheld.
+//! From what a server lists to an offer: names, collisions, what must be withheld.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use tool_api::{AnyTool, ToolName};
+use tool_api::AnyTool;
 
 use crate::Upstream;
-use crate::listing::{Listed, shown_name};
-use crate::naming;
+use crate::listing::{Kind, Listed, shown_name};
+use crate::lists::Lists;
+use crate::naming::Names;
 use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
+use crate::shelf;
 
-/// The offer that follows from a list.
+/// The offer that follows from a server's lists.
 pub(crate) fn offer(
-    listed: &Listed,
+    lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
     state: State,
     fresh: bool,
 ) -> Offer {
-    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(listed.tools.len());
-    let mut withheld = Vec::new();
-    let mut taken: HashMap<ToolName, &str> = HashMap::with_capacity(listed.tools.len());
-    for tool in &listed.tools {
-        let mut withhold = |why: &str| withheld.push(withheld_tool(&tool.name, why));
-        let Some(name) = naming::offered(&settings.prefix, &tool.name) else {
-            withhold("its name cannot be offered");
-            continue;
-        };
-        if let Some(first) = taken.get(&name) {
-            withhold(&format!("its name would be `{name}`, which `{}` already has", shown_name(first)));
-            continue;
-        }
-        taken.insert(name.clone(), tool.name.as_str());
-        match RemoteTool::new(tool, name, settings, upstream.clone()) {
-            Some(tool) => tools.push(Arc::new(tool)),
-            None => withhold("its definition cannot be offered under another name"),
-        }
-    }
-    if listed.unusable > 0 {
-        let name = format!("{} without a sound definition", listed.unusable);
-        let why = "a tool needs a name and an object as `inputSchema`".to_owned();
-        withheld.push(Withheld { name, why });
-    }
-    Offer { state, tools, withheld, definitions: Some(listed.definitions().into()), fresh }
+    let (tools, withheld) = tools(lists, settings, upstream);
+    let offer = Offer { state, tools, withheld, fresh, ..Offer::empty(State::Idle) };
+    with_shelf(offer, lists, settings, upstream)
 }
 
-fn withheld_tool(name: &str, why: &str) -> Withheld {
-    Withheld { name: shown_name(name), why: why.to_owned() }
+/// The same offer with everything but its tools made anew.
+pub(crate) fn with_shelf(
+    offer: Offer,
+    lists: &Lists,
+    settings: &Settings,
+    upstream: &Weak<Upstream>,
+) -> Offer {
+    let mut withheld = offer.withheld;
+    withheld.retain(|it| it.kind == Kind::Tools.singular());
+    let shelf = shelf::shelf(lists, settings, upstream, &mut withheld);
+    for (kind, error) in &lists.unread {
+        let (kind, name) = (kind.singular(), format!("all {}", kind.noun()));
+        withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
+    }
+    Offer { shelf, withheld, definitions: Some(lists.written().into()), ttl_ms: lists.ttl_ms(), ..offer }
+}
+
+/// The tools that can be offered, and the others.
+fn tools(
+    lists: &Lists,
+    settings: &Settings,
+    upstream: &Weak<Upstream>,
+) -> (Vec<Arc<dyn AnyTool>>, Vec<Withheld>) {
+    let listed = lists.of(Kind::Tools);
+    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(listed.entries.len());
+    let mut withheld = Vec::new();
+    let mut names = Names::new(settings, listed.entries.len());
+    for entry in &listed.entries {
+        let tool = names
+            .give(&entry.key)
+            .and_then(|name| RemoteTool::new(entry, name, lists.era, settings, upstream.clone()));
+        match tool {
+            Ok(tool) => tools.push(Arc::new(tool)),
+            Err(why) => withheld.push(self::withheld(Kind::Tools, &entry.key, why)),
+        }
+    }
+    withheld.extend(unusable(listed));
+    (tools, withheld)
+}
+
+pub(crate) fn withheld(kind: Kind, key: &str, why: String) -> Withheld {
+    Withheld { kind: kind.singular(), name: shown_name(key), why }
+}
+
+/// What is said of entries that are not sound.
+pub(crate) fn unusable(listed: &Listed) -> Option<Withheld> {
+    let name = format!("{} without a sound definition", listed.unusable);
+    let why = listed.kind.needs().to_owned();
+    (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why })
 }
 
 #[cfg(test)]
@@ -61,35 +87,104 @@ mod tests {
     use crate::config::Config;
 
     #[track_caller]
-    fn check(prefix: &str, definitions: &str, expected: Expect) {
-        let config =
-            Config { command: Some("x".to_owned()), prefix: Some(prefix.to_owned()), ..Config::default() };
-        let settings = config.settle("it", Duration::from_secs(5), &|_| unreachable!("no reference"));
-        let listed = Listed::remembered(definitions).expect("a list");
-        let offer = offer(&listed, &settings.expect("sound"), &Weak::new(), State::Idle, true);
+    fn check(table: Config, definitions: &str, expected: Expect) {
+        let settle = |name, table: Config| {
+            let settled = table.settle(name, Duration::from_secs(5), &|_| unreachable!("no reference"));
+            settled.expect("sound")
+        };
+        let all = ["p", "p_q", "long"].map(|prefix| settle(prefix, program(prefix)));
+        let settings = settle("it", table).knowing(&all);
+        let lists = Lists::remembered(definitions).expect("a list");
+        let offer = offer(&lists, &settings, &Weak::new(), State::Idle, true);
         let tools = offer.tools.iter().map(|tool| format!("{}\n", tool.definition().name));
-        let withheld = offer.withheld.iter().map(|it| format!("withheld {}: {}\n", it.name, it.why));
+        let withheld =
+            offer.withheld.iter().map(|it| format!("withheld {} {}: {}\n", it.kind, it.name, it.why));
         expected.assert_eq(&tools.chain(withheld).collect::<String>());
+    }
+
+    fn program(prefix: &str) -> Config {
+        Config { command: Some("x".to_owned()), prefix: Some(prefix.to_owned()), ..Config::default() }
     }
 
     #[test]
     fn names_that_meet_are_told_apart_by_order_and_said() {
         check(
-            "p",
+            program("p"),
             r#"[{"name":"a.b","inputSchema":{}},{"name":"a/b","inputSchema":{}},{"name":"c","inputSchema":{}},
                 {"name":"c","inputSchema":{}},{"name":"d"},{"inputSchema":{}},{"name":"e","inputSchema":true}]"#,
             expect![[r#"
                 p_a_b
                 p_c
-                withheld a/b: its name would be `p_a_b`, which `a.b` already has
-                withheld c: its name would be `p_c`, which `c` already has
-                withheld 3 without a sound definition: a tool needs a name and an object as `inputSchema`
+                withheld tool a/b: its name would be `p_a_b`, which `a.b` already has
+                withheld tool c: its name would be `p_c`, which `c` already has
+                withheld tool 3 without a sound definition: a tool needs a name and an object as `inputSchema`
             "#]],
         );
     }
 
     #[test]
+    fn names_that_read_like_anothers_are_withheld() {
+        let definitions = r#"[{"name":"q_create","inputSchema":{}},{"name":"q","inputSchema":{}},
+            {"name":"qq_x","inputSchema":{}},{"name":"long_x","inputSchema":{}}]"#;
+        check(
+            program("p"),
+            definitions,
+            expect![[r#"
+                p_q
+                p_qq_x
+                p_long_x
+                withheld tool q_create: its name would be `p_q_create`, and those that begin with `p_q_` are another's
+            "#]],
+        );
+        check(program("p_q"), definitions, expect![["p_q_q_create\np_q_q\np_q_qq_x\np_q_long_x\n"]]);
+        check(
+            program(""),
+            definitions,
+            expect![[r#"
+                q_create
+                q
+                qq_x
+                withheld tool long_x: its name would be `long_x`, and those that begin with `long_` are another's
+            "#]],
+        );
+    }
+
+    #[test]
+    fn annotations_for_headers_must_be_sound_where_there_are_headers() {
+        let definitions = |era: &str| {
+            let annotated = r#"{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#;
+            let tools =
+                format!(r#"[{{"name":"bad","inputSchema":{annotated}}},{{"name":"t","inputSchema":{{}}}}]"#);
+            format!(r#"{{"tools":{tools},"capabilities":{{"tools":{{}}}},"era":"{era}"}}"#)
+        };
+        let url = Some("http://127.0.0.1/mcp".to_owned());
+        let address = Config { url, prefix: Some("p".to_owned()), ..Config::default() };
+        check(
+            address.clone(),
+            &definitions("modern"),
+            expect![[r#"
+                p_t
+                withheld tool bad: the x-mcp-header of "a" stands at what is neither integer, string nor boolean
+            "#]],
+        );
+        check(address, &definitions("legacy"), expect![["p_bad\np_t\n"]]);
+        check(program("p"), &definitions("modern"), expect![["p_bad\np_t\n"]]);
+    }
+
+    #[test]
+    fn names_are_cut_to_64_characters_and_end_in_their_hash() {
+        let long = |end| format!(r#"{{"name":"{}{end}","inputSchema":{{}}}}"#, "x".repeat(62));
+        check(
+            program("p"),
+            &format!("[{},{}]", long(1), long(2)),
+            expect![[
+                "p_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_c7b2fa83\np_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_683caa9e\n"
+            ]],
+        );
+    }
+
+    #[test]
     fn own_names_are_kept_without_a_prefix() {
-        check("", r#"[{"name":"get-sum","inputSchema":{}}]"#, expect![["get-sum\n"]]);
+        check(program(""), r#"[{"name":"get-sum","inputSchema":{}}]"#, expect![["get-sum\n"]]);
     }
 }

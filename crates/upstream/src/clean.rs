@@ -13,6 +13,23 @@ pub(crate) fn sentence(text: &str, bytes_max: usize) -> String {
     clean
 }
 
+/// `text` with its lines, at most about `bytes_max` bytes long; what is cut off leaves an ellipsis.
+pub(crate) fn lines(text: &str, bytes_max: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(bytes_max));
+    for character in text.trim().chars().filter(|&character| is_layout(character) || !is_hidden(character)) {
+        if clean.len() + character.len_utf8() > bytes_max {
+            clean.push('…');
+            break;
+        }
+        clean.push(character);
+    }
+    clean
+}
+
+fn is_layout(character: char) -> bool {
+    matches!(character, '\n' | '\t')
+}
+
 /// Control characters, and those that make text read differently from what it says.
 fn is_hidden(character: char) -> bool {
     let changes_direction =
@@ -34,6 +51,12 @@ mod tests {
         check("  plain  ", 100, "plain");
         check("a\u{1b}[31mred\r\nb\0", 100, "a [31mred  b ");
         check("a\u{202e}cod.exe\u{9b}x", 100, "a cod.exe x");
+    }
+
+    #[test]
+    fn lines_stay_and_nothing_else_that_is_hidden() {
+        assert_eq!(lines("\n# Use\r\n\tit \u{1b}[1mwell\u{202e}\0\n", 100), "# Use\n\tit [1mwell");
+        assert_eq!(lines("a\näää", 5), "a\nä…");
     }
 
     #[test]

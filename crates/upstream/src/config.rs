@@ -13,8 +13,9 @@ use serde::Deserialize;
 pub use timeout::Timeout;
 pub use value::{Reference, Value};
 
-/// One MCP server whose tools are offered beside our own: either a program that is started here and spoken
-/// to over its standard streams (`command`), or a server that is reached over HTTP (`url`).
+/// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
+/// standard streams (`command`), a server that is reached over HTTP (`url`), or one that listens at a Unix socket
+/// of this machine (`socket`).
 #[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -27,8 +28,12 @@ pub struct Config {
     pub env: BTreeMap<String, Value>,
     /// The program's working folder; by default the one Toolcrib was started in.
     pub cwd: Option<PathBuf>,
-    /// The address of a server that speaks Streamable HTTP, such as `"http://localhost:8080/mcp"`.
+    /// The address of a server that speaks Streamable HTTP, such as `"http://localhost:8080/mcp"`, or the older
+    /// HTTP with server-sent events, such as `"http://localhost:8080/sse"`.
     pub url: Option<String>,
+    /// The path of a Unix socket at which a server listens that is spoken to as over standard streams, such as
+    /// another Toolcrib with `socket` in its `[server]` section. It must begin with `/`.
+    pub socket: Option<PathBuf>,
     /// Headers to send with every request, such as `{ Authorization = { env = "MY_TOKEN" } }`.
     pub headers: BTreeMap<String, Value>,
     /// `false` keeps the table and leaves the server alone.
@@ -39,7 +44,9 @@ pub struct Config {
     /// What comes before the tools' names, with an underscore between; by default the table's own NAME.
     /// `""` offers the tools under their own names.
     pub prefix: Option<String>,
-    /// How to talk to the server. `"auto"` means stdio for a `command` and HTTP for a `url`.
+    /// How to talk to the server. `"auto"` means stdio for a `command` or a `socket`; for a `url` it means Streamable HTTP, or
+    /// the older HTTP with server-sent events if the server speaks nothing else. `"http"` and `"sse"` fix one
+    /// of the two.
     pub transport: Transport,
 }
 
@@ -54,6 +61,8 @@ pub enum Transport {
     Stdio,
     /// Over Streamable HTTP.
     Http,
+    /// Over HTTP with server-sent events, as before 2025-03-26.
+    Sse,
 }
 
 impl Default for Config {
@@ -64,6 +73,7 @@ impl Default for Config {
             env: BTreeMap::new(),
             cwd: None,
             url: None,
+            socket: None,
             headers: BTreeMap::new(),
             enabled: true,
             timeout: None,
@@ -82,6 +92,7 @@ impl fmt::Debug for Config {
             .field("env", &self.env)
             .field("cwd", &self.cwd)
             .field("url", &self.url.as_deref().map(shown_url))
+            .field("socket", &self.socket)
             .field("headers", &self.headers)
             .field("enabled", &self.enabled)
             .field("timeout", &self.timeout)
@@ -138,8 +149,8 @@ mod tests {
     fn what_is_wrong_is_said_where_it_stands() {
         check_refused("comand = \"npx\"", "unknown field `comand`, expected one of `command`, `args`");
         check_refused(
-            "transport = \"sse\"",
-            "unknown variant `sse`, expected one of `auto`, `stdio`, `http`",
+            "transport = \"ws\"",
+            "unknown variant `ws`, expected one of `auto`, `stdio`, `http`, `sse`",
         );
         check_refused(
             "env = { A = 1 }",

@@ -94,6 +94,8 @@ impl ConnectError {
             Fault::Access(status) => ConnectError::Access(status),
             Fault::Redirect { status, to } => ConnectError::Redirect { status, to },
             Fault::Status { status, said } => ConnectError::Status { status, said },
+            // Nobody is asked for anything while a server is met.
+            Fault::Lacking(why) | Fault::Round(why) => ConnectError::NotMcp(why),
         }
     }
 }

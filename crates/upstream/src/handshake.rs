@@ -1,31 +1,134 @@
-//! The handshake of the legacy revisions, seen from the client.
+//! Meeting a server: finding out whether it wants a handshake, and shaking hands if so.
+//!
+//! The one way to find out is to ask something that only modern servers know (`server/discover`). What was
+//! learnt last time is tried first, and found out anew when it proves wrong.
+
+mod address;
+mod discovered;
+mod program;
+
+use std::sync::Arc;
 
 use wire::Revision;
-use wire::initialize::{self, Ourselves, Welcome};
+use wire::initialize;
+use wire::message::Text;
+use wire::meta::{self, Said};
 
+use crate::World;
 use crate::answer;
-use crate::connection::{Connection, Fault};
+use crate::connection::{Connection, Era, Exchange, Face, Fault, Reply, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
+use crate::profiles::Profile;
+use crate::settings::{Endpoint, Settings};
 
-/// The revision we ask for. 2025-11-25 lets an HTTP server hang up before it answers and expects us to come
-/// back for the rest; as long as we do not, we ask for the one before.
-fn asked_for(connection: &Connection) -> Revision {
-    match connection {
-        Connection::Stdio(_) => Revision::LATEST,
-        Connection::Http(_) => Revision::V2025_06_18,
+/// Everything that is needed to meet a server.
+pub(crate) struct Meeting<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) world: &'a World,
+    pub(crate) stderr: &'a Arc<Stderr>,
+    pub(crate) subscribed: &'a Arc<Subscribed>,
+    /// What a legacy server is told that its clients can do.
+    pub(crate) profile: Profile,
+}
+
+/// A way to a server that has not been met.
+struct Line {
+    transport: Arc<Transport>,
+    exchange: Arc<Exchange>,
+}
+
+/// A server that has been met.
+struct Met {
+    line: Line,
+    face: Face,
+    /// False if next time it should be found out anew.
+    is_certain: bool,
+}
+
+/// Why a legacy handshake failed.
+enum NoHandshake {
+    /// The server answered with an error.
+    Refused(Text),
+    /// There was no answer that could be used.
+    Failed(Fault),
+    /// Its answer is not one we can go on with.
+    Unfit(ConnectError),
+}
+
+impl Meeting<'_> {
+    /// Meets the server, beginning with what is known of it. Returns the connection, and its era unless that
+    /// should be found out anew next time.
+    pub(crate) async fn meet(&self, known: Option<Era>) -> Result<(Connection, Option<Era>), ConnectError> {
+        let met = match &self.settings.endpoint {
+            Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
+            Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,
+        };
+        let Met { line: Line { transport, exchange }, face, is_certain } = met;
+        let era = if face.revision.is_modern() { Era::Modern } else { Era::Legacy };
+        if era == Era::Modern {
+            exchange.set_modern();
+        }
+        let connection =
+            Connection::new(transport, exchange, face, self.ourselves(), self.subscribed.clone());
+        Ok((connection, is_certain.then_some(era)))
+    }
+
+    fn ourselves(&self) -> String {
+        self.world.ourselves.json()
+    }
+
+    /// Starts the program, connects to the socket, or gets ready to dial.
+    async fn line(&self) -> Result<Line, ConnectError> {
+        let (transport, exchange) = Transport::open(self.settings, self.world, self.stderr).await?;
+        Ok(Line { transport: Arc::new(transport), exchange })
+    }
+
+    /// Asks what only a modern server knows.
+    async fn discover(&self, line: &Line) -> Result<Reply, Fault> {
+        let ourselves = self.ourselves();
+        let said = Said {
+            revision: Revision::MODERN,
+            client: &ourselves,
+            capabilities: "{}",
+            log_level: None,
+            progress_token: None,
+        };
+        let meta = meta::write(None, &said).unwrap_or_default();
+        let params = format!("{{\"_meta\":{meta}}}");
+        let discover = || ask(&line.transport, &line.exchange, "server/discover", params.as_bytes(), true);
+        match discover().await {
+            // It names the very revision that it refuses. A client picks one of those and asks again, once.
+            Ok(Err(error)) if discovered::refuses_its_own(&error) => discover().await,
+            reply => reply,
+        }
+    }
+
+    /// Shakes hands and settles on a legacy revision.
+    async fn shake(&self, line: &Line) -> Result<Face, NoHandshake> {
+        let capabilities = self.profile.json();
+        let hello = initialize::our_hello(Revision::LATEST_LEGACY, self.world.ourselves, &capabilities);
+        let reply = ask(&line.transport, &line.exchange, "initialize", &hello, false).await;
+        let result = reply.map_err(NoHandshake::Failed)?.map_err(NoHandshake::Refused)?;
+        let mut welcome = initialize::read_welcome(&result)
+            .map_err(|fault| NoHandshake::Unfit(ConnectError::NotMcp(fault.to_string())))?;
+        // Some servers name their newest revision here, although it has no handshake.
+        welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
+        line.transport.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
+        Ok(welcome.into())
     }
 }
 
-/// Opens the conversation and settles on a revision.
-pub(crate) async fn shake(
-    connection: &Connection,
-    ourselves: Ourselves<'_>,
-) -> Result<Welcome, ConnectError> {
-    let hello = initialize::our_hello(asked_for(connection), ourselves);
-    let reply = connection.ask("initialize", Some(&hello)).await.map_err(ConnectError::of)?;
-    let result = reply.map_err(|error| answer::refused("initialize", &error))?;
-    let welcome = initialize::read_welcome(&result)
-        .map_err(|fault| ConnectError::of(Fault::Broken(fault.to_string())))?;
-    connection.agreed(welcome.revision).await.map_err(ConnectError::of)?;
-    Ok(welcome)
+impl From<NoHandshake> for ConnectError {
+    fn from(why: NoHandshake) -> ConnectError {
+        match why {
+            NoHandshake::Refused(error) => answer::refused("initialize", &error),
+            NoHandshake::Failed(fault) => ConnectError::of(fault),
+            NoHandshake::Unfit(error) => error,
+        }
+    }
+}
+
+/// A server that has been met as this.
+fn met(line: Line, face: Face) -> Met {
+    Met { line, face, is_certain: true }
 }

@@ -1,57 +1,150 @@
-//! Reading an upstream's whole list of tools, page by page, or the remembered one.
+//! Reading one of an upstream's lists, page by page, whatever it lists.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use wire::message::Text;
-use wire::object;
-use wire::tools::{self, ListedTool};
+use wire::paging::Page;
+use wire::{prompts, resources, tools};
 
-use crate::connection::{Connection, Fault};
+use crate::connection::{Answer, Connection, Fault, Request};
 use crate::error::ConnectError;
 use crate::{answer, clean};
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
 
-/// More tools than this no agent can choose from.
-pub const TOOLS_MAX: usize = 10_000;
+/// Most entries of one list: more tools than this no agent can choose from.
+pub const ENTRIES_MAX: usize = 10_000;
 
-/// All definitions of one server together, in bytes.
-pub const DEFINITIONS_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// All entries of one list together, in bytes.
+pub const LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest cursor, in bytes; all cursors of a list are kept to see one come twice.
 const CURSOR_BYTES_MAX: usize = 4 * 1024;
 
-/// What a server lists.
-#[derive(Debug, Default)]
+/// What a list is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Prompts, Kind::Resources, Kind::Templates];
+
+    /// What is asked for the list.
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools/list",
+            Kind::Prompts => "prompts/list",
+            Kind::Resources => "resources/list",
+            Kind::Templates => "resources/templates/list",
+        }
+    }
+
+    /// The member of the answer that is the list.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools",
+            Kind::Prompts => "prompts",
+            Kind::Resources => "resources",
+            Kind::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The entries in a sentence.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools",
+            Kind::Prompts => "prompts",
+            Kind::Resources => "resources",
+            Kind::Templates => "resource templates",
+        }
+    }
+
+    /// One entry in a sentence.
+    pub(crate) fn singular(self) -> &'static str {
+        match self {
+            Kind::Tools => "tool",
+            Kind::Prompts => "prompt",
+            Kind::Resources => "resource",
+            Kind::Templates => "resource template",
+        }
+    }
+
+    /// What an entry must have.
+    pub(crate) fn needs(self) -> &'static str {
+        match self {
+            Kind::Tools => "a tool needs a name and an object as `inputSchema`",
+            Kind::Prompts => "a prompt needs a name",
+            Kind::Resources => "a resource needs a `uri`",
+            Kind::Templates => "a resource template needs a `uriTemplate`",
+        }
+    }
+
+    /// What a server that does not list them in time failed to do.
+    pub(crate) fn what(self) -> &'static str {
+        match self {
+            Kind::Tools => "list its tools",
+            Kind::Prompts => "list its prompts",
+            Kind::Resources => "list its resources",
+            Kind::Templates => "list its resource templates",
+        }
+    }
+}
+
+/// An entry with everything that it needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// What the server knows it by: a name, a URI, a URI template.
+    pub(crate) key: String,
+    /// The whole object as it came.
+    pub(crate) text: Text,
+}
+
+/// One list of a server.
+#[derive(Debug, Clone)]
 pub(crate) struct Listed {
-    /// Tools with a name and an object as input schema.
-    pub tools: Vec<ListedTool>,
-    /// How many more have not.
-    pub unusable: usize,
+    pub(crate) kind: Kind,
+    pub(crate) entries: Vec<Entry>,
+    /// How many more are not sound.
+    pub(crate) unusable: usize,
+    /// How long it stays good, in milliseconds, by the shortest word of any page; 0 in legacy revisions.
+    pub(crate) ttl_ms: u64,
     bytes: usize,
 }
 
 /// Asks for every page.
-pub(crate) async fn fetch(connection: &Connection) -> Result<Listed, ConnectError> {
-    let mut listed = Listed::default();
+pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Listed, ConnectError> {
+    let mut listed = Listed::new(kind);
     let mut cursors = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
-        let params = cursor.as_deref().map(page_params);
-        let reply = connection.ask("tools/list", params.as_deref()).await.map_err(ConnectError::of)?;
-        let result = reply.map_err(|error| answer::refused("tools/list", &error))?;
+        let params = cursor.as_deref().map_or_else(|| b"{}".to_vec(), page_params);
+        let method = kind.method();
+        let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
+        let result = match connection.request(request).await {
+            Ok(Answer::Result(result)) => result,
+            Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
+            Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
+            Err(fault) => return Err(ConnectError::of(fault)),
+        };
         cursor = listed.add(&result)?;
         match &cursor {
             None => return Ok(listed),
             Some(next) if !cursors.insert(next.clone()) => {
-                return Err(broken("its list of tools goes round in circles: a cursor came twice"));
+                let noun = kind.noun();
+                return Err(broken(&format!(
+                    "its list of {noun} goes round in circles: a cursor came twice"
+                )));
             }
             Some(_) => {}
         }
     }
-    Err(broken(&format!("its list of tools has more than {PAGES_MAX} pages")))
+    Err(broken(&format!("its list of {} has more than {PAGES_MAX} pages", kind.noun())))
 }
 
 fn page_params(cursor: &str) -> Vec<u8> {
@@ -65,101 +158,163 @@ fn broken(why: &str) -> ConnectError {
     ConnectError::of(Fault::Broken(why.to_owned()))
 }
 
+/// Reads a page; nothing if it is no list of this kind.
+fn read_page(kind: Kind, result: &Text) -> Option<Page<Entry>> {
+    Some(match kind {
+        Kind::Tools => {
+            let page = tools::read_list_result(result)?;
+            let (unusable, next_cursor, cache) = (page.unusable, page.next_cursor, page.cache);
+            let page = Page { entries: page.tools, unusable, next_cursor, cache };
+            entries(page, |tool| (tool.name, tool.text))
+        }
+        Kind::Prompts => entries(prompts::read_list_result(result)?, |prompt| (prompt.name, prompt.text)),
+        Kind::Resources => entries(resources::read_list_result(result)?, |it| (it.uri, it.text)),
+        Kind::Templates => {
+            entries(resources::read_templates_result(result)?, |it| (it.uri_template, it.text))
+        }
+    })
+}
+
+fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> {
+    let entry = |listed| {
+        let (key, text) = part(listed);
+        Entry { key, text }
+    };
+    let entries = page.entries.into_iter().map(entry).collect();
+    Page { entries, unusable: page.unusable, next_cursor: page.next_cursor, cache: page.cache }
+}
+
 impl Listed {
+    /// Nothing of this kind.
+    pub(crate) fn new(kind: Kind) -> Listed {
+        Listed { kind, entries: Vec::new(), unusable: 0, ttl_ms: u64::MAX, bytes: 0 }
+    }
+
     /// Adds one page and returns the cursor of the next.
     fn add(&mut self, result: &Text) -> Result<Option<String>, ConnectError> {
-        let page = tools::read_list_result(result)
-            .ok_or_else(|| broken("its answer to `tools/list` is no list of tools"))?;
+        let (method, noun) = (self.kind.method(), self.kind.noun());
+        let page = read_page(self.kind, result)
+            .ok_or_else(|| broken(&format!("its answer to `{method}` is no list of {noun}")))?;
         self.unusable += page.unusable;
-        // The whole page, since every tool is a slice that keeps it.
+        self.ttl_ms = self.ttl_ms.min(page.cache.ttl_ms);
+        // The whole page, since every entry is a slice that keeps it.
         self.bytes += result.as_str().len();
         if page.next_cursor.as_ref().is_some_and(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
-            return Err(broken(&format!("a cursor of its list is over {CURSOR_BYTES_MAX} bytes")));
+            return Err(broken(&format!("a cursor of its list of {noun} is over {CURSOR_BYTES_MAX} bytes")));
         }
-        self.tools.extend(page.tools);
-        if self.tools.len() + self.unusable > TOOLS_MAX {
-            return Err(broken(&format!("it lists more than {TOOLS_MAX} tools")));
+        self.entries.extend(page.entries);
+        if self.entries.len() + self.unusable > ENTRIES_MAX {
+            return Err(broken(&format!("it lists more than {ENTRIES_MAX} {noun}")));
         }
-        if self.bytes > DEFINITIONS_BYTES_MAX {
-            return Err(broken(&format!("its tools' definitions are over {DEFINITIONS_BYTES_MAX} bytes")));
+        if self.bytes > LIST_BYTES_MAX {
+            return Err(broken(&format!("its {noun} are over {LIST_BYTES_MAX} bytes together")));
         }
         Ok(page.next_cursor)
     }
 
-    /// Reads definitions that were remembered; nothing if they are none.
-    pub(crate) fn remembered(definitions: &str) -> Option<Listed> {
-        let whole = Text::check(Bytes::copy_from_slice(definitions.as_bytes())).ok()?;
-        let mut listed = Listed::default();
-        for entry in object::elements(whole.as_str())? {
-            match tools::listed_tool(&whole, entry) {
-                Some(tool) => listed.tools.push(tool),
-                None => listed.unusable += 1,
-            }
+    /// Reads the entries that `remembered`, an object of several lists, holds of this kind. None if it holds
+    /// none, nothing if they cannot be used.
+    pub(crate) fn remembered(kind: Kind, remembered: &Text) -> Option<Listed> {
+        let mut listed = Listed::new(kind);
+        if remembered.object()?.get(kind.member()).is_some() {
+            listed.add(remembered).ok()?;
         }
-        (listed.tools.len() <= TOOLS_MAX).then_some(listed)
+        Some(listed)
     }
 
-    /// The definitions as a JSON array, to be remembered.
-    pub(crate) fn definitions(&self) -> String {
-        let mut text = String::with_capacity(self.bytes + self.tools.len() + 2);
-        text.push('[');
-        for (index, tool) in self.tools.iter().enumerate() {
+    /// Appends the entries as a JSON array, to be remembered.
+    pub(crate) fn write(&self, out: &mut String) {
+        out.reserve(self.bytes);
+        out.push('[');
+        for (index, entry) in self.entries.iter().enumerate() {
             if index > 0 {
-                text.push(',');
+                out.push(',');
             }
-            text.push_str(tool.text.as_str());
+            out.push_str(entry.text.as_str());
         }
-        text.push(']');
-        text
+        out.push(']');
     }
 }
 
-/// Longest name of a tool that is repeated to people, in bytes.
+/// Longest name or URI that is repeated to people, in bytes.
 const SHOWN_NAME_BYTES_MAX: usize = 100;
 
-/// A tool's own name, fit for a message.
+/// Somebody else's name or URI, fit for a message.
 pub(crate) fn shown_name(name: &str) -> String {
     clean::sentence(name, SHOWN_NAME_BYTES_MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     fn text(json: &str) -> Text {
         Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("JSON")
     }
 
+    fn keys(listed: &Listed) -> Vec<&str> {
+        listed.entries.iter().map(|entry| entry.key.as_str()).collect()
+    }
+
     #[test]
-    fn pages_are_added_up_and_remembered_byte_for_byte() {
-        let mut listed = Listed::default();
-        let first = r#"{"tools":[{"name":"a", "inputSchema":{ },"x":1.0},{"name":"b"}],"nextCursor":""}"#;
+    fn pages_are_added_up_and_written_byte_for_byte() {
+        let mut listed = Listed::new(Kind::Tools);
+        let first =
+            r#"{"tools":[{"name":"a", "inputSchema":{ },"x":1.0},{"name":"b"}],"nextCursor":"","ttlMs":5}"#;
         assert_eq!(listed.add(&text(first)), Ok(Some(String::new())));
-        assert_eq!(listed.add(&text(r#"{"tools":[{"inputSchema":{},"name":"c"}]}"#)), Ok(None));
-        assert_eq!((listed.tools.len(), listed.unusable), (2, 1));
-        let definitions = listed.definitions();
-        assert_eq!(definitions, r#"[{"name":"a", "inputSchema":{ },"x":1.0},{"inputSchema":{},"name":"c"}]"#);
-        let remembered = Listed::remembered(&definitions).expect("sound");
-        assert_eq!(remembered.tools.len(), 2);
-        assert_eq!(remembered.definitions(), definitions);
+        assert_eq!(listed.add(&text(r#"{"tools":[{"inputSchema":{},"name":"c"}],"ttlMs":9}"#)), Ok(None));
+        assert_eq!((keys(&listed), listed.unusable, listed.ttl_ms), (vec!["a", "c"], 1, 5));
+        let mut written = String::new();
+        listed.write(&mut written);
+        assert_eq!(written, r#"[{"name":"a", "inputSchema":{ },"x":1.0},{"inputSchema":{},"name":"c"}]"#);
+    }
+
+    #[test]
+    fn every_kind_is_read_and_remembered() {
+        let all = text(
+            r#"{"tools":[{"name":"t","inputSchema":{}}],"prompts":[{"name":"p"},{"title":"no name"}],
+                "resources":[{"uri":"a:b"},{"uri":""}],"resourceTemplates":[{"uriTemplate":"a:{b}"},5]}"#,
+        );
+        let read = Kind::ALL.map(|kind| {
+            let listed = Listed::remembered(kind, &all).expect("a list");
+            (keys(&listed).join(" "), listed.unusable)
+        });
+        assert_eq!(read, [("t", 0), ("p", 1), ("a:b", 1), ("a:{b}", 1)].map(|(key, n)| (key.to_owned(), n)));
+        let none = Listed::remembered(Kind::Prompts, &text("{}")).expect("no list is no fault");
+        assert!(none.entries.is_empty());
+        assert!(Listed::remembered(Kind::Prompts, &text(r#"{"prompts":5}"#)).is_none());
+        assert!(Listed::remembered(Kind::Prompts, &text("[]")).is_none());
+    }
+
+    #[track_caller]
+    fn check_refused(kind: Kind, page: &str, expected: &str) {
+        let error = Listed::new(kind).add(&text(page)).expect_err("no list");
+        assert_eq!(error.to_string(), format!("it does not speak MCP as expected: {expected}"));
     }
 
     #[test]
     fn what_is_no_list_is_refused() {
-        let error = Listed::default().add(&text("{\"tools\":{}}")).expect_err("no list");
-        assert_eq!(
-            error.to_string(),
-            "it does not speak MCP as expected: its answer to `tools/list` is no list of tools"
+        check_refused(Kind::Tools, "{\"tools\":{}}", "its answer to `tools/list` is no list of tools");
+        check_refused(
+            Kind::Templates,
+            "{\"resources\":[]}",
+            "its answer to `resources/templates/list` is no list of resource templates",
         );
-        for junk in ["", "{}", "[", "[{\"name\":1}", "null"] {
-            assert!(Listed::remembered(junk).is_none(), "{junk}");
-        }
+        let long = format!(r#"{{"prompts":[],"nextCursor":"{}"}}"#, "c".repeat(CURSOR_BYTES_MAX + 1));
+        check_refused(Kind::Prompts, &long, "a cursor of its list of prompts is over 4096 bytes");
     }
 
     #[test]
-    fn there_is_an_end_to_tools() {
-        let many = vec!["{\"name\":\"a\",\"inputSchema\":{}}"; TOOLS_MAX + 1].join(",");
-        let error = Listed::default().add(&text(&format!("{{\"tools\":[{many}]}}"))).expect_err("too many");
-        assert_eq!(error.to_string(), "it does not speak MCP as expected: it lists more than 10000 tools");
+    fn ten_thousand_are_carried_and_one_more_is_refused() {
+        let page = |count: usize| {
+            let many = vec!["{\"name\":\"a\",\"inputSchema\":{}}"; count].join(",");
+            format!("{{\"tools\":[{many}]}}")
+        };
+        let mut listed = Listed::new(Kind::Tools);
+        assert_eq!(listed.add(&text(&page(ENTRIES_MAX))), Ok(None));
+        assert_eq!(listed.entries.len(), 10_000);
+        check_refused(Kind::Tools, &page(ENTRIES_MAX + 1), "it lists more than 10000 tools");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tool_api::AnyTool;
+use tool_api::{AnyTool, Shelf};
 use wire::Revision;
 
 /// A picture of an upstream; a new one replaces it when something changes.
@@ -13,19 +13,25 @@ pub struct Offer {
     pub state: State,
     /// Its tools. They stay on offer while it is down, since the next call starts it again.
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// Tools it has that cannot be offered.
+    /// Everything that it offers beside tools.
+    pub shelf: Shelf,
+    /// What it has that cannot be offered.
     pub withheld: Vec<Withheld>,
-    /// The definitions of its tools as a JSON array, byte for byte as they came, to be remembered for
-    /// `Upstream::offer_cached`.
+    /// Everything that it lists and says of itself as a JSON object, its entries byte for byte as they came, to
+    /// be remembered for `Upstream::offer_cached`. Another text means another offer.
     pub definitions: Option<Arc<str>>,
-    /// False if the tools are remembered from an earlier run and have not been seen in this one.
+    /// How long it says that its lists stay good, in milliseconds since they came; 0 if it does not say.
+    pub ttl_ms: u64,
+    /// False if this is remembered from an earlier run and has not been seen in this one.
     pub fresh: bool,
 }
 
-/// A tool that cannot be offered, and the reason.
+/// Something that cannot be offered, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Withheld {
-    /// Its own name, or a few words if it has none.
+    /// What it is: "tool", "prompt", "resource" or "resource template".
+    pub kind: &'static str,
+    /// Its own name or URI, or a few words if it has none.
     pub name: String,
     /// Why not.
     pub why: String,
@@ -72,7 +78,15 @@ impl fmt::Display for State {
 impl Offer {
     /// Nothing yet.
     pub(crate) fn empty(state: State) -> Offer {
-        Offer { state, tools: Vec::new(), withheld: Vec::new(), definitions: None, fresh: false }
+        Offer {
+            state,
+            tools: Vec::new(),
+            shelf: Shelf::default(),
+            withheld: Vec::new(),
+            definitions: None,
+            ttl_ms: 0,
+            fresh: false,
+        }
     }
 }
 
@@ -83,6 +97,7 @@ impl fmt::Debug for Offer {
         f.debug_struct("Offer")
             .field("state", &self.state)
             .field("tools", &tools)
+            .field("shelf", &self.shelf)
             .field("withheld", &self.withheld)
             .field("fresh", &self.fresh)
             .finish_non_exhaustive()
@@ -96,7 +111,7 @@ mod tests {
     #[test]
     fn a_state_reads_well() {
         let connected =
-            |server: &str| State::Connected { revision: Revision::LATEST, server: server.to_owned() };
+            |server: &str| State::Connected { revision: Revision::LATEST_LEGACY, server: server.to_owned() };
         assert_eq!(connected("everything 2.0").to_string(), "connected to everything 2.0 (2025-11-25)");
         assert_eq!(connected("").to_string(), "connected (2025-11-25)");
         assert_eq!(State::Failed { error: "gone".to_owned() }.to_string(), "failed: gone");

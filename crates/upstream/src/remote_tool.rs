@@ -1,21 +1,31 @@
 //! `RemoteTool`: one tool of an upstream, made to look like ours.
 //!
-//! Its definition leaves byte for byte as it came, but for the name. Its arguments go out and its results
-//! come back as they are; cleaning and cutting are left to the gate.
+//! Its definition leaves byte for byte as it came, but for the name and the URI of the resource that shows it.
+//! Its arguments go out as they are, and its results come back with the URIs offered here; cleaning and cutting
+//! are left to the gate.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use tool_api::{AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, ToolError, ToolName};
+use tool_api::{
+    AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, ToolError, ToolName,
+};
 use wire::message::Text;
-use wire::tools::{self, ListedTool};
+use wire::param_headers::ParamHeaders;
+use wire::relayed::Relayed;
+use wire::uris::{self, Maps};
+use wire::{Code, Object, Revision, tools};
 
 use crate::Upstream;
-use crate::answer;
-use crate::connection::Fault;
-use crate::settings::Settings;
+use crate::answer::{self, Asked, Reader};
+use crate::connection::{Answer, Connection, Era, Request};
+use crate::legacy_task;
+use crate::listing::{Entry, Kind};
+use crate::round::{self, Round};
+use crate::settings::{Endpoint, Settings};
+use crate::uri_map::UriMap;
 
 /// What a caller must have been given to use tools of upstreams.
 pub const SCOPE: &str = "upstream:call";
@@ -24,6 +34,13 @@ pub(crate) struct RemoteTool {
     definition: Definition,
     /// Its name on the upstream.
     name: String,
+    map: UriMap,
+    /// Arguments that go into headers, too.
+    param_headers: ParamHeaders,
+    /// True if a second identical call changes nothing more.
+    repeatable: bool,
+    /// True if a server of 2025-11-25 runs it as a task only.
+    needs_task: bool,
     /// Weak, since the upstream's offer holds its tools.
     upstream: Weak<Upstream>,
     /// The last of the upstream's lists in which this definition stood.
@@ -31,65 +48,115 @@ pub(crate) struct RemoteTool {
 }
 
 impl RemoteTool {
-    /// The tool `listed` under `name`.
+    /// The tool `listed` by a server of `era` under `name`.
+    ///
+    /// # Errors
+    /// Why it cannot be offered.
     pub(crate) fn new(
-        listed: &ListedTool,
+        listed: &Entry,
         name: ToolName,
+        era: Option<Era>,
         settings: &Settings,
         upstream: Weak<Upstream>,
-    ) -> Option<RemoteTool> {
+    ) -> Result<RemoteTool, String> {
+        let unsound = || "its definition cannot be offered under another name".to_owned();
+        let map = UriMap::new(&settings.prefix);
         // The schemas are cut from the renamed text, so that the page they came in can be freed.
-        let text = Text::check(Bytes::from(tools::renamed(&listed.text, name.as_str()))).ok()?;
-        let renamed = tools::listed_tool(&text, text.as_str())?;
+        let renamed = Text::check(Bytes::from(tools::renamed(&listed.text, name.as_str())));
+        let text = outward(&renamed.map_err(|_| unsound())?, &map);
+        let tool = tools::listed_tool(&text, text.as_str()).ok_or_else(unsound)?;
+        let param_headers = match (&settings.endpoint, era) {
+            (Endpoint::Program(_) | Endpoint::Socket(_), _)
+            | (Endpoint::Address { .. }, Some(Era::Legacy)) => ParamHeaders::default(),
+            (Endpoint::Address { .. }, Some(Era::Modern) | None) => {
+                ParamHeaders::read(tool.input_schema.as_str()).map_err(|fault| fault.to_string())?
+            }
+        };
         let definition = Definition {
             name,
             upstream: Some(settings.name.clone()),
-            description: renamed.description.into(),
+            description: tool.description.into(),
             // What a server says of itself could only loosen this, so it is not asked.
             effect: Effect::Executes,
-            marked_destructive: renamed.hints.destructive == Some(true),
+            marked_destructive: tool.hints.destructive == Some(true),
             open_world: true,
             scopes: Arc::new([SCOPE.into()]),
             timeout: settings.timeout,
             progress_extends: true,
-            input_schema: renamed.input_schema.bytes(),
-            output_schema: renamed.output_schema.map(|schema| schema.bytes()),
+            input_schema: tool.input_schema.bytes(),
+            output_schema: tool.output_schema.map(|schema| schema.bytes()),
             listing: Listing::Relayed(text.bytes()),
         };
-        Some(RemoteTool { definition, name: listed.name.clone(), upstream, generation: AtomicU64::new(0) })
+        Ok(RemoteTool {
+            definition,
+            name: listed.key.clone(),
+            map,
+            param_headers,
+            repeatable: tool.hints.idempotent == Some(true) || tool.hints.read_only == Some(true),
+            needs_task: needs_task(&text),
+            upstream,
+            generation: AtomicU64::new(0),
+        })
     }
 
     async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
         let upstream = self.upstream.upgrade().ok_or_else(|| answer::removed(self.upstream_name()))?;
-        let reply = match self.send(&upstream, &arguments, cx).await? {
-            // The server has not seen the call: it ended, or forgot our session, since the last one.
-            Err(Fault::NotSent(_)) => self.send(&upstream, &arguments, cx).await?,
-            reply => reply,
+        let mut round = self.send(&upstream, &arguments, cx).await?;
+        if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
+            // What goes into headers follows from the list, so ours may be old.
+            upstream.refresh(Kind::Tools).await;
+            round = self.send(&upstream, &arguments, cx).await?;
+        }
+        let Round { connection, answer } = round;
+        let is_modern = connection.is_modern();
+        let answer = match answer {
+            Ok(Answer::Error(error)) => return Err(self.refused(&upstream, &error)),
+            Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
+                legacy_task::follow(upstream.name(), &connection, task, cx).await?
+            }
+            Ok(answer) => answer,
+            Err(fault) => return Err(answer::failed(upstream.name(), &fault)),
         };
-        match reply {
-            Ok(Ok(result)) => answer::outcome(upstream.name(), &result),
-            Ok(Err(error)) => Err(self.refused(&upstream, &error)),
-            Err(fault) => Err(answer::failed(upstream.name(), &fault)),
+        let reader = Reader { upstream: upstream.name(), map: &self.map, is_modern, asked: Asked::Call };
+        let outcome = reader.outcome(&answer, cx)?;
+        if let Payload::Task { id, .. } = &outcome.payload {
+            connection.follow_task(id);
+        }
+        Ok(outcome)
+    }
+
+    async fn send(
+        &self,
+        upstream: &Upstream,
+        arguments: &Arguments,
+        cx: &Context,
+    ) -> Result<Round, ToolError> {
+        round::send(upstream, cx, self.repeatable, |connection| {
+            self.check_unchanged(upstream)?;
+            Ok(self.request(connection, arguments, cx))
+        })
+        .await
+    }
+
+    fn request<'r>(&'r self, connection: &Connection, arguments: &Arguments, cx: &'r Context) -> Request<'r> {
+        let (input_responses, request_state) = round::input(connection, cx);
+        let task = self.runs_as_task(connection).then_some("{}");
+        let relayed = Relayed { meta: None, input_responses, request_state, task };
+        let param_headers = match self.param_headers.is_empty() || !connection.is_modern() {
+            true => Vec::new(),
+            false => self.param_headers.values(Object::parse(arguments.text())),
+        };
+        Request {
+            method: "tools/call",
+            params: tools::write_call(&self.name, Some(arguments.text()), &relayed),
+            cx: Some(cx),
+            name: Some(&self.name),
+            param_headers,
         }
     }
 
-    /// Sends the call once. A connection that shows itself to be of no use is given up.
-    async fn send(
-        &self,
-        upstream: &Arc<Upstream>,
-        arguments: &Arguments,
-        cx: &Context,
-    ) -> Result<Result<Result<Text, Text>, Fault>, ToolError> {
-        let connection = upstream.connection().await;
-        let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
-        self.check_unchanged(upstream)?;
-        let reply = connection.call(&self.name, arguments.text(), cx).await;
-        if let Err(fault) = &reply
-            && matches!(fault, Fault::NotSent(_) | Fault::Access(_))
-        {
-            upstream.give_up(connection.exchange(), &fault.to_string());
-        }
-        Ok(reply)
+    fn runs_as_task(&self, connection: &Connection) -> bool {
+        self.needs_task && connection.revision() == Revision::V2025_11_25
     }
 
     /// What was admitted is this definition. If the server now lists another under the name (it may just
@@ -129,6 +196,20 @@ impl RemoteTool {
     fn upstream_name(&self) -> &str {
         self.definition.upstream.as_deref().unwrap_or_default()
     }
+}
+
+/// A tool with the resource that shows it as that is offered here.
+fn outward(tool: &Text, map: &UriMap) -> Text {
+    let outward = |uri: &str| map.outward(uri).into_owned();
+    match map.is_plain() {
+        true => tool.clone(),
+        false => uris::rewrite_list_entry(tool, Maps { uri: Some(&outward), ..Maps::default() }),
+    }
+}
+
+fn needs_task(tool: &Text) -> bool {
+    let execution = tool.object().and_then(|tool| tool.object("execution"));
+    execution.and_then(|it| it.string("taskSupport")).as_deref() == Some("required")
 }
 
 impl AnyTool for RemoteTool {

@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Uri};
 use sandbox::Program;
 
 use crate::config::{Config, Reference, shown_url};
+use crate::uri_map::UriMap;
 
 /// The shortest and the longest time that one call may be given.
 pub const CALL_TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -25,6 +27,8 @@ pub struct Settings {
     pub(crate) enabled: bool,
     pub(crate) timeout: Duration,
     pub(crate) prefix: String,
+    /// The prefixes of the other upstreams: what begins like theirs is not ours to offer.
+    pub(crate) foreign: Arc<[Box<str>]>,
     pub(crate) endpoint: Endpoint,
 }
 
@@ -33,8 +37,21 @@ pub struct Settings {
 pub(crate) enum Endpoint {
     /// A program to start.
     Program(Program),
+    /// A server that listens at a Unix socket.
+    Socket(PathBuf),
     /// A server that runs already, and the headers it wants.
-    Address { url: Uri, headers: HeaderMap },
+    Address { url: Uri, headers: HeaderMap, dialect: Dialect },
+}
+
+/// What is spoken at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Whatever the server understands: Streamable HTTP is tried first.
+    Any,
+    /// Streamable HTTP.
+    Streamable,
+    /// HTTP with server-sent events, as before 2025-03-26.
+    Sse,
 }
 
 impl Config {
@@ -55,9 +72,24 @@ impl Config {
 }
 
 impl Settings {
+    /// The same, knowing which other upstreams there are, of which it may itself be one: it offers nothing under a
+    /// name or URI that reads as theirs.
+    pub fn knowing(self, all: &[Settings]) -> Settings {
+        let others = all.iter().filter(|other| other.enabled && other.name != self.name);
+        let prefixes = others.map(|other| other.prefix.as_str()).filter(|prefix| !prefix.is_empty());
+        let foreign = prefixes.map(Box::from).collect();
+        Settings { foreign, ..self }
+    }
+
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its resources' URIs begin with here; empty if they keep their own. Two servers with the same one
+    /// could not be told apart.
+    pub fn uri_prefix(&self) -> String {
+        UriMap::new(&self.prefix).scheme().to_owned()
     }
 
     /// False if the server is to be left alone.
@@ -83,16 +115,21 @@ const SECRET_BYTES_MIN: usize = 8;
 
 impl Settings {
     /// `text`, which may hold words of the server, without the values of its environment variables and
-    /// headers: a server that complains about its key must not tell it to everybody.
+    /// headers and what is secret in its address: a server that complains about its key must not tell it to
+    /// everybody.
     pub(crate) fn masked(&self, text: &str) -> String {
-        let values: Vec<&str> = match &self.endpoint {
+        let mut values: Vec<&str> = match &self.endpoint {
             Endpoint::Program(program) => program.env.iter().map(|(_, value)| value.as_str()).collect(),
-            Endpoint::Address { headers, .. } => {
+            Endpoint::Socket(_) => Vec::new(),
+            Endpoint::Address { url, headers, .. } => {
                 // Of `Bearer KEY` the key alone is the secret.
                 let words = headers.values().filter_map(|value| value.to_str().ok());
-                words.flat_map(|value| [value, value.rsplit(' ').next().unwrap_or(value)]).collect()
+                let words = words.flat_map(|value| [value, value.rsplit(' ').next().unwrap_or(value)]);
+                words.chain(secrets_of(url)).collect()
             }
         };
+        // A longer one may hold a shorter one.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let secrets = values.into_iter().filter(|value| value.len() >= SECRET_BYTES_MIN);
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
@@ -104,6 +141,15 @@ impl Settings {
         let words = std::iter::once(&program.command).chain(&program.args);
         words.map(|word| folder.join(word)).filter(|path| path.is_file()).collect()
     }
+}
+
+/// What an address holds that not everybody should read: its query, whole and value by value, and with the path
+/// before it, as servers repeat it. It has no user information; see `check`.
+fn secrets_of(url: &Uri) -> impl Iterator<Item = &str> {
+    let query = url.query().unwrap_or_default();
+    let whole = url.query().and(url.path_and_query()).map(PathAndQuery::as_str);
+    let values = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
+    whole.into_iter().chain([query]).chain(values)
 }
 
 /// Shows neither the values of environment variables and headers nor the secret parts of an address.
@@ -129,9 +175,11 @@ impl fmt::Debug for Endpoint {
                 .field("env", &program.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
                 .field("cwd", &program.cwd)
                 .finish(),
-            Endpoint::Address { url, headers } => f
+            Endpoint::Socket(path) => f.debug_tuple("Socket").field(path).finish(),
+            Endpoint::Address { url, headers, dialect } => f
                 .debug_struct("Address")
                 .field("url", &shown_url(&url.to_string()))
+                .field("dialect", dialect)
                 .field("headers", &headers.keys().collect::<Vec<_>>())
                 .finish(),
         }
@@ -144,7 +192,8 @@ mod tests {
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
-        Settings { name: "it".into(), enabled: true, timeout: CALL_TIMEOUT_MAX, prefix, endpoint }
+        let foreign = Arc::default();
+        Settings { name: "it".into(), enabled: true, timeout: CALL_TIMEOUT_MAX, prefix, foreign, endpoint }
     }
 
     #[test]
@@ -156,8 +205,18 @@ mod tests {
         let headers =
             HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer abcdefgh".parse().expect("legal"))]);
         let url = Uri::from_static("http://127.0.0.1/mcp");
-        let address = settings(Endpoint::Address { url, headers });
+        let address = settings(Endpoint::Address { url, headers, dialect: Dialect::Any });
         assert_eq!(address.masked("got Bearer abcdefgh, want abcdefgh?"), "got ***, want ***?");
+
+        let url = Uri::from_static("http://127.0.0.1/mcp?v=1&key=q-s3cret-1&tokentoken&n=");
+        let address = settings(Endpoint::Address { url, headers: HeaderMap::new(), dialect: Dialect::Any });
+        for (said, expected) in [
+            ("no GET /mcp?v=1&key=q-s3cret-1&tokentoken&n= here", "no GET *** here"),
+            ("bad query v=1&key=q-s3cret-1&tokentoken&n=", "bad query ***"),
+            ("v=1, q-s3cret-1 and tokentoken are no keys for /mcp", "v=1, *** and *** are no keys for /mcp"),
+        ] {
+            assert_eq!(address.masked(said), expected);
+        }
     }
 
     #[test]

@@ -7,15 +7,16 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::time::{Instant, timeout};
-use wire::initialize::Welcome;
 
-use crate::backoff::Backoff;
-use crate::catalogue;
-use crate::connection::Connection;
+use crate::backoff::{Backoff, Chance};
+use crate::connection::{Connection, Face, Subscribed};
 use crate::error::ConnectError;
-use crate::listing::{self, Listed};
+use crate::handshake::Meeting;
+use crate::lists::Lists;
 use crate::offer::{Offer, State};
-use crate::{Upstream, clean, handshake, tend};
+use crate::profiles::Profile;
+use crate::stay::Lives;
+use crate::{Upstream, clean, tend};
 
 /// How long a server may take from its start to the end of the handshake.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,6 +34,8 @@ pub(crate) enum Demand {
     Call,
     /// A person or the program's start: tries at once.
     Person,
+    /// Nobody in particular: tries at once, and makes no call wait if it fails.
+    Background,
 }
 
 /// A start under way, to be awaited by any number of tasks.
@@ -43,11 +46,19 @@ pub(crate) type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, Conn
 pub(crate) struct Starts {
     attempt: Option<Attempt>,
     backoff: Backoff,
+    /// What the last one failed with, if it did.
+    failure: Option<String>,
+    pub(crate) lives: Lives,
 }
 
 impl Starts {
     pub(crate) fn take_attempt(&mut self) -> Option<Attempt> {
         self.attempt.take()
+    }
+
+    /// True if the last one failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 }
 
@@ -61,7 +72,8 @@ impl Upstream {
         attempt.await
     }
 
-    fn live_connection(&self) -> Option<Arc<Connection>> {
+    /// The connection there is, if it is sound.
+    pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
         self.live.load_full().filter(|live| !live.exchange().closed().is_cancelled())
     }
 
@@ -90,7 +102,7 @@ impl Upstream {
         }
         let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
         // Owned by the attempt, which `end` awaits; bounded by its own limits.
-        let task = tokio::spawn(async move { me.start().await });
+        let task = tokio::spawn(async move { me.start(demand).await });
         let me = self.me.clone();
         let attempt = async move {
             task.await.unwrap_or_else(|_| {
@@ -107,9 +119,12 @@ impl Upstream {
     }
 
     /// One start, from the announcement to the result that everybody sees.
-    async fn start(self: Arc<Upstream>) -> Result<Arc<Connection>, ConnectError> {
+    async fn start(self: Arc<Upstream>, demand: Demand) -> Result<Arc<Connection>, ConnectError> {
         let begun = Instant::now();
-        self.say(State::Connecting);
+        // Why it failed is of more use than that it is tried again.
+        if demand != Demand::Background {
+            self.say(State::Connecting);
+        }
         let opened = tokio::select! {
             opened = self.open() => opened,
             () = self.closing.cancelled() => Err(ConnectError::Ended),
@@ -118,40 +133,56 @@ impl Upstream {
         starts.attempt = None;
         match opened {
             Ok(_) if self.closing.is_cancelled() => Err(ConnectError::Ended),
-            Ok((connection, welcome, listed)) => {
+            Ok((connection, lists)) => {
                 starts.backoff.succeeded();
-                let connection = Arc::new(connection);
+                starts.failure = None;
+                self.profiles().welcome();
                 self.live.store(Some(connection.clone()));
-                let offer = self.offer(&welcome, &listed);
-                self.log_connected(&offer, begun.elapsed());
-                self.offers.send_replace(offer);
-                self.next_generation();
+                self.show(lists, state(connection.face()));
+                self.log_connected(begun.elapsed());
+                let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
                 // Owned by the connection's exchange: it ends when that is closed.
-                tokio::spawn(tend::tend(self.me.clone(), connection.exchange().clone()));
+                tokio::spawn(tend::tend(self.me.clone(), tended, exchange));
                 Ok(connection)
             }
             Err(error) => {
-                starts.backoff.failed(&error, Instant::now());
+                if demand != Demand::Background {
+                    starts.backoff.failed(&error, Instant::now(), Chance::draw());
+                }
                 if error != ConnectError::Ended {
-                    let error = self.settings.masked(&error.to_string());
-                    tracing::warn!(target: "upstream", upstream = %self.name(), %error, "could not connect");
-                    self.say(State::Failed { error });
+                    // It may have become another; which era it is of is found out anew.
+                    self.remember_era(None);
+                    let said = self.settings.masked(&error.to_string());
+                    // Tried again and again, it fails the same way; once is enough.
+                    if starts.failure.as_ref() != Some(&said) {
+                        tracing::warn!(target: "upstream", upstream = %self.name(), error = said, "could not connect");
+                        starts.failure = Some(said.clone());
+                    }
+                    self.say(State::Failed { error: said });
                 }
                 Err(error)
             }
         }
     }
 
-    async fn open(&self) -> Result<(Connection, Welcome, Listed), ConnectError> {
-        let connection = Connection::open(&self.settings, &self.world, &self.stderr)?;
-        let handshake = handshake::shake(&connection, self.world.ourselves);
-        let welcome = self.within(START_TIMEOUT, "answer the handshake", handshake).await?;
-        let listed = if welcome.has_tools {
-            self.within(LIST_TIMEOUT, "list its tools", listing::fetch(&connection)).await?
-        } else {
-            Listed::default()
-        };
-        Ok((connection, welcome, listed))
+    async fn open(&self) -> Result<(Arc<Connection>, Lists), ConnectError> {
+        let meeting = self.meeting(self.subscribed());
+        let meeting = meeting.meet(self.era());
+        let (connection, era) = self.within(START_TIMEOUT, "answer the handshake", meeting).await?;
+        self.remember_era(era);
+        let connection = Arc::new(connection);
+        if connection.is_modern() {
+            // Before the lists are read, so that no change of them is missed.
+            connection.listen().await;
+        }
+        let lists = self.read_lists(&connection).await?;
+        Ok((connection, lists))
+    }
+
+    /// What it takes to meet the server, whose clients can do everything.
+    pub(crate) fn meeting<'a>(&'a self, subscribed: &'a Arc<Subscribed>) -> Meeting<'a> {
+        let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
+        Meeting { settings, world, stderr, subscribed, profile: Profile::ALL }
     }
 
     pub(crate) async fn within<T>(
@@ -164,18 +195,11 @@ impl Upstream {
         timeout(limit, work).await.map_err(too_slow)?
     }
 
-    fn offer(&self, welcome: &Welcome, listed: &Listed) -> Offer {
-        let server = format!("{} {}", welcome.server.name, welcome.server.version);
-        let server = clean::sentence(&server, SERVER_BYTES_MAX);
-        let state = State::Connected { revision: welcome.revision, server };
-        catalogue::offer(listed, &self.settings, &self.me, state, true)
-    }
-
-    fn log_connected(&self, offer: &Offer, took: Duration) {
-        let (upstream, tools) = (self.name(), offer.tools.len());
+    fn log_connected(&self, took: Duration) {
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let offer = self.offers.borrow();
+        let (upstream, tools) = (self.name(), offer.tools.len());
         tracing::info!(target: "upstream", %upstream, state = %offer.state, tools, took_ms, "connected");
-        self.log_withheld(offer);
     }
 
     pub(crate) fn log_withheld(&self, offer: &Offer) {
@@ -184,4 +208,10 @@ impl Upstream {
             tracing::warn!(target: "upstream", upstream = %self.name(), tool, why, "tool withheld");
         }
     }
+}
+
+/// How a server is doing that has just been met.
+fn state(face: &Face) -> State {
+    let server = format!("{} {}", face.server.name, face.server.version);
+    State::Connected { revision: face.revision, server: clean::sentence(&server, SERVER_BYTES_MAX) }
 }

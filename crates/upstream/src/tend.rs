@@ -1,57 +1,100 @@
-//! Looking after a live connection: reading the list of tools again when it changed, noticing the end.
+//! Looking after a live connection: reading its lists again when they changed, passing on its news, noticing
+//! the end.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::time::{Instant, sleep};
+
 use crate::Upstream;
-use crate::catalogue;
-use crate::connection::Exchange;
-use crate::listing;
-use crate::start::LIST_TIMEOUT;
+use crate::connection::{Connection, Exchange, Heard};
+use crate::listing::Kind;
+use crate::stay;
 
 /// Servers announce several changes at once; they are answered by one look.
 const REFRESH_DELAY: Duration = Duration::from_millis(100);
 
+/// Changes that come sooner than this after a look make the next look wait twice as long as the last.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// However often a server says that its lists change, they are looked at after this long.
+const REFRESH_DELAY_MAX: Duration = Duration::from_secs(5);
+
+/// How often in a row a list is read again that could not be read.
+const RETRIES_MAX: u32 = 5;
+
 /// Looks after the connection with `exchange` until it is closed. Holds neither the upstream nor the
 /// connection, so that both can be let go.
-pub(crate) async fn tend(upstream: Weak<Upstream>, exchange: Arc<Exchange>) {
-    let until_closed = async {
-        loop {
-            exchange.changed().await;
-            tokio::time::sleep(REFRESH_DELAY).await;
-            let Some(upstream) = upstream.upgrade() else { return };
-            upstream.refresh().await;
-        }
+pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>, exchange: Arc<Exchange>) {
+    let begun = Instant::now();
+    let work = async {
+        tokio::join!(
+            watch_again(&connection),
+            stay::look_in(&upstream, &exchange),
+            refresh(&upstream, &exchange),
+            pass_on(&upstream, &connection, &exchange)
+        )
     };
     tokio::select! {
-        () = until_closed => {}
+        _ = work => {}
         () = exchange.closed().cancelled() => {}
     }
-    if let (Some(upstream), Some(fault)) = (upstream.upgrade(), exchange.end_fault()) {
-        upstream.give_up(&exchange, &fault.to_string());
+    if let Some(upstream) = upstream.upgrade() {
+        upstream.starts().lives.ended(begun.elapsed());
+        if let Some(fault) = exchange.end_fault() {
+            upstream.give_up(&exchange, &fault.to_string());
+        }
+    }
+    stay::come_back(&upstream).await;
+}
+
+/// Watches on a legacy connection what was watched on the one before; a modern one does so by itself.
+async fn watch_again(connection: &Weak<Connection>) {
+    if let Some(connection) = connection.upgrade().filter(|connection| !connection.is_modern()) {
+        connection.listen().await;
     }
 }
 
-impl Upstream {
-    /// Reads the list again. If that fails the old one stays: a moment's trouble must not take tools away.
-    async fn refresh(&self) {
-        let Some(connection) = self.live.load_full() else { return };
-        match self.within(LIST_TIMEOUT, "list its tools", listing::fetch(&connection)).await {
-            Ok(listed) => {
-                self.offers.send_if_modified(|offer| {
-                    let is_news = offer.definitions.as_deref() != Some(listed.definitions().as_str());
-                    if is_news {
-                        *offer =
-                            catalogue::offer(&listed, &self.settings, &self.me, offer.state.clone(), true);
-                        self.log_withheld(offer);
-                    }
-                    is_news
-                });
-                self.next_generation();
+/// Reads lists again when they changed, many changes together, and a few times more if that fails.
+async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
+    let (mut delay, mut looked, mut failures): (_, Option<Instant>, _) = (REFRESH_DELAY, None, 0);
+    loop {
+        exchange.ears().change().await;
+        delay = match looked {
+            Some(looked) if looked.elapsed() < QUIET => (delay * 2).min(REFRESH_DELAY_MAX),
+            _ => REFRESH_DELAY,
+        };
+        sleep(delay).await;
+        let changed = exchange.ears().take_changed();
+        let Some(upstream) = upstream.upgrade() else { return };
+        let kinds = [
+            (changed.tools, Kind::Tools, Heard::ToolsChanged),
+            (changed.prompts, Kind::Prompts, Heard::PromptsChanged),
+            (changed.resources, Kind::Resources, Heard::ResourcesChanged),
+        ];
+        let mut has_failed = false;
+        for (_, kind, heard) in kinds.into_iter().filter(|(has_changed, ..)| *has_changed) {
+            if !upstream.refresh(kind).await {
+                has_failed = true;
+                if failures < RETRIES_MAX {
+                    exchange.hear(heard);
+                }
             }
-            Err(error) => {
-                tracing::warn!(target: "upstream", upstream = %self.name(), %error, "could not read its changed list");
+        }
+        failures = if has_failed && failures < RETRIES_MAX { failures + 1 } else { 0 };
+        looked = Some(Instant::now());
+    }
+}
+
+/// Passes on what is told of single things.
+async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
+    loop {
+        for heard in exchange.ears().news().await {
+            if let (Heard::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {
+                connection.note_task(id, params);
             }
+            let Some(upstream) = upstream.upgrade() else { return };
+            upstream.tell(heard);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::scan::Fault;
 
-/// The codes we send. The numbers are JSON-RPC 2.0 section 5.1; -32000 is from its range for implementations.
+/// The codes we send. The numbers are JSON-RPC 2.0 section 5.1; -32000 is from its range for implementations,
+/// -32002 from MCP before 2026-07-28, and those from -32020 on from MCP 2026-07-28, "Error Codes".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// The bytes are not JSON.
@@ -17,11 +18,21 @@ pub enum Code {
     InternalError,
     /// The caller asks more often than the limit allows.
     RateLimited,
+    /// There is no such resource (legacy revisions only; the modern one says `InvalidParams`).
+    ResourceNotFound,
+    /// A header is missing, unreadable, or says something else than the body.
+    HeaderMismatch,
+    /// The request needs a capability that its client did not declare with it.
+    MissingClientCapability,
+    /// We do not speak the revision that the request names.
+    UnsupportedVersion,
+    /// An upstream's code, passed on.
+    Relayed(i64),
 }
 
 impl Code {
     /// The number on the wire.
-    pub fn number(self) -> i32 {
+    pub fn number(self) -> i64 {
         match self {
             Code::ParseError => -32700,
             Code::InvalidRequest => -32600,
@@ -29,6 +40,11 @@ impl Code {
             Code::InvalidParams => -32602,
             Code::InternalError => -32603,
             Code::RateLimited => -32000,
+            Code::ResourceNotFound => -32002,
+            Code::HeaderMismatch => -32020,
+            Code::MissingClientCapability => -32021,
+            Code::UnsupportedVersion => -32022,
+            Code::Relayed(number) => number,
         }
     }
 }

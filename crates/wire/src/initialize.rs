@@ -24,6 +24,10 @@ pub struct Hello {
     pub revision: Revision,
     /// Who asks.
     pub client: Peer,
+    /// Its `ClientCapabilities` object; nothing if it sent none.
+    pub capabilities: Option<Text>,
+    /// Its `Implementation` object as written.
+    pub info: Option<Text>,
 }
 
 /// Reads the parameters of `initialize`.
@@ -37,11 +41,21 @@ pub fn hello(params: Option<&Text>) -> Result<Hello, WireError> {
         let why = "Invalid params: initialize needs the string \"protocolVersion\"";
         return Err(WireError::new(Code::InvalidParams, why));
     };
-    let client = object.and_then(|object| object.get("clientInfo")).map(peer).unwrap_or_default();
-    Ok(Hello { revision: Revision::negotiate(&version), client })
+    let given = |key| {
+        let written = object.and_then(|object| object.get(key)).filter(|value| value.starts_with('{'))?;
+        params.map(|params| params.slice(written))
+    };
+    let info = given("clientInfo");
+    Ok(Hello {
+        revision: Revision::negotiate(&version),
+        client: info.as_ref().map(|info| peer(info.as_str())).unwrap_or_default(),
+        capabilities: given("capabilities"),
+        info,
+    })
 }
 
-fn peer(text: &str) -> Peer {
+/// Reads an `Implementation` object.
+pub fn peer(text: &str) -> Peer {
     let cut = |key| {
         let said = crate::Object::parse(text).and_then(|object| object.string(key));
         said.unwrap_or_default().chars().take(PEER_TEXT_CHARS_MAX).collect()
@@ -59,6 +73,13 @@ pub struct Ourselves<'a> {
 }
 
 impl Ourselves<'_> {
+    /// The `Implementation` object as JSON text.
+    pub fn json(self) -> String {
+        let mut out = Vec::with_capacity(64);
+        self.write(&mut out);
+        String::from_utf8(out).expect("encoded strings are UTF-8")
+    }
+
     fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"name\":");
         string::encode(self.name, out);
@@ -68,12 +89,19 @@ impl Ourselves<'_> {
     }
 }
 
-/// The result of `initialize`: we offer tools, and say when they change.
-pub fn welcome(revision: Revision, ourselves: Ourselves<'_>, instructions: Option<&str>) -> Vec<u8> {
+/// The result of `initialize`. `capabilities` is a `ServerCapabilities` object as JSON text.
+pub fn welcome(
+    revision: Revision,
+    ourselves: Ourselves<'_>,
+    capabilities: &str,
+    instructions: Option<&str>,
+) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     out.extend_from_slice(b"{\"protocolVersion\":");
     string::encode(revision.name(), &mut out);
-    out.extend_from_slice(b",\"capabilities\":{\"tools\":{\"listChanged\":true}},\"serverInfo\":");
+    out.extend_from_slice(b",\"capabilities\":");
+    out.extend_from_slice(capabilities.as_bytes());
+    out.extend_from_slice(b",\"serverInfo\":");
     ourselves.write(&mut out);
     if let Some(instructions) = instructions {
         out.extend_from_slice(b",\"instructions\":");
@@ -83,12 +111,15 @@ pub fn welcome(revision: Revision, ourselves: Ourselves<'_>, instructions: Optio
     out
 }
 
-/// The parameters with which we open a connection to an upstream.
-pub fn our_hello(revision: Revision, ourselves: Ourselves<'_>) -> Vec<u8> {
+/// The parameters with which we open a connection to an upstream. `capabilities` is a `ClientCapabilities`
+/// object as JSON text.
+pub fn our_hello(revision: Revision, ourselves: Ourselves<'_>, capabilities: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(160);
     out.extend_from_slice(b"{\"protocolVersion\":");
     string::encode(revision.name(), &mut out);
-    out.extend_from_slice(b",\"capabilities\":{},\"clientInfo\":");
+    out.extend_from_slice(b",\"capabilities\":");
+    out.extend_from_slice(capabilities.as_bytes());
+    out.extend_from_slice(b",\"clientInfo\":");
     ourselves.write(&mut out);
     out.push(b'}');
     out
@@ -99,10 +130,12 @@ pub fn our_hello(revision: Revision, ourselves: Ourselves<'_>) -> Vec<u8> {
 pub struct Welcome {
     /// The revision it chose.
     pub revision: Revision,
-    /// True if it has tools at all.
-    pub has_tools: bool,
+    /// Its `ServerCapabilities` object; nothing if it sent none.
+    pub capabilities: Option<Text>,
     /// Who it says it is.
     pub server: Peer,
+    /// What it tells models about its use.
+    pub instructions: Option<String>,
 }
 
 /// Why an upstream's handshake cannot be used.
@@ -122,11 +155,11 @@ pub fn read_welcome(result: &Text) -> Result<Welcome, WelcomeFault> {
     let name = object.string("protocolVersion").ok_or(WelcomeFault::NoVersion)?;
     let revision = Revision::parse(&name)
         .ok_or_else(|| WelcomeFault::UnknownVersion(name.chars().take(PEER_TEXT_CHARS_MAX).collect()))?;
-    let capabilities = object.object("capabilities");
     Ok(Welcome {
         revision,
-        has_tools: capabilities.is_some_and(|all| all.get("tools").is_some()),
+        capabilities: object.object("capabilities").map(|all| result.slice(all.text())),
         server: object.get("serverInfo").map(peer).unwrap_or_default(),
+        instructions: object.string("instructions").map(std::borrow::Cow::into_owned),
     })
 }
 
@@ -145,8 +178,8 @@ mod tests {
         let cases = [
             (r#"{"protocolVersion":"2024-11-05"}"#, Some(Revision::V2024_11_05)),
             (r#"{"protocolVersion":"2025-03-26","capabilities":{}}"#, Some(Revision::V2025_03_26)),
-            (r#"{"protocolVersion":"2026-07-28"}"#, Some(Revision::LATEST)),
-            (r#"{"protocolVersion":"soon"}"#, Some(Revision::LATEST)),
+            (r#"{"protocolVersion":"2026-07-28"}"#, Some(Revision::LATEST_LEGACY)),
+            (r#"{"protocolVersion":"soon"}"#, Some(Revision::LATEST_LEGACY)),
             (r#"{"protocolVersion":5}"#, None),
             ("{}", None),
         ];
@@ -160,14 +193,21 @@ mod tests {
     #[test]
     fn what_one_side_says_the_other_reads() {
         let ourselves = Ourselves { name: "toolcrib", version: "1" };
-        let said = welcome(Revision::V2025_06_18, ourselves, Some("be \"kind\""));
+        let capabilities = r#"{"tools":{}}"#;
+        let said = welcome(Revision::V2025_06_18, ourselves, capabilities, Some("be \"kind\""));
         let read = read_welcome(&text(std::str::from_utf8(&said).expect("UTF-8"))).expect("sound");
-        let server = Peer { name: "toolcrib".into(), version: "1".into() };
-        assert_eq!(read, Welcome { revision: Revision::V2025_06_18, has_tools: true, server });
+        let expected = Welcome {
+            revision: Revision::V2025_06_18,
+            capabilities: Some(text(capabilities)),
+            server: Peer { name: "toolcrib".into(), version: "1".into() },
+            instructions: Some("be \"kind\"".into()),
+        };
+        assert_eq!(read, expected);
 
-        let said = our_hello(Revision::V2025_11_25, ourselves);
+        let said = our_hello(Revision::V2025_11_25, ourselves, r#"{"roots":{}}"#);
         let read = hello(Some(&text(std::str::from_utf8(&said).expect("UTF-8")))).expect("sound");
         assert_eq!((read.revision, read.client.name.as_str()), (Revision::V2025_11_25, "toolcrib"));
+        assert_eq!(read.capabilities, Some(text(r#"{"roots":{}}"#)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One frame: a JSON-RPC message, or a batch of them, with `params` and `result` kept as text.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use bytestring::ByteString;
 
@@ -35,14 +37,14 @@ pub enum Message {
         /// Under which id to answer.
         id: Id,
         /// What is wanted.
-        method: String,
+        method: ByteString,
         /// The parameters' JSON text, if given: always an object.
         params: Option<Text>,
     },
     /// Wants none.
     Notification {
         /// What is told.
-        method: String,
+        method: ByteString,
         /// The parameters' JSON text, if given: always an object.
         params: Option<Text>,
     },
@@ -67,6 +69,12 @@ impl Text {
         Ok(Text(text))
     }
 
+    /// Takes bytes that were part of a checked text before, such as a listing or a result on its way through; nothing
+    /// if they are no UTF-8 after all.
+    pub fn known(bytes: Bytes) -> Option<Text> {
+        ByteString::try_from(bytes).ok().map(Text)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -80,6 +88,21 @@ impl Text {
     /// A part of this text, sharing its memory. `part` must be a slice of it.
     pub fn slice(&self, part: &str) -> Text {
         Text(self.0.slice_ref(part))
+    }
+
+    /// What a string in this text says; the memory is shared unless escapes spell it. Nothing for a value of
+    /// another kind. `value` must be a slice of this text.
+    pub(crate) fn said(&self, value: &str) -> Option<ByteString> {
+        Some(match string::decode_if_string(value)? {
+            Cow::Borrowed(said) => self.0.slice_ref(said),
+            Cow::Owned(said) => ByteString::from(said),
+        })
+    }
+
+    /// A text of ours that was put together from checked pieces and is not checked again.
+    pub(crate) fn from_checked(text: String) -> Text {
+        debug_assert!(scan::check_text(&text).is_ok(), "put together wrongly");
+        Text(ByteString::from(text))
     }
 
     /// The text itself, shared.
@@ -172,22 +195,26 @@ impl Message {
             },
         };
         if !envelope.jsonrpc.is_some_and(|value| value.starts_with('"') && string::says(value, "2.0")) {
+            // The id of an answer is one of ours; an error under it would read as the answer to a call of the sender.
+            let id = id.filter(|_| envelope.method.is_some());
             return Err(invalid(id, "the member \"jsonrpc\" must be \"2.0\""));
         }
         match (envelope.method, envelope.result, envelope.error) {
             (Some(method), None, None) => asked(text, id, method, envelope.params),
             (None, Some(result), None) => Ok(Message::Response { id, answer: Ok(text.slice(result)) }),
             (None, None, Some(error)) => Ok(Message::Response { id, answer: Err(text.slice(error)) }),
+            (None, ..) => {
+                Err(invalid(None, "a message has exactly one of \"method\", \"result\" and \"error\""))
+            }
             _ => Err(invalid(id, "a message has exactly one of \"method\", \"result\" and \"error\"")),
         }
     }
 }
 
 fn asked(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
-    let Some(method) = string::decode_if_string(method) else {
+    let Some(method) = text.said(method) else {
         return Err(invalid(id, "the member \"method\" must be a string"));
     };
-    let method = method.into_owned();
     let params = match params {
         None => None,
         Some(params) if params.starts_with('{') => Some(text.slice(params)),
@@ -298,7 +325,7 @@ mod tests {
         check(
             r#"{"jsonrpc":"2.0","id":1}"#,
             expect![[
-                r#"rejected 1 -32600 Invalid request: a message has exactly one of "method", "result" and "error""#
+                r#"rejected null -32600 Invalid request: a message has exactly one of "method", "result" and "error""#
             ]],
         );
         check(

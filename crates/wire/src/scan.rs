@@ -7,11 +7,17 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use smallvec::SmallVec;
+
 use crate::DEPTH_MAX;
 use crate::string::{self, StringFault};
 
 /// Above this many keys an object's keys go into a hash set; below, comparing them in turn is faster.
 const KEYS_COMPARED_MAX: usize = 24;
+
+/// Levels and keys of open objects that a check keeps without allocating. Nearly every message has fewer.
+const OPEN_INLINE: usize = 16;
+const KEYS_INLINE: usize = 32;
 
 /// Why a text is not JSON that we accept. Positions are byte offsets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +58,7 @@ pub fn check(bytes: &[u8]) -> Result<&str, Fault> {
 
 /// Checks that `text` holds exactly one JSON value.
 pub fn check_text(text: &str) -> Result<(), Fault> {
-    Scanner { text, at: 0, open: Vec::new(), keys: Vec::new() }.run()
+    Scanner { text, at: 0, open: SmallVec::new(), keys: SmallVec::new() }.run()
 }
 
 /// Where the bytes stop being UTF-8.
@@ -79,8 +85,8 @@ enum Expect {
 struct Scanner<'t> {
     text: &'t str,
     at: usize,
-    open: Vec<Open<'t>>,
-    keys: Vec<Cow<'t, str>>,
+    open: SmallVec<[Open<'t>; OPEN_INLINE]>,
+    keys: SmallVec<[Cow<'t, str>; KEYS_INLINE]>,
 }
 
 impl<'t> Scanner<'t> {

@@ -1,9 +1,15 @@
 //! Server-sent events: writing them, and reading them as they arrive.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 /// Largest event we read, in bytes of data.
 pub const EVENT_BYTES_MAX: usize = crate::STDIO_MESSAGE_BYTES_MAX;
+
+/// Longest event id that is remembered, in bytes: it must fit a header to be of use.
+pub const ID_BYTES_MAX: usize = 4096;
+
+/// The kind of the event that opens the HTTP+SSE transport.
+pub const ENDPOINT: &str = "endpoint";
 
 /// One event as far as MCP uses it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,6 +20,8 @@ pub struct Event {
     pub data: String,
     /// The `id` field, for resuming.
     pub id: Option<String>,
+    /// The `retry` field, in milliseconds: how long to wait before connecting again.
+    pub retry: Option<u64>,
 }
 
 /// Appends one `message` event that holds a JSON message. Line ends in it, which JSON text has only between
@@ -25,6 +33,46 @@ pub fn write(out: &mut Vec<u8>, message: &[u8]) {
     out.extend_from_slice(message);
     crate::lines::end_line(out, start);
     out.push(b'\n');
+}
+
+/// Appends one `message` event that holds a JSON message and can be resumed behind by its id.
+pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, message: &[u8]) {
+    if let Some(id) = id {
+        write_field(out, "id", id.as_bytes());
+    }
+    write(out, message);
+}
+
+/// Appends an event without data: it gives the client an id to resume behind before there is anything to say,
+/// and says how long to wait before connecting again (2025-11-25, "Sending Messages to the Server").
+pub fn write_priming(out: &mut Vec<u8>, id: &str, retry_ms: Option<u64>) {
+    write_field(out, "id", id.as_bytes());
+    if let Some(retry_ms) = retry_ms {
+        write_field(out, "retry", retry_ms.to_string().as_bytes());
+    }
+    write_field(out, "data", b"");
+    out.push(b'\n');
+}
+
+/// Appends a comment: it keeps the connection from looking idle and means nothing.
+pub fn write_comment(out: &mut Vec<u8>, text: &str) {
+    write_field(out, "", text.as_bytes());
+    out.push(b'\n');
+}
+
+/// Appends the event that opens the HTTP+SSE transport of 2024-11-05: where to post messages.
+pub fn write_endpoint(out: &mut Vec<u8>, uri: &str) {
+    write_field(out, "event", ENDPOINT.as_bytes());
+    write_field(out, "data", uri.as_bytes());
+    out.push(b'\n');
+}
+
+fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    crate::lines::end_line(out, start);
 }
 
 /// The stream had an event larger than [`EVENT_BYTES_MAX`].
@@ -40,6 +88,8 @@ pub struct Events {
     current: Event,
     has_data: bool,
     after_return: bool,
+    retry: Option<u64>,
+    last_id: Option<String>,
 }
 
 impl Events {
@@ -57,6 +107,9 @@ impl Events {
         while let Some(line) = self.line() {
             if line.is_empty() {
                 let event = std::mem::take(&mut self.current);
+                if event.id.is_some() {
+                    self.last_id = event.id.clone();
+                }
                 if std::mem::take(&mut self.has_data) {
                     return Some(event);
                 }
@@ -67,12 +120,25 @@ impl Events {
         None
     }
 
+    /// How long the other side asks to wait before connecting again, in milliseconds: what it said last, with
+    /// or without an event.
+    pub fn retry(&self) -> Option<u64> {
+        self.retry
+    }
+
+    /// The id to resume behind: that of the last complete event that had one, with or without data. An empty
+    /// one takes back the ids before it.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref().filter(|id| !id.is_empty())
+    }
+
     fn line(&mut self) -> Option<Bytes> {
-        if self.after_return && self.buffer.first() == Some(&b'\n') {
-            let _ = self.buffer.split_to(1);
-        }
-        if !self.buffer.is_empty() {
-            self.after_return = false;
+        // A line feed behind a carriage return ends no second line, even if it comes in the next piece.
+        if let Some(&first) = self.buffer.first()
+            && std::mem::take(&mut self.after_return)
+            && first == b'\n'
+        {
+            self.buffer.advance(1);
         }
         let offset = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]);
         let Some(offset) = offset else {
@@ -98,8 +164,17 @@ impl Events {
                 self.current.data.push_str(value);
             }
             "event" => self.current.kind = value.to_owned(),
-            "id" if !value.contains('\0') => self.current.id = Some(value.to_owned()),
-            // `retry`, comments and unknown fields change nothing here.
+            "id" if !value.contains('\0') && value.len() <= ID_BYTES_MAX => {
+                self.current.id = Some(value.to_owned());
+            }
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                // No digits and more than fit say nothing.
+                if let Ok(retry) = value.parse() {
+                    self.current.retry = Some(retry);
+                    self.retry = Some(retry);
+                }
+            }
+            // Comments and unknown fields change nothing.
             _ => {}
         }
     }
@@ -107,6 +182,9 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(stream: &str, piece: usize) -> Vec<Event> {
@@ -125,6 +203,7 @@ mod tests {
             kind: kind.into(),
             data: data.into(),
             id: id.map(str::to_owned),
+            retry: None,
         };
         let cases = [
             ("data: {}\n\n", vec![event("", "{}", None)]),
@@ -140,6 +219,7 @@ mod tests {
                 "id: 1\ndata:\n\nretry: 500\n\ndata: x\n\n",
                 vec![event("", "", Some("1")), event("", "x", None)],
             ),
+            ("data: 1\r\n\ndata: 2\n\n", vec![event("", "1", None), event("", "2", None)]),
             ("data: unfinished\n", vec![]),
         ];
         for (stream, expected) in cases {
@@ -155,6 +235,98 @@ mod tests {
         write(&mut out, b"{\"a\":\r\n\n1}");
         let stream = String::from_utf8(out).expect("UTF-8");
         assert_eq!(read(&stream, 3)[0].data, "{\"a\":   1}");
+    }
+
+    #[test]
+    fn what_stands_outside_of_events_is_not_lost() {
+        let cases = [
+            ("retry: 500\n\n", Some(500), None),
+            ("id: 7\n\n", None, Some("7")),
+            (
+                "id: 7\nretry: 5\ndata:\n\nretry: x\nretry: -1\nretry:\nretry: 99999999999999999999\n\n",
+                Some(5),
+                Some("7"),
+            ),
+            ("id: 7\ndata: 1\n\ndata: 2\n\n", None, Some("7")),
+            ("id: 7\ndata: 1\n\nid: 8\ndata: cut", None, Some("7")),
+            ("id: 7\ndata: 1\n\nid: 8\0\n\n", None, Some("7")),
+            ("id: 7\ndata: 1\n\nid\n\n", None, None),
+        ];
+        for (stream, retry, last_id) in cases {
+            let mut events = Events::default();
+            events.feed(stream.as_bytes()).expect("small");
+            while events.next_event().is_some() {}
+            assert_eq!((events.retry(), events.last_id()), (retry, last_id), "{stream:?}");
+        }
+        let event = read("retry: 5\ndata: x\n\ndata: y\n\n", 100);
+        assert_eq!((event[0].retry, event[1].retry), (Some(5), None));
+        let long = format!("id: {}\ndata: x\n\n", "i".repeat(ID_BYTES_MAX + 1));
+        assert_eq!(read(&long, 1000)[0].id, None);
+    }
+
+    #[test]
+    fn streams_are_written_as_browsers_read_them() {
+        let mut out = Vec::new();
+        write_endpoint(&mut out, "/message?session=1");
+        write_priming(&mut out, "s-1", Some(500));
+        write_priming(&mut out, "s-2", None);
+        write_comment(&mut out, "still\nhere");
+        write_event(&mut out, Some("s-\n3"), b"{}");
+        write_event(&mut out, None, b"[1,\n2]");
+        expect![[r#"
+            event: endpoint
+            data: /message?session=1
+
+            id: s-1
+            retry: 500
+            data: 
+
+            id: s-2
+            data: 
+
+            : still here
+
+            id: s- 3
+            event: message
+            data: {}
+
+            event: message
+            data: [1, 2]
+
+        "#]]
+        .assert_eq(std::str::from_utf8(&out).expect("UTF-8"));
+        let read = read(std::str::from_utf8(&out).expect("UTF-8"), 7);
+        let shown: Vec<_> =
+            read.iter().map(|it| (it.kind.as_str(), it.data.as_str(), it.id.as_deref())).collect();
+        let expected = [
+            (ENDPOINT, "/message?session=1", None),
+            ("", "", Some("s-1")),
+            ("", "", Some("s-2")),
+            ("message", "{}", Some("s- 3")),
+            ("message", "[1, 2]", None),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn events_read_back_however_they_arrive(
+            messages in prop::collection::vec((prop::option::of("[a-z0-9-]{1,8}"), "[ -~\u{e9}]{0,12}"), 0..6),
+            piece in 1usize..9,
+        ) {
+            let mut out = Vec::new();
+            for (id, message) in &messages {
+                write_event(&mut out, id.as_deref(), message.as_bytes());
+                write_comment(&mut out, "k");
+            }
+            let mut events = Events::default();
+            let mut found = Vec::new();
+            for bytes in out.chunks(piece) {
+                events.feed(bytes).expect("small");
+                found.extend(std::iter::from_fn(|| events.next_event()).map(|it| (it.id, it.data)));
+            }
+            prop_assert_eq!(found, messages);
+        }
     }
 
     #[test]

@@ -40,6 +40,13 @@ pub fn request(out: &mut Vec<u8>, id: &Id, method: &str, params: Option<&[u8]>) 
     asked(out, method, params);
 }
 
+/// The same under an id of our own, which is a number.
+pub fn numbered_request(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&[u8]>) {
+    use std::io::Write as _;
+    write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},").expect("writing to memory cannot fail");
+    asked(out, method, params);
+}
+
 /// Appends a notification; `params` is JSON text.
 pub fn notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
@@ -92,6 +99,10 @@ mod tests {
             };
             assert_eq!(read.as_number(), Some(7), "{frame}");
         }
+        assert_eq!(
+            written(|out| numbered_request(out, 7, "m", Some(b"{}"))),
+            written(|out| request(out, &id, "m", Some(b"{}")))
+        );
         assert_eq!(written(|out| notification(out, "n", None)), r#"{"jsonrpc":"2.0","method":"n"}"#);
         let nameless = WireError::new(Code::ParseError, "m").with_data("[1]".into());
         assert_eq!(

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tool_api::Action;
 
 use super::Stage;
 use crate::failure::Refusal;
@@ -78,7 +79,11 @@ impl Stage for Rate {
     }
 
     fn check(&self, pending: &Pending<'_>) -> Result<(), Refusal> {
-        if self.per_second == 0.0 {
+        // A client watches many things at once, in numbers that the doors bound; and who is refused to stop would be
+        // told of changes for ever. A further round has been paid for by the first, and its state is good only once:
+        // to refuse it would throw away what a person has answered.
+        let is_watch = matches!(pending.action, Some(Action::Subscribe | Action::Unsubscribe));
+        if self.per_second == 0.0 || is_watch || pending.goes_on {
             return Ok(());
         }
         self.take(pending.caller.id(), Instant::now()).map_err(|wait| {

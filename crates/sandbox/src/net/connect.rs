@@ -21,11 +21,16 @@ pub(super) type Tcp = HttpConnector<Resolver>;
 type BoxError = Box<dyn Error + Send + Sync>;
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+/// How long a connection is silent before the system asks whether the other side is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
 /// A connector for plain connections, to be wrapped by `tls` for the others.
 pub(super) fn tcp(connect_timeout: Duration) -> Tcp {
     let mut tcp = HttpConnector::new_with_resolver(Resolver);
     // Requests are small and wait for their answers; collecting bytes would only delay them.
     tcp.set_nodelay(true);
+    // A stream may be silent for hours; a server that vanished without a word must be noticed meanwhile.
+    tcp.set_keepalive(Some(KEEPALIVE));
     // Shared out over the addresses of a name, so that one dead address does not use up all of it.
     tcp.set_connect_timeout(Some(connect_timeout));
     tcp.enforce_http(false);

@@ -1,10 +1,18 @@
 //! Frames in, frames out, in every revision.
 
+mod actions;
+mod allocations;
+mod crossing;
+mod eras;
+mod listening;
+mod rounds;
+mod unasked;
+
 use bytes::Bytes;
 use expect_test::{Expect, expect};
 use futures_util::FutureExt;
 use gate::{Caller, RateConfig, Via};
-use testkit::SampleGate;
+use testkit::{SampleGate, Watched, offer_sample_source};
 use tokio::sync::mpsc;
 use wire::{Frame, Revision};
 
@@ -14,66 +22,135 @@ use super::*;
 struct Talk {
     server: Arc<Server>,
     session: Arc<Session>,
-    outbox: Outbox,
+    outbox: Option<Outbox>,
     reports: mpsc::Receiver<Vec<u8>>,
     waiting: Vec<Later>,
+    /// The code of the error that was answered last.
+    code: Option<Code>,
+    watched: Watched,
     _sample: SampleGate,
 }
 
 impl Talk {
+    /// Over the plain sample tools.
     fn new(revision: Revision) -> Talk {
         Talk::over(SampleGate::new(), revision)
     }
 
+    /// Over the sample source, too.
+    fn with_source(revision: Revision) -> Talk {
+        let sample = SampleGate::new();
+        let watched = offer_sample_source(sample.gate.catalog());
+        Talk { watched, ..Talk::over(sample, revision) }
+    }
+
     fn over(sample: SampleGate, revision: Revision) -> Talk {
-        let (outbox, reports) = mpsc::channel(8);
+        let (outbox, reports) = mpsc::channel(64);
         Talk {
             server: Server::new(sample.gate.clone(), Some("be kind".into())),
             session: Session::new(Caller::local_user(Via::Stdio), revision),
-            outbox,
+            outbox: Some(outbox),
             reports,
             waiting: Vec::new(),
+            code: None,
+            watched: Watched::default(),
             _sample: sample,
         }
     }
 
+    /// The same for a legacy client that has said what it can do.
+    fn introduced(self, capabilities: &str) -> Talk {
+        let capabilities = Text::check(Bytes::copy_from_slice(capabilities.as_bytes())).expect("sound");
+        self.session.introduce(crate::abilities::usable(Some(&capabilities), self.session.revision()), None);
+        self
+    }
+
     /// Says one frame; what comes back at once, as one line for each frame. Calls that wait are kept.
     fn say(&mut self, frame: &str) -> String {
-        let mut open = || Some(self.outbox.clone());
+        let outbox = self.outbox.clone();
+        let mut open = || outbox.clone();
         let mut out = Vec::new();
-        let later = match Frame::parse(Bytes::copy_from_slice(frame.as_bytes())) {
+        let now = match Frame::parse(Bytes::copy_from_slice(frame.as_bytes())) {
             Ok(Frame::Single(message)) => {
                 dispatch(&self.server, &self.session, Ok(message), &mut open, &mut out)
             }
             Ok(Frame::Batch(messages)) => match batch(&self.server, &self.session, messages, &mut open) {
-                Ok(later) => later,
+                Ok(later) => later.map_or(Now::Nothing, Now::Later),
                 Err(error) => {
                     write::error(&mut out, None, &error);
-                    None
+                    Now::Written(Some(error.code))
                 }
             },
             Err(rejected) => dispatch(&self.server, &self.session, Err(rejected), &mut open, &mut out),
         };
-        let mut told = vec![out];
-        if let Some(mut later) = later {
-            match (&mut later).now_or_never() {
-                Some(answer) => {
-                    told.extend(std::iter::from_fn(|| self.reports.try_recv().ok()));
-                    told.extend(answer);
-                }
-                None => self.waiting.push(later),
+        match now {
+            Now::Nothing => assert!(out.is_empty()),
+            Now::Written(code) => {
+                self.code = code;
+                assert_eq!(code.is_some(), String::from_utf8_lossy(&out).contains("\"error\":{"));
             }
+            Now::Later(later) => self.waiting.push(later),
         }
-        lines(told)
+        lines([out]) + &self.rest()
     }
 
-    /// What the calls that waited have come to.
+    /// What the calls that waited have come to, and what they have told before.
     fn rest(&mut self) -> String {
-        lines(self.waiting.drain(..).filter_map(|later| later.now_or_never().flatten()).collect())
+        let mut answers = Vec::new();
+        self.waiting.retain_mut(|later| match later.now_or_never() {
+            Some(answer) => {
+                answers.extend(answer);
+                false
+            }
+            None => true,
+        });
+        let mut told = lines(std::iter::from_fn(|| self.reports.try_recv().ok()));
+        for answer in answers {
+            self.code = answer.code;
+            told += &lines([answer.frame]);
+        }
+        told
+    }
+
+    /// A request of this era, under the id 1.
+    fn ask(&mut self, method: &str, params: &str) -> String {
+        self.say(&request(method, params))
     }
 }
 
-fn lines(frames: Vec<Vec<u8>>) -> String {
+/// Lets what goes on beside the conversation go on until so much is watched.
+async fn settle(watched: &Watched, expected: i64) {
+    let count = || watched.lock().expect("nothing panics with the lock").values().sum::<i64>();
+    for _ in 0..100_000 {
+        if count() == expected {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("{} resources are watched, not {expected}", count());
+}
+
+/// A legacy request under the id 1.
+fn request(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+}
+
+/// The same as a modern one, by a client with these capabilities.
+fn modern(method: &str, params: &str, capabilities: &str) -> String {
+    modern_with(method, params, capabilities, "")
+}
+
+/// The same with more members in `_meta`, each behind a comma.
+fn modern_with(method: &str, params: &str, capabilities: &str, more: &str) -> String {
+    let own = params.trim().strip_prefix('{').expect("an object");
+    let comma = if own.trim() == "}" { "" } else { "," };
+    let meta = format!(
+        r#"{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{more}}}"#
+    );
+    request(method, &format!(r#"{{"_meta":{meta}{comma}{own}"#))
+}
+
+fn lines(frames: impl IntoIterator<Item = Vec<u8>>) -> String {
     let frames = frames.into_iter().filter(|frame| !frame.is_empty());
     frames.map(|frame| String::from_utf8(frame).expect("frames are UTF-8") + "\n").collect()
 }
@@ -85,8 +162,8 @@ fn check(revision: Revision, frame: &str, expected: Expect) {
 
 #[test]
 fn the_handshake_settles_on_a_revision() {
-    for revision in Revision::ALL {
-        let mut talk = Talk::new(Revision::LATEST);
+    for revision in Revision::ALL.into_iter().filter(|revision| !revision.is_modern()) {
+        let mut talk = Talk::new(Revision::LATEST_LEGACY);
         let hello = format!(
             r#"{{"jsonrpc":"2.0","id":"a","method":"initialize","params":{{"protocolVersion":"{}"}}}}"#,
             revision.name()
@@ -96,14 +173,14 @@ fn the_handshake_settles_on_a_revision() {
         assert_eq!(talk.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), "");
     }
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28"}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
         "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: initialize needs the string \"protocolVersion\""}}
@@ -165,14 +242,14 @@ fn a_list_has_the_form_of_its_revision_and_pages() {
     expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"Sample","description":"a sample""#]].assert_eq(&first(Revision::V2025_11_25));
     let after = wire::cursor::after("shout");
     let page = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"cursor":"{after}"}}}}"#);
-    let told = Talk::new(Revision::LATEST).say(&page);
+    let told = Talk::new(Revision::LATEST_LEGACY).say(&page);
     let names: Vec<_> = told.matches(r#""name":""#).collect();
     assert!(
         names.len() == 2 && told.contains(r#""name":"steps""#) && told.contains(r#""name":"wait""#),
         "{told}"
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"5"}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: this cursor was not made here; ask again without one"}}
@@ -183,42 +260,42 @@ fn a_list_has_the_form_of_its_revision_and_pages() {
 #[test]
 fn wrong_requests_get_the_code_that_fits() {
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         "nonsense",
         expect![[r#"
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not JSON at byte 0"}}
     "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/calls"}"#,
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: tools/calls"}}
     "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing"}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: nothing"}}
         "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":[]}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"arguments\" must be an object"}}
         "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":1}}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}],"_meta":{"toolcrib/error":{"code":"invalid_arguments","details":{"violations":[{"expected":"string","found":"number 1","pointer":"/text"}]},"message":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}},"isError":true}}
         "#]],
     );
     check(
-        Revision::LATEST,
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fail","arguments":{"text":"no"}}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no"}],"_meta":{"toolcrib/error":{"code":"sample_failure","message":"no"}},"isError":true}}
@@ -229,7 +306,7 @@ fn wrong_requests_get_the_code_that_fits() {
 #[test]
 fn a_caller_that_asks_too_often_is_told_so() {
     let mut talk =
-        Talk::over(SampleGate::with_rate(RateConfig { per_second: 1, burst: 1 }), Revision::LATEST);
+        Talk::over(SampleGate::with_rate(RateConfig { per_second: 1, burst: 1 }), Revision::LATEST_LEGACY);
     let call = |id| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"shout","arguments":{{"text":"a"}}}}}}"#
@@ -253,7 +330,7 @@ fn notifications_and_stray_answers_are_never_answered() {
         r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":""}}"#,
     ] {
-        check(Revision::LATEST, frame, expect![[""]]);
+        check(Revision::LATEST_LEGACY, frame, expect![[""]]);
     }
 }
 
@@ -282,7 +359,7 @@ async fn progress_comes_before_the_answer_under_the_clients_token() {
 
 #[tokio::test]
 async fn a_cancelled_call_is_not_answered_and_the_others_go_on() {
-    let mut talk = Talk::new(Revision::LATEST);
+    let mut talk = Talk::new(Revision::LATEST_LEGACY);
     let wait = |id: u32| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"wait","arguments":{{"text":""}}}}}}"#

@@ -1,5 +1,6 @@
 //! HTTP answers in the few forms this door gives.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,10 +9,10 @@ use http_body_util::Full;
 use hyper::body::{Frame, SizeHint};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use std::convert::Infallible;
-use tokio::sync::mpsc;
 use wire::http::{EVENT_STREAM, JSON};
-use wire::{Id, WireError, sse, write};
+use wire::{Id, WireError, write};
+
+use super::events::Events;
 
 /// An answer of this door.
 pub(super) type Answer = Response<Body>;
@@ -20,8 +21,8 @@ pub(super) type Answer = Response<Body>;
 pub(super) enum Body {
     /// All there is.
     Whole(Full<Bytes>),
-    /// Written as events; the stream ends when the sender is gone.
-    Events(mpsc::Receiver<Vec<u8>>),
+    /// A stream of events.
+    Events(Events),
 }
 
 impl hyper::body::Body for Body {
@@ -34,13 +35,7 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Body::Whole(whole) => Pin::new(whole).poll_frame(cx),
-            Body::Events(events) => events.poll_recv(cx).map(|message| {
-                message.map(|message| {
-                    let mut event = Vec::with_capacity(message.len() + 32);
-                    sse::write(&mut event, &message);
-                    Ok(Frame::data(event.into()))
-                })
-            }),
+            Body::Events(events) => events.poll(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
         }
     }
 
@@ -67,8 +62,8 @@ fn whole(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Ans
 }
 
 /// One JSON-RPC message.
-pub(super) fn json(frame: Vec<u8>) -> Answer {
-    whole(StatusCode::OK, JSON, frame)
+pub(super) fn json(status: StatusCode, frame: Vec<u8>) -> Answer {
+    whole(status, JSON, frame)
 }
 
 /// A JSON-RPC error about the request as a whole.
@@ -98,8 +93,8 @@ pub(super) fn not_allowed(methods: &'static str) -> Answer {
 }
 
 /// Messages as they come.
-pub(super) fn events(messages: mpsc::Receiver<Vec<u8>>) -> Answer {
-    let mut answer = Response::new(Body::Events(messages));
+pub(super) fn events(events: Events) -> Answer {
+    let mut answer = Response::new(Body::Events(events));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

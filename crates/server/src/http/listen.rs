@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
-use crate::Config;
+use crate::{Config, Problem};
 
 /// The address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -15,9 +15,9 @@ pub enum BindError {
          section (server.bind = \"127.0.0.1:3001\"; port 0 takes any free one)"
     )]
     InUse(SocketAddr),
-    /// Not an address to listen on.
-    #[error("server.bind: {0}")]
-    NotAllowed(String),
+    /// The section cannot be used.
+    #[error(transparent)]
+    NotAllowed(#[from] Problem),
     /// Anything else.
     #[error("server.bind: cannot listen on {0}")]
     Other(SocketAddr, #[source] std::io::Error),
@@ -28,7 +28,9 @@ pub enum BindError {
 /// # Errors
 /// Each names the setting to change.
 pub async fn bind(config: &Config) -> Result<TcpListener, BindError> {
-    config.check().map_err(BindError::NotAllowed)?;
+    if let Some(problem) = config.check().err().and_then(|problems| problems.into_iter().next()) {
+        return Err(problem.into());
+    }
     TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => BindError::InUse(config.bind),
         _ => BindError::Other(config.bind, error),

@@ -1,261 +1,212 @@
-//! A POST: one message, or a batch of them, and its answer as JSON or as a stream.
-//!
-//! The answer is JSON unless the call reports progress before it is done; then it becomes a stream. In the
-//! legacy revisions a client that hangs up has not cancelled its call, so a call that must wait goes on
-//! beside the connection.
+//! A POST: one message, or a batch of them. Which era it belongs to is said by its body.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use gate::{Caller, Via};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::body::Incoming;
+use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
-use wire::http::{EVENT_STREAM, JSON, SESSION_ID};
 use wire::message::Rejected;
-use wire::{Code, Frame, HTTP_BODY_BYTES_MAX, Message, Revision, WireError};
+use wire::{Code, Frame, Message, WireError, meta};
 
-use super::Door;
 use super::answer::{self, Answer};
-use super::sessions::{self, Named};
-use crate::dispatch::{self, Later};
-use crate::session::Session;
+use super::head::{self, TakesEvents};
+use super::{Door, intake, legacy, modern};
+use crate::dispatch::{Outbox, Reply};
 
-/// Progress reports that may wait for a slow reader; more are dropped, since only the latest matter.
-const REPORTS_WAITING_MAX: usize = 64;
+/// Frames that may wait for the one who writes the stream.
+const FRAMES_WAITING_MAX: usize = 64;
 
-/// How long a body may take to arrive.
-const BODY_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long an answer may take before it becomes a stream, for a client that takes streams: a connection that looks
+/// idle is cut by what stands between.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// Answers a POST.
-pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>, said: Option<Revision>) -> Answer {
+/// The same for a client that can fetch the rest of a stream whose connection broke (MCP 2025-11-25): an answer in
+/// JSON is lost with its connection.
+pub(super) const SILENCE_RESUMABLE_MAX: Duration = Duration::from_millis(100);
+
+/// Answers a POST to the endpoint.
+pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
-    match negotiate(door, &head.headers, said) {
+    let takes_events = match head::forms(&head.headers) {
+        Ok(takes_events) => takes_events,
+        Err(refusal) => return *refusal,
+    };
+    match intake::read(&door.bodies, body).await {
+        Ok(bytes) => classify(door, &head.headers, takes_events, Frame::parse(bytes)).await,
         Err(refusal) => *refusal,
-        Ok((session, streams)) => match read(body).await {
-            Err(refusal) => *refusal,
-            Ok(bytes) => act(door, session, streams, Frame::parse(bytes)).await,
-        },
     }
 }
 
-/// True if the client takes a stream as an answer.
-type Streams = bool;
-
-/// Checks the headers and finds the conversation that the request belongs to.
-fn negotiate(
-    door: &Door,
-    headers: &HeaderMap,
-    said: Option<Revision>,
-) -> Result<(Arc<Session>, Streams), Box<Answer>> {
-    let is_json = |kind: &HeaderValue| {
-        kind.to_str().is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
-    };
-    if !headers.get(CONTENT_TYPE).is_some_and(is_json) {
-        let why = "send the message as Content-Type: application/json\n";
-        return Err(answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into());
-    }
-    let accepts = |kind: &str| {
-        headers.get_all(ACCEPT).iter().any(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains(kind)))
-    };
-    let (streams, any) = (accepts(EVENT_STREAM), accepts("*/*") || !headers.contains_key(ACCEPT));
-    if !streams && !any && !accepts(JSON) {
-        let why = "accept application/json and text/event-stream\n";
-        return Err(answer::text(StatusCode::NOT_ACCEPTABLE, why).into());
-    }
-    match door.sessions.named(headers) {
-        Named::Open(open) => Ok((open.session.clone(), streams)),
-        Named::Unknown => Err(sessions::unknown().into()),
-        Named::None => {
-            let revision = said.unwrap_or(Revision::UNSAID_OVER_HTTP);
-            Ok((Session::new(Caller::local_user(Via::Http), revision), streams))
-        }
-    }
-}
-
-async fn read(body: Incoming) -> Result<Bytes, Box<Answer>> {
-    let too_large = || {
-        let why = format!("Invalid request: a body may have at most {HTTP_BODY_BYTES_MAX} bytes");
-        let error = WireError::new(Code::InvalidRequest, why);
-        answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, &error)
-    };
-    if body.size_hint().lower() > HTTP_BODY_BYTES_MAX as u64 {
-        return Err(too_large().into());
-    }
-    let Ok(read) = timeout(BODY_WAIT_MAX, Limited::new(body, HTTP_BODY_BYTES_MAX).collect()).await else {
-        return Err(answer::text(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n").into());
-    };
-    match read {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
-        Err(_) => Err(answer::text(StatusCode::BAD_REQUEST, "the body ended too early\n").into()),
-    }
-}
-
-async fn act(
+/// Finds out which era a message belongs to, and has it answered there.
+async fn classify(
     door: &Arc<Door>,
-    session: Arc<Session>,
-    streams: Streams,
+    head: &HeaderMap,
+    takes_events: TakesEvents,
     frame: Result<Frame, Rejected>,
 ) -> Answer {
-    let mut channel = None;
-    let mut outbox =
-        || streams.then(|| channel.get_or_insert_with(|| mpsc::channel(REPORTS_WAITING_MAX)).0.clone());
-    let mut out = Vec::new();
-    let later = match frame {
-        Err(rejected) => {
-            return answer::error(status(rejected.error.code), rejected.id.as_ref(), &rejected.error);
-        }
-        Ok(Frame::Single(message)) if is_handshake(&message) => return handshake(door, message),
-        Ok(Frame::Single(message)) => {
-            dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out)
-        }
-        Ok(Frame::Batch(messages)) => match dispatch::batch(&door.server, &session, messages, &mut outbox) {
-            Ok(later) => later,
-            Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
-        },
+    let message = match frame {
+        Err(rejected) => return refused(head, &rejected),
+        Ok(Frame::Batch(messages)) => return legacy::batch(door, head, takes_events, messages).await,
+        Ok(Frame::Single(message)) => message,
     };
-    match later {
-        Some(later) => finish(door, later, channel.map(|(_, reports)| reports), streams).await,
-        None if out.is_empty() => answer::empty(StatusCode::ACCEPTED),
-        None => answer::json(out),
+    match message {
+        Message::Request { id, method, params } if meta::is_modern(params.as_ref()) => {
+            modern::request(door, head, takes_events, modern::Asked { id, method, params }).await
+        }
+        Message::Request { ref method, .. } if method == "initialize" => legacy::handshake(door, message),
+        Message::Request { id, .. } if head::names_modern(head) => {
+            let why = format!("Invalid params: the request's `_meta` needs \"{}\"", meta::PROTOCOL_VERSION);
+            let error = WireError::new(Code::InvalidParams, why);
+            answer::error(StatusCode::BAD_REQUEST, Some(&id), &error)
+        }
+        Message::Notification { ref method, ref params }
+            if meta::is_modern(params.as_ref()) || head::names_modern(head) =>
+        {
+            modern::notification(head, method, params.as_ref())
+        }
+        Message::Response { .. } if head::names_modern(head) => {
+            let why =
+                "Invalid request: revision 2026-07-28 has no requests of servers, so nothing is answered";
+            answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why))
+        }
+        message => legacy::message(door, head, takes_events, message).await,
     }
 }
 
-/// The status of an error about a message: 400 if it is none, 200 if it is one that asks for the wrong thing.
-fn status(code: Code) -> StatusCode {
-    match code {
-        Code::ParseError | Code::InvalidRequest => StatusCode::BAD_REQUEST,
-        Code::MethodNotFound | Code::InvalidParams | Code::InternalError | Code::RateLimited => {
-            StatusCode::OK
+/// The answer to what is no message: 400, but 200 if only its parameters are wrong and the client is one of those
+/// that expect it.
+fn refused(head: &HeaderMap, rejected: &Rejected) -> Answer {
+    let in_band = rejected.error.code == Code::InvalidParams && !head::names_modern(head);
+    let status = if in_band { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    answer::error(status, rejected.id.as_ref(), &rejected.error)
+}
+
+/// The way of a request's messages to its client; opened when the first one is to be sent.
+#[derive(Default)]
+pub(super) struct Outgoing {
+    channel: Option<(Outbox, mpsc::Receiver<Vec<u8>>)>,
+}
+
+impl Outgoing {
+    /// The end for the one who says something.
+    pub(super) fn outbox(&mut self) -> Outbox {
+        self.channel.get_or_insert_with(|| mpsc::channel(FRAMES_WAITING_MAX)).0.clone()
+    }
+
+    /// The end for the one who writes it; nothing if nobody asked for the other.
+    pub(super) fn frames(self) -> Frames {
+        Frames { receiver: self.channel.map(|(_, receiver)| receiver) }
+    }
+}
+
+/// The messages about one request, before its answer.
+pub(super) struct Frames {
+    receiver: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Frames {
+    /// The next one; waits for ever if there is no way to say anything. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Vec<u8> {
+        if let Some(receiver) = &mut self.receiver
+            && let Some(frame) = receiver.recv().await
+        {
+            return frame;
+        }
+        std::future::pending().await
+    }
+
+    /// One that is there already.
+    pub(super) fn ready(&mut self) -> Option<Vec<u8>> {
+        self.receiver.as_mut()?.try_recv().ok()
+    }
+}
+
+/// What comes first of a request that must wait.
+pub(super) enum First {
+    /// Its answer, and nothing before it; none if it was cancelled.
+    Answer(Option<Reply>),
+    /// Something that makes the answer a stream: a message before it, or too long a silence.
+    Stream {
+        /// The message, if there was one.
+        message: Option<Vec<u8>>,
+        /// The answer, if it is there already.
+        answer: Option<Option<Reply>>,
+    },
+}
+
+impl First {
+    /// Waits for it. `silence` is how long the client may hear nothing; nothing if it takes no streams.
+    pub(super) async fn of(
+        later: &mut (impl Future<Output = Option<Reply>> + Unpin),
+        frames: &mut Frames,
+        silence: Option<Duration>,
+    ) -> First {
+        let silence = silence.unwrap_or(Duration::MAX);
+        tokio::select! {
+            biased;
+            answer = &mut *later => match frames.ready() {
+                // What was said in the same turn as the answer comes before it.
+                Some(message) => First::Stream { message: Some(message), answer: Some(answer) },
+                None => First::Answer(answer),
+            },
+            message = frames.next() => First::Stream { message: Some(message), answer: None },
+            () = tokio::time::sleep(silence) => First::Stream { message: None, answer: None },
         }
     }
 }
 
-fn is_handshake(message: &Message) -> bool {
-    matches!(message, Message::Request { method, .. } if method == "initialize")
-}
-
-/// Answers `initialize`, always as a conversation of its own; the new session's id is in the header.
-fn handshake(door: &Door, message: Message) -> Answer {
-    let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST);
-    let mut frame = Vec::new();
-    // It never waits.
-    dispatch::dispatch(&door.server, &session, Ok(message), &mut || None, &mut frame);
-    let text = String::from_utf8_lossy(&frame);
-    if wire::Object::parse(&text).is_none_or(|answer| answer.get("result").is_none()) {
-        return answer::json(frame);
-    }
-    match door.sessions.open(session) {
-        Ok(id) => {
-            let mut answer = answer::json(frame);
-            answer.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
-            answer
-        }
-        // Without randomness there are no unguessable ids, so there is no session.
-        Err(_) => answer::text(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no randomness\n"),
-    }
-}
-
-/// Waits for an answer, and turns to a stream once there is progress to tell.
-async fn finish(
-    door: &Arc<Door>,
-    later: Later,
-    reports: Option<mpsc::Receiver<Vec<u8>>>,
-    streams: Streams,
-) -> Answer {
-    let mut later = Detached::new(door, later);
-    let Some(mut reports) = reports else { return last(later.await, streams) };
-    tokio::select! {
-        biased;
-        frame = &mut later => match reports.try_recv() {
-            Ok(first) => {
-                let later = Detached::new(door, Box::pin(std::future::ready(frame)));
-                answer::events(continued(door, first, reports, later))
-            }
-            Err(_) => last(frame, streams),
-        },
-        Some(first) = reports.recv() => answer::events(continued(door, first, reports, later)),
-    }
-}
-
-/// An answer without anything before it. A cancelled call has none: the stream ends empty, or there is no
+/// An answer without anything before it. A cancelled request has none: the stream ends empty, or there is no
 /// content.
-fn last(frame: Option<Vec<u8>>, streams: Streams) -> Answer {
+pub(super) fn only(frame: Option<Vec<u8>>, status: StatusCode, takes_events: TakesEvents) -> Answer {
     match frame {
-        Some(frame) => answer::json(frame),
-        None if streams => answer::events(mpsc::channel(1).1),
+        Some(frame) => answer::json(status, frame),
+        None if takes_events => answer::events(super::events::Events::none()),
         None => answer::empty(StatusCode::ACCEPTED),
     }
 }
 
-/// A stream of the reports so far, those to come, and the answer at its end. A reader that is too slow
-/// misses reports; it holds up neither the call nor its deadline.
-fn continued(
-    door: &Door,
-    first: Vec<u8>,
-    mut reports: mpsc::Receiver<Vec<u8>>,
-    mut later: Detached,
-) -> mpsc::Receiver<Vec<u8>> {
-    let (sender, messages) = mpsc::channel(REPORTS_WAITING_MAX);
-    door.tasks.spawn(async move {
-        // Fails only if the reader is slow or gone; the call goes on either way.
-        let tell = |report| drop(sender.try_send(report));
-        tell(first);
-        let frame = loop {
-            tokio::select! {
-                biased;
-                Some(report) = reports.recv() => tell(report),
-                frame = &mut later => break frame,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes first, and after how many seconds.
+    async fn first(
+        answer_after_s: u64,
+        message_after_s: Option<u64>,
+        takes_events: bool,
+    ) -> (&'static str, u64) {
+        let seconds = |s| tokio::time::sleep(Duration::from_secs(s));
+        let mut outgoing = Outgoing::default();
+        let outbox = outgoing.outbox();
+        let mut later = Box::pin(async move {
+            if let Some(message_after_s) = message_after_s {
+                seconds(message_after_s).await;
+                outbox.send(Vec::new()).await.expect("it is heard");
             }
+            seconds(answer_after_s).await;
+            Some(Reply { frame: Vec::new(), code: None })
+        });
+        let start = tokio::time::Instant::now();
+        let silence = takes_events.then_some(SILENCE_MAX);
+        let what = match First::of(&mut later, &mut outgoing.frames(), silence).await {
+            First::Answer(_) => "answer",
+            First::Stream { message: Some(_), answer: None } => "message",
+            First::Stream { message: Some(_), answer: Some(_) } => "message and answer",
+            First::Stream { message: None, .. } => "silence",
         };
-        // What was reported in the same turn as the answer comes before it.
-        while let Ok(report) = reports.try_recv() {
-            tell(report);
-        }
-        if let Some(frame) = frame {
-            // The client may have hung up.
-            let _ = sender.send(frame).await;
-        }
-    });
-    messages
-}
-
-/// A call that goes on if nobody waits for it any more: a client that hangs up has not cancelled it. It is
-/// bounded by its own deadline, and by the door's end.
-struct Detached {
-    later: Option<Later>,
-    door: Arc<Door>,
-}
-
-impl Detached {
-    fn new(door: &Arc<Door>, later: Later) -> Detached {
-        Detached { later: Some(later), door: door.clone() }
+        (what, start.elapsed().as_secs())
     }
-}
 
-impl Future for Detached {
-    type Output = Option<Vec<u8>>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let later = self.later.as_mut().expect("a finished call is not asked again");
-        let answer = std::task::ready!(later.as_mut().poll(cx));
-        self.later = None;
-        Poll::Ready(answer)
-    }
-}
-
-impl Drop for Detached {
-    fn drop(&mut self) {
-        let Some(rest) = self.later.take().filter(|_| !self.door.closing.is_cancelled()) else { return };
-        let closing = self.door.closing.clone();
-        // A call that is dropped at the end has its record closed by that.
-        self.door.tasks.spawn(async move { closing.run_until_cancelled(rest).await });
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_becomes_a_stream_when_there_is_something_before_it_or_it_takes_long() {
+        assert_eq!(first(0, None, true).await, ("answer", 0));
+        assert_eq!(first(14, None, true).await, ("answer", 14));
+        assert_eq!(first(16, None, true).await, ("silence", 15));
+        assert_eq!(first(16, None, false).await, ("answer", 16));
+        assert_eq!(first(5, Some(5), true).await, ("message", 5));
+        assert_eq!(first(0, Some(20), true).await, ("silence", 15));
+        assert_eq!(first(0, Some(0), true).await, ("message and answer", 0));
     }
 }

@@ -1,56 +1,134 @@
-//! The sessions of HTTP clients: unguessable, bounded in number, ended by the client or to make room.
+//! The sessions of HTTP clients: unguessable, each bound to one caller, bounded in number, ended by the client, by
+//! silence, or to make room.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
-use tokio::sync::watch;
 use wire::http::SESSION_ID;
+use wire::{Code, WireError};
 
 use super::Door;
 use super::answer::{self, Answer};
+use super::event_log::Total;
+use super::outbound::Outbound;
+use super::streams::{Kind, Streams};
+use crate::Server;
+use crate::announcer::Announcer;
 use crate::session::Session;
 
-/// Most sessions at once. When it is reached, the one that was silent longest makes room.
+/// Most sessions at once. When it is reached, one makes room: of those that nothing goes on in, one that was only
+/// opened before one that was used, and then the one that was silent longest. So a flood of new ones ends its own.
 const SESSIONS_MAX: usize = 10_000;
 
-/// A session that was silent for so long has been left behind by its client; it goes first when there is no
-/// room for another.
+/// A session that was silent for so long has been left behind by its client. A day, since few clients manage to
+/// open another session after a night.
 const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often those left behind are looked for, at most.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// Randomness in a session id, in bytes.
 const ID_BYTES: usize = 16;
 
-/// One client's session.
+/// One client's session, or the place of a request that stands alone.
 pub(super) struct Open {
     /// The conversation.
     pub(super) session: Arc<Session>,
-    /// Turns true when the session ends; its streams hear it.
-    pub(super) ended: watch::Sender<bool>,
-    /// Seconds since the door opened, at the last request.
+    /// Its event streams.
+    pub(super) streams: Streams,
+    /// What all sessions keep for their streams.
+    pub(super) total: Total,
+    /// The way to the client of the HTTP+SSE transport, which has but one.
+    pub(super) outbound: Option<Arc<Outbound>>,
+    announcer: OnceLock<Box<tokio::sync::Mutex<Announcer>>>,
+    /// Seconds since the door opened, at the last sign of the client.
     heard_s: AtomicU64,
+    /// True once the client has come back to it.
+    is_used: AtomicBool,
 }
 
 impl Open {
-    fn end(&self) {
-        self.session.cancel_all();
-        self.ended.send_replace(true);
+    /// For a request that stands alone: nothing of it is kept.
+    pub(super) fn passing(session: Arc<Session>, total: Total) -> Arc<Open> {
+        Arc::new(Open::new(session, total, Kind::Passing, None, 0))
+    }
+
+    fn new(
+        session: Arc<Session>,
+        total: Total,
+        kind: Kind,
+        outbound: Option<Arc<Outbound>>,
+        now_s: u64,
+    ) -> Open {
+        let (streams, announcer) = (Streams::new(kind), OnceLock::new());
+        let (heard_s, is_used) = (AtomicU64::new(now_s), AtomicBool::new(false));
+        Open { session, streams, total, outbound, announcer, heard_s, is_used }
+    }
+
+    /// The next thing to say without being asked. Whoever listens first takes it; what happens while nobody does
+    /// is told to the next who does.
+    pub(super) async fn announced(&self, server: &Arc<Server>) -> Vec<u8> {
+        let new = || Box::new(tokio::sync::Mutex::new(Announcer::new(server, self.session.clone())));
+        self.announcer.get_or_init(new).lock().await.next().await
+    }
+
+    /// True if its streams begin with an event that has an id and says nothing (2025-11-25): a client can then ask
+    /// for the rest of a stream that broke before its first message. Clients of older revisions take the empty
+    /// event for a broken message.
+    pub(super) fn is_primed(&self) -> bool {
+        self.streams.have_ids() && self.session.revision().has_polling()
+    }
+
+    /// True if this caller may use it.
+    fn is_for(&self, caller: &Caller) -> bool {
+        let own = &self.session.caller;
+        own.id() == caller.id()
+            && own.kind() == caller.kind()
+            && own.via() == caller.via()
+            && own.scopes() == caller.scopes()
+    }
+
+    /// True while a call runs or a stream is read: nobody else takes its place then.
+    fn is_busy(&self) -> bool {
+        self.session.is_busy() || self.streams.are_read()
+    }
+
+    /// Which of those that are not busy makes room first: the least.
+    fn rank(&self) -> (bool, u64) {
+        (self.is_used.load(Ordering::Relaxed), self.heard_s.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn end(&self) {
+        self.session.end();
+        self.streams.close(&self.total);
     }
 }
 
-/// All open sessions.
+/// All open sessions of one transport.
 pub(super) struct Sessions {
-    open: Mutex<HashMap<Box<str>, Arc<Open>>>,
+    table: Mutex<Table>,
     since: Instant,
+    total: Total,
 }
 
-impl Default for Sessions {
-    fn default() -> Sessions {
-        Sessions { open: Mutex::default(), since: Instant::now() }
-    }
+#[derive(Default)]
+struct Table {
+    open: HashMap<Box<str>, Arc<Open>>,
+    swept_s: u64,
+}
+
+/// Why no session can be opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum OpenFault {
+    /// Without randomness there are no unguessable ids.
+    NoRandomness,
+    /// There are too many, and something goes on in each.
+    Full,
 }
 
 /// What the session header of a request says.
@@ -59,73 +137,98 @@ pub(super) enum Named {
     None,
     /// A session that is open.
     Open(Arc<Open>),
-    /// A session that has ended, or never was.
+    /// A session that has ended, belongs to somebody else, or never was.
     Unknown,
 }
 
 impl Sessions {
-    /// Opens a session and gives its id for the header.
-    pub(super) fn open(&self, session: Arc<Session>) -> Result<HeaderValue, getrandom::Error> {
+    /// None yet.
+    pub(super) fn new(total: Total) -> Sessions {
+        Sessions { table: Mutex::default(), since: Instant::now(), total }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        // What it guards is sound between any two statements.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a session and gives its id.
+    ///
+    /// # Errors
+    /// If there is no room for it, or no id.
+    pub(super) fn open(
+        &self,
+        session: Arc<Session>,
+        outbound: Option<Arc<Outbound>>,
+    ) -> Result<(String, Arc<Open>), OpenFault> {
         let mut random = [0u8; ID_BYTES];
-        getrandom::fill(&mut random)?;
+        getrandom::fill(&mut random).map_err(|_| OpenFault::NoRandomness)?;
         let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let header = HeaderValue::from_str(&id).expect("hexadecimal digits are legal in a header");
-        let opened =
-            Open { session, ended: watch::Sender::new(false), heard_s: AtomicU64::new(self.now_s()) };
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= SESSIONS_MAX {
-            self.make_room(&mut open);
+        let now_s = self.now_s();
+        let opened = Arc::new(Open::new(session, self.total.clone(), Kind::Kept, outbound, now_s));
+        let mut table = self.lock();
+        let ended = table.make_room(now_s);
+        if table.open.len() >= SESSIONS_MAX {
+            return Err(OpenFault::Full);
         }
-        open.insert(id.into(), Arc::new(opened));
-        Ok(header)
+        table.open.insert(id.as_str().into(), opened.clone());
+        drop(table);
+        ended.iter().for_each(|session| session.end());
+        Ok((id, opened))
     }
 
-    /// Drops what was left behind, or else the session that was silent longest.
-    fn make_room(&self, open: &mut HashMap<Box<str>, Arc<Open>>) {
-        let oldest = self.now_s().saturating_sub(SILENCE_MAX.as_secs());
-        open.retain(|_, session| {
-            let stays = session.heard_s.load(Ordering::Relaxed) >= oldest;
-            if !stays {
-                session.end();
-            }
-            stays
-        });
-        if open.len() < SESSIONS_MAX {
-            return;
-        }
-        let silent = open.iter().min_by_key(|(_, session)| session.heard_s.load(Ordering::Relaxed));
-        if let Some(id) = silent.map(|(id, _)| id.clone())
-            && let Some(session) = open.remove(&id)
-        {
-            session.end();
-        }
-    }
-
-    /// The session that a request names.
-    pub(super) fn named(&self, headers: &HeaderMap) -> Named {
+    /// The session that the header of a request names.
+    pub(super) fn named(&self, headers: &HeaderMap, caller: &Caller) -> Named {
         let mut ids = headers.get_all(SESSION_ID).iter();
-        let (Some(id), None) = (ids.next(), ids.next()) else {
-            return if headers.contains_key(SESSION_ID) { Named::Unknown } else { Named::None };
-        };
-        let Ok(id) = id.to_str() else { return Named::Unknown };
-        match self.open.lock().unwrap_or_else(PoisonError::into_inner).get(id) {
-            Some(session) => {
-                session.heard_s.store(self.now_s(), Ordering::Relaxed);
-                Named::Open(session.clone())
-            }
-            None => Named::Unknown,
+        match (ids.next(), ids.next()) {
+            (None, _) => Named::None,
+            (Some(id), None) => match id.to_str().ok().and_then(|id| self.get(id, caller)) {
+                Some(open) => Named::Open(open),
+                None => Named::Unknown,
+            },
+            _ => Named::Unknown,
         }
+    }
+
+    /// The session of this id, if it is open and the caller's. Hearing of it keeps it open.
+    pub(super) fn get(&self, id: &str, caller: &Caller) -> Option<Arc<Open>> {
+        let open = self.lock().open.get(id).filter(|open| open.is_for(caller)).cloned()?;
+        let now_s = self.now_s();
+        let heard_s = open.heard_s.swap(now_s, Ordering::Relaxed);
+        open.is_used.store(true, Ordering::Relaxed);
+        if now_s.saturating_sub(heard_s) <= SILENCE_MAX.as_secs() || open.streams.are_read() {
+            return Some(open);
+        }
+        // Silent too long, and only not found yet.
+        if let Some(open) = self.remove(id) {
+            open.end();
+        }
+        None
+    }
+
+    /// Ends a session. False if the caller has none of this id.
+    pub(super) fn end(&self, id: &str, caller: &Caller) -> bool {
+        let Some(open) = self.get(id, caller) else { return false };
+        self.remove(id);
+        open.end();
+        true
+    }
+
+    /// Forgets the events that were kept long enough, in all sessions.
+    pub(super) fn forget_old_events(&self) {
+        // Not under the lock, which every request needs.
+        let all: Vec<Arc<Open>> = self.lock().open.values().cloned().collect();
+        all.iter().for_each(|open| open.streams.forget_old());
     }
 
     /// Ends every session.
     pub(super) fn close(&self) {
-        for (_, session) in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain() {
-            session.end();
-        }
+        let all = std::mem::take(&mut self.lock().open);
+        all.values().for_each(|session| session.end());
     }
 
     fn remove(&self, id: &str) -> Option<Arc<Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+        self.lock().open.remove(id)
     }
 
     fn now_s(&self) -> u64 {
@@ -133,65 +236,182 @@ impl Sessions {
     }
 }
 
+impl Table {
+    /// Takes out those that were left behind and, if there is no room then, one that is not busy.
+    fn make_room(&mut self, now_s: u64) -> Vec<Arc<Open>> {
+        let mut ended = Vec::new();
+        if self.open.len() >= SESSIONS_MAX || now_s >= self.swept_s + SWEEP_EVERY.as_secs() {
+            self.swept_s = now_s;
+            let oldest = now_s.saturating_sub(SILENCE_MAX.as_secs());
+            let left =
+                |open: &Open| open.heard_s.load(Ordering::Relaxed) < oldest && !open.streams.are_read();
+            ended.extend(self.open.extract_if(|_, open| left(open)).map(|(_, open)| open));
+        }
+        if self.open.len() >= SESSIONS_MAX {
+            let first = self.first_to_go();
+            ended.extend(first.and_then(|id| self.open.remove(&id)));
+        }
+        ended
+    }
+
+    fn first_to_go(&self) -> Option<Box<str>> {
+        let mut first = None;
+        for (id, open) in &self.open {
+            let rank = open.rank();
+            // Asked last, since it takes locks and most are not ahead of the best so far.
+            if first.is_none_or(|(least, _)| rank < least) && !open.is_busy() {
+                first = Some((rank, id));
+            }
+        }
+        first.map(|(_, id)| id.clone())
+    }
+}
+
 /// Answers `DELETE`: the client ends its session.
 pub(super) fn end(door: &Door, headers: &HeaderMap) -> Answer {
-    let id = headers.get(SESSION_ID).and_then(|id| id.to_str().ok());
-    match id.map(|id| door.sessions.remove(id)) {
-        None => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
-        Some(None) => unknown(),
-        Some(Some(session)) => {
-            session.end();
+    let mut ids = headers.get_all(SESSION_ID).iter();
+    match (ids.next(), ids.next()) {
+        (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
+        (Some(id), None) if id.to_str().is_ok_and(|id| door.sessions.end(id, &door.caller)) => {
             answer::empty(StatusCode::NO_CONTENT)
         }
+        _ => unknown(),
     }
 }
 
 /// The answer that makes a client open a new session (2025-03-26, "Session Management").
 pub(super) fn unknown() -> Answer {
-    let error = wire::WireError::new(wire::Code::InvalidRequest, "Session not found; initialize again");
+    let error = WireError::new(Code::InvalidRequest, "Session not found; initialize again");
     answer::error(StatusCode::NOT_FOUND, None, &error)
+}
+
+/// The id of a session as a header's value.
+pub(super) fn header(id: &str) -> HeaderValue {
+    HeaderValue::from_str(id).expect("hexadecimal digits are legal in a header")
 }
 
 #[cfg(test)]
 mod tests {
-    use gate::{Caller, Via};
-    use wire::Revision;
+    use gate::Via;
+    use hyper::header::HeaderName;
+    use wire::{Id, Revision};
 
+    use super::super::event_log::KEPT_MAX;
+    use super::super::streams;
     use super::*;
 
-    fn open_one(sessions: &Sessions) -> HeaderMap {
-        let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST);
-        let id = sessions.open(session).expect("the system has randomness");
-        HeaderMap::from_iter([(hyper::header::HeaderName::from_static(SESSION_ID), id)])
+    fn caller() -> Caller {
+        Caller::local_user(Via::Http)
+    }
+
+    fn open_one(sessions: &Sessions) -> (String, HeaderMap) {
+        let session = Session::new(caller(), Revision::LATEST_LEGACY);
+        let (id, _) = sessions.open(session, None).expect("the system has randomness");
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(SESSION_ID), header(&id))]);
+        (id, headers)
     }
 
     #[test]
-    fn only_an_open_session_is_found() {
-        let sessions = Sessions::default();
-        let headers = open_one(&sessions);
-        assert!(matches!(sessions.named(&headers), Named::Open(_)));
-        assert!(matches!(sessions.named(&HeaderMap::new()), Named::None));
+    fn only_an_open_session_of_the_caller_is_found() {
+        let sessions = Sessions::new(Total::default());
+        let (id, headers) = open_one(&sessions);
+        assert!(matches!(sessions.named(&headers, &caller()), Named::Open(_)));
+        assert!(matches!(sessions.named(&HeaderMap::new(), &caller()), Named::None));
         let mut twice = headers.clone();
         twice.append(SESSION_ID, HeaderValue::from_static("x"));
-        assert!(matches!(sessions.named(&twice), Named::Unknown));
-        let id = headers[SESSION_ID].to_str().expect("text");
+        assert!(matches!(sessions.named(&twice, &caller()), Named::Unknown));
         assert_eq!(id.len(), 2 * ID_BYTES);
-        sessions.remove(id).expect("open").end();
-        assert!(matches!(sessions.named(&headers), Named::Unknown));
+
+        let others = [caller().with_scopes(std::iter::empty().collect()), Caller::local_user(Via::Stdio)];
+        for other in others {
+            assert!(matches!(sessions.named(&headers, &other), Named::Unknown));
+            assert!(!sessions.end(&id, &other), "a foreign session is not ended");
+        }
+        assert!(sessions.end(&id, &caller()));
+        assert!(!sessions.end(&id, &caller()));
+        assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
     }
 
     #[test]
-    fn the_number_of_sessions_is_bounded() {
-        let sessions = Sessions::default();
-        let first = open_one(&sessions);
-        let Named::Open(oldest) = sessions.named(&first) else { panic!("just opened") };
-        for _ in 0..SESSIONS_MAX {
-            let headers = open_one(&sessions);
-            let Named::Open(session) = sessions.named(&headers) else { panic!("just opened") };
-            session.heard_s.store(1, Ordering::Relaxed);
+    fn a_session_that_was_silent_too_long_is_gone() {
+        let mut sessions = Sessions::new(Total::default());
+        let (_, headers) = open_one(&sessions);
+        let (_, kept) = open_one(&sessions);
+        let day = SILENCE_MAX + Duration::from_secs(1);
+        let Some(before) = sessions.since.checked_sub(day) else { return };
+        sessions.since = before;
+        assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
+        assert_eq!(sessions.lock().open.len(), 1);
+        // Another that opens sweeps up the rest.
+        let (_, new) = open_one(&sessions);
+        assert_eq!(sessions.lock().open.len(), 1);
+        assert!(matches!(sessions.named(&kept, &caller()), Named::Unknown));
+        assert!(matches!(sessions.named(&new, &caller()), Named::Open(_)));
+    }
+
+    /// A session that was last heard at this second.
+    fn heard_at(sessions: &Sessions, second: u64) -> (String, Arc<Open>) {
+        let session = Session::new(caller(), Revision::LATEST_LEGACY);
+        let (id, open) = sessions.open(session, None).expect("there is room");
+        open.heard_s.store(second, Ordering::Relaxed);
+        (id, open)
+    }
+
+    #[test]
+    fn a_flood_of_new_sessions_ends_its_own_first() {
+        let sessions = Sessions::new(Total::default());
+        let is_open = |id: &str| sessions.lock().open.contains_key(id);
+        let [abandoned, used, read, calling] = std::array::from_fn(|_| heard_at(&sessions, 1));
+        let call = calling.1.session.begin(&Id::number(1)).expect("free");
+        let reader = streams::stand(&read.1, None).expect("always");
+        assert!(sessions.get(&used.0, &caller()).is_some());
+        used.1.heard_s.store(1, Ordering::Relaxed);
+        let left = |case: &str, expected: [bool; 4]| {
+            let open = [&abandoned, &used, &read, &calling].map(|(id, _)| is_open(id));
+            assert_eq!(open, expected, "{case}");
+            assert_eq!(sessions.lock().open.len(), SESSIONS_MAX, "{case}");
+        };
+        let fill = |more: usize| (0..more).map(|_| heard_at(&sessions, 2)).collect::<Vec<_>>();
+        let mut flood = fill(SESSIONS_MAX - 4);
+        left("all have room", [true; 4]);
+        flood.extend(fill(100));
+        left("one that was only opened goes first, then the flood's own", [false, true, true, true]);
+        flood.iter().for_each(|(_, open)| open.is_used.store(true, Ordering::Relaxed));
+        heard_at(&sessions, 2);
+        left("of those that were used, the one that was silent longest", [false, false, true, true]);
+        heard_at(&sessions, 2);
+        left("but none in which something goes on", [false, false, true, true]);
+        drop((call, reader));
+        for _ in 0..2 {
+            sessions.lock().open.values().for_each(|open| open.is_used.store(true, Ordering::Relaxed));
+            heard_at(&sessions, 2);
         }
-        assert_eq!(sessions.open.lock().expect("not poisoned").len(), SESSIONS_MAX);
-        assert!(matches!(sessions.named(&first), Named::Unknown));
-        assert!(*oldest.ended.borrow());
+        left("until it has ended", [false; 4]);
+    }
+
+    #[test]
+    fn a_new_session_is_refused_if_something_goes_on_in_all() {
+        let sessions = Sessions::new(Total::default());
+        let calls: Vec<_> = (0..SESSIONS_MAX)
+            .map(|_| heard_at(&sessions, 1).1.session.begin(&Id::number(1)).expect("free"))
+            .collect();
+        let another = || sessions.open(Session::new(caller(), Revision::LATEST_LEGACY), None);
+        assert_eq!(another().err(), Some(OpenFault::Full));
+        assert_eq!(sessions.lock().open.len(), SESSIONS_MAX);
+        drop(calls);
+        assert!(another().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn abandoned_sessions_give_back_what_they_keep() {
+        let total = Total::default();
+        let sessions = Sessions::new(total.clone());
+        let opened: Vec<_> = (0..3).map(|_| heard_at(&sessions, 1)).collect();
+        opened.iter().for_each(|(_, open)| drop(streams::stand(open, None).expect("always")));
+        opened.iter().for_each(|(_, open)| streams::tell(open, b"news"));
+        assert_ne!(total.load(Ordering::Relaxed), 0);
+        tokio::time::advance(KEPT_MAX + Duration::from_secs(1)).await;
+        sessions.forget_old_events();
+        assert_eq!(total.load(Ordering::Relaxed), 0);
     }
 }

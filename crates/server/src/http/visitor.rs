@@ -1,101 +1,160 @@
 //! Who may knock: the names a request may use for us, and the pages it may come from.
 //!
 //! A web page can make a browser send requests to a loopback address under a name of its own (DNS
-//! rebinding). So `Host` must be a loopback name, and `Origin`, which only browsers send, a loopback page.
+//! rebinding). So `Host` must be a loopback name or a configured one, and `Origin`, which only browsers send, a
+//! loopback page or a configured one.
 
 use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 
-/// Lets local visitors pass.
-///
-/// # Errors
-/// What to tell others.
-pub(super) fn check(headers: &HeaderMap) -> Result<(), &'static str> {
-    let mut hosts = headers.get_all(HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (Some(host), None) if host.to_str().is_ok_and(is_local_authority) => {}
-        _ => {
-            return Err(
-                "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost\n",
-            );
+use crate::Config;
+
+/// Who may knock.
+pub(super) struct Visitors {
+    hosts: Vec<Box<str>>,
+    origins: Vec<Box<str>>,
+}
+
+impl Visitors {
+    /// Loopback, and those that are configured.
+    pub(super) fn new(config: &Config) -> Visitors {
+        let kept = |values: &[String]| values.iter().map(|value| value.as_str().into()).collect();
+        Visitors { hosts: kept(&config.hosts), origins: kept(&config.origins) }
+    }
+
+    /// Lets those visitors pass, and gives the origin of a page that may read the answer.
+    ///
+    /// # Errors
+    /// What to tell others.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
+        let mut hosts = headers.get_all(HOST).iter();
+        match (hosts.next(), hosts.next()) {
+            (Some(host), None) if host.to_str().is_ok_and(|host| self.is_ours(host)) => {}
+            _ => {
+                return Err(
+                    "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost, or one of \
+                     server.hosts\n",
+                );
+            }
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(None),
+            (Some(origin), None) if self.is_welcome(origin) => Ok(Some(origin.clone())),
+            (Some(origin), None) if origin.to_str().is_ok_and(is_local_origin) => Ok(None),
+            _ => Err(
+                "forbidden: pages from other origins may not call this server; server.origins lists those \
+                      that may\n",
+            ),
         }
     }
-    let local_origin = |origin: &str| {
-        let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        authority.is_some_and(is_local_authority)
-    };
-    if headers.get_all(ORIGIN).iter().all(|origin| origin.to_str().is_ok_and(local_origin)) {
-        Ok(())
-    } else {
-        Err("forbidden: pages from other origins may not call this server\n")
+
+    /// True for an authority that names this server.
+    fn is_ours(&self, authority: &str) -> bool {
+        host_of(authority).is_some_and(|host| {
+            is_loopback(host) || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+        })
+    }
+
+    fn is_welcome(&self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|known| known.as_bytes() == origin.as_bytes())
     }
 }
 
-/// True for `localhost` and loopback addresses, with any port or none.
-fn is_local_authority(authority: &str) -> bool {
+fn is_local_origin(origin: &str) -> bool {
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    authority.and_then(host_of).is_some_and(is_loopback)
+}
+
+/// The host of an authority with a sound port or none.
+fn host_of(authority: &str) -> Option<&str> {
     let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((host, port)) => (host, port),
-            None => return false,
-        },
+        Some(rest) => rest.split_once(']')?,
         None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
     };
     let port_is_sound = match port.strip_prefix(':') {
         Some(digits) => digits.parse::<u16>().is_ok(),
         None => port.is_empty(),
     };
-    let host_is_local = host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    port_is_sound && host_is_local
+    port_is_sound.then_some(host)
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
+    fn visitors() -> Visitors {
+        Visitors::new(&Config {
+            hosts: vec!["crib.example".into(), "2001:db8::1".into()],
+            origins: vec!["https://app.example".into()],
+            ..Config::default()
+        })
+    }
+
     #[test]
-    fn only_loopback_names_and_pages_pass() {
-        // host, origin, whether it passes
+    fn only_loopback_and_configured_names_and_pages_pass() {
+        let (passes, reads, refused) = (Some(false), Some(true), None);
+        // host, origin, whether it passes, and if so whether the page may read the answer
         let cases = [
-            (Some("127.0.0.1:3000"), None, true),
-            (Some("localhost"), None, true),
-            (Some("LOCALHOST:1"), None, true),
-            (Some("[::1]:3000"), None, true),
-            (Some("127.8.8.8"), None, true),
-            (None, None, false),
-            (Some(""), None, false),
-            (Some("evil.test"), None, false),
-            (Some("localhost.evil.test"), None, false),
-            (Some("127.0.0.1.evil.test"), None, false),
-            (Some("127.0.0.1:3000@evil.test"), None, false),
-            (Some("localhost:99999"), None, false),
-            (Some("192.0.2.1"), None, false),
-            (Some("0.0.0.0"), None, false),
-            (Some("[::1"), None, false),
-            (Some("localhost"), Some("http://localhost:5173"), true),
-            (Some("localhost"), Some("https://127.0.0.1"), true),
-            (Some("localhost"), Some("http://evil.test"), false),
-            (Some("localhost"), Some("null"), false),
-            (Some("localhost"), Some("file://localhost"), false),
-            (Some("localhost"), Some("http://localhost.evil.test"), false),
+            (Some("127.0.0.1:3000"), None, passes),
+            (Some("localhost"), None, passes),
+            (Some("LOCALHOST:1"), None, passes),
+            (Some("[::1]:3000"), None, passes),
+            (Some("127.8.8.8"), None, passes),
+            (Some("crib.example"), None, passes),
+            (Some("Crib.Example:8443"), None, passes),
+            (Some("[2001:db8::1]:80"), None, passes),
+            (None, None, refused),
+            (Some(""), None, refused),
+            (Some("evil.test"), None, refused),
+            (Some("localhost.evil.test"), None, refused),
+            (Some("crib.example.evil.test"), None, refused),
+            (Some("evil.crib.example"), None, refused),
+            (Some("127.0.0.1.evil.test"), None, refused),
+            (Some("127.0.0.1:3000@evil.test"), None, refused),
+            (Some("localhost:99999"), None, refused),
+            (Some("192.0.2.1"), None, refused),
+            (Some("0.0.0.0"), None, refused),
+            (Some("[::1"), None, refused),
+            (Some("localhost"), Some("http://localhost:5173"), passes),
+            (Some("localhost"), Some("https://127.0.0.1"), passes),
+            (Some("localhost"), Some("https://app.example"), reads),
+            (Some("crib.example"), Some("https://app.example"), reads),
+            (Some("evil.test"), Some("https://app.example"), refused),
+            (Some("localhost"), Some("http://app.example"), refused),
+            (Some("localhost"), Some("https://app.example:444"), refused),
+            (Some("localhost"), Some("https://crib.example"), refused),
+            (Some("localhost"), Some("http://evil.test"), refused),
+            (Some("localhost"), Some("null"), refused),
+            (Some("localhost"), Some("file://localhost"), refused),
+            (Some("localhost"), Some("http://localhost.evil.test"), refused),
         ];
-        for (host, origin, passes) in cases {
+        for (host, origin, expected) in cases {
             let mut headers = HeaderMap::new();
             for (name, value) in [(HOST, host), (ORIGIN, origin)] {
                 value.map(|value| headers.insert(name, HeaderValue::from_str(value).expect("a sample")));
             }
-            assert_eq!(check(&headers).is_ok(), passes, "{host:?} {origin:?}");
+            let checked = visitors().check(&headers).ok().map(|page| page.is_some());
+            assert_eq!(checked, expected, "{host:?} {origin:?}");
         }
     }
 
     #[test]
-    fn two_hosts_are_one_too_many() {
+    fn two_of_one_kind_are_one_too_many() {
         let mut headers = HeaderMap::new();
         headers.append(HOST, HeaderValue::from_static("localhost"));
-        headers.append(HOST, HeaderValue::from_static("evil.test"));
-        assert!(check(&headers).is_err());
+        headers.append(ORIGIN, HeaderValue::from_static("https://app.example"));
+        assert!(visitors().check(&headers).is_ok());
+        for (name, value) in [(HOST, "crib.example"), (ORIGIN, "http://localhost")] {
+            let mut twice = headers.clone();
+            twice.append(name, HeaderValue::from_static(value));
+            assert!(visitors().check(&twice).is_err());
+        }
     }
 }

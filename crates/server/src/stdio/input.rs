@@ -11,7 +11,8 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use bytes::BytesMut;
 use rustix::fs::{FileType, fstat};
 use tokio::io::AsyncReadExt;
-use tokio::net::{UnixStream, unix::pipe};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, pipe};
 use tokio::sync::mpsc;
 
 /// Pieces read ahead from a terminal or file.
@@ -23,6 +24,8 @@ pub(super) enum Input {
     Pipe(pipe::Receiver),
     /// A socket, as some hosts use in place of pipes.
     Socket(UnixStream),
+    /// One direction of a connection.
+    Connection(OwnedReadHalf),
     /// Anything else.
     Thread(mpsc::Receiver<io::Result<Vec<u8>>>),
 }
@@ -63,6 +66,7 @@ impl Input {
         match self {
             Input::Pipe(stdin) => stdin.read_buf(buffer).await,
             Input::Socket(stdin) => stdin.read_buf(buffer).await,
+            Input::Connection(reader) => reader.read_buf(buffer).await,
             Input::Thread(pieces) => match pieces.recv().await {
                 Some(piece) => piece.map(|piece| {
                     buffer.extend_from_slice(&piece);

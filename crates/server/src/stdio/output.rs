@@ -9,7 +9,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::FileType;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{UnixStream, unix::pipe};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedWriteHalf, pipe};
 
 use super::input::{file_type, socket};
 
@@ -20,6 +21,7 @@ const KEPT_BYTES_MAX: usize = 1024 * 1024;
 enum Sink {
     Pipe(pipe::Sender),
     Socket(UnixStream),
+    Connection(OwnedWriteHalf),
     /// A terminal or file: written to directly, since it cannot be waited for.
     Direct,
 }
@@ -39,6 +41,11 @@ impl Output {
             _ => Sink::Direct,
         };
         Ok(Output { sink, buffer: Vec::new() })
+    }
+
+    /// To the other end of a connection.
+    pub(super) fn connection(writer: OwnedWriteHalf) -> Output {
+        Output { sink: Sink::Connection(writer), buffer: Vec::new() }
     }
 
     /// Where a line is being written; end it with [`Output::end_line`], giving where it began.
@@ -65,6 +72,7 @@ impl Output {
         match &mut self.sink {
             Sink::Pipe(stdout) => stdout.write_all(&self.buffer).await?,
             Sink::Socket(stdout) => stdout.write_all(&self.buffer).await?,
+            Sink::Connection(writer) => writer.write_all(&self.buffer).await?,
             Sink::Direct => {
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(&self.buffer)?;

@@ -6,7 +6,7 @@ mod snapshot;
 use std::path::Path;
 
 use bytes::Bytes;
-use gate::{Call, Caller, Cancel, Failure, Gate, Offered, Refusal, Via};
+use gate::{Call, Caller, Failure, Gate, Offered, Refusal, Via};
 use serde_json::json;
 
 use crate::assemble::assemble;
@@ -55,7 +55,7 @@ async fn sound(gate: &Gate, tool: &Offered) -> Result<(), String> {
         return Err(format!("{name}: it is not listed for the local user"));
     }
     let arguments = Some(Bytes::from_static(PROBE));
-    let call = Call { tool: name, arguments, meta: None, cancel: Cancel::new(), progress: None };
+    let call = Call::tool(name, arguments);
     match gate.call(&caller, call).await {
         Err(Failure::Refused(Refusal::InvalidArguments { tool, .. })) if tool == name => Ok(()),
         Err(failure) => Err(format!("{name}: a call does not reach it: {failure}")),

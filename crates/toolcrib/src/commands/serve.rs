@@ -4,7 +4,8 @@ mod banner;
 
 use std::net::SocketAddr;
 
-use server::{Server, http};
+use gate::Cancel;
+use server::{Server, http, unix};
 
 use super::{Log, start};
 use crate::assemble::assemble;
@@ -14,24 +15,41 @@ use crate::ending::{Ending, Trouble};
 use crate::log::Format;
 use crate::signals::Signals;
 use crate::upstreams::Start;
-use crate::{print, runtime};
+use crate::{open_files, print, runtime};
 use banner::Banner;
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured)?;
+    open_files::raise_limit();
     runtime::run(serve(loaded))??;
     Ok(Ending::Good)
 }
 
 async fn serve(loaded: Loaded) -> Result<(), Trouble> {
     let signals = Signals::listen()?;
+    let config = loaded.settings.server.clone();
     // Before anything is started: an address in use is the most common mistake.
-    let listener = http::bind(&loaded.settings.server).await.map_err(Trouble::because)?;
+    let listener = http::bind(&config).await.map_err(Trouble::because)?;
+    let socket = match &config.socket {
+        Some(path) => Some(unix::bind(path).await.map_err(Trouble::because)?),
+        None => None,
+    };
     let banner = Banner::new(&loaded, listener.local_addr()?);
     let format = loaded.settings.log.format;
     let crib = assemble(loaded.settings, Start::AtOnce)?;
     announce(&banner, format);
-    http::serve(Server::new(crib.gate.clone(), None), listener, signals.stop()).await;
+    let server = Server::new(crib.gate.clone(), None);
+    let stopping = Cancel::new();
+    let on_signal = async {
+        signals.stop().await;
+        stopping.cancel();
+    };
+    let on_socket = async {
+        if let Some(socket) = socket {
+            unix::serve(server.clone(), socket, stopping.cancelled()).await;
+        }
+    };
+    tokio::join!(on_signal, http::serve(server.clone(), listener, &config, stopping.cancelled()), on_socket);
     crib.close().await;
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The door over HTTP.
+    /// The doors over HTTP and a Unix socket.
     pub(crate) server: server::Config,
     /// The folder that the tools work in.
     pub(crate) workspace: Workspace,

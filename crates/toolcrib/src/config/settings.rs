@@ -1,6 +1,7 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -85,8 +86,13 @@ struct Settling<'a> {
 
 impl Settling<'_> {
     fn server(&mut self, config: server::Config) -> server::Config {
-        if let Err(why) = config.check() {
-            self.report(&["server", "bind"], format!("server.bind: {why}"));
+        let socket = config.socket.as_deref().filter(|path| !path.as_os_str().is_empty());
+        let socket = socket.map(|path| self.path(&["server", "socket"], path)).or(config.socket.clone());
+        let config = server::Config { socket, ..config };
+        for problem in config.check().err().into_iter().flatten() {
+            let nth = problem.nth.map(|nth| nth.to_string());
+            let keys: Vec<&str> = ["server", problem.key].into_iter().chain(nth.as_deref()).collect();
+            self.report(&keys, problem.to_string());
         }
         config
     }
@@ -132,7 +138,28 @@ impl Settling<'_> {
 
     fn upstreams(&mut self, file: &File) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
-        file.mcp.iter().filter_map(|(name, config)| self.upstream(name, config, timeout)).collect()
+        let settled: Vec<_> =
+            file.mcp.iter().filter_map(|(name, config)| self.upstream(name, config, timeout)).collect();
+        self.check_uri_prefixes(&settled);
+        settled.iter().map(|upstream| upstream.clone().knowing(&settled)).collect()
+    }
+
+    /// URIs are told apart by their prefixes, in which `_` reads as `-` and capitals as small letters.
+    fn check_uri_prefixes(&mut self, upstreams: &[upstream::Settings]) {
+        let mut taken: HashMap<String, &str> = HashMap::new();
+        for upstream in upstreams.iter().filter(|upstream| upstream.is_enabled()) {
+            let prefix = upstream.uri_prefix();
+            if prefix.is_empty() {
+                continue;
+            }
+            if let Some(first) = taken.get(&prefix) {
+                let why = format!(
+                    "its resources would begin with `{prefix}` like those of mcp.{first}; set another `prefix`"
+                );
+                self.report(&["mcp", upstream.name()], why);
+            }
+            taken.insert(prefix, upstream.name());
+        }
     }
 
     fn upstream(

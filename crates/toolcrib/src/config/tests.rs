@@ -46,30 +46,32 @@ fn nothing_written_is_a_good_configuration() {
     check_shown(
         &[""],
         expect![[r#"
-        [experimental]
-        mcp_timeout = 30000  # default
+            [experimental]
+            mcp_timeout = 30000  # default
 
-        [limits.rate]
-        burst = 20       # default
-        per_second = 10  # default
+            [limits.rate]
+            burst = 20       # default
+            per_second = 10  # default
 
-        [log]
-        format = "text"  # default
-        level = "info"   # default
+            [log]
+            format = "text"  # default
+            level = "info"   # default
 
-        [policy]
-        allow = []  # default
-        deny = []   # default
+            [policy]
+            allow = []  # default
+            deny = []   # default
 
-        [server]
-        bind = "127.0.0.1:3000"  # default
+            [server]
+            bind = "127.0.0.1:3000"  # default
+            hosts = []               # default
+            origins = []             # default
 
-        [state]
-        dir = "/home/u/.local/share/toolcrib"  # default
+            [state]
+            dir = "/home/u/.local/share/toolcrib"  # default
 
-        [workspace]
-        root = "/project"  # default
-    "#]],
+            [workspace]
+            root = "/project"  # default
+        "#]],
     );
 }
 
@@ -80,30 +82,32 @@ fn every_value_tells_where_it_was_set() {
     check_shown(
         &[user, project],
         expect![[r#"
-        [experimental]
-        mcp_timeout = 30000  # default
+            [experimental]
+            mcp_timeout = 30000  # default
 
-        [limits.rate]
-        burst = 6       # /home/u/.config/toolcrib/toolcrib.toml:3:1
-        per_second = 0  # toolcrib.toml:2:1
+            [limits.rate]
+            burst = 6       # /home/u/.config/toolcrib/toolcrib.toml:3:1
+            per_second = 0  # toolcrib.toml:2:1
 
-        [log]
-        format = "text"  # default
-        level = "info"   # default
+            [log]
+            format = "text"  # default
+            level = "info"   # default
 
-        [policy]
-        allow = []       # default
-        deny = ["*_rm"]  # /home/u/.config/toolcrib/toolcrib.toml:5:1
+            [policy]
+            allow = []       # default
+            deny = ["*_rm"]  # /home/u/.config/toolcrib/toolcrib.toml:5:1
 
-        [server]
-        bind = "127.0.0.1:3000"  # default
+            [server]
+            bind = "127.0.0.1:3000"  # default
+            hosts = []               # default
+            origins = []             # default
 
-        [state]
-        dir = "/project/state"  # toolcrib.toml:4:1
+            [state]
+            dir = "/project/state"  # toolcrib.toml:4:1
 
-        [workspace]
-        root = "/project/../ws"  # toolcrib.toml:6:1
-    "#]],
+            [workspace]
+            root = "/project/../ws"  # toolcrib.toml:6:1
+        "#]],
     );
 }
 
@@ -123,48 +127,50 @@ headers = { Authorization = "Bearer hunter2" }
     check_shown(
         &[text],
         expect![[r#"
-        [experimental]
-        mcp_timeout = 30000  # default
+            [experimental]
+            mcp_timeout = 30000  # default
 
-        [limits.rate]
-        burst = 20       # default
-        per_second = 10  # default
+            [limits.rate]
+            burst = 20       # default
+            per_second = 10  # default
 
-        [log]
-        format = "text"  # default
-        level = "info"   # default
+            [log]
+            format = "text"  # default
+            level = "info"   # default
 
-        [mcp.git]
-        args = ["mcp-server-git"]  # toolcrib.toml:4:1
-        command = "uvx"            # toolcrib.toml:3:1
-        enabled = true             # default
-        timeout = "2s"             # toolcrib.toml:6:1
+            [mcp.git]
+            args = ["mcp-server-git"]  # toolcrib.toml:4:1
+            command = "uvx"            # toolcrib.toml:3:1
+            enabled = true             # default
+            timeout = "2s"             # toolcrib.toml:6:1
 
-        [mcp.git.env]
-        A = "***"  # toolcrib.toml:5:9
-        B = "***"  # toolcrib.toml:5:24, from the environment variable TOKEN
+            [mcp.git.env]
+            A = "***"  # toolcrib.toml:5:9
+            B = "***"  # toolcrib.toml:5:24, from the environment variable TOKEN
 
-        [mcp.web]
-        args = []                              # default
-        enabled = true                         # default
-        url = "https://a.example/mcp?key=***"  # toolcrib.toml:9:1
+            [mcp.web]
+            args = []                              # default
+            enabled = true                         # default
+            url = "https://a.example/mcp?key=***"  # toolcrib.toml:9:1
 
-        [mcp.web.headers]
-        Authorization = "***"  # toolcrib.toml:10:13
+            [mcp.web.headers]
+            Authorization = "***"  # toolcrib.toml:10:13
 
-        [policy]
-        allow = []  # default
-        deny = []   # default
+            [policy]
+            allow = []  # default
+            deny = []   # default
 
-        [server]
-        bind = "127.0.0.1:3000"  # default
+            [server]
+            bind = "127.0.0.1:3000"  # default
+            hosts = []               # default
+            origins = []             # default
 
-        [state]
-        dir = "/home/u/.local/share/toolcrib"  # default
+            [state]
+            dir = "/home/u/.local/share/toolcrib"  # default
 
-        [workspace]
-        root = "/project"  # default
-    "#]],
+            [workspace]
+            root = "/project"  # default
+        "#]],
     );
     let shown = load(&[text]).expect("nothing is wrong").to_json().to_string();
     assert!(!shown.contains(SECRET) && shown.contains(r#""A":"***""#), "{shown}");
@@ -256,9 +262,28 @@ url = "ftp://a.example"
             toolcrib.toml:5:23: tools.offer: unknown set of tools "workspce"; did you mean "workspace"
             toolcrib.toml:7:16: policy.allow: "git_[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:9:1: unknown key `mcp_timeot` in [experimental]; did you mean `mcp_timeout`?
-            toolcrib.toml:10:1: mcp.git: has `command` and `url`; leave one out
+            toolcrib.toml:10:1: mcp.git: has `command` and `url`; keep one
             toolcrib.toml:16:11: mcp.web.timeout: invalid value: string "soon", expected milliseconds or a time such as "30s" (units: ms, s, m, h)
             toolcrib.toml:19:7: mcp.off.url: must begin with http:// or https:// and a host"#]],
+    );
+}
+
+#[test]
+fn uris_of_two_servers_must_differ() {
+    check_refused(
+        r#"
+[mcp.a_b]
+command = "one"
+[mcp.c]
+command = "two"
+prefix = "A-b"
+[mcp.d]
+command = "three"
+prefix = ""
+"#,
+        expect![
+            "toolcrib.toml:4:1: its resources would begin with `a-b+` like those of mcp.a_b; set another `prefix`"
+        ],
     );
 }
 
@@ -267,6 +292,23 @@ fn an_address_must_be_one() {
     check_refused(
         "[server]\nbind = \"localhost:3000\"",
         expect!["toolcrib.toml:2:8: server.bind: invalid socket address syntax"],
+    );
+}
+
+#[test]
+fn who_may_knock_is_written_as_it_arrives() {
+    check_refused(
+        r#"
+[server]
+hosts = ["crib.example", "crib.example:3000"]
+origins = ["https://app.example", "*", "https://app.example/"]
+socket = ""
+"#,
+        expect![[r#"
+            toolcrib.toml:3:26: server.hosts: "crib.example:3000" is no host name; write it without scheme, port and path, such as "crib.example"
+            toolcrib.toml:4:35: server.origins: "*" is no origin; write scheme and host in lower case without path, such as "https://app.example"
+            toolcrib.toml:4:40: server.origins: "https://app.example/" is no origin; write scheme and host in lower case without path, such as "https://app.example"
+            toolcrib.toml:5:10: server.socket: must not be empty; leave it out for no socket"#]],
     );
 }
 

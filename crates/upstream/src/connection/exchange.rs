@@ -1,27 +1,49 @@
 //! `Exchange`: the messages of one connection, both ways, without the bytes that carry them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use wire::message::Text;
-use wire::{Code, Frame, Id, Message, WireError, write};
+use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
+use wire::{Code, Frame, Id, LogLevel, Message, WireError, write};
 
-use super::pending::{Pending, Waiting};
-use super::{Fault, Reply};
+use super::asked::{Kind, Question};
+use super::heard::{Ears, Heard};
+use super::parked::Parked;
+use super::pending::{Caller, Happening, Nobody, Pending, Reply, Waiting};
+use super::{Fault, Via};
 
-/// What both transports know of a connection.
+/// Elicitations at addresses whose completion may still be told; older ones are forgotten.
+const ELICITATIONS_MAX: usize = 1_000;
+
+/// What all transports know of a connection.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     upstream: Arc<str>,
     pending: Pending,
-    changed: Notify,
+    ears: Ears,
+    /// True once the server is known to be a modern one.
+    modern: AtomicBool,
+    elicitations: Mutex<VecDeque<Elicitation>>,
+    /// The calls that wait for their clients; nothing until the server has been met.
+    parked: OnceLock<Weak<Parked>>,
     closed: CancellationToken,
     garbage: AtomicU64,
+}
+
+/// An elicitation at an address that a client was asked for.
+#[derive(Debug)]
+struct Elicitation {
+    /// What the server calls it.
+    id: String,
+    conversation: u64,
+    /// What it is called here.
+    key: String,
 }
 
 /// Where what the server wants to hear from us goes.
@@ -32,10 +54,18 @@ impl Exchange {
         Exchange {
             upstream,
             pending: Pending::default(),
-            changed: Notify::new(),
+            ears: Ears::default(),
+            modern: AtomicBool::new(false),
+            elicitations: Mutex::default(),
+            parked: OnceLock::new(),
             closed: CancellationToken::new(),
             garbage: AtomicU64::new(0),
         }
+    }
+
+    /// These calls of the connection wait for their clients. Called once.
+    pub(super) fn keep_parked(&self, parked: &Arc<Parked>) {
+        self.parked.get_or_init(|| Arc::downgrade(parked));
     }
 
     /// The upstream's name.
@@ -43,19 +73,39 @@ impl Exchange {
         &self.upstream
     }
 
-    /// Opens a request.
-    pub(crate) fn begin(&self, wants_progress: bool) -> Result<Waiting<'_>, Fault> {
-        self.pending.begin(wants_progress)
+    /// Opens a request; nothing as `caller` means that it is ours.
+    pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
+        Ok(Waiting::new(self.clone(), self.pending.open(caller)?))
     }
 
-    /// Returns when the server has said that its tools changed since the last time.
-    pub(crate) async fn changed(&self) {
-        self.changed.notified().await;
+    /// The open requests.
+    pub(super) fn pending(&self) -> &Pending {
+        &self.pending
     }
 
-    /// Notes that the list of tools should be read again.
-    pub(crate) fn note_change(&self) {
-        self.changed.notify_one();
+    /// Hands over the answer to a request; false if nobody waits for it.
+    pub(super) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
+        self.pending.answer(id, answer)
+    }
+
+    /// True while a request waits for its answer.
+    pub(super) fn is_open(&self, id: u64) -> bool {
+        self.pending.is_open(id)
+    }
+
+    /// What the server tells about no call in particular.
+    pub(crate) fn ears(&self) -> &Ears {
+        &self.ears
+    }
+
+    /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
+    pub(crate) fn hear(&self, heard: Heard) -> bool {
+        self.ears.hear(heard)
+    }
+
+    /// The server speaks the revision without handshake.
+    pub(crate) fn set_modern(&self) {
+        self.modern.store(true, Ordering::Relaxed);
     }
 
     /// Set when the connection is over.
@@ -69,20 +119,42 @@ impl Exchange {
         self.closed.cancel();
     }
 
-    /// What `close` was told first, once the connection is over.
+    /// The connection is over, but not yet for those who wait: refuses further requests, and nothing else.
+    pub(super) fn retire(&self, fault: &Fault) {
+        self.pending.refuse(fault);
+        self.closed.cancel();
+    }
+
+    /// What `close` or `retire` was told first, once the connection is over.
     pub(crate) fn end_fault(&self) -> Option<Fault> {
         self.pending.ended()
     }
 
+    /// A client of `conversation` is asked under `key` for the elicitation that the server calls `id`.
+    pub(super) fn note_elicitation(&self, id: String, conversation: u64, key: String) {
+        if id.len() > WATCHED_BYTES_MAX {
+            return;
+        }
+        let mut elicitations = self.elicitations();
+        if elicitations.len() == ELICITATIONS_MAX {
+            elicitations.pop_front();
+        }
+        elicitations.push_back(Elicitation { id, conversation, key });
+    }
+
+    fn elicitations(&self) -> MutexGuard<'_, VecDeque<Elicitation>> {
+        self.elicitations.lock().expect("nothing panics while it holds the lock")
+    }
+
     /// Takes in one frame from the server.
-    pub(crate) fn take_in(&self, frame: Bytes, answers: Answers<'_>) {
+    pub(crate) fn take_in(&self, frame: Bytes, via: Via, answers: Answers<'_>) {
         match Frame::parse(frame.clone()) {
-            Ok(Frame::Single(message)) => self.take(message, answers),
+            Ok(Frame::Single(message)) => self.take(message, via, answers),
             // Only revision 2025-03-26 has batches, but there is no reason to be strict with a server.
             Ok(Frame::Batch(messages)) => {
                 for message in messages {
                     match message {
-                        Ok(message) => self.take(message, answers),
+                        Ok(message) => self.take(message, via, answers),
                         Err(rejected) => self.take_garbage(&rejected.error.message),
                     }
                 }
@@ -101,21 +173,61 @@ impl Exchange {
         }
     }
 
-    fn take(&self, message: Message, answers: Answers<'_>) {
+    fn take(&self, message: Message, via: Via, answers: Answers<'_>) {
         match message {
             Message::Response { id, answer } => self.take_response(id, answer),
-            Message::Notification { method, params } => self.take_notification(&method, params),
-            Message::Request { id, method, .. } => {
+            Message::Notification { method, params } => self.take_notification(&method, params, via),
+            Message::Request { id, method, params } => {
                 let mut answer = Vec::with_capacity(64);
-                if method == "ping" {
+                if method == "ping" && !self.modern.load(Ordering::Relaxed) {
                     write::result(&mut answer, &id, b"{}");
                 } else {
-                    let why = format!("Method not found: {}", crate::listing::shown_name(&method));
-                    write::error(&mut answer, Some(&id), &WireError::new(Code::MethodNotFound, why));
+                    match self.take_request(&id, &method, params, via) {
+                        // The client answers it, later.
+                        Ok(()) => return,
+                        Err(error) => write::error(&mut answer, Some(&id), &error),
+                    }
                 }
                 answers(answer);
             }
         }
+    }
+
+    /// Hands a request of the server to the call that it belongs to.
+    fn take_request(&self, id: &Id, method: &str, params: Option<Text>, via: Via) -> Result<(), WireError> {
+        let shown = crate::listing::shown_name(method);
+        if self.modern.load(Ordering::Relaxed) {
+            tracing::warn!(target: "upstream", upstream = %self.upstream, method = shown, "refused a request of the server: its revision has none");
+            return Err(WireError::new(Code::InvalidRequest, "servers of this revision send no requests"));
+        }
+        let unknown = || WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"));
+        let kind = Kind::of(method).ok_or_else(unknown)?;
+        let (call, caller) =
+            self.pending.attribute(via, |caller| caller.may_be_asked).map_err(|why| match why {
+                Nobody::NoCall => unknown(),
+                Nobody::SeveralClients => {
+                    // So that it is not in the way the next time.
+                    self.parked.get().and_then(Weak::upgrade).inspect(|parked| parked.give_up_old());
+                    let why = "calls of several clients are under way, or were until a moment ago, and nothing says \
+                               which of them is asked; call again later";
+                    WireError::new(Code::InternalError, why)
+                }
+            })?;
+        let question = Question { id: id.clone(), kind, params };
+        if let Some(required) = question.lacks(&caller.capabilities) {
+            // Servers ask for roots on their own account as soon as they are connected, whatever call is under
+            // way; no call depends on the answer then.
+            let is_unrelated = via == Via::Shared && question.kind == Kind::Roots;
+            if !is_unrelated {
+                self.pending.happened(call, Happening::Lacking(required.to_owned()));
+            }
+            let why = format!("Method not found: {shown}; the client of this call has not declared it");
+            return Err(WireError::new(Code::MethodNotFound, why));
+        }
+        if !self.pending.happened(call, Happening::Asked(question)) {
+            return Err(WireError::new(Code::InternalError, "too many requests wait for the client"));
+        }
+        Ok(())
     }
 
     fn take_response(&self, id: Option<Id>, answer: Reply) {
@@ -126,19 +238,82 @@ impl Exchange {
         }
     }
 
-    fn take_notification(&self, method: &str, params: Option<Text>) {
-        match (method, params) {
-            ("notifications/progress", Some(params)) => {
-                let token = params.object().and_then(|object| object.get("progressToken"));
-                if let Some(token) = token.and_then(|token| token.parse().ok()) {
-                    self.pending.report(token, params.bytes());
+    fn take_notification(&self, method: &str, params: Option<Text>, via: Via) {
+        // What belongs to a subscription that has ended is of no interest any more.
+        let subscription = params.as_ref().and_then(subscription_of).and_then(|id| id.as_number());
+        if subscription.is_some_and(|id| !self.pending.is_open(id)) {
+            return;
+        }
+        let string = |key: &str| {
+            let said = params.as_ref().and_then(Text::object)?.string(key)?;
+            (said.len() <= WATCHED_BYTES_MAX).then(|| said.into_owned())
+        };
+        let heard = match method {
+            "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
+                return self.take_of_request(method, params, subscription, via);
+            }
+            "notifications/tools/list_changed" => Some(Heard::ToolsChanged),
+            "notifications/prompts/list_changed" => Some(Heard::PromptsChanged),
+            "notifications/resources/list_changed" => Some(Heard::ResourcesChanged),
+            "notifications/resources/updated" => string("uri").map(Heard::ResourceUpdated),
+            "notifications/tasks" => string("taskId")
+                .zip(params.as_ref().map(Text::bytes))
+                .map(|(id, params)| Heard::Task { id, params }),
+            "notifications/elicitation/complete" => {
+                string("elicitationId").and_then(|id| self.completed(&id))
+            }
+            _ => None,
+        };
+        if !heard.is_some_and(|heard| self.hear(heard)) {
+            tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern");
+        }
+    }
+
+    /// Takes in a notification about one request of ours.
+    fn take_of_request(&self, method: &str, params: Option<Text>, subscription: Option<u64>, via: Via) {
+        let Some(params) = params else { return };
+        let object = params.object();
+        let number = |key: &str| object.and_then(|object| object.get(key)).and_then(|id| id.parse().ok());
+        match method {
+            "notifications/progress" => {
+                if let Some(id) = number("progressToken") {
+                    self.pending.happened(id, Happening::Progress(params.bytes()));
                 }
             }
-            ("notifications/tools/list_changed", _) => self.note_change(),
+            "notifications/message" => {
+                let level = object.and_then(|object| object.string("level"));
+                let Some(level) = level.and_then(|level| LogLevel::parse(&level)) else { return };
+                let wants = |caller: &Caller| caller.log_level.is_some_and(|wanted| level >= wanted);
+                if let Ok((call, _)) = self.pending.attribute(via, wants) {
+                    self.pending.happened(call, Happening::Log(params.bytes()));
+                }
+            }
+            ACKNOWLEDGED => {
+                if let Some(id) = subscription {
+                    self.pending.happened(id, Happening::Acknowledged(params.clone()));
+                }
+            }
+            _ if !self.modern.load(Ordering::Relaxed) => {
+                let id = object.and_then(|object| object.get("requestId"));
+                if let Some(id) = id.and_then(|id| Id::parse(&params, id)) {
+                    self.pending.withdraw(&id);
+                }
+            }
             _ => {
-                tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern")
+                // A modern server ends a subscription so.
+                if let Some(id) = number("requestId") {
+                    self.pending.answer(id, Err(Fault::Gone("ended the subscription".to_owned())));
+                }
             }
         }
+    }
+
+    /// What becomes of the news that the elicitation which the server calls `id` is done.
+    fn completed(&self, id: &str) -> Option<Heard> {
+        let mut elicitations = self.elicitations();
+        let at = elicitations.iter().position(|it| it.id == id)?;
+        let Elicitation { conversation, key, .. } = elicitations.remove(at)?;
+        Some(Heard::ElicitationComplete { conversation, key })
     }
 
     /// A frame that is no message. If it was meant as an answer, the one who waits should know.
@@ -168,107 +343,4 @@ impl Exchange {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-
-    use super::*;
-
-    /// Feeds `frames` to an exchange with two open requests, 1 with progress and 2 without.
-    #[track_caller]
-    fn check(frames: &[&str], expected: Expect) {
-        let exchange = Exchange::new("it".into());
-        let mut waiting = [exchange.begin(true).expect("open"), exchange.begin(false).expect("open")];
-        let mut shown = Vec::new();
-        for frame in frames {
-            exchange.take_in(Bytes::copy_from_slice(frame.as_bytes()), &mut |answer| {
-                shown.push(format!("sent {}", String::from_utf8(answer).expect("UTF-8")));
-            });
-        }
-        for waiting in &mut waiting {
-            let id = waiting.id();
-            let reports = std::sync::Mutex::new(Vec::new());
-            let answer = waiting.answer_now(&|report| reports.lock().unwrap().push(report));
-            shown.extend(
-                reports.into_inner().unwrap().iter().map(|report| format!("{id} reported {report:?}")),
-            );
-            shown.extend(answer.map(|answer| match answer {
-                Ok(Ok(result)) => format!("{id} result {}", result.as_str()),
-                Ok(Err(error)) => format!("{id} error {}", error.as_str()),
-                Err(fault) => format!("{id} fault {fault}"),
-            }));
-        }
-        shown.push(format!("garbage {}", exchange.garbage.load(Ordering::Relaxed)));
-        expected.assert_eq(&shown.join("\n"));
-    }
-
-    #[test]
-    fn answers_and_reports_find_their_requests() {
-        check(
-            &[
-                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":3}}"#,
-                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9,"progress":3}}"#,
-                r#"{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}"#,
-                r#"{"jsonrpc":"2.0","id":1,"result":{"a": 1.0}}"#,
-                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
-            ],
-            expect![[r#"
-                1 reported b"{\"progressToken\":1,\"progress\":3}"
-                1 result {"a": 1.0}
-                2 error {"code":1,"message":"no"}
-                garbage 0"#]],
-        );
-    }
-
-    #[test]
-    fn a_batch_is_taken_apart() {
-        check(
-            &[r#"[{"jsonrpc":"2.0","id":1,"result":{}},5,{"jsonrpc":"2.0","id":2,"result":{}}]"#],
-            expect![[r#"
-                1 result {}
-                2 result {}
-                garbage 1"#]],
-        );
-    }
-
-    #[test]
-    fn requests_of_the_server_are_answered() {
-        check(
-            &[
-                r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
-                r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#,
-                r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#,
-            ],
-            expect![[r#"
-                sent {"jsonrpc":"2.0","id":"p","result":{}}
-                sent {"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found: roots/list"}}
-                garbage 0"#]],
-        );
-    }
-
-    #[test]
-    fn garbage_is_counted_and_a_broken_answer_reaches_its_request() {
-        check(
-            &[
-                "Server listening on port 3000",
-                "{\"id\":1}x",
-                // A broken request of the server's own has nothing to do with ours of the same number.
-                r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
-                r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#,
-                r#"{"id":2,"result":{}}"#,
-            ],
-            expect![[r#"
-                1 fault Invalid request: the member "a" occurs twice in one object
-                2 fault Invalid request: the member "jsonrpc" must be "2.0"
-                garbage 3"#]],
-        );
-    }
-
-    #[test]
-    fn one_open_request_is_told_that_its_answer_was_too_long() {
-        let exchange = Exchange::new("it".into());
-        let mut waiting = exchange.begin(false).expect("open");
-        exchange.take_too_long(10);
-        let fault = Fault::Broken("it is longer than 10 bytes".to_owned());
-        assert_eq!(waiting.answer_now(&|_| {}), Some(Err(fault)));
-    }
-}
+mod tests;

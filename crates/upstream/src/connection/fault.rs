@@ -32,4 +32,13 @@ pub(crate) enum Fault {
         /// The beginning of the answer.
         said: String,
     },
+    /// The server asked for something that the client of the call has not declared.
+    #[error("it needs a capability that the client has not declared: {0}")]
+    Lacking(
+        /// What is needed: a `ClientCapabilities` object as JSON text.
+        String,
+    ),
+    /// What the client sent to go on with a call cannot be used.
+    #[error("{0}")]
+    Round(String),
 }

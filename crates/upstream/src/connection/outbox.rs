@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::{Buf, BytesMut};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
@@ -13,7 +14,44 @@ use super::Fault;
 /// Bytes that wait for a server which does not read; room for one message of the largest size.
 const QUEUE_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX + 1024 * 1024;
 
-/// The way into a server's stdin.
+/// What the lines go into.
+#[derive(Debug)]
+pub(crate) enum Pipe {
+    /// The stdin of a program.
+    Stdin(Sender),
+    /// A socket.
+    Socket(OwnedWriteHalf),
+}
+
+impl From<Sender> for Pipe {
+    fn from(stdin: Sender) -> Pipe {
+        Pipe::Stdin(stdin)
+    }
+}
+
+impl From<OwnedWriteHalf> for Pipe {
+    fn from(socket: OwnedWriteHalf) -> Pipe {
+        Pipe::Socket(socket)
+    }
+}
+
+impl Pipe {
+    async fn writable(&self) -> io::Result<()> {
+        match self {
+            Pipe::Stdin(stdin) => stdin.writable().await,
+            Pipe::Socket(socket) => socket.writable().await,
+        }
+    }
+
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Pipe::Stdin(stdin) => stdin.try_write(bytes),
+            Pipe::Socket(socket) => socket.try_write(bytes),
+        }
+    }
+}
+
+/// The way into a server.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     inner: Mutex<Inner>,
@@ -24,13 +62,13 @@ pub(crate) struct Outbox {
 #[derive(Debug)]
 struct Inner {
     /// Nothing once the outbox is closed.
-    pipe: Option<Arc<Sender>>,
+    pipe: Option<Arc<Pipe>>,
     queue: BytesMut,
 }
 
 impl Outbox {
-    pub(crate) fn new(pipe: Sender) -> Outbox {
-        let inner = Inner { pipe: Some(Arc::new(pipe)), queue: BytesMut::new() };
+    pub(crate) fn new(pipe: impl Into<Pipe>) -> Outbox {
+        let inner = Inner { pipe: Some(Arc::new(pipe.into())), queue: BytesMut::new() };
         Outbox { inner: Mutex::new(inner), waiting: Notify::new() }
     }
 
@@ -83,7 +121,7 @@ impl Outbox {
 }
 
 impl Inner {
-    fn state(&self) -> Option<(Arc<Sender>, bool)> {
+    fn state(&self) -> Option<(Arc<Pipe>, bool)> {
         self.pipe.clone().map(|pipe| (pipe, self.queue.is_empty()))
     }
 
@@ -106,7 +144,7 @@ impl Inner {
 }
 
 /// Writes until the pipe is full; how much went in.
-fn write_some(pipe: &Sender, bytes: &[u8]) -> io::Result<usize> {
+fn write_some(pipe: &Pipe, bytes: &[u8]) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
         match pipe.try_write(&bytes[written..]) {

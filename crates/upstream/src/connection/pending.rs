@@ -1,19 +1,37 @@
-//! The requests that wait for an answer, by their numbers.
+//! The requests that wait for an answer, by their numbers, and what is heard about each before it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+mod given_up;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context as Task, Poll, Waker};
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use wire::message::Text;
+use wire::subscriptions::WATCHED_BYTES_MAX;
+use wire::{Id, LogLevel};
 
-use super::{Fault, Listener};
+use super::asked::Question;
+use super::transport::Via;
+use super::{Exchange, Fault};
+use given_up::GivenUp;
 
 /// Most requests that wait on one server. Beyond this it is not slow but stuck.
 const REQUESTS_MAX: usize = 4_096;
 
-/// Progress reports of one call that its task has not yet passed on; more are dropped, the newest first.
+/// Reports and log messages of one call that its task has not yet passed on; more are dropped, the newest
+/// first.
 const REPORTS_WAITING_MAX: usize = 64;
+
+/// The same in bytes; a single one may be larger.
+const REPORTS_BYTES_MAX: usize = 1 << 20;
+
+/// Questions of one call that wait for its client; more are refused.
+pub(crate) const QUESTIONS_MAX: usize = 32;
+
+/// All such questions of all calls, in bytes: room for one message of the largest size.
+const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
 
 /// The answer to a request: its result, or the error object that the server sent instead.
 pub(crate) type Reply = Result<Text, Text>;
@@ -28,31 +46,85 @@ pub(crate) struct Pending {
 struct Table {
     last_id: u64,
     open: HashMap<u64, Entry>,
+    /// The questions that wait, in bytes.
+    questions_bytes: usize,
+    given_up: GivenUp,
     /// Why no answer will come any more.
     ended: Option<Fault>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    answer: oneshot::Sender<Result<Reply, Fault>>,
-    reports: Option<mpsc::Sender<Bytes>>,
+    answer: Option<Result<Reply, Fault>>,
+    happened: VecDeque<Happening>,
+    /// The reports among them, in bytes.
+    reports_bytes: usize,
+    /// The server's ids for what it asked last, as JSON text: copies, so that nothing else is kept with them.
+    asked: VecDeque<Box<str>>,
+    /// True while nobody listens: what is only for the moment is not kept.
+    is_parked: bool,
+    waker: Option<Waker>,
+    caller: Option<Caller>,
+}
+
+/// For whom a request is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// Calls of one conversation have one number; 0 has nothing in common with anybody.
+    pub conversation: u64,
+    /// Its `ClientCapabilities` object as JSON text.
+    pub capabilities: Bytes,
+    /// The least grave level of log messages that it wants.
+    pub log_level: Option<LogLevel>,
+    /// False for methods during which a server may not ask for anything.
+    pub may_be_asked: bool,
+}
+
+/// What is heard about a request before its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// The parameters of a progress report.
+    Progress(Bytes),
+    /// The parameters of a log message.
+    Log(Bytes),
+    /// The server asks the client for something.
+    Asked(Question),
+    /// The server takes back what it asked under this id (JSON text), which has been taken in already.
+    Withdrawn(Box<str>),
+    /// The server asked for what the client has not declared; the text says which `ClientCapabilities` it needs.
+    Lacking(String),
+    /// A subscription is in force; the text is the acknowledged filter's.
+    Acknowledged(Text),
+}
+
+/// What comes next of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Something before the answer.
+    Happened(Happening),
+    /// The answer; nothing comes after it.
+    Answered(Result<Reply, Fault>),
+}
+
+/// Why a message of the server belongs to no call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nobody {
+    /// No call that could be meant is under way.
+    NoCall,
+    /// Calls of several clients are under way, and nothing says which is meant.
+    SeveralClients,
 }
 
 /// One open request. Dropping it forgets the request.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a> {
-    pending: &'a Pending,
+pub(crate) struct Waiting {
+    exchange: Arc<Exchange>,
     id: u64,
-    answer: oneshot::Receiver<Result<Reply, Fault>>,
-    reports: Option<mpsc::Receiver<Bytes>>,
 }
 
 impl Pending {
     /// Opens a request under a number of its own.
-    pub(crate) fn begin(&self, wants_progress: bool) -> Result<Waiting<'_>, Fault> {
-        let (answer_in, answer) = oneshot::channel();
-        let (reports_in, reports) =
-            if wants_progress { Some(mpsc::channel(REPORTS_WAITING_MAX)) } else { None }.unzip();
+    pub(super) fn open(&self, caller: Option<Caller>) -> Result<u64, Fault> {
         let mut table = self.table();
         if table.ended.is_some() {
             return Err(Fault::NotSent("it has stopped".to_owned()));
@@ -62,39 +134,147 @@ impl Pending {
         }
         table.last_id += 1;
         let id = table.last_id;
-        table.open.insert(id, Entry { answer: answer_in, reports: reports_in });
-        Ok(Waiting { pending: self, id, answer, reports })
+        table.open.insert(id, Entry::new(caller));
+        Ok(id)
     }
 
     /// Hands over an answer; false if nobody waits for it.
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
-        let entry = self.table().open.remove(&id);
-        entry.is_some_and(|entry| entry.answer.send(answer).is_ok())
+        let waker = {
+            let mut table = self.table();
+            let Table { open, given_up, .. } = &mut *table;
+            let Some(entry) = open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
+                given_up.answered(id);
+                return false;
+            };
+            entry.answer = Some(answer);
+            entry.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+        true
     }
 
-    /// Hands over a progress report, if somebody listens and keeps up.
-    pub(crate) fn report(&self, id: u64, report: Bytes) {
-        if let Some(reports) = self.table().open.get(&id).and_then(|entry| entry.reports.as_ref()) {
-            // Progress may be dropped: the next report says more than this one.
-            let _ = reports.try_send(report);
+    /// Hands over what was heard about an open request; false if nobody waits for it, or it does not keep up.
+    pub(crate) fn happened(&self, id: u64, happening: Happening) -> bool {
+        let waker = {
+            let mut table = self.table();
+            let Table { open, questions_bytes, .. } = &mut *table;
+            let Some(entry) = open.get_mut(&id).filter(|entry| entry.has_room(&happening, *questions_bytes))
+            else {
+                return false;
+            };
+            *questions_bytes += entry.keep(happening);
+            entry.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+        true
+    }
+
+    /// The server does not want to know any more what it asked under this id.
+    pub(super) fn withdraw(&self, id: &Id) {
+        let mut table = self.table();
+        let Table { open, questions_bytes, .. } = &mut *table;
+        for entry in open.values_mut() {
+            let at = entry.asked.iter().position(|asked| **asked == *id.text());
+            let Some(own) = at.and_then(|at| entry.asked.remove(at)) else { continue };
+            let is_it = |happening: &Happening| matches!(happening, Happening::Asked(one) if one.id == *id);
+            match entry.happened.iter().position(is_it) {
+                Some(at) => *questions_bytes -= entry.happened.remove(at).map_or(0, |it| it.question_bytes()),
+                None => drop(entry.keep(Happening::Withdrawn(own))),
+            }
+            let waker = entry.waker.take();
+            drop(table);
+            return waker.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// The only open request, if there is exactly one.
+    /// Nobody listens to the request until its client comes back.
+    pub(super) fn park(&self, id: u64) {
+        if let Some(entry) = self.table().open.get_mut(&id) {
+            entry.is_parked = true;
+            entry.happened.retain(|happening| happening.report_bytes() == 0);
+            entry.reports_bytes = 0;
+        }
+    }
+
+    /// The call that a message is about which names none, and the call's client: the one whose stream it came
+    /// on, or else the newest that is `meant`, if all calls that the server may be busy with are of one
+    /// conversation.
+    pub(crate) fn attribute(
+        &self,
+        via: Via,
+        meant: impl Fn(&Caller) -> bool,
+    ) -> Result<(u64, Caller), Nobody> {
+        let table = self.table();
+        let live = |id: &u64| table.open.get(id).filter(|entry| entry.answer.is_none());
+        if let Via::Request(id) = via {
+            let caller = live(&id).and_then(|entry| entry.caller.clone()).filter(&meant);
+            return caller.map(|caller| (id, caller)).ok_or(Nobody::NoCall);
+        }
+        let mut newest: Option<(u64, &Caller)> = None;
+        let mut conversation = None;
+        for (&id, entry) in table.open.iter().filter(|(_, entry)| entry.answer.is_none()) {
+            let Some(caller) = &entry.caller else { continue };
+            let is_another = conversation.is_some_and(|one| one != caller.conversation || one == 0);
+            if is_another {
+                return Err(Nobody::SeveralClients);
+            }
+            conversation = Some(caller.conversation);
+            if meant(caller) && newest.is_none_or(|(newest, _)| newest < id) {
+                newest = Some((id, caller));
+            }
+        }
+        let (id, caller) = newest.ok_or(Nobody::NoCall)?;
+        match table.given_up.may_be_of_another(caller.conversation, Instant::now()) {
+            true => Err(Nobody::SeveralClients),
+            false => Ok((id, caller.clone())),
+        }
+    }
+
+    /// The client of a call goes on with it in another round.
+    pub(super) fn now_for(&self, id: u64, caller: Caller) {
+        if let Some(entry) = self.table().open.get_mut(&id) {
+            entry.caller = Some(caller);
+            entry.is_parked = false;
+        }
+    }
+
+    /// True while the request waits for its answer.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        self.table().open.get(&id).is_some_and(|entry| entry.answer.is_none())
+    }
+
+    /// The only open call, if there is exactly one, or else the only request of our own.
     pub(crate) fn only(&self) -> Option<u64> {
         let table = self.table();
-        let mut ids = table.open.keys();
-        ids.next().copied().filter(|_| ids.next().is_none())
+        let open = || table.open.iter().filter(|(_, entry)| entry.answer.is_none());
+        let mut calls = open().filter(|(_, entry)| entry.caller.is_some());
+        let (one, more) = match calls.next() {
+            Some(call) => (call, calls.next()),
+            None => {
+                let mut own = open();
+                (own.next()?, own.next())
+            }
+        };
+        more.is_none().then_some(*one.0)
+    }
+
+    /// Opens no more requests, because of `fault`.
+    pub(super) fn refuse(&self, fault: &Fault) {
+        self.table().ended.get_or_insert_with(|| fault.clone());
     }
 
     /// Answers all open requests with `fault` and opens no more.
     pub(crate) fn end(&self, fault: &Fault) {
+        let mut wakers = Vec::new();
         let mut table = self.table();
         table.ended.get_or_insert_with(|| fault.clone());
-        for (_, entry) in table.open.drain() {
-            // Who does not wait any more need not hear it.
-            let _ = entry.answer.send(Err(fault.clone()));
+        for entry in table.open.values_mut() {
+            entry.answer.get_or_insert_with(|| Err(fault.clone()));
+            wakers.extend(entry.waker.take());
         }
+        drop(table);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Why no answer will come any more, if so.
@@ -102,99 +282,136 @@ impl Pending {
         self.table().ended.clone()
     }
 
+    /// Nobody waits for this request any more.
+    fn forget(&self, id: u64) {
+        let mut table = self.table();
+        let Some(entry) = table.open.remove(&id) else { return };
+        table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
+        let Entry { answer: None, caller: Some(caller), .. } = entry else { return };
+        table.given_up.note(id, caller.conversation, Instant::now());
+    }
+
+    fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
+        let mut table = self.table();
+        let Table { open, questions_bytes, .. } = &mut *table;
+        let Some(entry) = open.get_mut(&id) else {
+            return Poll::Ready(Next::Answered(Err(forgotten())));
+        };
+        // What happened first, so that nothing comes after the answer.
+        if let Some(happening) = entry.happened.pop_front() {
+            *questions_bytes -= happening.question_bytes();
+            entry.reports_bytes -= happening.report_bytes();
+            return Poll::Ready(Next::Happened(happening));
+        }
+        if let Some(answer) = entry.answer.take() {
+            table.open.remove(&id);
+            return Poll::Ready(Next::Answered(answer));
+        }
+        match &mut entry.waker {
+            Some(waker) => waker.clone_from(task.waker()),
+            None => entry.waker = Some(task.waker().clone()),
+        }
+        Poll::Pending
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().expect("nothing panics while it holds the lock")
     }
 }
 
-impl Waiting<'_> {
+fn forgotten() -> Fault {
+    Fault::Gone("forgot the request".to_owned())
+}
+
+impl Happening {
+    /// The bytes of a question.
+    fn question_bytes(&self) -> usize {
+        match self {
+            Happening::Asked(question) => question.bytes(),
+            _ => 0,
+        }
+    }
+
+    /// The bytes of what is reported and then forgotten.
+    fn report_bytes(&self) -> usize {
+        match self {
+            Happening::Progress(params) | Happening::Log(params) => params.len(),
+            _ => 0,
+        }
+    }
+}
+
+impl Entry {
+    fn new(caller: Option<Caller>) -> Entry {
+        Entry {
+            answer: None,
+            happened: VecDeque::new(),
+            reports_bytes: 0,
+            asked: VecDeque::new(),
+            is_parked: false,
+            waker: None,
+            caller,
+        }
+    }
+
+    fn has_room(&self, happening: &Happening, questions_bytes: usize) -> bool {
+        let is_question = |happening: &Happening| matches!(happening, Happening::Asked(_));
+        let questions = self.happened.iter().filter(|happening| is_question(happening)).count();
+        let room = if is_question(happening) {
+            questions < QUESTIONS_MAX && questions_bytes + happening.question_bytes() <= QUESTIONS_BYTES_MAX
+        } else {
+            let bytes = happening.report_bytes();
+            let is_kept = bytes == 0 || !self.is_parked;
+            let has_bytes = self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX;
+            is_kept && has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
+        };
+        room && self.answer.is_none()
+    }
+
+    /// Keeps it, and returns how many bytes of a question it is.
+    fn keep(&mut self, happening: Happening) -> usize {
+        let bytes = happening.question_bytes();
+        self.reports_bytes += happening.report_bytes();
+        if let Happening::Asked(question) = &happening
+            && question.id.text().len() <= WATCHED_BYTES_MAX
+        {
+            // Nobody takes back what it asked long ago.
+            if self.asked.len() == QUESTIONS_MAX {
+                self.asked.pop_front();
+            }
+            self.asked.push_back(question.id.text().into());
+        }
+        self.happened.push_back(happening);
+        bytes
+    }
+}
+
+impl Waiting {
+    pub(super) fn new(exchange: Arc<Exchange>, id: u64) -> Waiting {
+        Waiting { exchange, id }
+    }
+
     /// The request's number.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Waits for the answer and passes on what is reported before it.
-    pub(crate) async fn answer(&mut self, listener: Listener<'_>) -> Result<Reply, Fault> {
-        let nobody = |_| Err(Fault::Gone("forgot the request".to_owned()));
-        let Some(reports) = &mut self.reports else {
-            return (&mut self.answer).await.unwrap_or_else(nobody);
-        };
-        loop {
-            tokio::select! {
-                // Reports first, so that none comes after the answer.
-                biased;
-                Some(report) = reports.recv() => listener(report),
-                answer = &mut self.answer => return answer.unwrap_or_else(nobody),
-            }
-        }
+    /// The messages it belongs to.
+    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
     }
 
-    /// The answer, if it is there already.
-    pub(crate) fn answer_now(&mut self, listener: Listener<'_>) -> Option<Result<Reply, Fault>> {
-        while let Some(Ok(report)) = self.reports.as_mut().map(mpsc::Receiver::try_recv) {
-            listener(report);
-        }
-        self.answer.try_recv().ok()
+    /// What comes next, if it is there already.
+    pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
+        self.exchange.pending().poll(self.id, task)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.pending.table().open.remove(&self.id);
+        self.exchange.pending().forget(self.id);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(json: &'static str) -> Text {
-        Text::check(Bytes::from_static(json.as_bytes())).expect("JSON")
-    }
-
-    #[tokio::test]
-    async fn an_answer_finds_its_request_and_reports_come_first() {
-        let pending = Pending::default();
-        let mut first = pending.begin(true).expect("open");
-        let mut second = pending.begin(false).expect("open");
-        assert_eq!((first.id(), second.id()), (1, 2));
-        pending.report(1, Bytes::from_static(b"half"));
-        pending.report(2, Bytes::from_static(b"nobody listens"));
-        assert!(pending.answer(2, Ok(Ok(text("2")))));
-        assert!(pending.answer(1, Ok(Err(text("1")))));
-        assert!(!pending.answer(1, Ok(Ok(text("0")))), "a second answer");
-        let heard = Mutex::new(Vec::new());
-        let listen = |report| heard.lock().unwrap().push(report);
-        assert_eq!(first.answer(&listen).await, Ok(Err(text("1"))));
-        assert_eq!(second.answer(&listen).await, Ok(Ok(text("2"))));
-        assert_eq!(*heard.lock().unwrap(), [Bytes::from_static(b"half")]);
-    }
-
-    #[test]
-    fn who_gives_up_is_forgotten() {
-        let pending = Pending::default();
-        let waiting = pending.begin(false).expect("open");
-        assert_eq!(pending.only(), Some(1));
-        drop(waiting);
-        assert_eq!(pending.only(), None);
-        assert!(!pending.answer(1, Ok(Ok(text("{}")))));
-    }
-
-    #[test]
-    fn the_end_reaches_everyone() {
-        let pending = Pending::default();
-        let mut waiting = pending.begin(false).expect("open");
-        pending.end(&Fault::Gone("exited".to_owned()));
-        assert_eq!(waiting.answer_now(&|_| {}), Some(Err(Fault::Gone("exited".to_owned()))));
-        assert_eq!(pending.begin(false).expect_err("over"), Fault::NotSent("it has stopped".to_owned()));
-    }
-
-    #[test]
-    fn there_is_an_end_to_waiting_requests() {
-        let pending = Pending::default();
-        let waiting: Vec<_> = (0..REQUESTS_MAX).map(|_| pending.begin(false).expect("open")).collect();
-        assert_eq!(pending.begin(false).expect_err("full"), Fault::Busy);
-        drop(waiting);
-        assert!(pending.begin(false).is_ok());
-    }
-}
+mod tests;

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandbox::{Exit, Tree};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::lines::end_line;
-use wire::{Id, Line, Lines, write};
+use wire::{Line, Lines};
 
 use super::outbox::Outbox;
 use super::stderr::Stderr;
-use super::{Exchange, Fault, Listener, Reply, Waiting};
+use super::{Exchange, Fault, Via};
 
 /// After its output ended, a program has this long to say how it exited and its last words.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
@@ -28,7 +28,6 @@ const END_MAX: Duration = Duration::from_millis(2_500);
 
 /// A running server.
 pub(crate) struct Stdio {
-    pub(super) exchange: Arc<Exchange>,
     outbox: Arc<Outbox>,
     ending: CancellationToken,
     ended: CancellationToken,
@@ -48,33 +47,22 @@ impl Stdio {
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
-        let program = Program { tree, exchange: exchange.clone(), outbox: outbox.clone(), stderr, helpers };
+        let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
         // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
         tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
+        Stdio::new(outbox, ending, ended)
+    }
+
+    /// A server that is written to through `outbox`, let go of when `ending` is set, and is gone with `ended`.
+    pub(super) fn new(outbox: Arc<Outbox>, ending: CancellationToken, ended: CancellationToken) -> Stdio {
         let end_on_drop = ending.clone().drop_guard();
-        Stdio { exchange, outbox, ending, ended, _end_on_drop: end_on_drop }
+        Stdio { outbox, ending, ended, _end_on_drop: end_on_drop }
     }
 
-    pub(super) async fn request(
-        &self,
-        mut waiting: Waiting<'_>,
-        method: &str,
-        params: Option<&[u8]>,
-        listener: Listener<'_>,
-    ) -> Result<Reply, Fault> {
-        let mut line = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 80);
-        write::request(&mut line, &Id::number(waiting.id()), method, params);
-        end_line(&mut line, 0);
-        self.outbox.send(&line)?;
-        drop(line);
-        waiting.answer(listener).await
-    }
-
-    pub(super) fn notify(&self, method: &str, params: Option<&[u8]>) -> Result<(), Fault> {
-        let mut line = Vec::with_capacity(128);
-        write::notification(&mut line, method, params);
-        end_line(&mut line, 0);
-        self.outbox.send(&line)
+    /// Sends one message.
+    pub(super) fn send(&self, mut message: Vec<u8>) -> Result<(), Fault> {
+        end_line(&mut message, 0);
+        self.outbox.send(&message)
     }
 
     pub(super) async fn end(&self) {
@@ -122,7 +110,7 @@ impl Program {
 }
 
 /// Hands out what the server says until its output ends.
-async fn read(mut stdout: Receiver, exchange: &Exchange, outbox: &Outbox) {
+pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange, outbox: &Outbox) {
     let mut lines = Lines::new(wire::STDIO_MESSAGE_BYTES_MAX);
     // An answer that does not fit into the pipe any more is for a server that does not read.
     let mut answers = |mut answer: Vec<u8>| {
@@ -132,7 +120,7 @@ async fn read(mut stdout: Receiver, exchange: &Exchange, outbox: &Outbox) {
     while let Ok(1..) = stdout.read_buf(lines.room()).await {
         while let Some(line) = lines.next_line() {
             match line {
-                Line::Whole(frame) => exchange.take_in(frame, &mut answers),
+                Line::Whole(frame) => exchange.take_in(frame, Via::Shared, &mut answers),
                 Line::TooLong => exchange.take_too_long(wire::STDIO_MESSAGE_BYTES_MAX),
             }
         }

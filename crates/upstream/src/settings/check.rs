@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{self, HeaderName};
@@ -9,7 +11,7 @@ use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Uri};
 use sandbox::Program;
 
-use super::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Endpoint, Settings};
+use super::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Dialect, Endpoint, Settings};
 use crate::config::{Config, Reference, Timeout, Transport, Value};
 use crate::naming;
 
@@ -19,13 +21,19 @@ const NAME_CHARS_MAX: usize = 64;
 /// Longest prefix, in characters; leaves room for the tools' own names.
 const PREFIX_CHARS_MAX: usize = 40;
 
+/// Longest path of a Unix socket, in bytes: what the system's own structure holds.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
 /// Headers that the transport sets itself.
-const OUR_HEADERS: [&str; 8] = [
+const OUR_HEADERS: [&str; 11] = [
     "accept",
     "connection",
     "content-length",
     "content-type",
     "host",
+    wire::http::LAST_EVENT_ID,
+    wire::http::METHOD,
+    wire::http::NAME,
     wire::http::PROTOCOL_VERSION,
     wire::http::SESSION_ID,
     "transfer-encoding",
@@ -46,7 +54,8 @@ pub(super) fn settle(
     let endpoint = check.endpoint(config, look_up);
     match endpoint {
         Some(endpoint) if check.problems.is_empty() => {
-            Ok(Settings { name: name.into(), enabled: config.enabled, timeout, prefix, endpoint })
+            let (name, foreign) = (name.into(), Arc::default());
+            Ok(Settings { name, enabled: config.enabled, timeout, prefix, foreign, endpoint })
         }
         _ => Err(check.problems),
     }
@@ -98,24 +107,68 @@ impl Check {
     }
 
     fn endpoint(&mut self, config: &Config, look_up: LookUp<'_>) -> Option<Endpoint> {
-        match (&config.command, &config.url) {
-            (Some(command), None) => self.program(command, config, look_up),
-            (None, Some(url)) => self.address(url, config, look_up),
-            (None, None) => {
-                self.problems.push(format!("{}: needs `command` or `url`", self.table));
+        match (&config.command, &config.url, &config.socket) {
+            (Some(command), None, None) => self.program(command, config, look_up),
+            (None, Some(url), None) => self.address(url, config, look_up),
+            (None, None, Some(path)) => self.socket(path, config),
+            (None, None, None) => {
+                self.problems.push(format!("{}: needs `command`, `url` or `socket`", self.table));
                 None
             }
-            (Some(_), Some(_)) => {
-                self.problems.push(format!("{}: has `command` and `url`; leave one out", self.table));
+            _ => {
+                let keys = [
+                    ("command", config.command.is_some()),
+                    ("url", config.url.is_some()),
+                    ("socket", config.socket.is_some()),
+                ];
+                let keys: Vec<_> =
+                    keys.iter().filter(|(_, present)| *present).map(|(key, _)| format!("`{key}`")).collect();
+                self.problems.push(format!("{}: has {}; keep one", self.table, keys.join(" and ")));
                 None
             }
         }
     }
 
-    fn program(&mut self, command: &str, config: &Config, look_up: LookUp<'_>) -> Option<Endpoint> {
-        if config.transport == Transport::Http {
-            self.wrong("transport", "\"http\" needs `url`, but the table has `command`");
+    fn socket(&mut self, path: &Path, config: &Config) -> Option<Endpoint> {
+        self.refuse_http(config, "socket");
+        self.refuse_for_programs(config);
+        if !config.headers.is_empty() {
+            self.wrong("headers", "only a server with `url` gets headers");
         }
+        let bytes = path.as_os_str().as_encoded_bytes();
+        if bytes.first() != Some(&b'/') || bytes.contains(&0) || bytes.len() > SOCKET_PATH_BYTES_MAX {
+            self.wrong(
+                "socket",
+                format!("must be a path that begins with `/`, of at most {SOCKET_PATH_BYTES_MAX} bytes"),
+            );
+        }
+        Some(Endpoint::Socket(path.to_owned()))
+    }
+
+    /// Finds a transport that only a server with `url` has.
+    fn refuse_http(&mut self, config: &Config, has: &str) {
+        let transport = match config.transport {
+            Transport::Auto | Transport::Stdio => return,
+            Transport::Http => "http",
+            Transport::Sse => "sse",
+        };
+        self.wrong("transport", format!("\"{transport}\" needs `url`, but the table has `{has}`"));
+    }
+
+    /// Finds what only a server with `command` has.
+    fn refuse_for_programs(&mut self, config: &Config) {
+        let for_programs = [
+            ("args", !config.args.is_empty()),
+            ("env", !config.env.is_empty()),
+            ("cwd", config.cwd.is_some()),
+        ];
+        for (key, _) in for_programs.into_iter().filter(|(_, present)| *present) {
+            self.wrong(key, "only a server with `command` gets it");
+        }
+    }
+
+    fn program(&mut self, command: &str, config: &Config, look_up: LookUp<'_>) -> Option<Endpoint> {
+        self.refuse_http(config, "command");
         if !config.headers.is_empty() {
             self.wrong("headers", "only a server with `url` gets headers");
         }
@@ -142,20 +195,19 @@ impl Check {
     }
 
     fn address(&mut self, url: &str, config: &Config, look_up: LookUp<'_>) -> Option<Endpoint> {
-        if config.transport == Transport::Stdio {
-            self.wrong("transport", "\"stdio\" needs `command`, but the table has `url`");
-        }
-        let for_programs = [
-            ("args", !config.args.is_empty()),
-            ("env", !config.env.is_empty()),
-            ("cwd", config.cwd.is_some()),
-        ];
-        for (key, _) in for_programs.into_iter().filter(|(_, present)| *present) {
-            self.wrong(key, "only a server with `command` gets it");
-        }
+        let dialect = match config.transport {
+            Transport::Http => Dialect::Streamable,
+            Transport::Sse => Dialect::Sse,
+            Transport::Auto => Dialect::Any,
+            Transport::Stdio => {
+                self.wrong("transport", "\"stdio\" needs `command`, but the table has `url`");
+                Dialect::Any
+            }
+        };
+        self.refuse_for_programs(config);
         let headers = self.headers(config, look_up);
         let url = self.url(url)?;
-        Some(Endpoint::Address { url, headers })
+        Some(Endpoint::Address { url, headers, dialect })
     }
 
     fn url(&mut self, url: &str) -> Option<Uri> {
@@ -183,7 +235,8 @@ impl Check {
                 self.wrong(&place, "is no name for a header");
                 continue;
             };
-            if OUR_HEADERS.contains(&header.as_str()) {
+            if OUR_HEADERS.contains(&header.as_str()) || header.as_str().starts_with(wire::http::PARAM_PREFIX)
+            {
                 self.wrong(&place, "is set by the transport itself");
                 continue;
             }

@@ -27,7 +27,12 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
             let cwd = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
             part(cwd.as_os_str().as_encoded_bytes());
         }
-        Endpoint::Address { url, headers } => {
+        Endpoint::Socket(path) => {
+            part(b"socket");
+            part(path.as_os_str().as_encoded_bytes());
+        }
+        // Whichever way it is spoken to, it is the same server.
+        Endpoint::Address { url, headers, dialect: _ } => {
             part(b"address");
             part(url.to_string().as_bytes());
             for (name, value) in headers {

@@ -15,6 +15,7 @@ fn plain(request: &Request, wrap: fn(&str) -> Answer) -> Answer {
     let result = match (request.method.as_str(), method.as_str()) {
         ("GET", _) => return Answer::new(405, "", ""),
         ("DELETE", _) => return Answer::new(204, "", ""),
+        (_, "server/discover") => return Answer::new(400, "", "what is that?"),
         (_, "initialize") => {
             r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"web","version":"2"}}"#
         }
@@ -54,9 +55,13 @@ async fn json_answers_and_the_headers_that_are_due() {
     for request in &seen {
         assert_eq!(request.header("authorization"), Some("bearer h-s3cret"));
         assert!(request.head.contains(" /mcp?key=q-s3cret http/1.1"), "{}", request.head);
-        let is_first = request.asked().0 == "initialize";
-        assert_eq!(request.header("mcp-session-id"), (!is_first).then_some("s1"));
-        assert_eq!(request.header("mcp-protocol-version"), (!is_first).then_some("2025-06-18"));
+        let (session, revision) = match request.asked().0.as_str() {
+            "server/discover" => (None, Some("2026-07-28")),
+            "initialize" => (None, None),
+            _ => (Some("s1"), Some("2025-06-18")),
+        };
+        assert_eq!(request.header("mcp-session-id"), session);
+        assert_eq!(request.header("mcp-protocol-version"), revision);
         let accept =
             if request.method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
         assert_eq!(request.header("accept"), Some(accept));
@@ -64,7 +69,7 @@ async fn json_answers_and_the_headers_that_are_due() {
     let asked = seen.iter().find(|request| request.asked().0 == "tools/call").expect("the call");
     assert_eq!(
         asked.body,
-        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.0}}}"#
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.0}}}"#
     );
 }
 
@@ -107,7 +112,7 @@ async fn progress_and_requests_inside_a_stream() {
     let reports = Arc::new(Reports::default());
     let cx = context(Some(reports.clone()));
     assert_eq!(shown(tool(&it, "it_echo").run(arguments("{}"), &cx).await), "{}");
-    assert_eq!(*reports.0.lock().expect("sound"), [r#"{"progressToken":3,"progress":1}"#]);
+    assert_eq!(*reports.0.lock().expect("sound"), [r#"{"progressToken":4,"progress":1}"#]);
     web.until(|request| request.body == r#"{"jsonrpc":"2.0","id":"p","result":{}}"#).await;
 }
 
@@ -128,7 +133,9 @@ async fn check_forgotten(forgotten: fn() -> Answer) {
     assert_eq!(shown(call(&it, "it_echo", "{}").await), r#"{ "content" : [] }"#);
     let methods: Vec<_> = web.methods().into_iter().filter(|method| method != "GET").collect();
     let opening = ["initialize", "notifications/initialized", "tools/list"];
-    let expected = [&opening[..], &["tools/call"], &opening[..], &["tools/call"]].concat();
+    // What the server is was found out the first time.
+    let expected =
+        [&["server/discover"], &opening[..], &["tools/call"], &opening[..], &["tools/call"]].concat();
     assert_eq!(methods, expected);
 }
 
@@ -182,7 +189,7 @@ async fn a_dropped_call_is_cancelled_on_the_server() {
     let waited = tokio::time::timeout(Duration::from_millis(50), echo.run(arguments("{}"), &cx)).await;
     assert!(waited.is_err(), "it answered");
     let cancelled = web.until(|request| request.asked().0 == "notifications/cancelled").await;
-    assert!(cancelled.body.contains(r#""requestId":3"#), "{}", cancelled.body);
+    assert!(cancelled.body.contains(r#""requestId":4"#), "{}", cancelled.body);
 }
 
 /// A call that the server answers with `answer`.
@@ -215,7 +222,7 @@ async fn odd_answers_are_told_apart() {
     )
     .await;
     check_call(
-        || Answer::json(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}}"#),
+        || Answer::json(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"no"}}"#),
         "upstream_error: `it` answered with error -32603: no",
     )
     .await;
@@ -236,8 +243,8 @@ async fn access_that_ends_is_a_state() {
 }
 
 /// A handshake that the server answers with `answer`.
-async fn check_connect(answer: fn() -> Answer, expected: &str) {
-    let web = Web::start(move |_| answer()).await;
+async fn check_connect(answer: fn(&Request) -> Answer, expected: &str) {
+    let web = Web::start(answer).await;
     let it = at(&web);
     let logs = Logs::default();
     let error = {
@@ -254,27 +261,31 @@ async fn check_connect(answer: fn() -> Answer, expected: &str) {
 #[tokio::test]
 async fn a_handshake_that_fails_says_why_and_no_secret() {
     check_connect(
-        || Answer::new(401, "", "h-s3cret"),
+        |_| Answer::new(401, "", "h-s3cret"),
         "it refuses access (HTTP status 401); give credentials with `headers`",
     )
     .await;
     check_connect(
-        || Answer::new(307, "Location: https://me:s3cret@host/mcp/?key=q-s3cret\r\n", ""),
+        |_| Answer::new(307, "Location: https://me:s3cret@host/mcp/?key=q-s3cret\r\n", ""),
         "it redirects (HTTP status 307) to https://host/mcp/, which is not followed; set `url` to the final address",
     )
     .await;
     check_connect(
-        || Answer::new(404, "", "<h1>Not\u{7} Found</h1>"),
+        |_| Answer::new(404, "", "<h1>Not\u{7} Found</h1>"),
         "it answered with HTTP status 404: <h1>Not  Found</h1>",
     )
     .await;
     check_connect(
-        || Answer::json(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"sorry"}}"#),
+        |request| {
+            let id = request.asked().1;
+            let error = r#"{"code":-32603,"message":"sorry"}"#;
+            Answer::json(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
+        },
         "it refused `initialize`: sorry (code -32603)",
     )
     .await;
     check_connect(
-        || Answer::new(200, "Content-Type: text/html\r\n", "<html>"),
+        |_| Answer::new(200, "Content-Type: text/html\r\n", "<html>"),
         "it does not speak MCP as expected: it answered with something else than a message of MCP",
     )
     .await;

@@ -1,7 +1,18 @@
 //! Upstreams against servers that behave, and servers that do not: over stdio with real processes, over
 //! HTTP with a scripted server on loopback.
 
+mod asked;
+mod eras;
+mod everything;
+mod headers;
 mod http;
+mod listening;
+mod modern;
+mod probing;
+mod resume;
+mod socket;
+mod sse;
+mod staying;
 mod stdio;
 mod web;
 mod world;

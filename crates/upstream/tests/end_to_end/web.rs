@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{broadcast, watch};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
@@ -38,6 +39,28 @@ pub(crate) enum End {
     /// In a packet of its own.
     Later,
     Never,
+    /// Never, since the connection breaks.
+    Cut,
+}
+
+/// What is said on streams that are open, from anywhere.
+#[derive(Clone)]
+pub(crate) struct Feed(broadcast::Sender<Option<String>>);
+
+impl Feed {
+    pub(crate) fn new() -> Feed {
+        Feed(broadcast::Sender::new(64))
+    }
+
+    /// Says one message on every open stream. Nobody need listen.
+    pub(crate) fn say(&self, message: &str) {
+        let _ = self.0.send(Some(format!("event: message\ndata: {message}\n\n")));
+    }
+
+    /// Breaks every open stream.
+    pub(crate) fn cut(&self) {
+        let _ = self.0.send(None);
+    }
 }
 
 /// What to answer.
@@ -47,11 +70,13 @@ pub(crate) struct Answer {
     pub(crate) body: String,
     /// When the body's end follows.
     pub(crate) end: End,
+    /// What is said behind the body.
+    pub(crate) feed: Option<broadcast::Receiver<Option<String>>>,
 }
 
 impl Answer {
     pub(crate) fn new(status: u16, headers: &str, body: &str) -> Answer {
-        Answer { status, headers: headers.to_owned(), body: body.to_owned(), end: End::AtOnce }
+        Answer { status, headers: headers.to_owned(), body: body.to_owned(), end: End::AtOnce, feed: None }
     }
 
     pub(crate) fn json(body: &str) -> Answer {
@@ -63,7 +88,21 @@ impl Answer {
             .iter()
             .map(|message| format!("event: message\r\nid: 1\r\ndata: {message}\r\n\r\n"))
             .collect();
-        Answer::new(200, "Content-Type: text/event-stream\r\nMcp-Session-Id: s1\r\n", &events)
+        Answer::stream(&events)
+    }
+
+    /// A stream of events, written out.
+    pub(crate) fn stream(events: &str) -> Answer {
+        Answer::new(200, "Content-Type: text/event-stream\r\nMcp-Session-Id: s1\r\n", events)
+    }
+
+    pub(crate) fn cut(self) -> Answer {
+        Answer { end: End::Cut, ..self }
+    }
+
+    /// Says what `feed` says from now on.
+    pub(crate) fn fed(self, feed: &Feed) -> Answer {
+        Answer { end: End::Never, feed: Some(feed.0.subscribe()), ..self }
     }
 
     pub(crate) fn held(self) -> Answer {
@@ -84,13 +123,16 @@ pub(crate) struct Web {
     seen: Arc<Mutex<Vec<Request>>>,
     connections: Arc<Mutex<usize>>,
     late_ends: Arc<Mutex<usize>>,
+    hang_ups: Arc<watch::Sender<usize>>,
 }
 
 impl Web {
     pub(crate) async fn start(script: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Web {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
         let port = listener.local_addr().expect("an address").port();
-        let web = Web { port, seen: Arc::default(), connections: Arc::default(), late_ends: Arc::default() };
+        let (seen, connections, late_ends) = (Arc::default(), Arc::default(), Arc::default());
+        let hang_ups = Arc::new(watch::Sender::new(0));
+        let web = Web { port, seen, connections, late_ends, hang_ups };
         let (script, serving): (Script, Web) = (Arc::new(script), web.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -124,6 +166,14 @@ impl Web {
         *self.late_ends.lock().expect("sound")
     }
 
+    /// Waits until so many clients have hung up on an answer without an end.
+    pub(crate) async fn until_hung_up(&self, clients: usize) {
+        let mut hang_ups = self.hang_ups.subscribe();
+        let waited =
+            tokio::time::timeout(crate::world::PATIENCE, hang_ups.wait_for(|so_far| *so_far >= clients));
+        waited.await.expect("they do not hang up").expect("the server lives");
+    }
+
     /// Waits until a request is as wanted.
     pub(crate) async fn until(&self, wanted: impl Fn(&Request) -> bool) -> Request {
         let seen = async {
@@ -144,16 +194,13 @@ async fn serve(mut stream: TcpStream, script: Script, web: Web) {
     stream.set_nodelay(true).expect("a socket");
     while let Some(request) = read(&mut stream).await {
         web.seen.lock().expect("sound").push(request.clone());
-        let answer = script(&request);
+        let mut answer = script(&request);
         let head =
             format!("HTTP/1.1 {} X\r\nTransfer-Encoding: chunked\r\n{}\r\n", answer.status, answer.headers);
-        let chunk = match answer.body.len() {
-            0 => String::new(),
-            bytes => format!("{bytes:x}\r\n{}\r\n", answer.body),
-        };
+        let body = chunk(&answer.body);
         let end = if answer.end == End::AtOnce { "0\r\n\r\n" } else { "" };
         let whole =
-            if answer.status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head + &chunk + end };
+            if answer.status == 204 { "HTTP/1.1 204 X\r\n\r\n".to_owned() } else { head + &body + end };
         // A client that went away is part of some tests.
         let _ = stream.write_all(whole.as_bytes()).await;
         match answer.end {
@@ -163,9 +210,25 @@ async fn serve(mut stream: TcpStream, script: Script, web: Web) {
                 let _ = stream.write_all(b"0\r\n\r\n").await;
                 *web.late_ends.lock().expect("sound") += 1;
             }
-            End::Never => std::future::pending().await,
+            End::Never => {
+                if let Some(feed) = &mut answer.feed {
+                    while let Ok(Some(said)) = feed.recv().await {
+                        let _ = stream.write_all(chunk(&said).as_bytes()).await;
+                    }
+                    return;
+                }
+                // It says nothing more on this connection.
+                let _ = stream.read_to_end(&mut Vec::new()).await;
+                return web.hang_ups.send_modify(|so_far| *so_far += 1);
+            }
+            End::Cut => return,
         }
     }
+}
+
+/// A piece of a body; none for nothing, which would end it.
+fn chunk(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{:x}\r\n{text}\r\n", text.len()) }
 }
 
 async fn read(stream: &mut TcpStream) -> Option<Request> {

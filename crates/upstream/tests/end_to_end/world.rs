@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sandbox::{Access, Client, Launcher, Root};
 use tool_api::{
-    AnyTool, Arguments, CallId, Cancel, Context, Outcome, Payload, Permit, Progress, ProgressSink, ToolError,
+    AnyTool, Arguments, CallId, Cancel, Context, Listener, Outcome, Payload, Permit, Progress, ToolError,
 };
 use upstream::{Config, Offer, Upstream, World};
 use wire::initialize::Ourselves;
@@ -44,19 +44,31 @@ fn guard() -> PathBuf {
 #[derive(Default)]
 pub(crate) struct Reports(pub(crate) Mutex<Vec<String>>);
 
-impl ProgressSink for Reports {
-    fn report(&self, progress: Progress) {
-        let Progress::Relayed(text) = progress else { panic!("not relayed") };
-        self.0.lock().expect("sound").push(String::from_utf8(text.to_vec()).expect("UTF-8"));
+impl Listener for Reports {
+    fn progress(&self, progress: Progress) {
+        let said = match progress {
+            Progress::Relayed(text) => String::from_utf8(text.to_vec()).expect("UTF-8"),
+            Progress::Step { done, message, .. } => format!("{done} {}", message.unwrap_or_default()),
+        };
+        self.0.lock().expect("sound").push(said);
+    }
+
+    fn log(&self, params: bytes::Bytes) {
+        self.0.lock().expect("sound").push(format!("log {}", String::from_utf8_lossy(&params)));
     }
 }
 
+/// Capabilities of a client that can do everything; its calls use the session that the lists are read in.
+const ABLE: &str = r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
+
 pub(crate) fn context(reports: Option<Arc<Reports>>) -> Context {
     let folder = Root::open(Path::new(env!("CARGO_MANIFEST_DIR")), Access::Read).expect("a folder");
-    let sink = reports.map(|reports| reports as Arc<dyn ProgressSink>);
+    let listener = reports.map(|reports| reports as Arc<dyn Listener>);
     #[expect(clippy::disallowed_methods, reason = "the tests stand where the gate stands")]
     let permit = Permit::issue(CallId::next());
-    Context::new(permit, folder, Cancel::new(), sink)
+    let client =
+        tool_api::Client { capabilities: bytes::Bytes::from_static(ABLE.as_bytes()), ..Default::default() };
+    Context::new(permit, folder, Cancel::new(), listener).with_client(client)
 }
 
 pub(crate) fn arguments(json: &str) -> Arguments {

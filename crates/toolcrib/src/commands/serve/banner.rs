@@ -14,6 +14,7 @@ const NAME: &str = "toolcrib";
 /// The facts.
 pub(super) struct Banner {
     url: String,
+    socket: Option<String>,
     workspace: String,
     state: String,
     configuration: String,
@@ -30,6 +31,7 @@ impl Banner {
         };
         Banner {
             url: url(address),
+            socket: settings.server.socket.as_ref().map(|path| path.display().to_string()),
             workspace: settings.workspace.display().to_string(),
             state: settings.state.display().to_string(),
             configuration: if files.is_empty() {
@@ -61,6 +63,7 @@ fn offer(built_in: usize, connecting: &[String], disabled: &[String]) -> String 
 impl fmt::Display for Banner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = &self.url;
+        let socket = self.socket.iter().map(|path| format!("  socket         {path}\n")).collect::<String>();
         let cursor = json!({ "mcpServers": { NAME: { "url": url } } });
         let code = json!({ "name": NAME, "type": "http", "url": url });
         let opencode = json!({ "mcp": { NAME: { "type": "remote", "url": url } } });
@@ -69,7 +72,7 @@ impl fmt::Display for Banner {
             "\
 {NAME} serves MCP at {url}
 
-  tools          {offer}
+{socket}  tools          {offer}
   workspace      {workspace}
   state          {state}
   configuration  {configuration}
@@ -100,6 +103,7 @@ mod tests {
     fn the_lines_can_be_pasted() {
         let banner = Banner {
             url: url(SocketAddr::from(([127, 0, 0, 1], 3000))),
+            socket: Some("/run/crib.sock".into()),
             workspace: "/work".into(),
             state: "/state".into(),
             configuration: "toolcrib.toml".into(),
@@ -108,6 +112,7 @@ mod tests {
         expect![[r#"
             toolcrib serves MCP at http://127.0.0.1:3000/mcp
 
+              socket         /run/crib.sock
               tools          3 built in; connecting to everything, git; disabled: old
               workspace      /work
               state          /state

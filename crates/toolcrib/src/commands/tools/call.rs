@@ -43,7 +43,7 @@ pub(super) async fn run(
 ) -> Result<Ending, Trouble> {
     let signals = Signals::listen()?;
     let cancel = Cancel::new();
-    let call = Call { tool: name, arguments, meta: None, cancel: cancel.clone(), progress: None };
+    let call = Call { cancel: cancel.clone(), ..Call::tool(name, arguments) };
     let caller = caller();
     let calling = crib.gate.call(&caller, call);
     tokio::pin!(calling);
@@ -64,7 +64,7 @@ pub(super) async fn run(
 
 fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
     let is_error = outcome.is_error;
-    let result = server::outcome_json(Revision::LATEST, &outcome);
+    let result = server::outcome_json(Revision::LATEST_LEGACY, &outcome);
     if json {
         // Byte for byte, since a number may be larger than ours and an order may matter to somebody.
         print::foreign(&String::from_utf8_lossy(&result))?;
@@ -123,7 +123,13 @@ fn ending(failure: &Failure) -> Ending {
     match failure {
         Failure::Refused(refusal) => match refusal {
             // What was typed is wrong; nobody forbade it.
-            Refusal::UnknownTool(_) | Refusal::InvalidArguments { .. } => Ending::Misused,
+            Refusal::UnknownTool(_)
+            | Refusal::UnknownResource(_)
+            | Refusal::UnknownPrompt(_)
+            | Refusal::UnknownTask
+            | Refusal::Unsupported { .. }
+            | Refusal::BadState(_)
+            | Refusal::InvalidArguments { .. } => Ending::Misused,
             Refusal::Denied { .. }
             | Refusal::NeedsApproval { .. }
             | Refusal::UnusableSchema { .. }

@@ -8,9 +8,8 @@ use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
-use wire::sse::Events;
 
-use super::super::Fault;
+use super::super::{Fault, Via};
 use super::Peer;
 
 /// Largest answer in one piece, in bytes; the same as on stdio.
@@ -22,59 +21,33 @@ const DRAIN_BYTES_MAX: usize = 64 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// True if the answer's media type is `media_type`, whatever its parameters.
-pub(super) fn is_a(response: &Response<Incoming>, media_type: &str) -> bool {
+pub(in crate::connection) fn is_a(response: &Response<Incoming>, media_type: &str) -> bool {
     let said = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// Takes in a body: a stream of events, or one message. Returns what was wrong with it, in case that the
-/// answer was not in it.
-pub(super) async fn read(body: &mut Incoming, is_stream: bool, peer: &Peer) -> Fault {
-    if is_stream { read_events(body, peer).await } else { read_one(body, peer).await }
-}
-
-async fn read_one(body: &mut Incoming, peer: &Peer) -> Fault {
-    match read_up_to(body, ANSWER_BYTES_MAX).await {
-        Ok(whole) if whole.trim_ascii().is_empty() => {
-            Fault::Broken("it accepted the request and gave no answer".to_owned())
-        }
-        Ok(whole) => {
-            take_in(peer, whole).await;
-            Fault::Broken("it answered with something else than a message of MCP".to_owned())
-        }
-        Err(fault) => fault,
+/// Takes in a body that is one message.
+///
+/// # Errors
+/// Always: what was wrong with it, in case that the answer was not in it.
+pub(super) async fn read_one(body: &mut Incoming, peer: &Peer, via: Via) -> Result<(), Fault> {
+    let whole = read_up_to(body, ANSWER_BYTES_MAX).await?;
+    if whole.trim_ascii().is_empty() {
+        return Err(Fault::Broken("it accepted the request and gave no answer".to_owned()));
     }
+    take_in(peer, whole, via).await;
+    Err(Fault::Broken("it answered with something else than a message of MCP".to_owned()))
 }
 
-/// Takes in a stream of events, each a message, to its end. Returns why it ended.
-pub(super) async fn read_events(body: &mut Incoming, peer: &Peer) -> Fault {
-    let mut events = Events::default();
-    loop {
-        let piece = match next(body).await {
-            Ok(Some(piece)) => piece,
-            Ok(None) => return Fault::Gone("ended its answer too early".to_owned()),
-            Err(fault) => return fault,
-        };
-        if let Err(error) = events.feed(&piece) {
-            return Fault::Broken(error.to_string());
-        }
-        while let Some(event) = events.next_event() {
-            let is_message = event.kind.is_empty() || event.kind == "message";
-            if is_message && !event.data.is_empty() {
-                take_in(peer, event.data.into()).await;
-            }
-        }
-    }
-}
-
-async fn take_in(peer: &Peer, frame: Bytes) {
+/// Hands a message to the exchange, and what that wants to say to the server.
+pub(super) async fn take_in(peer: &Peer, frame: Bytes, via: Via) {
     let mut answers = Vec::new();
-    peer.exchange.take_in(frame, &mut |answer| answers.push(answer));
+    peer.exchange().take_in(frame, via, &mut |answer| answers.push(answer));
     peer.tell_all(answers).await;
 }
 
 /// The next piece of a body.
-async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Fault> {
+pub(super) async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Fault> {
     loop {
         match body.frame().await {
             None => return Ok(None),

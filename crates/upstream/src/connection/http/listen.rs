@@ -3,54 +3,91 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::ACCEPT;
-use http::{HeaderValue, Method, StatusCode};
+use http::StatusCode;
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
 
+use super::super::{Fault, Via};
+use super::place::{Place, spread};
+use super::stream::{Stream, read_events};
 use super::{Peer, body};
-
-/// A stream that ends at once is opened again after this long, then after twice as long, and so on.
-const AGAIN_FIRST: Duration = Duration::from_secs(1);
-const AGAIN_MAX: Duration = Duration::from_secs(60);
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
 
-/// Listens until the connection is closed or the server says that it offers no stream.
-pub(super) async fn listen(peer: Arc<Peer>) {
-    let closed = peer.exchange.closed().clone();
-    let mut again = AGAIN_FIRST;
-    let forever = async {
-        loop {
-            let begun = Instant::now();
-            if !listen_once(&peer).await {
-                return;
-            }
-            again = if begun.elapsed() >= GOOD_STREAM { AGAIN_FIRST } else { (again * 2).min(AGAIN_MAX) };
-            sleep(again).await;
-        }
-    };
+/// Shortest pause between two streams, whatever a server says: it is asked for ever.
+const PAUSE_MIN: Duration = Duration::from_millis(250);
+
+/// How a listening went.
+enum Heard {
+    /// The stream was there, and ended.
+    Stream,
+    /// There was none this time.
+    Nothing,
+    /// There will be none.
+    NoStream,
+    /// There is nothing at this address: the session is over, or no stream was ever meant to be.
+    NotFound,
+}
+
+/// Listens until the connection is closed or the server says that it offers no stream. Sets `tried` once the
+/// server has answered the first time.
+pub(super) async fn listen(peer: Arc<Peer>, tried: CancellationToken) {
+    let closed = peer.exchange().closed().clone();
     tokio::select! {
-        () = forever => {}
+        () = listen_on(&peer, &tried) => {}
         () = closed.cancelled() => {}
     }
 }
 
-/// Opens the stream and reads it to its end. False if there is no point in trying again.
-async fn listen_once(peer: &Peer) -> bool {
-    let mut request = peer.head(Method::GET, Bytes::new());
-    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
-    let Ok(response) = peer.client.send(request).await else { return true };
-    if response.status().is_server_error() {
-        return true;
+async fn listen_on(peer: &Peer, tried: &CancellationToken) {
+    let mut place = Place::default();
+    let mut has_heard = false;
+    let mut in_vain = 0u32;
+    loop {
+        let begun = Instant::now();
+        match listen_once(peer, &mut place, tried).await {
+            Heard::Stream => {
+                has_heard = true;
+                let was_good = place.take_moved() || begun.elapsed() >= GOOD_STREAM;
+                in_vain = if was_good { 0 } else { in_vain.saturating_add(1) };
+            }
+            Heard::Nothing => in_vain = in_vain.saturating_add(1),
+            Heard::NoStream => return,
+            Heard::NotFound if !has_heard => return,
+            Heard::NotFound if !peer.has_session() => in_vain = in_vain.saturating_add(1),
+            Heard::NotFound => {
+                // The next call opens a new session. Those under way find out for themselves whether they were
+                // taken in.
+                return peer.exchange().retire(&Fault::Gone("forgot the session".to_owned()));
+            }
+        }
+        sleep(spread(place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN))).await;
     }
-    // 405 says that there is none; 404, that the session is over, which the next call finds out as well.
-    if response.status() != StatusCode::OK || !body::is_a(&response, EVENT_STREAM) {
-        return false;
+}
+
+/// Opens the stream where it was left, and reads it to its end.
+async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) -> Heard {
+    let opened = peer.open_stream(place.last_id()).await;
+    tried.cancel();
+    let Ok(response) = opened else { return Heard::Nothing };
+    match response.status() {
+        StatusCode::OK if body::is_a(&response, EVENT_STREAM) => {
+            let mut stream = Stream::new(response.into_body());
+            // However the stream ended, it may be opened again.
+            let _ = read_events(&mut stream, peer, Via::Shared, place).await;
+            Heard::Stream
+        }
+        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Heard::NoStream,
+        StatusCode::NOT_FOUND => Heard::NotFound,
+        status if status.is_success() => Heard::NoStream,
+        status => {
+            if status.is_client_error() {
+                // It may be the last event that the server does not know any more.
+                place.forget();
+            }
+            Heard::Nothing
+        }
     }
-    // However the stream ended, it may be opened again.
-    let _ = body::read_events(&mut response.into_body(), peer).await;
-    true
 }

@@ -50,8 +50,40 @@ fn an_address_is_settled() {
     check(
         "url = \"https://host:8443/mcp?key=s3cret\"\nheaders = { Authorization = { env = \"TOKEN\" } }",
         expect![[
-            r#"Settings { name: "it", enabled: true, timeout: 30s, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", headers: ["authorization"] } }"#
+            r#"Settings { name: "it", enabled: true, timeout: 30s, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, headers: ["authorization"] } }"#
         ]],
+    );
+}
+
+#[test]
+fn what_is_spoken_at_an_address_may_be_fixed() {
+    let dialect = |transport: &str| match settle(&format!("url = \"http://a/\"\ntransport = {transport:?}")) {
+        Ok(Settings { endpoint: Endpoint::Address { dialect, .. }, .. }) => dialect,
+        other => panic!("{other:?}"),
+    };
+    let all = ["auto", "http", "sse"].map(dialect);
+    assert_eq!(all, [Dialect::Any, Dialect::Streamable, Dialect::Sse]);
+    check(
+        "command = \"a\"\ntransport = \"sse\"",
+        expect![[r#"mcp.it.transport: "sse" needs `url`, but the table has `command`"#]],
+    );
+}
+
+#[test]
+fn a_socket_is_settled() {
+    check(
+        "socket = \"/run/it.sock\"",
+        expect![[
+            r#"Settings { name: "it", enabled: true, timeout: 30s, prefix: "it", endpoint: Socket("/run/it.sock") }"#
+        ]],
+    );
+    check(
+        "socket = \"it.sock\"\nargs = [\"a\"]\nheaders = { A = \"b\" }\ntransport = \"http\"",
+        expect![[r#"
+            mcp.it.transport: "http" needs `url`, but the table has `socket`
+            mcp.it.args: only a server with `command` gets it
+            mcp.it.headers: only a server with `url` gets headers
+            mcp.it.socket: must be a path that begins with `/`, of at most 107 bytes"#]],
     );
 }
 
@@ -84,7 +116,7 @@ fn every_problem_is_found_at_once() {
         args = ["x"]
         env = { A = "b" }
         cwd = "/"
-        headers = { "a b" = "c", Host = "d", X = "e\nf", y = "1", Y = "2", Z = { file = "/no" } }
+        headers = { "a b" = "c", Host = "d", Mcp-Param-A = "p", X = "e\nf", y = "1", Y = "2", Z = { file = "/no" } }
         timeout = "25h"
         prefix = "ppppppppppppppppppppppppppppppppppppppppp"
         transport = "stdio"
@@ -98,6 +130,7 @@ fn every_problem_is_found_at_once() {
             mcp.it.cwd: only a server with `command` gets it
             mcp.it.headers.Z: /no cannot be read
             mcp.it.headers.Host: is set by the transport itself
+            mcp.it.headers.Mcp-Param-A: is set by the transport itself
             mcp.it.headers.X: the value must be printable ASCII without line ends
             mcp.it.headers."a b": is no name for a header
             mcp.it.headers.y: is there twice; case does not tell headers apart
@@ -107,8 +140,9 @@ fn every_problem_is_found_at_once() {
 
 #[test]
 fn there_is_one_place_and_it_is_an_address() {
-    check("", expect!["mcp.it: needs `command` or `url`"]);
-    check("command = \"a\"\nurl = \"http://b\"", expect!["mcp.it: has `command` and `url`; leave one out"]);
+    check("", expect!["mcp.it: needs `command`, `url` or `socket`"]);
+    check("command = \"a\"\nurl = \"http://b\"", expect!["mcp.it: has `command` and `url`; keep one"]);
+    check("url = \"http://b\"\nsocket = \"/s\"", expect!["mcp.it: has `url` and `socket`; keep one"]);
     check(
         "url = \"not an address\"",
         expect![[r#"mcp.it.url: is no address; it looks like "http://localhost:8080/mcp""#]],
@@ -149,6 +183,7 @@ fn a_fingerprint_names_the_server_and_nothing_else() {
         "url = \"http://a/\"",
         "url = \"http://a/?b\"",
         "url = \"http://a/\"\nheaders = { A = \"x\" }",
+        "socket = \"/a\"",
     ];
     let mut all: Vec<String> = others.iter().map(|table| of(table)).collect();
     all.push(plain);

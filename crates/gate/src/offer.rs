@@ -1,0 +1,287 @@
+//! One state of the catalogue: every tool, prompt and resource there is, merged from the sources.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use tool_api::{Abilities, Action, AnyTool, Definition, Item, Shelf};
+
+use crate::schema::Schema;
+
+/// A tool on offer, with its schemas compiled when first needed.
+pub struct Offered {
+    tool: Arc<dyn AnyTool>,
+    input: OnceLock<Result<Schema, String>>,
+    output: OnceLock<Option<Result<Schema, String>>>,
+}
+
+impl Offered {
+    pub(crate) fn new(tool: Arc<dyn AnyTool>) -> Arc<Offered> {
+        Arc::new(Offered { tool, input: OnceLock::new(), output: OnceLock::new() })
+    }
+
+    /// What is known of the tool.
+    pub fn definition(&self) -> &Definition {
+        self.tool.definition()
+    }
+
+    pub(crate) fn tool(&self) -> &dyn AnyTool {
+        &*self.tool
+    }
+
+    pub(crate) fn input_schema(&self) -> Result<&Schema, &str> {
+        let compiled = self.input.get_or_init(|| Schema::compile(&self.definition().input_schema));
+        compiled.as_ref().map_err(String::as_str)
+    }
+
+    pub(crate) fn output_schema(&self) -> Option<Result<&Schema, &str>> {
+        let compile = || self.definition().output_schema.as_deref().map(Schema::compile);
+        self.output.get_or_init(compile).as_ref().map(|compiled| compiled.as_ref().map_err(String::as_str))
+    }
+
+    /// Compiles both schemas now.
+    ///
+    /// # Errors
+    /// Why one of them cannot be used.
+    pub fn check_schemas(&self) -> Result<(), String> {
+        self.input_schema().map_err(|why| format!("input schema: {why}"))?;
+        match self.output_schema() {
+            Some(Err(why)) => Err(format!("output schema: {why}")),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// How often each list has changed. Grows, never shrinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Versions {
+    /// Any of them.
+    pub all: u64,
+    /// The tools.
+    pub tools: u64,
+    /// The prompts.
+    pub prompts: u64,
+    /// The resources and the templates.
+    pub resources: u64,
+}
+
+/// One prompt, resource or template, and whose it is.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// The source.
+    pub source: Arc<str>,
+    /// What it offers.
+    pub item: Item,
+}
+
+/// One state of the catalogue.
+pub struct Offer {
+    /// Grow with every change.
+    pub versions: Versions,
+    by_name: HashMap<Arc<str>, Arc<Offered>>,
+    in_order: Vec<Arc<Offered>>,
+    sources: Vec<Arc<Source>>,
+    prompts: Vec<Shown>,
+    resources: Vec<Shown>,
+    templates: Vec<Shown>,
+    prompt_owner: HashMap<Arc<str>, Arc<Source>>,
+    resource_owner: HashMap<Arc<str>, Arc<Source>>,
+    collisions: Vec<Collision>,
+    settled: bool,
+}
+
+impl Offer {
+    /// All tools, by name.
+    pub fn tools(&self) -> &[Arc<Offered>] {
+        &self.in_order
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Offered>> {
+        self.by_name.get(name)
+    }
+
+    /// Everyone who has reported, in the order of announcement.
+    pub fn sources(&self) -> &[Arc<Source>] {
+        &self.sources
+    }
+
+    /// The source of this name.
+    pub fn source(&self, name: &str) -> Option<&Arc<Source>> {
+        self.sources.iter().find(|source| &*source.name == name)
+    }
+
+    /// All prompts: by source, and within it in the source's own order.
+    pub fn prompts(&self) -> &[Shown] {
+        &self.prompts
+    }
+
+    /// All resources, in the same order.
+    pub fn resources(&self) -> &[Shown] {
+        &self.resources
+    }
+
+    /// All resource templates, in the same order.
+    pub fn templates(&self) -> &[Shown] {
+        &self.templates
+    }
+
+    /// What is not offered because its name was taken.
+    pub fn collisions(&self) -> &[Collision] {
+        &self.collisions
+    }
+
+    /// False while a source has not reported yet.
+    pub fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// What all sources together can do.
+    pub fn abilities(&self) -> Abilities {
+        let mut all = Abilities::default();
+        for abilities in self.sources.iter().map(|source| &source.shelf.abilities) {
+            all.logging |= abilities.logging;
+            all.completions |= abilities.completions;
+            all.prompts |= abilities.prompts;
+            all.resources |= abilities.resources;
+            all.subscribe |= abilities.subscribe;
+            for extension in &abilities.extensions {
+                if !all.extensions.iter().any(|(known, _)| *known == extension.0) {
+                    all.extensions.push(extension.clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// Who offers the prompt of this name.
+    pub(crate) fn owner_of_prompt(&self, name: &str) -> Option<&Arc<Source>> {
+        self.prompt_owner.get(name)
+    }
+
+    /// Who would read this URI: the source that lists it, else one that claims it, else the only one that has
+    /// resources under their own URIs. If several might, nobody is guessed.
+    pub(crate) fn owner_of_resource(&self, uri: &str) -> Option<&Arc<Source>> {
+        let listed = self.resource_owner.get(uri);
+        let claimed = || self.sources.iter().find(|source| source.claims(uri));
+        listed.or_else(claimed).or_else(|| {
+            let mut readers =
+                self.sources.iter().filter(|source| source.action(Action::ReadResource).is_some());
+            readers.next().filter(|_| readers.next().is_none())
+        })
+    }
+}
+
+/// Something that is not offered because an earlier source offers one of the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    /// The name or URI.
+    pub name: Arc<str>,
+    /// Who wanted to offer it.
+    pub source: Arc<str>,
+}
+
+/// Who offers something, and what it has beside its tools.
+pub struct Source {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it offers beside its tools.
+    pub shelf: Shelf,
+    actions: Vec<(Action, Arc<Offered>)>,
+}
+
+impl Source {
+    pub(crate) fn new(name: Arc<str>, shelf: Shelf) -> Arc<Source> {
+        let actions =
+            shelf.actions.iter().map(|(action, tool)| (*action, Offered::new(tool.clone()))).collect();
+        Arc::new(Source { name, shelf, actions })
+    }
+
+    /// The action, if the source has it.
+    pub fn action(&self, action: Action) -> Option<&Arc<Offered>> {
+        self.actions.iter().find(|(known, _)| *known == action).map(|(_, offered)| offered)
+    }
+
+    fn claims(&self, uri: &str) -> bool {
+        self.shelf.claims.as_ref().is_some_and(|claims| claims(uri))
+    }
+}
+
+/// What one source has reported.
+pub(crate) struct Report {
+    pub(crate) tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) source: Arc<Source>,
+}
+
+/// The offer that follows from all reports. `settled` is false while some are missing.
+pub(crate) fn build<'r>(
+    reports: impl Iterator<Item = &'r Report>,
+    versions: Versions,
+    settled: bool,
+) -> Offer {
+    let mut offer = Offer {
+        versions,
+        by_name: HashMap::new(),
+        in_order: Vec::new(),
+        sources: Vec::new(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        templates: Vec::new(),
+        prompt_owner: HashMap::new(),
+        resource_owner: HashMap::new(),
+        collisions: Vec::new(),
+        settled,
+    };
+    let mut templates = HashSet::new();
+    for report in reports {
+        let source = &report.source;
+        offer.sources.push(source.clone());
+        for tool in &report.tools {
+            let name = tool.definition().name.shared();
+            if offer.by_name.contains_key(&name) {
+                offer.collisions.push(Collision { name, source: source.name.clone() });
+                continue;
+            }
+            let offered = Offered::new(tool.clone());
+            offer.in_order.push(offered.clone());
+            offer.by_name.insert(name, offered);
+        }
+        let shelf = &source.shelf;
+        merge(source, &shelf.prompts, &mut offer.prompts, &mut offer.collisions, |key| {
+            take(&mut offer.prompt_owner, key, source)
+        });
+        merge(source, &shelf.resources, &mut offer.resources, &mut offer.collisions, |key| {
+            take(&mut offer.resource_owner, key, source)
+        });
+        merge(source, &shelf.templates, &mut offer.templates, &mut offer.collisions, |key| {
+            templates.insert(key.clone())
+        });
+    }
+    offer.in_order.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+    offer
+}
+
+/// Adds what has a name of its own to the list; the rest are collisions.
+fn merge(
+    source: &Source,
+    items: &[Item],
+    list: &mut Vec<Shown>,
+    collisions: &mut Vec<Collision>,
+    mut is_free: impl FnMut(&Arc<str>) -> bool,
+) {
+    for item in items {
+        if is_free(&item.key) {
+            list.push(Shown { source: source.name.clone(), item: item.clone() });
+        } else {
+            collisions.push(Collision { name: item.key.clone(), source: source.name.clone() });
+        }
+    }
+}
+
+/// Gives the key to the source; false if another one has it.
+fn take(owners: &mut HashMap<Arc<str>, Arc<Source>>, key: &Arc<str>, source: &Arc<Source>) -> bool {
+    let is_free = !owners.contains_key(key);
+    if is_free {
+        owners.insert(key.clone(), source.clone());
+    }
+    is_free
+}

@@ -1,0 +1,214 @@
+//! Prompts, resources, tasks and calls of several rounds: who finds what, and what must be refused.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use gate::{Action, Item, Payload, Shelf, Target, ToolError, Via};
+use gate::{Call, Caller, Catalog, Definition, Failure, Gate, Input, Listing, Outcome, Parts, RateConfig};
+use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
+
+/// Says what it was given. `asks` asks for more in the first round, `works` goes on as a task.
+struct Scripted(Definition);
+
+impl AnyTool for Scripted {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        let input = cx.input().cloned().unwrap_or_default();
+        let heard = format!(
+            r#"{{"by":"{}","key":"{}","state":"{}","arguments":{}}}"#,
+            self.0.upstream.as_deref().unwrap(),
+            cx.key().unwrap_or_default(),
+            input.state.as_deref().unwrap_or_default(),
+            arguments.text()
+        );
+        let payload = match self.0.name.as_str() {
+            "asks" if input.state.is_none() => Payload::InputRequired {
+                requests: Some(Bytes::from_static(br#"{"k":{"method":"roots/list","params":{}}}"#)),
+                state: Some("inner".into()),
+                hold: None,
+            },
+            "works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
+            _ => Payload::Relayed { result: heard.into(), structured: None },
+        };
+        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+    }
+}
+
+fn scripted(source: &str, name: &str) -> Arc<dyn AnyTool> {
+    Arc::new(Scripted(Definition {
+        name: ToolName::parse(name).unwrap(),
+        upstream: Some(source.into()),
+        description: "".into(),
+        effect: Effect::Reads,
+        marked_destructive: false,
+        open_world: true,
+        scopes: Arc::new([]),
+        timeout: Duration::from_secs(5),
+        progress_extends: false,
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(Bytes::new()),
+    }))
+}
+
+fn item(key: &str) -> Item {
+    Item { key: key.into(), listing: Bytes::from_static(b"{}") }
+}
+
+/// A shelf with one prompt and one resource, and every action named `SOURCE_ACTION`.
+fn shelf(source: &str, prompt: &str, uri: &str, claims: &'static str) -> Shelf {
+    let action = |action: Action| (action, scripted(source, &format!("{source}_{}", action.name())));
+    Shelf {
+        prompts: vec![item(prompt)],
+        resources: vec![item(uri)],
+        claims: Some(Arc::new(move |uri: &str| uri.starts_with(claims))),
+        actions: Action::ALL.into_iter().filter(|one| *one != Action::Complete).map(action).collect(),
+        ..Shelf::default()
+    }
+}
+
+struct World {
+    gate: Gate,
+    _folders: [tempfile::TempDir; 2],
+}
+
+impl World {
+    fn new(deny: &[&str]) -> World {
+        World::with_rate(deny, RateConfig { per_second: 0, burst: 1 })
+    }
+
+    fn with_rate(deny: &[&str], rate: RateConfig) -> World {
+        let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let catalog = Catalog::new(Vec::new());
+        let tools = vec![scripted("a", "asks"), scripted("a", "works")];
+        catalog.replace("a", tools, shelf("a", "greet", "x://one", "a+"));
+        catalog.replace("b", Vec::new(), shelf("b", "greet", "x://two", "b+"));
+        let rules =
+            policy::Config { deny: deny.iter().map(|&glob| glob.to_owned()).collect(), ..Default::default() };
+        let gate = Gate::new(Parts {
+            catalog,
+            policy: policy::Policy::new(&rules).unwrap(),
+            rate,
+            book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
+            files: tool_api::Root::open(folders[1].path(), tool_api::Access::Read).unwrap(),
+        });
+        World { gate: gate.unwrap(), _folders: folders }
+    }
+
+    async fn call(
+        &self,
+        target: Target<'_>,
+        arguments: &str,
+        input: Option<Input>,
+    ) -> Result<Outcome, Failure> {
+        let arguments = Some(Bytes::copy_from_slice(arguments.as_bytes()));
+        let call = Call { target, input, ..Call::tool("", arguments) };
+        self.gate.call(&Caller::local_user(Via::Stdio), call).await
+    }
+
+    async fn said(&self, target: Target<'_>) -> String {
+        match self.call(target, "{}", None).await {
+            Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+                String::from_utf8(result.to_vec()).unwrap()
+            }
+            Ok(other) => panic!("{:?}", other.payload),
+            Err(failure) => failure.code().to_owned(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_target_is_found_at_its_owner_or_refused() {
+    let world = World::new(&["b_resources_subscribe"]);
+    let read = |uri| Target::Resource { action: Action::ReadResource, uri };
+    let by = |source: &str| format!(r#"{{"by":"{source}","key":"","state":"","arguments":{{}}}}"#);
+    for (target, expected) in [
+        (read("x://one"), by("a")),
+        (read("x://two"), by("b")),
+        (read("b+z://any"), by("b")),
+        (read("nobody://knows"), "unknown_resource".to_owned()),
+        (Target::Prompt { action: Action::GetPrompt, name: "greet" }, by("a")),
+        (Target::Prompt { action: Action::GetPrompt, name: "grunt" }, "unknown_prompt".to_owned()),
+        (Target::Prompt { action: Action::Complete, name: "greet" }, "unsupported".to_owned()),
+        (Target::Resource { action: Action::Subscribe, uri: "x://one" }, by("a")),
+        (Target::Resource { action: Action::Subscribe, uri: "x://two" }, "unknown_resource".to_owned()),
+        (Target::Task { action: Action::GetTask, token: "t1" }, "unknown_task".to_owned()),
+    ] {
+        assert_eq!(world.said(target).await, expected, "{target:?}");
+    }
+    let collisions = world.gate.catalog().offer().collisions().to_vec();
+    assert_eq!(collisions.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["greet"]);
+}
+
+#[tokio::test]
+async fn who_asks_too_often_may_still_begin_and_stop_watching() {
+    let world = World::with_rate(&[], RateConfig { per_second: 1, burst: 1 });
+    let with = |action| Target::Resource { action, uri: "x://one" };
+    assert!(world.said(with(Action::ReadResource)).await.starts_with('{'));
+    assert_eq!(world.said(with(Action::ReadResource)).await, "rate_limited");
+    for action in [Action::Subscribe, Action::Unsubscribe] {
+        assert!(world.said(with(action)).await.starts_with('{'), "{action:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_further_round_is_not_refused_by_the_rate() {
+    let world = World::with_rate(&[], RateConfig { per_second: 1, burst: 1 });
+    let Ok(Outcome { payload: Payload::InputRequired { state, .. }, .. }) =
+        world.call(Target::Tool("asks"), "{}", None).await
+    else {
+        panic!("a question")
+    };
+    let unpaid = world.call(Target::Tool("asks"), "{}", Some(Input::default())).await;
+    assert_eq!(unpaid.map_err(|failure| failure.code().to_owned()).err().as_deref(), Some("rate_limited"));
+    let input = Input { responses: Some(Bytes::from_static(b"{}")), state };
+    assert!(world.call(Target::Tool("asks"), "{}", Some(input)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_task_is_known_to_its_caller_by_a_token() {
+    let world = World::new(&[]);
+    let Ok(Outcome { payload: Payload::Task { id: token, .. }, .. }) =
+        world.call(Target::Tool("works"), "{}", None).await
+    else {
+        panic!("a task")
+    };
+    assert!(!token.contains("t1"));
+    let asked = world.said(Target::Task { action: Action::GetTask, token: &token }).await;
+    assert_eq!(asked, r#"{"by":"a","key":"t1","state":"","arguments":{}}"#);
+}
+
+#[tokio::test]
+async fn a_further_round_needs_the_state_of_the_one_before() {
+    let world = World::new(&[]);
+    let first = async || match world.call(Target::Tool("asks"), r#"{"n":1}"#, None).await {
+        Ok(Outcome { payload: Payload::InputRequired { state: Some(state), .. }, .. }) => state,
+        other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+    };
+    let again = async |state: &str, tool: &'static str, arguments: &str| {
+        let input = Input { responses: Some(Bytes::from_static(b"{}")), state: Some(state.into()) };
+        match world.call(Target::Tool(tool), arguments, Some(input)).await {
+            Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+                String::from_utf8(result.to_vec()).unwrap()
+            }
+            Ok(other) => panic!("{:?}", other.payload),
+            Err(failure) => failure.code().to_owned(),
+        }
+    };
+    let state = first().await;
+    assert!(!state.contains("inner"));
+    assert_eq!(again("inner", "asks", r#"{"n":1}"#).await, "bad_request_state");
+    assert_eq!(again(&state, "asks", r#"{"n":2}"#).await, "bad_request_state", "other arguments");
+    assert_eq!(again(&state, "works", r#"{"n":1}"#).await, "bad_request_state", "another tool");
+    let heard = r#"{"by":"a","key":"","state":"inner","arguments":{ "n" : 1 }}"#;
+    assert_eq!(again(&state, "asks", r#"{ "n" : 1 }"#).await, heard, "blanks mean nothing");
+    assert_eq!(again(&state, "asks", r#"{"n":1}"#).await, "bad_request_state", "used twice");
+}

@@ -1,0 +1,248 @@
+//! What can be done with us, and what clients can do: capabilities, ours written and theirs read.
+
+use bytes::Bytes;
+use gate::{Abilities, Offer};
+use wire::message::Text;
+use wire::{Object, Revision, patch, string};
+
+/// The extension for tasks.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Our `ServerCapabilities` as JSON text.
+///
+/// Lists can always change, since sources come and go. While a source has not reported, everything is declared
+/// that it might turn out to have: to start it for the answer would make each probe of a client start it.
+pub(crate) fn declared(offer: &Offer, revision: Revision) -> String {
+    let known = if offer.is_settled() { offer.abilities() } else { everything() };
+    let mut out = b"{\"tools\":{\"listChanged\":true}".to_vec();
+    if known.prompts {
+        out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
+    }
+    if known.resources {
+        let subscribe = if known.subscribe { "\"subscribe\":true," } else { "" };
+        out.extend_from_slice(format!(",\"resources\":{{{subscribe}\"listChanged\":true}}").as_bytes());
+    }
+    if known.completions && revision >= Revision::V2025_03_26 {
+        out.extend_from_slice(b",\"completions\":{}");
+    }
+    if known.logging {
+        out.extend_from_slice(b",\"logging\":{}");
+    }
+    // Tasks as the extension knows them need requests that only the modern revision has.
+    let usable = |name: &str| revision.is_modern() || (revision.has_execution() && name != TASKS);
+    let mut opens = ",\"extensions\":{";
+    for (name, settings) in known.extensions.iter().filter(|(name, _)| usable(name)) {
+        out.extend_from_slice(opens.as_bytes());
+        string::encode(name, &mut out);
+        out.push(b':');
+        out.extend_from_slice(settings);
+        opens = ",";
+    }
+    if opens == "," {
+        out.push(b'}');
+    }
+    out.push(b'}');
+    String::from_utf8(out).expect("JSON text is UTF-8")
+}
+
+fn everything() -> Abilities {
+    Abilities {
+        logging: true,
+        completions: true,
+        prompts: true,
+        resources: true,
+        subscribe: true,
+        extensions: vec![(TASKS.into(), Bytes::from_static(b"{}"))],
+    }
+}
+
+/// What a legacy client can do through us, of what it says in its handshake: not what its revision does not have;
+/// not tasks, which it would know in another form; and roots without word of their changes, which nobody hears.
+pub(crate) fn usable(capabilities: Option<&Text>, revision: Revision) -> Bytes {
+    let Some(all) = capabilities.and_then(Text::object) else { return Bytes::from_static(b"{}") };
+    let mut text = all.text().to_owned();
+    let mut edit = |change: &dyn Fn(Object<'_>) -> Option<String>| {
+        if let Some(changed) = Object::parse(&text).and_then(change) {
+            text = changed;
+        }
+    };
+    edit(&|all| all.get("tasks").map(|_| patch::remove(all, "tasks")));
+    edit(&|all| {
+        let extensions = all.object("extensions").filter(|known| known.get(TASKS).is_some())?;
+        Some(patch::set(all, "extensions", &patch::remove(extensions, TASKS)))
+    });
+    edit(&|all| {
+        let roots = all.object("roots").filter(|roots| roots.get("listChanged").is_some())?;
+        Some(patch::set(all, "roots", &patch::remove(roots, "listChanged")))
+    });
+    edit(&|all| {
+        let elicitation = all.object("elicitation")?;
+        if revision < Revision::V2025_06_18 {
+            return Some(patch::remove(all, "elicitation"));
+        }
+        let is_plain = has_url_elicitation(revision) || elicitation.members().next().is_none();
+        (!is_plain).then(|| patch::set(all, "elicitation", "{}"))
+    });
+    text.into()
+}
+
+/// True if there is anything that a client with these capabilities can be asked for.
+pub(crate) fn can_be_asked(capabilities: &[u8]) -> bool {
+    read(capabilities).is_some_and(|all| {
+        all.members().any(|member| ["elicitation", "sampling", "roots"].iter().any(|kind| member.is(kind)))
+    })
+}
+
+/// True if elicitations in URL mode have an id and an end that is told; the modern revision does without.
+pub(crate) fn has_url_elicitation(revision: Revision) -> bool {
+    revision == Revision::V2025_11_25
+}
+
+/// True if the client declares an extension.
+pub(crate) fn has_extension(capabilities: &str, name: &str) -> bool {
+    let all = Object::parse(capabilities);
+    all.and_then(|all| all.object("extensions")).is_some_and(|extensions| extensions.get(name).is_some())
+}
+
+/// What a client must declare to be asked by `method`: a `ClientCapabilities` object as JSON text. Nothing if it
+/// has declared that.
+///
+/// # Errors
+/// No client can be asked this.
+pub(crate) fn missing(
+    capabilities: &[u8],
+    method: &str,
+    params: Option<Object<'_>>,
+) -> Result<Option<&'static str>, NotAsked> {
+    let all = read(capabilities);
+    let ability = |name| all.and_then(|all| all.object(name));
+    let says = |key: &str| params.is_some_and(|params| params.get(key).is_some());
+    let (is_there, needed) = match method {
+        "roots/list" => (ability("roots").is_some(), r#"{"roots":{}}"#),
+        "sampling/createMessage" if says("tools") || says("toolChoice") => (
+            ability("sampling").is_some_and(|sampling| sampling.get("tools").is_some()),
+            r#"{"sampling":{"tools":{}}}"#,
+        ),
+        "sampling/createMessage" => (ability("sampling").is_some(), r#"{"sampling":{}}"#),
+        "elicitation/create" if is_by_url(params) => (
+            ability("elicitation").is_some_and(|elicitation| elicitation.get("url").is_some()),
+            r#"{"elicitation":{"url":{}}}"#,
+        ),
+        "elicitation/create" => {
+            // An empty object stands for forms only.
+            let forms = |elicitation: Object<'_>| {
+                elicitation.get("form").is_some() || elicitation.get("url").is_none()
+            };
+            (ability("elicitation").is_some_and(forms), r#"{"elicitation":{"form":{}}}"#)
+        }
+        _ => return Err(NotAsked),
+    };
+    Ok((!is_there).then_some(needed))
+}
+
+/// There is no such request to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotAsked;
+
+/// True for an elicitation in URL mode.
+pub(crate) fn is_by_url(params: Option<Object<'_>>) -> bool {
+    params.and_then(|params| params.string("mode")).as_deref() == Some("url")
+}
+
+fn read(capabilities: &[u8]) -> Option<Object<'_>> {
+    std::str::from_utf8(capabilities).ok().and_then(Object::parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use gate::{Catalog, Shelf};
+
+    use super::*;
+
+    #[track_caller]
+    fn check_usable(revision: Revision, said: &str, expected: &str) {
+        let said = Text::check(Bytes::copy_from_slice(said.as_bytes())).expect("a sample is sound");
+        assert_eq!(usable(Some(&said), revision), expected, "{}", revision.name());
+    }
+
+    #[test]
+    fn a_legacy_client_is_taken_at_the_word_of_its_revision() {
+        let said = r#"{"roots":{"listChanged":true},"elicitation":{"form":{},"url":{}},"tasks":{"list":{}},"x":1.0}"#;
+        check_usable(Revision::V2025_03_26, said, r#"{"roots":{},"x":1.0}"#);
+        check_usable(Revision::V2025_06_18, said, r#"{"roots":{},"elicitation":{},"x":1.0}"#);
+        check_usable(
+            Revision::V2025_11_25,
+            said,
+            r#"{"roots":{},"elicitation":{"form":{},"url":{}},"x":1.0}"#,
+        );
+        let extensions = r#"{"extensions":{"io.modelcontextprotocol/tasks":{},"x/y":{}}}"#;
+        check_usable(Revision::V2025_11_25, extensions, r#"{"extensions":{"x/y":{}}}"#);
+        check_usable(Revision::V2025_11_25, "{}", "{}");
+        assert_eq!(usable(None, Revision::V2025_11_25), "{}");
+    }
+
+    #[test]
+    fn what_is_asked_for_must_be_declared() {
+        let url = r#"{"mode":"url"}"#;
+        let tools = r#"{"tools":[]}"#;
+        // capabilities, method, params, what is missing
+        let cases = [
+            (r#"{"roots":{}}"#, "roots/list", "{}", Ok(None)),
+            ("{}", "roots/list", "{}", Ok(Some(r#"{"roots":{}}"#))),
+            (r#"{"sampling":{}}"#, "sampling/createMessage", "{}", Ok(None)),
+            (r#"{"sampling":{}}"#, "sampling/createMessage", tools, Ok(Some(r#"{"sampling":{"tools":{}}}"#))),
+            (r#"{"sampling":{"tools":{}}}"#, "sampling/createMessage", tools, Ok(None)),
+            (r#"{"elicitation":{}}"#, "elicitation/create", "{}", Ok(None)),
+            (
+                r#"{"elicitation":{"url":{}}}"#,
+                "elicitation/create",
+                "{}",
+                Ok(Some(r#"{"elicitation":{"form":{}}}"#)),
+            ),
+            (
+                r#"{"elicitation":{"form":{}}}"#,
+                "elicitation/create",
+                url,
+                Ok(Some(r#"{"elicitation":{"url":{}}}"#)),
+            ),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, "elicitation/create", url, Ok(None)),
+            (r#"{"x":{}}"#, "tools/call", "{}", Err(NotAsked)),
+        ];
+        for (capabilities, method, params, expected) in cases {
+            let found = missing(capabilities.as_bytes(), method, Object::parse(params));
+            assert_eq!(found, expected, "{capabilities} {method} {params}");
+        }
+        assert!(can_be_asked(br#"{"roots":{}}"#) && !can_be_asked(br#"{"experimental":{}}"#));
+        assert!(has_extension(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#, TASKS));
+        assert!(!has_extension(r#"{"extensions":{}}"#, TASKS) && !has_extension("{}", TASKS));
+    }
+
+    #[test]
+    fn we_declare_what_the_sources_have_and_everything_while_some_are_missing() {
+        let catalog = Catalog::new(Vec::new());
+        let declared = |revision| declared(&catalog.offer(), revision);
+        assert_eq!(declared(Revision::MODERN), r#"{"tools":{"listChanged":true}}"#);
+        catalog.expect("files");
+        let rest = r#""prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}"#;
+        assert_eq!(
+            declared(Revision::MODERN),
+            format!(
+                r#"{{"tools":{{"listChanged":true}},{rest},"completions":{{}},"logging":{{}},"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}}"#
+            )
+        );
+        assert_eq!(
+            declared(Revision::V2024_11_05),
+            format!(r#"{{"tools":{{"listChanged":true}},{rest},"logging":{{}}}}"#)
+        );
+        let abilities = Abilities {
+            resources: true,
+            extensions: vec![(TASKS.into(), "{}".into()), ("x/y".into(), "{\"a\":1}".into())],
+            ..Abilities::default()
+        };
+        catalog.replace("files", Vec::new(), Shelf { abilities, ..Shelf::default() });
+        assert_eq!(
+            declared(Revision::V2025_11_25),
+            r#"{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"x/y":{"a":1}}}"#
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! What a legacy client is told without being asked: changed lists, changed resources that it watches, and
+//! elicitations that are finished.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wire::relayed::Relayed;
+use wire::{resources, string, write};
+
+use crate::Server;
+use crate::feed::{Feed, News};
+use crate::session::Session;
+
+/// What is told of a resource that has changed.
+pub(crate) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+
+/// What is told of an elicitation in URL mode that is finished.
+const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
+
+/// Writes what one session is to be told. Each change is told once to a session, however many announcers it
+/// has.
+pub(crate) struct Announcer {
+    session: Arc<Session>,
+    feed: Feed,
+    ready: VecDeque<Vec<u8>>,
+}
+
+impl Announcer {
+    /// For one session. What changed since the client last looked is told first.
+    pub(crate) fn new(server: &Arc<Server>, session: Arc<Session>) -> Announcer {
+        let mut feed = Feed::new(server.gate().catalog());
+        feed.catch_up();
+        Announcer { session, feed, ready: VecDeque::new() }
+    }
+
+    /// The next frame. Nothing is lost if the future is dropped.
+    pub(crate) async fn next(&mut self) -> Vec<u8> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return frame;
+            }
+            let news = self.feed.next(|event| self.session.wants(event)).await;
+            self.write(&news);
+        }
+    }
+
+    fn write(&mut self, news: &News) {
+        let mut tell = |method: &str, params: Option<&[u8]>| {
+            let mut frame = Vec::with_capacity(96 + params.map_or(0, <[u8]>::len));
+            write::notification(&mut frame, method, params);
+            self.ready.push_back(frame);
+        };
+        if let Some(versions) = &news.versions {
+            self.session.seen.news(versions).for_each(|method| tell(method, None));
+        }
+        // Which resources changed is not known if events were missed; looking again does no harm.
+        let updated = if news.missed { &self.session.watched() } else { &news.updated };
+        for uri in updated {
+            tell(RESOURCE_UPDATED, Some(&resources::write_uri_params(uri, &Relayed::default())));
+        }
+        for id in &news.finished {
+            let mut params = b"{\"elicitationId\":".to_vec();
+            string::encode(id, &mut params);
+            params.push(b'}');
+            tell(ELICITATION_COMPLETE, Some(&params));
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The requests that go through the gate: tools, prompts, resources, completions, tasks.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
+use tracing::debug;
+use wire::completion::{self, Reference};
+use wire::message::Text;
+use wire::{ByteString, Code, Id, LogLevel, WireError, meta, prompts, resources, tools};
+
+use super::{Now, Outbox, Reply, Request};
+use crate::progress::{Furthest, Reporter};
+use crate::reply::{self, About, Asked};
+use crate::rounds::{self, Asker};
+use crate::session::{InFlight, Session};
+use crate::{Server, abilities};
+
+/// What a client must declare to use tasks.
+pub(super) const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
+/// Members of requests that belong to the protocol and are handed on beside the parameters.
+const PROTOCOL_MEMBERS: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
+/// What is to be done, in the client's words.
+enum Wanted {
+    Tool(ByteString),
+    Prompt(Action, String),
+    Resource(Action, String),
+    Task(Action, String),
+}
+
+impl Wanted {
+    fn target(&self) -> Target<'_> {
+        match self {
+            Wanted::Tool(name) => Target::Tool(name),
+            Wanted::Prompt(action, name) => Target::Prompt { action: *action, name },
+            Wanted::Resource(action, uri) => Target::Resource { action: *action, uri },
+            Wanted::Task(action, token) => Target::Task { action: *action, token },
+        }
+    }
+
+    /// What logs say of it: no URI and no token.
+    fn logged(&self) -> &str {
+        match self {
+            Wanted::Tool(name) => name,
+            Wanted::Prompt(action, _) | Wanted::Resource(action, _) | Wanted::Task(action, _) => {
+                action.name()
+            }
+        }
+    }
+}
+
+/// What a request says beside what it is about.
+struct Said {
+    arguments: Option<Bytes>,
+    meta: Option<Text>,
+    progress_token: Option<Text>,
+    input_responses: Option<Text>,
+    request_state: Option<String>,
+}
+
+/// Answers `tools/call`.
+pub(super) fn tool(request: Request<'_>) -> Now {
+    let params = match tools::call_params(request.params.as_ref()) {
+        Ok(params) => params,
+        Err(error) => return request.refuse(&error),
+    };
+    let said = Said {
+        arguments: params.arguments.map(|text| text.bytes()),
+        meta: params.meta,
+        progress_token: params.progress_token,
+        input_responses: params.input_responses,
+        request_state: params.request_state,
+    };
+    start(request, Wanted::Tool(params.name), About::Tool, said)
+}
+
+/// Answers `prompts/get`.
+pub(super) fn get_prompt(request: Request<'_>) -> Now {
+    let params = match prompts::get_params(request.params.as_ref()) {
+        Ok(params) => params,
+        Err(error) => return request.refuse(&error),
+    };
+    let said = Said {
+        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
+        meta: params.meta,
+        progress_token: params.progress_token,
+        input_responses: params.input_responses,
+        request_state: params.request_state,
+    };
+    start(request, Wanted::Prompt(Action::GetPrompt, params.name), About::Prompt, said)
+}
+
+/// Answers `resources/read`.
+pub(super) fn read_resource(request: Request<'_>) -> Now {
+    let params = match resources::uri_params("resources/read", request.params.as_ref()) {
+        Ok(params) => params,
+        Err(error) => return request.refuse(&error),
+    };
+    let said = Said {
+        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
+        meta: params.meta,
+        progress_token: params.progress_token,
+        input_responses: params.input_responses,
+        request_state: params.request_state,
+    };
+    let about = About::Resource(params.uri.clone());
+    start(request, Wanted::Resource(Action::ReadResource, params.uri), about, said)
+}
+
+/// Answers `completion/complete`.
+pub(super) fn complete(request: Request<'_>) -> Now {
+    let params = match completion::complete_params(request.params.as_ref()) {
+        Ok(params) => params,
+        Err(error) => return request.refuse(&error),
+    };
+    let said = Said {
+        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
+        meta: params.meta,
+        progress_token: params.progress_token,
+        input_responses: None,
+        request_state: None,
+    };
+    let wanted = match params.reference {
+        Reference::Prompt(name) => Wanted::Prompt(Action::Complete, name),
+        Reference::Resource(uri) => Wanted::Resource(Action::Complete, uri),
+    };
+    start(request, wanted, About::Completion, said)
+}
+
+/// Answers the three requests about tasks.
+pub(super) fn task(request: Request<'_>, action: Action) -> Now {
+    let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
+    if !abilities::has_extension(capabilities, abilities::TASKS) {
+        return request.refuse(&meta::missing_capability(NEEDS_TASKS));
+    }
+    let params = request.params.as_ref().and_then(Text::object);
+    let Some(token) = params.and_then(|params| params.string("taskId")).map(std::borrow::Cow::into_owned)
+    else {
+        let why = "Invalid params: a request about a task needs the string \"taskId\"";
+        return request.refuse(&WireError::new(Code::InvalidParams, why));
+    };
+    // What a task is given is what this request is about, not an answer to a round of its own.
+    let said = Said {
+        arguments: own_params(request.params.as_ref(), &["_meta", "requestState"]),
+        meta: params
+            .and_then(|params| params.object("_meta"))
+            .and_then(|meta| Some(request.params.as_ref()?.slice(meta.text()))),
+        progress_token: None,
+        input_responses: None,
+        request_state: None,
+    };
+    start(request, Wanted::Task(action, token.clone()), About::Task(token), said)
+}
+
+/// The parameters without those members. Where there are none of them it is the same bytes.
+fn own_params(params: Option<&Text>, without: &[&str]) -> Option<Bytes> {
+    let params = params?;
+    let object = params.object()?;
+    let is_kept = |member: &wire::object::Member<'_>| !without.iter().any(|key| member.is(key));
+    if object.members().all(|member| is_kept(&member)) {
+        return Some(params.bytes());
+    }
+    let mut out = Vec::with_capacity(object.text().len());
+    for member in object.members().filter(is_kept) {
+        out.push(if out.is_empty() { b'{' } else { b',' });
+        out.extend_from_slice(member.key_literal().as_bytes());
+        out.push(b':');
+        out.extend_from_slice(member.value.as_bytes());
+    }
+    out.extend_from_slice(if out.is_empty() { b"{}" } else { b"}" });
+    Some(out.into())
+}
+
+/// One request on its way through the gate.
+struct Job {
+    server: Arc<Server>,
+    session: Arc<Session>,
+    id: Id,
+    wanted: Wanted,
+    asked: Asked,
+    /// What the client can do.
+    capabilities: Bytes,
+    handed: Handed,
+    outbox: Option<Outbox>,
+    in_flight: InFlight,
+}
+
+/// What the gate is handed in each round.
+#[derive(Clone, Default)]
+struct Handed {
+    arguments: Option<Bytes>,
+    meta: Option<Bytes>,
+    client: Client,
+    listener: Option<Arc<dyn Listener>>,
+    input: Option<Input>,
+}
+
+fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now {
+    let in_flight = match request.begin() {
+        Ok(in_flight) => in_flight,
+        Err(error) => return request.refuse(&error),
+    };
+    let (client, can_be_asked) = request.client();
+    let revision = request.revision();
+    let level = client.log_level.and_then(LogLevel::parse).filter(|_| may_log(request.server));
+    let tells = said.progress_token.is_some() || level.is_some();
+    let outbox = (tells || can_be_asked).then(|| (request.outbox)()).flatten();
+    let listener = outbox.as_ref().filter(|_| tells).map(|outbox| {
+        let (outbox, furthest) = (outbox.clone(), Furthest::default());
+        let reporter = Reporter { token: said.progress_token, level, revision, outbox, furthest };
+        Arc::new(reporter) as Arc<dyn Listener>
+    });
+    // Legacy requests have no rounds; what looks like it is none of ours.
+    let input = Input {
+        responses: said.input_responses.map(|text| text.bytes()),
+        state: said.request_state.map(Arc::from),
+    };
+    let input = Some(input)
+        .filter(|input| revision.is_modern() && (input.responses.is_some() || input.state.is_some()));
+    let has_state = input.as_ref().is_some_and(|input| input.state.is_some());
+    let job = Job {
+        server: request.server.clone(),
+        session: request.session.clone(),
+        id: request.id,
+        wanted,
+        asked: Asked { revision, about, has_state },
+        capabilities: client.capabilities.clone(),
+        handed: Handed {
+            arguments: said.arguments,
+            meta: said.meta.map(|text| text.bytes()),
+            client,
+            listener,
+            input,
+        },
+        outbox,
+        in_flight,
+    };
+    Now::Later(Box::pin(job.run()))
+}
+
+/// False if there is nobody who might send log messages.
+fn may_log(server: &Server) -> bool {
+    let offer = server.gate.catalog().offer();
+    !offer.is_settled() || offer.sources().iter().any(|source| source.shelf.abilities.logging)
+}
+
+impl Job {
+    async fn run(mut self) -> Option<Reply> {
+        let tool = self.wanted.logged();
+        debug!(target: "mcp", id = %self.id, tool, "received call");
+        let since = Instant::now();
+        let handed = std::mem::take(&mut self.handed);
+        let result = self.pass(handed).await;
+        let success = matches!(&result, Ok(outcome) if !outcome.is_error);
+        let tool = self.wanted.logged();
+        debug!(target: "mcp", id = %self.id, tool, duration = ?since.elapsed(), success, "tool execution completed");
+        match result {
+            Err(failure) if failure.is_cancelled() => None,
+            Err(Failure::Refused(Refusal::Unsupported { .. }))
+                if matches!(self.asked.about, About::Completion) =>
+            {
+                // Clients ask for completions as a person types; that there are none is no error.
+                Some(reply::no_completions(&self.asked, &self.id))
+            }
+            result => Some(self.reply(result)),
+        }
+    }
+
+    /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
+    async fn pass(&self, mut handed: Handed) -> Result<Outcome, Failure> {
+        if self.asked.revision.is_modern() {
+            return self.round(handed).await;
+        }
+        let mut number = 0;
+        // What the tool keeps for the round to come. If there is none, however that comes about, it lets go.
+        let mut _held;
+        loop {
+            let outcome = self.round(handed.clone()).await?;
+            let Payload::InputRequired { requests, state, hold } = outcome.payload else {
+                return Ok(outcome);
+            };
+            _held = hold;
+            number += 1;
+            let responses = self.asker().ask(requests.as_ref(), number).await?;
+            handed.input = Some(Input { responses, state });
+        }
+    }
+
+    async fn round(&self, handed: Handed) -> Result<Outcome, Failure> {
+        let Handed { arguments, meta, client, listener, input } = handed;
+        let cancel = self.in_flight.cancel.clone();
+        let target = self.wanted.target();
+        let call = Call { target, arguments, meta, cancel, listener, client, input };
+        self.server.gate.call(&self.session.caller, call).await
+    }
+
+    fn asker(&self) -> Asker<'_> {
+        Asker {
+            session: &self.session,
+            capabilities: &self.capabilities,
+            revision: self.asked.revision,
+            outbox: self.outbox.as_ref(),
+            cancel: &self.in_flight.cancel,
+        }
+    }
+
+    fn reply(&self, result: Result<Outcome, Failure>) -> Reply {
+        let refused = match &result {
+            Ok(Outcome { payload: Payload::InputRequired { requests: Some(requests), .. }, .. }) => {
+                rounds::for_modern(requests, &self.capabilities)
+            }
+            Ok(Outcome { payload: Payload::Task { .. }, .. }) if !self.may_have_tasks() => {
+                Err(meta::missing_capability(NEEDS_TASKS))
+            }
+            _ => Ok(None),
+        };
+        if let (Ok(_), Ok(Outcome { payload: Payload::InputRequired { hold: Some(hold), .. }, .. })) =
+            (&refused, &result)
+        {
+            // A modern client keeps nothing open between two rounds; it may take its time.
+            hold.leave();
+        }
+        match (refused, result) {
+            (Err(error), _) => Reply::error(&self.id, &error),
+            (Ok(Some(requests)), Ok(Outcome { payload: Payload::InputRequired { state, .. }, is_error })) => {
+                let payload = Payload::InputRequired { requests: Some(requests), state, hold: None };
+                reply::answer(&self.asked, &self.id, Ok(Outcome { payload, is_error }))
+            }
+            (Ok(_), result) => reply::answer(&self.asked, &self.id, result),
+        }
+    }
+
+    fn may_have_tasks(&self) -> bool {
+        let capabilities = std::str::from_utf8(&self.capabilities).unwrap_or("{}");
+        self.asked.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_the_protocol_are_not_handed_on() {
+        let own = |json: &str, without: &[&str]| {
+            let params = Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound");
+            let own = own_params(Some(&params), without).expect("an object");
+            String::from_utf8(own.to_vec()).expect("UTF-8")
+        };
+        let all = &PROTOCOL_MEMBERS;
+        assert_eq!(own(r#"{ "uri":"u", "x":1.0 }"#, all), r#"{ "uri":"u", "x":1.0 }"#);
+        assert_eq!(
+            own(r#"{"_meta":{},"uri":"u","requestState":"s","x":1.0}"#, all),
+            r#"{"uri":"u","x":1.0}"#
+        );
+        assert_eq!(own(r#"{"inputResponses":{}}"#, all), "{}");
+        assert_eq!(own(r#"{"inputResponses":{},"\u005fmeta":{}}"#, &["_meta"]), r#"{"inputResponses":{}}"#);
+        assert_eq!(own_params(None, all), None);
+    }
+}

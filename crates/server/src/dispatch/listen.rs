@@ -1,0 +1,194 @@
+//! `subscriptions/listen`: first what is honoured of the client's wishes, then what happens, each message under the
+//! subscription's id, until the client or we end it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt};
+use gate::{Cancel, Client, Event, Versions};
+use wire::message::Text;
+use wire::subscriptions::{self, Filter};
+use wire::{Code, Id, Object, WireError, meta, patch, relayed::Relayed, resources};
+
+use super::{Now, Outbox, Reply, Request};
+use crate::announcer::RESOURCE_UPDATED;
+use crate::feed::{Feed, News};
+use crate::reply::literal;
+use crate::session::{
+    InFlight, LISTENS_MAX, Listening, PROMPTS_CHANGED, RESOURCES_CHANGED, Session, TOOLS_CHANGED,
+};
+use crate::watch::Watch;
+use crate::{Server, abilities};
+
+/// How many resources one subscription begins to watch at the same time.
+const BEGINNING_AT_ONCE_MAX: usize = 16;
+
+/// How long the sources have to begin watching. What takes longer is not honoured.
+const BEGIN_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// What is told of a task that has changed.
+const TASK_CHANGED: &str = "notifications/tasks";
+
+/// Answers `subscriptions/listen`.
+pub(super) fn listen(request: Request<'_>) -> Now {
+    let filter = match Filter::read(request.params.as_ref()) {
+        Ok(filter) => filter,
+        Err(error) => return request.refuse(&error),
+    };
+    let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
+    if !filter.tasks.is_empty() && !abilities::has_extension(capabilities, abilities::TASKS) {
+        return request.refuse(&meta::missing_capability(super::calls::NEEDS_TASKS));
+    }
+    let in_flight = match request.begin() {
+        Ok(in_flight) => in_flight,
+        Err(error) => return request.refuse(&error),
+    };
+    let invalid = |why: String| WireError::new(Code::InvalidRequest, format!("Invalid request: {why}"));
+    let Some(listening) = request.session.listen() else {
+        return request.refuse(&invalid(format!("at most {LISTENS_MAX} subscriptions can be open at once")));
+    };
+    let Some(outbox) = (request.outbox)() else {
+        return request
+            .refuse(&invalid("a subscription needs a stream: accept text/event-stream".to_owned()));
+    };
+    let (client, _) = request.client();
+    let subscription = Subscription {
+        server: request.server.clone(),
+        session: request.session.clone(),
+        id: request.id,
+        filter,
+        client,
+        outbox,
+        in_flight,
+        _listening: listening,
+    };
+    Now::Later(Box::pin(subscription.run()))
+}
+
+/// One subscription.
+struct Subscription {
+    server: Arc<Server>,
+    session: Arc<Session>,
+    id: Id,
+    /// What is wanted; once acknowledged, what is honoured.
+    filter: Filter,
+    client: Client,
+    outbox: Outbox,
+    in_flight: InFlight,
+    _listening: Listening,
+}
+
+/// The client is gone.
+struct Gone;
+
+impl Subscription {
+    async fn run(mut self) -> Option<Reply> {
+        let server = self.server.clone();
+        let cancel = self.in_flight.cancel.clone();
+        let frame = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return None,
+            () = server.stopping().cancelled() => subscriptions::ended(&self.id),
+            Gone = self.serve(&cancel) => return None,
+        };
+        Some(Reply { frame, code: None })
+    }
+
+    /// Tells what happens until the client is gone.
+    async fn serve(&mut self, cancel: &Cancel) -> Gone {
+        let catalog = self.server.gate.catalog().clone();
+        // From here on nothing is missed, though it is told only after the acknowledgement.
+        let mut feed = Feed::new(&catalog);
+        let mut shown = catalog.offer().versions;
+        let watches = self.begin_watching(cancel).await;
+        let (gate, caller) = (&self.server.gate, &self.session.caller);
+        self.filter.tasks.retain(|token| gate.open_task_token(caller, token).is_some());
+        let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
+        if self.outbox.send(acknowledged).await.is_err() {
+            return Gone;
+        }
+        loop {
+            let news = feed.next(|event| self.wants(event, &watches)).await;
+            for frame in self.written(&news, &mut shown) {
+                if self.outbox.send(frame).await.is_err() {
+                    return Gone;
+                }
+            }
+        }
+    }
+
+    /// Begins to watch the resources, and keeps in the filter those for which that was done. They are watched as
+    /// long as what is returned is kept.
+    async fn begin_watching(&mut self, cancel: &Cancel) -> HashMap<Arc<str>, Watch> {
+        let wanted = std::mem::take(&mut self.filter.uris);
+        let mut begun = HashMap::with_capacity(wanted.len());
+        let (server, caller) = (&self.server, &self.session.caller);
+        let begin = |uri: String| {
+            let (client, cancel) = (self.client.clone(), cancel.clone());
+            async move { Watch::begin(server, caller, client, &uri, cancel).await.ok() }
+        };
+        let mut beginning =
+            stream::iter(wanted.iter().cloned()).map(begin).buffer_unordered(BEGINNING_AT_ONCE_MAX);
+        let all = async {
+            while let Some(watch) = beginning.next().await {
+                begun.extend(watch.map(|watch| (watch.uri().clone(), watch)));
+            }
+        };
+        // What is not done in time is not in the acknowledgement, and its watch ends as it is dropped.
+        let _ = tokio::time::timeout(BEGIN_WAIT_MAX, all).await;
+        drop(beginning);
+        self.filter.uris = wanted.into_iter().filter(|uri| begun.contains_key(uri.as_str())).collect();
+        begun
+    }
+
+    fn wants(&self, event: &Event, watches: &HashMap<Arc<str>, Watch>) -> bool {
+        match event {
+            Event::ResourceUpdated { uri } => watches.contains_key(uri),
+            Event::Task { source, id, .. } => {
+                !self.filter.tasks.is_empty() && self.token(source, id).is_some()
+            }
+            // The modern revision has no end of an elicitation.
+            Event::ElicitationComplete { .. } => false,
+        }
+    }
+
+    /// What the client knows the task by, if it has asked for it.
+    fn token(&self, source: &str, id: &str) -> Option<String> {
+        let token = self.server.gate.task_token(&self.session.caller, source, id);
+        self.filter.tasks.contains(&token).then_some(token)
+    }
+
+    fn written(&self, news: &News, shown: &mut Versions) -> Vec<Vec<u8>> {
+        let mut frames = Vec::new();
+        let mut tell = |method: &str, params: Option<&str>| {
+            frames.push(subscriptions::tagged(method, params.and_then(Object::parse), &self.id));
+        };
+        if let Some(now) = &news.versions {
+            let before = std::mem::replace(shown, *now);
+            let lists = [
+                (TOOLS_CHANGED, self.filter.tools && before.tools != now.tools),
+                (PROMPTS_CHANGED, self.filter.prompts && before.prompts != now.prompts),
+                (RESOURCES_CHANGED, self.filter.resources && before.resources != now.resources),
+            ];
+            lists.iter().filter(|(_, changed)| *changed).for_each(|(method, _)| tell(method, None));
+        }
+        let mut updated = |uri: &str| {
+            let params = resources::write_uri_params(uri, &Relayed::default());
+            tell(RESOURCE_UPDATED, std::str::from_utf8(&params).ok());
+        };
+        // Which resources changed is not known if events were missed; looking again does no harm.
+        match news.missed {
+            true => self.filter.uris.iter().for_each(|uri| updated(uri)),
+            false => news.updated.iter().for_each(|uri| updated(uri)),
+        }
+        for ((source, id), task) in &news.tasks {
+            let known = Text::known(task.clone());
+            if let (Some(task), Some(token)) = (known.as_ref().and_then(Text::object), self.token(source, id))
+            {
+                tell(TASK_CHANGED, Some(&patch::set(task, "taskId", &literal(&token))));
+            }
+        }
+        frames
+    }
+}

@@ -1,0 +1,221 @@
+//! Prompts, resources, completions and tasks: what is handed on, what comes back, and how it fails.
+
+use super::*;
+
+#[track_caller]
+fn check_both(method: &str, params: &str, old: Expect, new: Expect) {
+    old.assert_eq(&Talk::with_source(Revision::V2025_11_25).ask(method, params));
+    new.assert_eq(&Talk::with_source(Revision::V2025_11_25).say(&modern(method, params, "{}")));
+}
+
+#[tokio::test]
+async fn a_resource_is_read() {
+    check_both(
+        "resources/read",
+        r#"{"uri":"note:a","x":1.0}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}]}}
+    "#]],
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","cacheScope":"private","contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}],"ttlMs":5}}
+    "#]],
+    );
+    // Missing at its source, under the URI that the client knows; below, unknown to every source.
+    check_both(
+        "resources/read",
+        r#"{"uri":"note:gone"}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"no","data":{"uri":"note:gone"}}}
+    "#]],
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"uri":"note:gone"}}}
+    "#]],
+    );
+    check_both(
+        "resources/read",
+        r#"{}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: resources/read needs the string \"uri\""}}
+    "#]],
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: resources/read needs the string \"uri\""}}
+    "#]],
+    );
+    let read = request("resources/read", r#"{"uri":"other:x"}"#);
+    let mut talk = Talk::new(Revision::V2025_11_25);
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"other:x"}}}
+    "#]].assert_eq(&talk.say(&read));
+    let read = modern("resources/read", r#"{"uri":"other:x"}"#, "{}");
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Resource not found","data":{"uri":"other:x"}}}
+    "#]].assert_eq(&talk.say(&read));
+}
+
+#[tokio::test]
+async fn a_prompt_is_filled_in() {
+    check_both(
+        "prompts/get",
+        r#"{"name":"greet","arguments":{"a":"b"}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
+        "#]],
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
+        "#]],
+    );
+    check_both(
+        "prompts/get",
+        r#"{"name":"nobody"}"#,
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
+    "#]],
+        expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn an_argument_is_completed() {
+    let complete =
+        |reference: &str| format!(r#"{{"ref":{reference},"argument":{{"name":"a","value":"b"}}}}"#);
+    check_both(
+        "completion/complete",
+        &complete(r#"{"type":"ref/resource","uri":"note:{name}"}"#),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
+        "#]],
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
+        "#]],
+    );
+    check_both(
+        "completion/complete",
+        &complete(r#"{"type":"ref/prompt","name":"nobody"}"#),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
+        "#]],
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn what_an_upstream_gives_fits_the_client() {
+    let relay = |result: &str| format!(r#"{{"name":"relay","arguments":{{"result":{result}}}}}"#);
+    // What comes, for a client of 2025-11-25, and for a modern one.
+    let cases = [
+        (
+            r#"{"content":[]}"#,
+            expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+        "#]],
+            expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"content":[]}}
+        "#]],
+        ),
+        (
+            r#"{}"#,
+            expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{}}
+        "#]],
+            expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
+        "#]],
+        ),
+        (
+            r#"{"_meta":{"x":1},"content":[],"resultType":"complete"}"#,
+            expect![[r#"
+                {"jsonrpc":"2.0","id":1,"result":{"_meta":{"x":1},"content":[]}}
+            "#]],
+            expect![[r#"
+                {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"},"x":1},"content":[],"resultType":"complete"}}
+            "#]],
+        ),
+        (
+            r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"}},"content":[],"resultType":"complete"}"#,
+            expect![[r#"
+                {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+            "#]],
+            expect![[r#"
+                {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"}},"content":[],"resultType":"complete"}}
+            "#]],
+        ),
+    ];
+    for (result, old, new) in cases {
+        check_both("tools/call", &relay(result), old, new);
+    }
+}
+
+#[tokio::test]
+async fn an_upstreams_error_is_told_where_it_helps() {
+    let refuse = |code: i64, data: &str| {
+        let params = format!(r#"{{"name":"refuse","arguments":{{"code":{code}{data}}}}}"#);
+        [
+            Talk::with_source(Revision::V2025_11_25).ask("tools/call", &params),
+            Talk::with_source(Revision::V2025_11_25).say(&modern("tools/call", &params, "{}")),
+        ]
+    };
+    for told in refuse(-32603, "") {
+        assert!(told.contains(r#""isError":true"#) && told.contains("upstream_error"), "{told}");
+    }
+    let [old, new] = refuse(-32021, r#","data":{"requiredCapabilities":{"sampling":{}}}"#);
+    assert!(old.contains(r#""isError":true"#), "{old}");
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"sampling":{}}}}}
+    "#]].assert_eq(&new);
+}
+
+const TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
+#[tokio::test]
+async fn a_task_is_known_by_our_token() {
+    let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
+    let job =
+        r#"{"name":"job","arguments":{"result":{"resultType":"task","taskId":"job-1","status":"working"}}}"#;
+    let told = talk.say(&modern("tools/call", job, TASKS));
+    assert!(!told.contains("job-1"), "{told}");
+    let answer: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(answer["result"]["resultType"], "task");
+    let token = answer["result"]["taskId"].as_str().expect("a token").to_owned();
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let params = format!(r#"{{"taskId":"{token}","inputResponses":{{"k":{{}}}}}}"#);
+        let told = talk.say(&modern(method, &params, TASKS));
+        assert!(told.contains(&format!(r#""taskId":"{token}""#)) && !told.contains("job-1"), "{told}");
+        assert!(told.contains(r#""inputResponses":{"k":{}}"#), "what a task is given is handed on: {told}");
+        // Without the extension, and under a token that was never given.
+        let told = talk.say(&modern(method, &params, "{}"));
+        assert_eq!(talk.code, Some(Code::MissingClientCapability), "{told}");
+        talk.say(&modern(method, r#"{"taskId":"job-1"}"#, TASKS));
+        assert_eq!(talk.code, Some(Code::InvalidParams));
+        talk.say(&modern(method, "{}", TASKS));
+        assert_eq!(talk.code, Some(Code::InvalidParams));
+    }
+    // An upstream that makes a task of a call whose client has not asked for such.
+    let told = talk.say(&modern("tools/call", job, "{}"));
+    assert_eq!(talk.code, Some(Code::MissingClientCapability), "{told}");
+}
+
+#[tokio::test]
+async fn log_messages_come_as_grave_as_was_asked() {
+    let call = r#"{"name":"log","arguments":{}}"#;
+    let count = |told: &str| told.matches("notifications/message").count();
+    let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
+    assert_eq!(count(&talk.ask("tools/call", call)), 7, "unsaid, all but debug messages");
+    for (level, expected) in [("debug", 8), ("warning", 5), ("emergency", 1)] {
+        talk.ask("logging/setLevel", &format!(r#"{{"level":"{level}"}}"#));
+        let told = talk.ask("tools/call", call);
+        assert_eq!(count(&told), expected, "{told}");
+        assert!(
+            told.lines().last().is_some_and(|last| last.contains("logged")),
+            "the answer comes last: {told}"
+        );
+    }
+    assert_eq!(count(&talk.say(&modern("tools/call", call, "{}"))), 0, "a modern client says so each time");
+    let level = r#","io.modelcontextprotocol/logLevel":"alert""#;
+    assert_eq!(count(&talk.say(&modern_with("tools/call", call, "{}", level))), 2);
+    talk.ask("logging/setLevel", r#"{"level":"loud"}"#);
+    assert_eq!(talk.code, Some(Code::InvalidParams));
+}

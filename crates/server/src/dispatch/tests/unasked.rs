@@ -1,0 +1,121 @@
+//! What a legacy client is told without being asked, and what it watches.
+
+use gate::{Event, Shelf};
+
+use super::*;
+use crate::announcer::Announcer;
+use crate::session::WATCHED_MAX;
+
+/// What there is to tell now.
+fn told(announcer: &mut Announcer) -> String {
+    lines(std::iter::from_fn(|| announcer.next().now_or_never()))
+}
+
+async fn after_a_moment(announcer: &mut Announcer) -> String {
+    tokio::time::advance(std::time::Duration::from_millis(51)).await;
+    told(announcer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn changed_lists_are_told_to_who_has_seen_them() {
+    let mut talk = Talk::with_source(Revision::V2025_11_25);
+    let mut announcer = Announcer::new(&talk.server, talk.session.clone());
+    assert_eq!(told(&mut announcer), "");
+    talk.ask("tools/list", "{}");
+    talk.ask("resources/templates/list", "{}");
+    talk.say(&modern("prompts/list", "{}", "{}"));
+    let catalog = talk.server.gate().catalog().clone();
+    (0..100).for_each(|_| drop(catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Shelf::default())));
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+        {"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
+    "#]]
+    .assert_eq(&after_a_moment(&mut announcer).await);
+    assert_eq!(after_a_moment(&mut announcer).await, "");
+    // Whoever comes later is told what changed since the client looked, and only then.
+    let mut late = Announcer::new(&talk.server, talk.session.clone());
+    assert_eq!(told(&mut late), "");
+    catalog.replace("more", testkit::many_tools(1), Shelf::default());
+    let mut late = Announcer::new(&talk.server, talk.session.clone());
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+    "#]]
+    .assert_eq(&told(&mut late));
+    assert_eq!(after_a_moment(&mut announcer).await, "", "once to a session");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watched_resources_and_finished_elicitations_are_told() {
+    let mut talk = Talk::with_source(Revision::V2025_11_25);
+    let mut announcer = Announcer::new(&talk.server, talk.session.clone());
+    let catalog = talk.server.gate().catalog().clone();
+    let updated = |uri: &str| catalog.announce(Event::ResourceUpdated { uri: uri.into() });
+    updated("note:a");
+    assert_eq!(told(&mut announcer), "");
+    for _ in 0..2 {
+        assert!(talk.ask("resources/subscribe", r#"{"uri":"note:a"}"#).contains("\"result\":{}"));
+    }
+    assert_eq!(talk.watched.lock().expect("fine")["note:a"], 1, "watched once, however often it is asked");
+    ["note:a", "note:b", "note:a"].into_iter().for_each(updated);
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note:a"}}
+    "#]]
+    .assert_eq(&after_a_moment(&mut announcer).await);
+    for conversation in [talk.session.conversation, talk.session.conversation + 1] {
+        catalog.announce(Event::ElicitationComplete { conversation, id: format!("e{conversation}").into() });
+    }
+    let finished = after_a_moment(&mut announcer).await;
+    let expected = format!(r#""params":{{"elicitationId":"e{}"}}"#, talk.session.conversation);
+    assert!(finished.contains(&expected) && finished.lines().count() == 1, "{finished}");
+    for _ in 0..2 {
+        assert!(talk.ask("resources/unsubscribe", r#"{"uri":"note:a"}"#).contains("\"result\":{}"));
+    }
+    assert_eq!(talk.watched.lock().expect("fine")["note:a"], 0);
+    updated("note:a");
+    assert_eq!(after_a_moment(&mut announcer).await, "");
+    // Nobody knows what was missed, so everything watched may have changed.
+    talk.ask("resources/subscribe", r#"{"uri":"note:b"}"#);
+    (0..3_000).for_each(|_| updated("note:other"));
+    assert!(after_a_moment(&mut announcer).await.contains("note:b"));
+}
+
+#[tokio::test]
+async fn what_is_watched_is_bounded_and_ends_with_the_session() {
+    let mut talk = Talk::with_source(Revision::V2025_11_25);
+    for number in 0..WATCHED_MAX {
+        let told = talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#));
+        assert!(told.contains("\"result\":{}"), "{told}");
+    }
+    talk.ask("resources/subscribe", r#"{"uri":"note:over"}"#);
+    assert_eq!(talk.code, Some(Code::InvalidParams));
+    let watched = talk.watched.clone();
+    settle(&watched, 1_000).await;
+    talk.session.end();
+    settle(&watched, 0).await;
+    assert!(watched.lock().expect("fine").values().all(|count| *count == 0));
+    talk.ask("resources/subscribe", r#"{"uri":"note:gone"}"#);
+    assert_eq!(talk.code, Some(Code::ResourceNotFound));
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"x:y"}}}
+    "#]]
+    .assert_eq(&Talk::new(Revision::V2025_11_25).ask("resources/subscribe", r#"{"uri":"x:y"}"#));
+}
+
+#[tokio::test]
+async fn a_watch_ends_even_if_its_caller_asks_for_too_much() {
+    let sample = SampleGate::with_rate(RateConfig { per_second: 20, burst: 10 });
+    let watched = offer_sample_source(sample.gate.catalog());
+    let mut talk = Talk::over(sample, Revision::V2025_11_25);
+    for number in 0..10 {
+        talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#));
+    }
+    settle(&watched, 10).await;
+    talk.session.end();
+    // The limit knows real time only.
+    let ended = async {
+        while watched.lock().expect("fine").values().any(|count| *count != 0) {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.expect("all have ended");
+}

@@ -1,0 +1,83 @@
+//! What a client hears of us first: `initialize` in the legacy revisions, `server/discover` in the modern one.
+
+use gate::Offer;
+use wire::message::Text;
+use wire::{Revision, initialize as handshake, string};
+
+use super::{Now, Request};
+use crate::reply::OUR_META;
+use crate::{OURSELVES, Server, abilities};
+
+/// How long our answer to `server/discover` stays good, in milliseconds, once every source has reported.
+const DISCOVERED_MS: u64 = 60_000;
+
+/// Longest instructions of one source that are passed on, in bytes. They are in front of every conversation of a
+/// model.
+const SOURCE_INSTRUCTIONS_BYTES_MAX: usize = 8 * 1024;
+
+/// Longest instructions altogether, in bytes.
+const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
+
+/// Answers `initialize`.
+pub(super) fn initialize(request: Request<'_>) -> Now {
+    let hello = match handshake::hello(request.params.as_ref()) {
+        Ok(hello) => hello,
+        Err(error) => return request.refuse(&error),
+    };
+    let session = request.session;
+    session.settle(hello.revision);
+    session.introduce(
+        abilities::usable(hello.capabilities.as_ref(), hello.revision),
+        hello.info.as_ref().map(Text::bytes),
+    );
+    tracing::info!(
+        target: "mcp",
+        client = hello.client.name,
+        version = hello.client.version,
+        revision = hello.revision.name(),
+        "a client connected"
+    );
+    let offer = request.server.gate.catalog().offer();
+    let capabilities = abilities::declared(&offer, hello.revision);
+    let instructions = instructions(request.server, &offer);
+    let welcome = handshake::welcome(hello.revision, OURSELVES, &capabilities, instructions.as_deref());
+    request.answer(&welcome)
+}
+
+/// Answers `server/discover`.
+pub(super) fn discover(request: Request<'_>) -> Now {
+    let offer = request.server.gate.catalog().offer();
+    // What is declared before every source has reported is a guess.
+    let ttl_ms = if offer.is_settled() { DISCOVERED_MS } else { 0 };
+    let mut result = format!(
+        "{{\"resultType\":\"complete\",\"supportedVersions\":[\"{}\"],\"capabilities\":{}",
+        Revision::MODERN.name(),
+        abilities::declared(&offer, Revision::MODERN)
+    )
+    .into_bytes();
+    if let Some(instructions) = instructions(request.server, &offer) {
+        result.extend_from_slice(b",\"instructions\":");
+        string::encode(&instructions, &mut result);
+    }
+    let rest = format!(",\"ttlMs\":{ttl_ms},\"cacheScope\":\"private\",\"_meta\":{}}}", *OUR_META);
+    result.extend_from_slice(rest.as_bytes());
+    request.answer(&result)
+}
+
+/// What models are told: our own words, and those of each source under its name.
+fn instructions(server: &Server, offer: &Offer) -> Option<String> {
+    let mut told = server.instructions.clone().unwrap_or_default();
+    for source in offer.sources() {
+        let Some(said) = source.shelf.instructions.as_deref() else { continue };
+        let cut = said.floor_char_boundary(SOURCE_INSTRUCTIONS_BYTES_MAX);
+        let part = format!("## {}\n\n{}", source.name, &said[..cut]);
+        if told.len() + part.len() > INSTRUCTIONS_BYTES_MAX {
+            break;
+        }
+        if !told.is_empty() {
+            told.push_str("\n\n");
+        }
+        told.push_str(&part);
+    }
+    (!told.is_empty()).then_some(told)
+}

@@ -1,0 +1,165 @@
+//! POSTs of the modern revision: each stands alone. Who hangs up has cancelled, so everything about a request hangs
+//! on the body of its answer and goes with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use wire::http::METHOD;
+use wire::message::Text;
+use wire::{ByteString, Code, Id, Message, Revision, WireError, meta};
+
+use super::answer::{self, Answer};
+use super::events::{Events, event};
+use super::head::TakesEvents;
+use super::post::{First, Frames, Outgoing, SILENCE_MAX, only};
+use super::{Door, mirror};
+use crate::dispatch::{self, Later, Now};
+use crate::session::Session;
+
+/// How long a stream may say nothing before a comment goes out.
+const QUIET_MAX: Duration = Duration::from_secs(15);
+
+/// A modern request.
+pub(super) struct Asked {
+    pub(super) id: Id,
+    pub(super) method: ByteString,
+    pub(super) params: Option<Text>,
+}
+
+/// Answers a request.
+pub(super) async fn request(
+    door: &Arc<Door>,
+    head: &HeaderMap,
+    takes_events: TakesEvents,
+    asked: Asked,
+) -> Answer {
+    if let Err(error) = repeats_itself(door, head, &asked).await {
+        return answer::error(status(Some(error.code)), Some(&asked.id), &error);
+    }
+    let Asked { id, method, params } = asked;
+    let session = Session::new(door.caller.clone(), Revision::MODERN);
+    let mut outgoing = Outgoing::default();
+    let mut out = Vec::new();
+    let message = Message::Request { id, method, params: params.clone() };
+    let mut outbox = || takes_events.then(|| outgoing.outbox());
+    match dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out) {
+        Now::Nothing => answer::empty(StatusCode::ACCEPTED),
+        Now::Written(code) => {
+            // Parameters that are wrong are told in band, metadata that is wrong is not.
+            let in_metadata = code == Some(Code::InvalidParams)
+                && meta::envelope(params.as_ref()).is_none_or(|envelope| envelope.is_err());
+            answer::json(if in_metadata { StatusCode::BAD_REQUEST } else { status(code) }, out)
+        }
+        Now::Later(later) => finish(later, outgoing.frames(), takes_events).await,
+    }
+}
+
+/// Checks the headers that repeat the body.
+async fn repeats_itself(door: &Door, head: &HeaderMap, asked: &Asked) -> Result<(), WireError> {
+    let params = asked.params.as_ref();
+    mirror::version(head, params)?;
+    mirror::method(head, &asked.method, params)?;
+    if asked.method == "tools/call" {
+        mirror::arguments(head, door.server.gate(), &door.caller, params).await?;
+    }
+    Ok(())
+}
+
+/// Takes a notification. There is none that changes anything here: over HTTP, hanging up cancels.
+pub(super) fn notification(head: &HeaderMap, method: &str, params: Option<&Text>) -> Answer {
+    let repeats_itself = mirror::version(head, params).and_then(|()| {
+        // Asked of requests only; but what is said must be so.
+        if head.contains_key(METHOD) { mirror::method(head, method, params) } else { Ok(()) }
+    });
+    match repeats_itself {
+        Ok(()) => answer::empty(StatusCode::ACCEPTED),
+        Err(error) => answer::error(status(Some(error.code)), None, &error),
+    }
+}
+
+/// The status of an answer (MCP 2026-07-28, "Streamable HTTP", "Error Handling"), be the error ours or an
+/// upstream's.
+fn status(code: Option<Code>) -> StatusCode {
+    match code.map(Code::number) {
+        // Parse error, invalid request; header mismatch, missing capability, unsupported version.
+        Some(-32700 | -32600 | -32022..=-32020) => StatusCode::BAD_REQUEST,
+        // Unknown method.
+        Some(-32601) => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Waits for an answer, and turns to a stream once there is something to tell before it.
+async fn finish(mut later: Later, mut frames: Frames, takes_events: TakesEvents) -> Answer {
+    match First::of(&mut later, &mut frames, takes_events.then_some(SILENCE_MAX)).await {
+        First::Answer(reply) => {
+            let status = status(reply.as_ref().and_then(|reply| reply.code));
+            only(reply.map(|reply| reply.frame), status, takes_events)
+        }
+        First::Stream { message, answer } => {
+            let later = match answer {
+                Some(answer) => Box::pin(std::future::ready(answer)),
+                None => later,
+            };
+            answer::events(Events::new(told(message, frames, later), QUIET_MAX))
+        }
+    }
+}
+
+/// The messages before the answer, and the answer.
+fn told(first: Option<Vec<u8>>, frames: Frames, later: Later) -> impl Stream<Item = Bytes> + Send {
+    struct Told {
+        first: Option<Vec<u8>>,
+        frames: Frames,
+        later: Option<Later>,
+        answer: Option<Vec<u8>>,
+    }
+    stream::unfold(Told { first, frames, later: Some(later), answer: None }, |mut told| async move {
+        if let Some(first) = told.first.take() {
+            return Some((event(&first), told));
+        }
+        if let Some(later) = &mut told.later {
+            tokio::select! {
+                biased;
+                frame = told.frames.next() => return Some((event(&frame), told)),
+                reply = later => {
+                    told.later = None;
+                    told.answer = reply.map(|reply| reply.frame);
+                }
+            }
+        }
+        let last = told.frames.ready().or_else(|| told.answer.take());
+        last.map(|frame| (event(&frame), told))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_status_of_the_specification() {
+        let cases = [
+            (None, 200),
+            (Some(Code::ParseError), 400),
+            (Some(Code::InvalidRequest), 400),
+            (Some(Code::MethodNotFound), 404),
+            (Some(Code::InvalidParams), 200),
+            (Some(Code::InternalError), 200),
+            (Some(Code::RateLimited), 200),
+            (Some(Code::HeaderMismatch), 400),
+            (Some(Code::MissingClientCapability), 400),
+            (Some(Code::UnsupportedVersion), 400),
+            (Some(Code::Relayed(-32021)), 400),
+            (Some(Code::Relayed(-32000)), 200),
+            (Some(Code::Relayed(7)), 200),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(status(code).as_u16(), expected, "{code:?}");
+        }
+    }
+}

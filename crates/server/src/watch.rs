@@ -1,0 +1,106 @@
+//! A resource being watched for one client. The watch goes through the gate when it begins and when it ends, and
+//! it ends however its holder does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gate::{Action, Call, Caller, Cancel, Client, Failure, Refusal, Target};
+use wire::{relayed::Relayed, resources};
+
+use crate::Server;
+
+/// How often the end of a watch is tried whose caller asks for too much at once, such as to end all it watches.
+const ATTEMPTS_MAX: u32 = 30;
+
+/// How long the first pause between two attempts is; each further one is longer by as much.
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
+
+/// One watch. Letting go of it ends it, beside whoever lets go.
+pub(crate) struct Watch {
+    server: Arc<Server>,
+    caller: Caller,
+    uri: Arc<str>,
+    ended: bool,
+}
+
+impl Watch {
+    /// Begins to watch. What is given up before it has begun has not begun.
+    ///
+    /// # Errors
+    /// Its source cannot do that, or the caller may not have it done.
+    pub(crate) async fn begin(
+        server: &Arc<Server>,
+        caller: &Caller,
+        client: Client,
+        uri: &str,
+        cancel: Cancel,
+    ) -> Result<Watch, Failure> {
+        act(server, caller, client, Action::Subscribe, uri, cancel).await?;
+        Ok(Watch { server: server.clone(), caller: caller.clone(), uri: uri.into(), ended: false })
+    }
+
+    /// What is watched.
+    pub(crate) fn uri(&self) -> &Arc<str> {
+        &self.uri
+    }
+
+    /// Ends the watch. This cannot be cancelled: nobody would know whether it has ended.
+    ///
+    /// # Errors
+    /// As for [`Watch::begin`]. It is then tried once more, beside the caller.
+    pub(crate) async fn end(mut self, client: Client) -> Result<(), Failure> {
+        self.ended = true;
+        let result =
+            act(&self.server, &self.caller, client, Action::Unsubscribe, &self.uri, Cancel::new()).await;
+        self.ended = result.is_ok();
+        result
+    }
+}
+
+async fn act(
+    server: &Server,
+    caller: &Caller,
+    client: Client,
+    action: Action,
+    uri: &str,
+    cancel: Cancel,
+) -> Result<(), Failure> {
+    let call = Call {
+        target: Target::Resource { action, uri },
+        arguments: Some(resources::write_uri_params(uri, &Relayed::default()).into()),
+        meta: None,
+        cancel,
+        listener: None,
+        client,
+        input: None,
+    };
+    server.gate().call(caller, call).await.map(drop)
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        // Without a runtime the program is ending, and every source with it.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (server, caller, uri) = (self.server.clone(), self.caller.clone(), self.uri.clone());
+        // Bounded by the deadlines of its calls; there are no more of them than there were watches.
+        runtime.spawn(async move {
+            for attempt in 1..=ATTEMPTS_MAX {
+                let ended =
+                    act(&server, &caller, Client::default(), Action::Unsubscribe, &uri, Cancel::new()).await;
+                match ended {
+                    Ok(()) => return,
+                    Err(Failure::Refused(Refusal::RateLimited { .. })) => {
+                        tokio::time::sleep(ATTEMPT_PAUSE * attempt).await;
+                    }
+                    Err(failure) => {
+                        tracing::debug!(code = failure.code(), "a watch could not be ended");
+                        return;
+                    }
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,220 @@
+//! A source with one of everything beside plain tools: tools that ask their client, log and relay, prompts,
+//! resources, a template, tasks. It does what its arguments say, so that a test can say it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use gate::Catalog;
+use serde_json::{Value, json};
+use tool_api::{
+    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Item, Listing, Outcome, Payload,
+    Protocol, Shelf, ToolError, ToolName,
+};
+
+/// The name that the source reports under.
+pub const SAMPLE_SOURCE: &str = "notes";
+
+/// How often each URI is watched just now.
+pub type Watched = Arc<Mutex<BTreeMap<String, i64>>>;
+
+/// Reports the source to a catalogue and gives what is watched in it.
+///
+/// Its tools are `ask` (`{requests, rounds}`: asks that so often and then gives back the answers), `relay`
+/// (`{result}`: gives exactly that), `refuse` (`{code, message, data}`: fails like an upstream), `log` (one message
+/// of each level) and `job` (`{result}`: a task with the id `job-1`). Its prompts are `greet` and `quiz`, its
+/// resources `note:a` and `note:b`, its template is `note:{name}`. The prompt `quiz` and a
+/// resource named `…ask` ask first, a resource named `…gone` is missing; all others give back what they were handed.
+pub fn offer_sample_source(catalog: &Catalog) -> Watched {
+    let watched = Watched::default();
+    let tools = [ask, relay, refuse, log, job].into_iter().zip(["ask", "relay", "refuse", "log", "job"]);
+    let tools = tools.map(|(run, name)| scripted(name, Box::new(run))).collect();
+    catalog.replace(SAMPLE_SOURCE, tools, shelf(&watched));
+    watched
+}
+
+/// So many tools that do nothing, named `tool_00000` and so on.
+pub fn many_tools(count: usize) -> Vec<Arc<dyn AnyTool>> {
+    (0..count).map(|number| scripted(&format!("tool_{number:05}"), Box::new(relay))).collect()
+}
+
+fn shelf(watched: &Watched) -> Shelf {
+    let item = |key: &str, listing: Value| Item { key: key.into(), listing: listing.to_string().into() };
+    let resource = |uri: &str| item(uri, json!({ "name": "n", "title": "N", "uri": uri }));
+    let counted = |step: i64| {
+        let watched = watched.clone();
+        move |arguments: &Arguments, _: &Context| {
+            let uri = arguments.value()["uri"].as_str().unwrap_or_default().to_owned();
+            if uri.ends_with("gone") {
+                return Err(refused(-32002, None));
+            }
+            *watched.lock().unwrap_or_else(PoisonError::into_inner).entry(uri).or_default() += step;
+            relayed(&json!({}))
+        }
+    };
+    let task = |arguments: &Arguments, cx: &Context| {
+        relayed(&json!({ "taskId": cx.key(), "status": "working", "handed": arguments.value() }))
+    };
+    let actions: [(Action, Run); 8] = [
+        (Action::ReadResource, Box::new(read)),
+        (Action::Subscribe, Box::new(counted(1))),
+        (Action::Unsubscribe, Box::new(counted(-1))),
+        (Action::GetPrompt, Box::new(prompt)),
+        (Action::Complete, Box::new(complete)),
+        (Action::GetTask, Box::new(task)),
+        (Action::UpdateTask, Box::new(task)),
+        (Action::CancelTask, Box::new(task)),
+    ];
+    Shelf {
+        prompts: vec![
+            item("greet", json!({ "name": "greet", "icons": [], "description": "a sample" })),
+            item("quiz", json!({ "name": "quiz" })),
+        ],
+        resources: vec![resource("note:b"), resource("note:a")],
+        templates: vec![item("note:{name}", json!({ "name": "n", "uriTemplate": "note:{name}" }))],
+        claims: Some(Arc::new(|uri| uri.starts_with("note:"))),
+        actions: actions.map(|(action, run)| (action, scripted(action.name(), run))).into(),
+        abilities: Abilities {
+            logging: true,
+            completions: true,
+            prompts: true,
+            resources: true,
+            subscribe: true,
+            extensions: vec![("io.modelcontextprotocol/tasks".into(), Bytes::from_static(b"{}"))],
+        },
+        instructions: Some("notes are short".into()),
+    }
+}
+
+type Run = Box<dyn Fn(&Arguments, &Context) -> Result<Outcome, ToolError> + Send + Sync>;
+
+struct Scripted {
+    definition: Definition,
+    run: Run,
+}
+
+fn scripted(name: &str, run: Run) -> Arc<dyn AnyTool> {
+    let listing = json!({ "name": name, "inputSchema": {}, "title": "T" });
+    Arc::new(Scripted {
+        definition: Definition {
+            name: ToolName::parse(name).expect("a sample's name is legal"),
+            upstream: Some(SAMPLE_SOURCE.into()),
+            description: "a sample".into(),
+            effect: Effect::Executes,
+            marked_destructive: false,
+            open_world: true,
+            scopes: Arc::new(["upstream:call".into()]),
+            timeout: Duration::from_secs(60),
+            progress_extends: false,
+            input_schema: Bytes::from_static(b"{}"),
+            output_schema: None,
+            listing: Listing::Relayed(listing.to_string().into()),
+        },
+        run,
+    })
+}
+
+impl AnyTool for Scripted {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move { (self.run)(&arguments, cx) })
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the scripts are told apart by their results")]
+fn done(payload: Payload) -> Result<Outcome, ToolError> {
+    Ok(Outcome { payload, is_error: false })
+}
+
+fn relayed(result: &Value) -> Result<Outcome, ToolError> {
+    done(Payload::Relayed { result: result.to_string().into(), structured: None })
+}
+
+fn text(text: &str) -> Result<Outcome, ToolError> {
+    relayed(&json!({ "content": [{ "type": "text", "text": text }] }))
+}
+
+/// The state says how many rounds there have been.
+fn ask(arguments: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
+    let input = cx.input();
+    let rounds: u64 = input.and_then(|input| input.state.as_deref()?.parse().ok()).unwrap_or(0);
+    let value = arguments.value();
+    if rounds < value["rounds"].as_u64().unwrap_or(1) {
+        let requests = value.get("requests").map(|requests| requests.to_string().into());
+        let state = Some((rounds + 1).to_string().into());
+        return done(Payload::InputRequired { requests, state, hold: None });
+    }
+    let responses = input.and_then(|input| input.responses.as_deref());
+    text(&format!("{rounds} {}", responses.map_or("-".into(), String::from_utf8_lossy)))
+}
+
+fn relay(arguments: &Arguments, _: &Context) -> Result<Outcome, ToolError> {
+    relayed(&arguments.value()["result"])
+}
+
+fn refuse(arguments: &Arguments, _: &Context) -> Result<Outcome, ToolError> {
+    let value = arguments.value();
+    Err(refused(value["code"].as_i64().unwrap_or_default(), value.get("data")))
+}
+
+fn refused(code: i64, data: Option<&Value>) -> ToolError {
+    let message = "no".to_owned();
+    let protocol = Protocol { code, message, data: data.map(Value::to_string) };
+    ToolError::new("upstream_error", "the upstream said no").with_protocol(protocol)
+}
+
+fn log(_: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
+    for level in ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] {
+        cx.log(json!({ "level": level, "data": 1 }).to_string().into());
+    }
+    text("logged")
+}
+
+fn job(arguments: &Arguments, _: &Context) -> Result<Outcome, ToolError> {
+    done(Payload::Task { result: arguments.value()["result"].to_string().into(), id: "job-1".into() })
+}
+
+/// Asks who is there, once.
+fn ask_first(cx: &Context) -> Option<Payload> {
+    let requests = json!({ "who": { "method": "roots/list" } }).to_string().into();
+    cx.input().is_none().then_some(Payload::InputRequired {
+        requests: Some(requests),
+        state: Some("1".into()),
+        hold: None,
+    })
+}
+
+/// What an action was handed, as one text.
+fn handed(arguments: &Arguments, cx: &Context) -> String {
+    let responses = cx.input().and_then(|input| input.responses.as_deref());
+    format!("{} {}", arguments.text(), responses.map_or("-".into(), String::from_utf8_lossy))
+}
+
+fn read(arguments: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
+    let uri = arguments.value()["uri"].as_str().unwrap_or_default();
+    match ask_first(cx) {
+        Some(payload) if uri.ends_with("ask") => return done(payload),
+        _ if uri.ends_with("gone") => return Err(refused(-32002, Some(&json!({ "uri": "their:gone" })))),
+        _ => {}
+    }
+    let contents = json!([{ "uri": uri, "text": handed(arguments, cx) }]);
+    relayed(&json!({ "contents": contents, "cacheScope": "public", "ttlMs": 5 }))
+}
+
+fn prompt(arguments: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
+    match ask_first(cx) {
+        Some(payload) if arguments.value()["name"] == "quiz" => return done(payload),
+        _ => {}
+    }
+    let content = json!({ "type": "text", "text": handed(arguments, cx) });
+    relayed(&json!({ "messages": [{ "role": "user", "content": content }] }))
+}
+
+fn complete(arguments: &Arguments, _: &Context) -> Result<Outcome, ToolError> {
+    relayed(&json!({ "completion": { "values": [arguments.text()] } }))
+}

@@ -1,0 +1,36 @@
+//! The client at the far end of a call: what it can do, and what it has answered.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+/// What the client of a call says it can do. A tool may ask for nothing beyond it.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// Its `ClientCapabilities` object as JSON text.
+    pub capabilities: Bytes,
+    /// Its `Implementation` object as JSON text, if it says one. For logs and upstreams; nothing is decided
+    /// by it.
+    pub info: Option<Bytes>,
+    /// The name of the least grave level of log messages that it wants; none if it wants none.
+    pub log_level: Option<&'static str>,
+    /// Calls of one conversation have one number. What one conversation is asked, no other one sees.
+    pub conversation: u64,
+}
+
+impl Default for Client {
+    /// A client that can do nothing and wants nothing, in no conversation with others.
+    fn default() -> Client {
+        Client { capabilities: Bytes::from_static(b"{}"), info: None, log_level: None, conversation: 0 }
+    }
+}
+
+/// What a client sends with a call that it repeats because the tool asked for more (MCP 2026-07-28,
+/// "Multi Round-Trip Requests").
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// The `inputResponses` object as JSON text: answers by the keys that the tool gave.
+    pub responses: Option<Bytes>,
+    /// What the tool wanted to be given back.
+    pub state: Option<Arc<str>>,
+}

@@ -1,0 +1,283 @@
+//! What an upstream's errors mean for the one who called, in a sentence to act on and in the protocol's words.
+
+use serde_json::{Value, json};
+use tool_api::{Protocol, ToolError};
+use wire::message::Text;
+use wire::{Code, patch, resources};
+
+use crate::clean;
+use crate::connection::Fault;
+use crate::error::ConnectError;
+
+/// Longest error message of an upstream that is passed on, in bytes.
+const MESSAGE_BYTES_MAX: usize = 2 * 1024;
+
+/// Largest `data` of an upstream's error that is passed on to models, in bytes of JSON.
+const DATA_BYTES_MAX: usize = 2 * 1024;
+
+/// Largest `data` that is passed on to programs, in bytes of JSON.
+const PROTOCOL_DATA_BYTES_MAX: usize = 16 * 1024;
+
+/// The parts of a JSON-RPC error object.
+struct Parts<'t> {
+    code: i64,
+    message: String,
+    /// The JSON text.
+    data: Option<&'t str>,
+}
+
+fn parts(error: &Text) -> Parts<'_> {
+    let object = error.object();
+    let code = object.and_then(|object| object.get("code")).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let message = object.and_then(|object| object.string("message")).unwrap_or_default();
+    let data = object.and_then(|object| object.get("data"));
+    Parts { code, message: clean::sentence(&message, MESSAGE_BYTES_MAX), data }
+}
+
+/// The server answered a call with a JSON-RPC error.
+pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolError {
+    let Parts { code, message, data } = parts(error);
+    let said = if message.is_empty() { "no message" } else { &message };
+    let hint = if unknown_tool { "; its list of tools is read again" } else { "" };
+    let sentence = format!("`{upstream}` answered with error {code}: {said}{hint}");
+    let mut details = json!({ "upstream": upstream, "code": code, "message": message });
+    if let Some(data) = data {
+        details["data"] = match data.len() {
+            0..=DATA_BYTES_MAX => serde_json::from_str(data).unwrap_or(Value::Null),
+            bytes => json!(format!("{bytes} bytes left out")),
+        };
+    }
+    let data = data.filter(|data| data.len() <= PROTOCOL_DATA_BYTES_MAX).map(str::to_owned);
+    ToolError::new("upstream_error", sentence).with_details(details).with_protocol(Protocol {
+        code,
+        message,
+        data,
+    })
+}
+
+/// The server does not have the resource `own`, which is offered here as `offered`, or says another error about it.
+/// What it says of a URI is said of the one offered.
+pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) -> ToolError {
+    let said = self::error(upstream, error, false);
+    let Some(protocol) = said.protocol().cloned() else { return said };
+    let Parts { code, message, data } = parts(error);
+    let object = data.and_then(wire::Object::parse);
+    let is_missing = code == Code::ResourceNotFound.number()
+        || (code == Code::InvalidParams.number() && (is_about(object, own) || says_missing(&message)));
+    if !is_missing {
+        return said;
+    }
+    let data = match object {
+        Some(object) if data.is_some_and(|data| data.len() <= PROTOCOL_DATA_BYTES_MAX) => {
+            patch::set(object, "uri", &written(offered))
+        }
+        _ => resources::not_found_data(offered),
+    };
+    // Without a scheme it may be any word of the sentence.
+    let message = match own.contains(':') {
+        true => protocol.message.replace(own, offered),
+        false => protocol.message,
+    };
+    said.with_protocol(Protocol { message, data: Some(data), ..protocol })
+}
+
+fn is_about(data: Option<wire::Object<'_>>, uri: &str) -> bool {
+    data.and_then(|data| data.string("uri")).is_some_and(|said| said == uri)
+}
+
+fn written(said: &str) -> String {
+    let mut literal = Vec::with_capacity(said.len() + 2);
+    wire::string::encode(said, &mut literal);
+    String::from_utf8(literal).expect("an encoded string is UTF-8")
+}
+
+/// A request that cannot be passed on, with what the protocol says about such.
+pub(crate) fn bad_request(upstream: &str, code: Code, why: &str, data: Option<String>) -> ToolError {
+    let protocol = Protocol { code: code.number(), message: why.to_owned(), data };
+    ToolError::new("upstream_error", format!("`{upstream}`: {why}"))
+        .with_details(json!({ "upstream": upstream }))
+        .with_protocol(protocol)
+}
+
+/// True if the error has this code.
+pub(crate) fn is_code(error: &Text, code: Code) -> bool {
+    parts(error).code == code.number()
+}
+
+/// True if the error says that there is no such tool; servers word it in several ways.
+pub(crate) fn says_unknown_tool(error: &Text) -> bool {
+    let Parts { code, message, .. } = parts(error);
+    code == Code::InvalidParams.number()
+        && says_missing(&message)
+        && message.to_ascii_lowercase().contains("tool")
+}
+
+fn says_missing(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    ["unknown", "not found", "no such"].iter().any(|word| message.contains(word))
+}
+
+/// The server answered a request of ours with a JSON-RPC error.
+pub(crate) fn refused(method: &'static str, error: &Text) -> ConnectError {
+    let Parts { code, message, .. } = parts(error);
+    ConnectError::Refused { method, code, said: message }
+}
+
+/// There was no answer that could be used.
+pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
+    let unknown = "whether this call had an effect is unknown";
+    let details = json!({ "upstream": upstream });
+    let error = match fault {
+        Fault::Gone(_) => {
+            let again = "it is started again with the next call";
+            let message = format!("`{upstream}` stopped before it answered; {again}; {unknown}");
+            ToolError::new("upstream_gone", message)
+        }
+        Fault::Broken(why) => broken(upstream, why),
+        Fault::Busy => {
+            let message = format!("`{upstream}` does not keep up with its calls; try again later");
+            ToolError::new("upstream_busy", message)
+        }
+        Fault::NotSent(_) => {
+            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be reached: {fault}"))
+        }
+        Fault::Access(_) | Fault::Redirect { .. } => {
+            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {fault}"))
+        }
+        Fault::Status { .. } => {
+            ToolError::new("upstream_error", format!("`{upstream}` failed: {fault}; {unknown}"))
+        }
+        Fault::Lacking(required) => {
+            let lacking = wire::meta::missing_capability(required);
+            let message = format!("`{upstream}` needs what the client has not declared: {required}");
+            ToolError::new("upstream_error", message).with_protocol(Protocol {
+                code: lacking.code.number(),
+                message: lacking.message,
+                data: lacking.data,
+            })
+        }
+        Fault::Round(why) => bad_request(upstream, Code::InvalidParams, why, None),
+    };
+    error.with_details(details)
+}
+
+/// The server could not be connected to, so the call was not sent.
+pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
+    ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
+        .with_details(json!({ "upstream": upstream }))
+        .with_source(error.clone())
+}
+
+/// The tool is not what it was when it was listed.
+pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
+    let message = format!(
+        "`{upstream}` has changed or removed `{tool}` since it was listed; list the tools again before you call it"
+    );
+    ToolError::new("definition_changed", message).with_details(json!({ "upstream": upstream }))
+}
+
+/// The configuration has changed under a caller that still holds the tool.
+pub(crate) fn removed(upstream: &str) -> ToolError {
+    let message = format!("`{upstream}` is no longer part of the configuration");
+    ToolError::new("upstream_unavailable", message).with_details(json!({ "upstream": upstream }))
+}
+
+/// What came back is of no use.
+pub(crate) fn broken(upstream: &str, why: &str) -> ToolError {
+    let message = format!("the answer of `{upstream}` cannot be used: {why}");
+    ToolError::new("upstream_broken", message).with_details(json!({ "upstream": upstream }))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn text(json: &str) -> Text {
+        Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("JSON")
+    }
+
+    #[track_caller]
+    fn check_error(json: &str, unknown_tool: bool, message: &str, details: Value) {
+        let said = text(json);
+        assert_eq!(says_unknown_tool(&said), unknown_tool, "{json}");
+        let error = error("it", &said, unknown_tool);
+        assert_eq!((error.code().as_ref(), error.to_string().as_str()), ("upstream_error", message));
+        assert_eq!(error.details(), Some(&details));
+    }
+
+    #[test]
+    fn errors_are_passed_on_with_their_facts() {
+        check_error(
+            r#"{"code":-32000,"message":"no\u001b[1m luck\n","data":{"a":[1]}}"#,
+            false,
+            "`it` answered with error -32000: no [1m luck",
+            json!({ "upstream": "it", "code": -32000, "message": "no [1m luck", "data": { "a": [1] } }),
+        );
+        check_error(
+            r#"{"code":-32602,"message":"MCP error -32602: Tool x not found"}"#,
+            true,
+            "`it` answered with error -32602: MCP error -32602: Tool x not found; its list of tools is read again",
+            json!({ "upstream": "it", "code": -32602, "message": "MCP error -32602: Tool x not found" }),
+        );
+        check_error(
+            "\"odd\"",
+            false,
+            "`it` answered with error 0: no message",
+            json!({ "upstream": "it", "code": 0, "message": "" }),
+        );
+    }
+
+    #[test]
+    fn programs_get_the_protocols_error_as_it_was() {
+        let data = r#"{"requiredCapabilities": {"sampling":{}}}"#;
+        let json = format!(r#"{{"code":-32021,"message":"needs\u0007 more","data":{data}}}"#);
+        let error = error("it", &text(&json), false);
+        let expected =
+            Protocol { code: -32021, message: "needs  more".to_owned(), data: Some(data.to_owned()) };
+        assert_eq!(error.protocol(), Some(&expected));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut() {
+        let long = "x".repeat(20_000);
+        let error = error("it", &text(&format!(r#"{{"code":1,"message":"{long}","data":"{long}"}}"#)), false);
+        assert_eq!(error.to_string().len(), "`it` answered with error 1: ".len() + 2048 + "…".len());
+        assert_eq!(error.details().expect("facts")["data"], "20002 bytes left out");
+        let protocol = error.protocol().expect("an error of the protocol");
+        assert_eq!((protocol.message.len(), &protocol.data), (2048 + "…".len(), &None));
+    }
+
+    #[test]
+    fn wrong_parameters_alone_are_no_unknown_tool() {
+        assert!(!says_unknown_tool(&text(r#"{"code":-32602,"message":"x must be a number"}"#)));
+        assert!(!says_unknown_tool(&text(r#"{"code":-32000,"message":"Unknown tool: x"}"#)));
+    }
+
+    #[track_caller]
+    fn check_missing(json: &str, expected: (i64, &str, Option<&str>)) {
+        let error = not_found("it", &text(json), "file:///a", "p+file:///a");
+        let protocol = error.protocol().expect("an error of the protocol");
+        assert_eq!((protocol.code, protocol.message.as_str(), protocol.data.as_deref()), expected);
+    }
+
+    #[test]
+    fn a_missing_resource_is_named_as_it_is_offered() {
+        check_missing(
+            r#"{"code":-32002,"message":"Resource not found: file:///a","data":{"uri":"file:///a","x":1.0}}"#,
+            (-32002, "Resource not found: p+file:///a", Some(r#"{"uri":"p+file:///a","x":1.0}"#)),
+        );
+        check_missing(r#"{"code":-32002,"message":""}"#, (-32002, "", Some(r#"{"uri":"p+file:///a"}"#)));
+        check_missing(
+            r#"{"code":-32602,"message":"Unknown resource"}"#,
+            (-32602, "Unknown resource", Some(r#"{"uri":"p+file:///a"}"#)),
+        );
+        check_missing(
+            r#"{"code":-32602,"message":"bad","data":{"uri":"file:///a"}}"#,
+            (-32602, "bad", Some(r#"{"uri":"p+file:///a"}"#)),
+        );
+        check_missing(r#"{"code":-32602,"message":"bad","data":[1]}"#, (-32602, "bad", Some("[1]")));
+        check_missing(r#"{"code":-32603,"message":"file:///a"}"#, (-32603, "file:///a", None));
+    }
+}

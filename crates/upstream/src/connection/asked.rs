@@ -1,0 +1,268 @@
+//! What a legacy server asks of the client in the middle of a call, and the modern form of it: entries of
+//! `inputRequests`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use wire::message::Text;
+use wire::{Id, Object, object, patch, string};
+
+/// JSON-RPC's code for an error of 2025-11-25: the client must visit addresses first, and then call again.
+const URL_ELICITATION_REQUIRED: i64 = -32_042;
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Elicitation,
+    Sampling,
+    Roots,
+}
+
+/// One request of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// The server's id for it.
+    pub id: Id,
+    /// What it asks for.
+    pub kind: Kind,
+    /// Its parameters.
+    pub params: Option<Text>,
+}
+
+impl Kind {
+    /// The kind of this method.
+    pub(crate) fn of(method: &str) -> Option<Kind> {
+        match method {
+            "elicitation/create" => Some(Kind::Elicitation),
+            "sampling/createMessage" => Some(Kind::Sampling),
+            "roots/list" => Some(Kind::Roots),
+            _ => None,
+        }
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Kind::Elicitation => "elicitation/create",
+            Kind::Sampling => "sampling/createMessage",
+            Kind::Roots => "roots/list",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Elicitation => "elicitation",
+            Kind::Sampling => "sampling",
+            Kind::Roots => "roots",
+        }
+    }
+
+    /// True if `answer`, JSON text, has the shape of an answer to this.
+    pub(crate) fn is_answer(self, answer: &str) -> bool {
+        let Some(answer) = Object::parse(answer) else { return false };
+        match self {
+            Kind::Elicitation => {
+                let action = answer.string("action");
+                matches!(action.as_deref(), Some("accept" | "decline" | "cancel"))
+            }
+            Kind::Sampling => answer.get("content").is_some() && answer.string("role").is_some(),
+            Kind::Roots => answer.get("roots").is_some_and(|roots| roots.starts_with('[')),
+        }
+    }
+
+    /// A key that no other entry of this process has: whoever hears it again knows what it was about.
+    pub(crate) fn mint_key(self) -> String {
+        static MINTED: AtomicU64 = AtomicU64::new(0);
+        format!("{}_{}", self.word(), MINTED.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl Question {
+    /// The capabilities that a client with `declared` ones lacks to answer this: a `ClientCapabilities` object.
+    pub(crate) fn lacks(&self, declared: &[u8]) -> Option<&'static str> {
+        let declared = std::str::from_utf8(declared).ok().and_then(Object::parse);
+        let has = |name: &str| declared.and_then(|declared| declared.object(name));
+        let params = self.params.as_ref().and_then(Text::object);
+        match self.kind {
+            Kind::Roots => has("roots").is_none().then_some(r#"{"roots":{}}"#),
+            Kind::Sampling => {
+                let uses_tools = params.and_then(|params| params.get("tools")).is_some_and(|it| it != "null");
+                match has("sampling") {
+                    Some(sampling) if uses_tools && sampling.get("tools").is_none() => {
+                        Some(r#"{"sampling":{"tools":{}}}"#)
+                    }
+                    Some(_) => None,
+                    None if uses_tools => Some(r#"{"sampling":{"tools":{}}}"#),
+                    None => Some(r#"{"sampling":{}}"#),
+                }
+            }
+            Kind::Elicitation => {
+                let is_url =
+                    params.and_then(|params| params.string("mode")).is_some_and(|mode| mode == "url");
+                lacks_elicitation(has("elicitation"), is_url)
+            }
+        }
+    }
+
+    /// The id by which the server speaks of this elicitation later, if it is one at an address.
+    pub(crate) fn elicitation_id(&self) -> Option<String> {
+        let params = self.params.as_ref()?.object()?;
+        params.string("elicitationId").map(std::borrow::Cow::into_owned)
+    }
+
+    /// What it takes to keep it, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.id.text().len() + self.params.as_ref().map_or(0, |params| params.as_str().len())
+    }
+
+    /// Appends `"key":{"method":…,"params":…}`.
+    fn write(&self, key: &str, out: &mut Vec<u8>) {
+        let params = self.params.as_ref().and_then(Text::object);
+        write_entry(key, self.kind, params, out);
+    }
+}
+
+fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'static str> {
+    let has = |mode: &str| declared.is_some_and(|declared| declared.get(mode).is_some());
+    if is_url {
+        return (!has("url")).then_some(r#"{"elicitation":{"url":{}}}"#);
+    }
+    // Before there were modes, `{}` meant forms, and still does.
+    let has_forms = declared.is_some() && (has("form") || !has("url"));
+    (!has_forms).then_some(r#"{"elicitation":{"form":{}}}"#)
+}
+
+fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<u8>) {
+    out.push(if out.is_empty() { b'{' } else { b',' });
+    string::encode(key, out);
+    out.extend_from_slice(b":{\"method\":");
+    string::encode(kind.method(), out);
+    out.extend_from_slice(b",\"params\":");
+    match params {
+        None => out.extend_from_slice(b"{}"),
+        // The modern form knows no such id: that it is done is learnt by calling again.
+        Some(params) if kind == Kind::Elicitation && params.get("elicitationId").is_some() => {
+            out.extend_from_slice(patch::remove(params, "elicitationId").as_bytes());
+        }
+        Some(params) => out.extend_from_slice(params.text().as_bytes()),
+    }
+    out.push(b'}');
+}
+
+/// The `inputRequests` object for these questions, each with its key.
+pub(crate) fn requests<'q>(questions: impl Iterator<Item = (&'q str, &'q Question)>) -> Bytes {
+    let mut out = Vec::with_capacity(256);
+    for (key, question) in questions {
+        question.write(key, &mut out);
+    }
+    closed(out)
+}
+
+fn closed(mut out: Vec<u8>) -> Bytes {
+    if out.is_empty() {
+        out.push(b'{');
+    }
+    out.push(b'}');
+    out.into()
+}
+
+/// What an error asks that means "visit these addresses first".
+pub(crate) struct Required {
+    /// The `inputRequests` object.
+    pub requests: Bytes,
+    /// The server's ids of the elicitations, each with the key under which it is asked here.
+    pub ids: Vec<(String, String)>,
+}
+
+/// The elicitations that an error of `tools/call` demands, if it is that error.
+pub(crate) fn required(error: &Text) -> Option<Required> {
+    let object = error.object()?;
+    if object.get("code")?.parse() != Ok(URL_ELICITATION_REQUIRED) {
+        return None;
+    }
+    let elicitations = object.object("data")?.get("elicitations").and_then(object::elements)?;
+    let (mut out, mut ids) = (Vec::with_capacity(256), Vec::new());
+    for params in elicitations.take(super::pending::QUESTIONS_MAX).filter_map(Object::parse) {
+        let key = Kind::Elicitation.mint_key();
+        write_entry(&key, Kind::Elicitation, Some(params), &mut out);
+        if let Some(id) = params.string("elicitationId") {
+            ids.push((id.into_owned(), key));
+        }
+    }
+    (!out.is_empty()).then(|| Required { requests: closed(out), ids })
+}
+
+/// What a client must have declared to be asked for `required` elicitations, if it has not.
+pub(crate) fn lacks_urls(declared: &[u8]) -> Option<&'static str> {
+    let declared = std::str::from_utf8(declared).ok().and_then(Object::parse);
+    lacks_elicitation(declared.and_then(|declared| declared.object("elicitation")), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(json: &str) -> Text {
+        Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("JSON")
+    }
+
+    fn question(method: &str, params: &str) -> Question {
+        let kind = Kind::of(method).expect("a kind");
+        Question { id: Id::number(1), kind, params: Some(text(params)) }
+    }
+
+    #[track_caller]
+    fn check_lacks(method: &str, params: &str, declared: &str, expected: Option<&str>) {
+        assert_eq!(question(method, params).lacks(declared.as_bytes()), expected, "{declared}");
+    }
+
+    #[test]
+    fn a_client_is_asked_only_for_what_it_declared() {
+        check_lacks("roots/list", "{}", "{}", Some(r#"{"roots":{}}"#));
+        check_lacks("roots/list", "{}", r#"{"roots":{"listChanged":true}}"#, None);
+        check_lacks("sampling/createMessage", "{}", r#"{"roots":{}}"#, Some(r#"{"sampling":{}}"#));
+        check_lacks("sampling/createMessage", "{}", r#"{"sampling":{}}"#, None);
+        let tools = Some(r#"{"sampling":{"tools":{}}}"#);
+        check_lacks("sampling/createMessage", r#"{"tools":[]}"#, r#"{"sampling":{}}"#, tools);
+        check_lacks("sampling/createMessage", r#"{"tools":[]}"#, r#"{"sampling":{"tools":{}}}"#, None);
+        let form = Some(r#"{"elicitation":{"form":{}}}"#);
+        check_lacks("elicitation/create", "{}", "{}", form);
+        check_lacks("elicitation/create", "{}", r#"{"elicitation":{}}"#, None);
+        check_lacks("elicitation/create", r#"{"mode":"form"}"#, r#"{"elicitation":{"url":{}}}"#, form);
+        let url = Some(r#"{"elicitation":{"url":{}}}"#);
+        check_lacks("elicitation/create", r#"{"mode":"url"}"#, r#"{"elicitation":{}}"#, url);
+        check_lacks("elicitation/create", r#"{"mode":"url"}"#, r#"{"elicitation":{"url":{}}}"#, None);
+        check_lacks("elicitation/create", "{}", "junk", form);
+    }
+
+    #[test]
+    fn questions_take_the_modern_form_and_lose_their_ids() {
+        let url = question(
+            "elicitation/create",
+            r#"{"mode":"url","elicitationId":"e1","url":"https://a/?x=1","message":"m"}"#,
+        );
+        let roots = Question { id: Id::number(2), kind: Kind::Roots, params: None };
+        let requests = requests([("a", &url), ("b", &roots)].into_iter());
+        let expected = concat!(
+            r#"{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a/?x=1","message":"m"}},"#,
+            r#""b":{"method":"roots/list","params":{}}}"#
+        );
+        assert_eq!(std::str::from_utf8(&requests), Ok(expected));
+        assert_eq!(url.elicitation_id().as_deref(), Some("e1"));
+    }
+
+    #[test]
+    fn an_error_can_be_a_question() {
+        let error =
+            |code: i64, data: &str| text(&format!(r#"{{"code":{code},"message":"m","data":{data}}}"#));
+        let data = r#"{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a","message":"m"}]}"#;
+        let required = super::required(&error(-32_042, data)).expect("a question");
+        let [(id, key)] = &required.ids[..] else { panic!("one id") };
+        assert_eq!(id, "e");
+        let entry =
+            r#"{"method":"elicitation/create","params":{"mode":"url","url":"https://a","message":"m"}}"#;
+        assert_eq!(required.requests, format!("{{\"{key}\":{entry}}}"));
+        assert!(super::required(&error(-32_000, data)).is_none());
+        assert!(super::required(&error(-32_042, r#"{"elicitations":[]}"#)).is_none());
+        assert!(super::required(&error(-32_042, "5")).is_none());
+    }
+}

@@ -1,0 +1,187 @@
+//! Asking a server on behalf of a client, and going on with a call that had to ask the client in between.
+
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::sleep;
+use tool_api::{Context, Progress};
+use wire::message::Text;
+
+use super::asked::{self, Question};
+use super::call::Call;
+use super::era::Replaced;
+use super::parked::Stay;
+use super::pending::{Happening, Next, QUESTIONS_MAX, Reply};
+use super::transport::{Outgoing, Transport};
+use super::{AGAIN, Answer, Connection, Fault, Request, caller};
+
+/// Questions that a server asks at once are passed on at once: it has this long after the first.
+const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
+
+impl Connection {
+    /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
+    /// server so if it was asked for a call.
+    pub(crate) async fn request(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        let Request { method, params, cx, name, param_headers } = request;
+        if let Some(cx) = cx {
+            self.tell_level(cx).await;
+        }
+        let modern = self.is_modern();
+        let fill = |transport: &Transport, id: u64| {
+            let params = self.envelope.put(params, cx, id);
+            let outgoing =
+                Outgoing { id, method, params: &params, modern, name, param_headers: &param_headers };
+            transport.send(&outgoing)
+        };
+        let caller = cx.map(|cx| caller(method, cx));
+        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern)?;
+        tracing::debug!(target: "upstream", upstream = %self.exchange.name(), id = call.id(), method, "request");
+        self.wait(call, cx).await
+    }
+
+    /// Goes on with a call that waits for its client, with what the client answers: an object with an answer
+    /// under each key of [`Answer::Asked`]. What is missing is asked for again.
+    ///
+    /// # Errors
+    /// [`Fault::Round`] if there is no such call any more, or an answer is none.
+    pub(crate) async fn resume(
+        &self,
+        state: &str,
+        responses: Option<&Bytes>,
+        cx: &Context,
+    ) -> Result<Answer, Fault> {
+        let gone = "the call that this goes on with has ended or waited too long; make a new call";
+        let mut stay = self.parked.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
+        stay.call().go_on_for(caller("tools/call", cx));
+        let conversation = cx.client().conversation;
+        let caught_up = stay.catch_up(|stay, happening| match happening {
+            Happening::Asked(question) => {
+                self.add(stay, question, conversation);
+                Ok(())
+            }
+            happening => pass_on(happening, Some(cx)),
+        })?;
+        if let Some(reply) = caught_up {
+            return self.judge(reply, Some(cx));
+        }
+        let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
+        let responses = responses.as_ref().and_then(Text::object);
+        let answer = |key: &str| responses.and_then(|responses| responses.get(key));
+        let is_fit = |(key, question): &&(String, Question)| {
+            answer(key).is_none_or(|answer| question.kind.is_answer(answer))
+        };
+        if let Some((key, _)) = stay.open().iter().find(|open| !is_fit(open)) {
+            return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
+        }
+        stay.answer(answer);
+        if stay.open().is_empty() { self.wait(stay.go_on(), Some(cx)).await } else { self.park(stay) }
+    }
+
+    /// Passes on what is heard of a call until it is answered, or its client asked.
+    async fn wait(&self, mut call: Call, cx: Option<&Context>) -> Result<Answer, Fault> {
+        loop {
+            match call.next().await {
+                Next::Answered(reply) => return self.judge(reply?, cx),
+                Next::Happened(Happening::Asked(question)) => match self.ask(call, question, cx).await? {
+                    ControlFlow::Break(answer) => return Ok(answer),
+                    ControlFlow::Continue(on) => call = on,
+                },
+                Next::Happened(happening) => pass_on(happening, cx)?,
+            }
+        }
+    }
+
+    /// Asks the client of a call, with whatever else the server asks at the same time. The call goes on if the
+    /// server takes everything back.
+    async fn ask(
+        &self,
+        call: Call,
+        first: Question,
+        cx: Option<&Context>,
+    ) -> Result<ControlFlow<Answer, Call>, Fault> {
+        let conversation = cx.map_or(0, |cx| cx.client().conversation);
+        let mut stay = Stay::new(call);
+        self.add(&mut stay, first, conversation);
+        let mut collected = pin!(sleep(QUESTIONS_WAIT));
+        while stay.open().len() < QUESTIONS_MAX {
+            tokio::select! {
+                biased;
+                next = stay.call().next() => match next {
+                    // It did not wait for the client.
+                    Next::Answered(reply) => return self.judge(reply?, cx).map(ControlFlow::Break),
+                    Next::Happened(Happening::Asked(question)) => self.add(&mut stay, question, conversation),
+                    Next::Happened(Happening::Withdrawn(id)) => stay.withdraw(&id),
+                    Next::Happened(happening) => pass_on(happening, cx)?,
+                },
+                () = &mut collected => break,
+            }
+        }
+        if stay.open().is_empty() {
+            return Ok(ControlFlow::Continue(stay.go_on()));
+        }
+        self.park(stay).map(ControlFlow::Break)
+    }
+
+    /// Puts a question to a client of `conversation`.
+    fn add(&self, stay: &mut Stay, question: Question, conversation: u64) {
+        let key = question.kind.mint_key();
+        if let Some(id) = question.elicitation_id() {
+            self.exchange.note_elicitation(id, conversation, key.clone());
+        }
+        stay.add(key, question);
+    }
+
+    fn park(&self, mut stay: Stay) -> Result<Answer, Fault> {
+        let requests = asked::requests(stay.open().iter().map(|(key, question)| (key.as_str(), question)));
+        stay.call().detach();
+        let (state, hold) = self.parked.put(stay)?;
+        Ok(Answer::Asked { requests, state, hold: Some(hold) })
+    }
+
+    fn judge(&self, reply: Reply, cx: Option<&Context>) -> Result<Answer, Fault> {
+        let error = match reply {
+            Ok(result) => return Ok(Answer::Result(result)),
+            Err(error) => error,
+        };
+        match Replaced::read(&error, self.is_modern()) {
+            // It refused without looking; whoever asked meets it anew and asks again.
+            Replaced::Certainly => {
+                return Err(Fault::NotSent("it speaks another revision than before".to_owned()));
+            }
+            // The next request meets it anew; this one may have been looked at.
+            Replaced::Perhaps if self.transport.may_change_sides() => {
+                self.exchange.retire(&Fault::Gone("may speak another revision than before".to_owned()));
+                return Ok(Answer::Error(error));
+            }
+            Replaced::Perhaps | Replaced::No => {}
+        }
+        let (Some(cx), false) = (cx, self.is_modern()) else { return Ok(Answer::Error(error)) };
+        let Some(required) = asked::required(&error) else { return Ok(Answer::Error(error)) };
+        if let Some(lacking) = asked::lacks_urls(&cx.client().capabilities) {
+            return Err(Fault::Lacking(lacking.to_owned()));
+        }
+        for (id, key) in required.ids {
+            self.exchange.note_elicitation(id, cx.client().conversation, key);
+        }
+        Ok(Answer::Asked { requests: required.requests, state: AGAIN.into(), hold: None })
+    }
+}
+
+fn pass_on(happening: Happening, cx: Option<&Context>) -> Result<(), Fault> {
+    match (happening, cx) {
+        (Happening::Progress(report), Some(cx)) => cx.report(Progress::Relayed(report)),
+        (Happening::Log(params), Some(cx)) => cx.log(params),
+        (Happening::Lacking(required), _) => return Err(Fault::Lacking(required)),
+        (
+            Happening::Progress(_)
+            | Happening::Log(_)
+            | Happening::Asked(_)
+            | Happening::Withdrawn(_)
+            | Happening::Acknowledged(_),
+            _,
+        ) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! A server that listens at a Unix socket of this machine and is spoken to in the same lines as a program over
+//! its standard streams.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::outbox::Outbox;
+use super::stdio::{Stdio, read};
+use super::{Exchange, Fault};
+use crate::error::ConnectError;
+
+/// Connects to the server at `path` and speaks with it until it hangs up or the connection is dropped.
+pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdio, ConnectError> {
+    let stream = sandbox::connect_unix(path).await.map_err(|error| not_connected(path, &error))?;
+    Ok(serve(stream, exchange))
+}
+
+fn serve(stream: UnixStream, exchange: Arc<Exchange>) -> Stdio {
+    let (reader, writer) = stream.into_split();
+    let outbox = Arc::new(Outbox::new(writer));
+    let ending = CancellationToken::new();
+    let ended = CancellationToken::new();
+    let guard = ended.clone().drop_guard();
+    // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
+    tokio::spawn(run(reader, exchange, outbox.clone(), ending.clone(), guard));
+    Stdio::new(outbox, ending, ended)
+}
+
+/// Reads until the server hangs up or is let go. `_ended` speaks by being dropped.
+async fn run(
+    reader: OwnedReadHalf,
+    exchange: Arc<Exchange>,
+    outbox: Arc<Outbox>,
+    ending: CancellationToken,
+    _ended: DropGuard,
+) {
+    let how = tokio::select! {
+        () = read(reader, &exchange, &outbox) => "closed the connection",
+        () = outbox.flush() => "closed the connection",
+        () = ending.cancelled() => "was shut down",
+    };
+    // From here on requests fail as not sent, and may go to the next connection.
+    outbox.close();
+    exchange.close(&Fault::Gone(how.to_owned()));
+}
+
+fn not_connected(path: &Path, error: &io::Error) -> ConnectError {
+    let path = path.display();
+    ConnectError::Unreachable(match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            format!("nobody listens at the socket {path}; check that the server is running")
+        }
+        io::ErrorKind::PermissionDenied => format!("no permission to connect to the socket {path}"),
+        io::ErrorKind::TimedOut => format!("the server at the socket {path} took nobody in in time"),
+        _ => format!("the socket {path} cannot be connected to: {error}"),
+    })
+}

@@ -1,0 +1,301 @@
+//! `RemoteAction`: something done with what an upstream offers beside its tools, made to look like a tool, so
+//! that it goes through the same gate.
+//!
+//! Its arguments are the parameters of the request as the caller sent them; names and URIs in them, and those in
+//! what comes back, are translated here. Everything else passes as it is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tool_api::{
+    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, ToolError,
+};
+use wire::completion::{self, Reference};
+use wire::message::Text;
+use wire::{Code, Object, patch, resources};
+
+use crate::Upstream;
+use crate::answer::{self, Asked, Reader};
+use crate::connection::{Answer, Connection, Request};
+use crate::naming;
+use crate::remote_tool::SCOPE;
+use crate::round;
+use crate::settings::Settings;
+use crate::uri_map::UriMap;
+
+/// What all actions of an upstream act on.
+pub(crate) struct Target {
+    /// Weak, since the upstream's offer holds its actions.
+    pub(crate) upstream: Weak<Upstream>,
+    pub(crate) map: UriMap,
+    /// The prompts' own names by those offered.
+    pub(crate) prompts: HashMap<Arc<str>, Box<str>>,
+}
+
+pub(crate) struct RemoteAction {
+    definition: Definition,
+    action: Action,
+    target: Arc<Target>,
+}
+
+/// What an action is about, and the parameters that say so, both in the upstream's terms.
+struct Translated {
+    /// For `Mcp-Name`.
+    name: Option<String>,
+    params: String,
+}
+
+impl RemoteAction {
+    /// The action on `target`; nothing if the settings' prefix leaves it no name.
+    pub(crate) fn new(action: Action, settings: &Settings, target: Arc<Target>) -> Option<RemoteAction> {
+        let definition = Definition {
+            name: naming::offered(&settings.prefix, action.name())?,
+            upstream: Some(settings.name.clone()),
+            description: action.name().into(),
+            // What stands behind a URI or a prompt is as unknown as what stands behind a tool.
+            effect: Effect::Executes,
+            marked_destructive: false,
+            open_world: true,
+            scopes: Arc::new([SCOPE.into()]),
+            timeout: settings.timeout,
+            progress_extends: true,
+            input_schema: Bytes::from_static(b"{}"),
+            output_schema: None,
+            // Never listed: it has methods of its own.
+            listing: Listing::Relayed(Bytes::from_static(b"{}")),
+        };
+        Some(RemoteAction { definition, action, target })
+    }
+
+    fn method(&self) -> &'static str {
+        match self.action {
+            Action::ReadResource => "resources/read",
+            Action::Subscribe => "resources/subscribe",
+            Action::Unsubscribe => "resources/unsubscribe",
+            Action::GetPrompt => "prompts/get",
+            Action::Complete => "completion/complete",
+            Action::GetTask => "tasks/get",
+            Action::UpdateTask => "tasks/update",
+            Action::CancelTask => "tasks/cancel",
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        match self.action {
+            Action::ReadResource => Asked::Read,
+            Action::GetPrompt => Asked::Prompt,
+            Action::GetTask => Asked::Task,
+            Action::Subscribe
+            | Action::Unsubscribe
+            | Action::Complete
+            | Action::UpdateTask
+            | Action::CancelTask => Asked::Other,
+        }
+    }
+
+    /// True if doing it again changes nothing more.
+    fn is_repeatable(&self) -> bool {
+        match self.action {
+            Action::ReadResource
+            | Action::GetPrompt
+            | Action::Complete
+            | Action::GetTask
+            | Action::CancelTask
+            | Action::Subscribe
+            | Action::Unsubscribe => true,
+            Action::UpdateTask => false,
+        }
+    }
+
+    async fn act(
+        &self,
+        upstream: &Upstream,
+        arguments: &Arguments,
+        cx: &Context,
+    ) -> Result<Outcome, ToolError> {
+        let translated = self.inward(arguments, cx)?;
+        match (self.action, &translated.name) {
+            (Action::Subscribe, Some(uri)) => {
+                let refused = |error: &Text| self.refused(error, &translated, arguments);
+                return self.subscribe(upstream, uri, refused).await;
+            }
+            (Action::Unsubscribe, Some(uri)) => return Ok(self.unsubscribe(upstream, uri).await),
+            _ => {}
+        }
+        let round = round::send(upstream, cx, self.is_repeatable(), |connection| {
+            Ok(self.request(connection, &translated, cx))
+        });
+        let round = round.await?;
+        let (is_modern, asked) = (round.connection.is_modern(), self.asked());
+        match round.answer {
+            // Servers of the first revision cannot say whether they complete anything.
+            Ok(Answer::Error(error))
+                if self.action == Action::Complete && answer::is_code(&error, Code::MethodNotFound) =>
+            {
+                let mut nothing = Vec::new();
+                completion::write_empty_result(&mut nothing);
+                Ok(relayed(nothing.into()))
+            }
+            Ok(Answer::Error(error)) => Err(self.refused(&error, &translated, arguments)),
+            Ok(answer) => Reader { upstream: self.upstream_name(), map: &self.target.map, is_modern, asked }
+                .outcome(&answer, cx),
+            Err(fault) => Err(answer::failed(self.upstream_name(), &fault)),
+        }
+    }
+
+    fn request<'r>(
+        &self,
+        connection: &Connection,
+        translated: &'r Translated,
+        cx: &'r Context,
+    ) -> Request<'r> {
+        let (responses, state) = round::input(connection, cx);
+        let mut params = translated.params.clone();
+        let state = state.filter(|_| self.asked().may_ask_back()).map(literal);
+        let takes_answers = self.asked().may_ask_back() || self.action == Action::UpdateTask;
+        let responses = responses.filter(|_| takes_answers);
+        for (key, value) in [("inputResponses", responses), ("requestState", state.as_deref())] {
+            if let (Some(value), Some(object)) = (value, Object::parse(&params)) {
+                params = patch::set(object, key, value);
+            }
+        }
+        Request {
+            method: self.method(),
+            params: params.into_bytes(),
+            cx: Some(cx),
+            name: translated.name.as_deref(),
+            param_headers: Vec::new(),
+        }
+    }
+
+    /// The parameters in the upstream's own terms.
+    fn inward(&self, arguments: &Arguments, cx: &Context) -> Result<Translated, ToolError> {
+        match self.action {
+            Action::ReadResource | Action::Subscribe | Action::Unsubscribe => {
+                self.named(arguments, "uri", |uri| self.own_uri(uri))
+            }
+            Action::GetPrompt => self.named(arguments, "name", |name| self.own_prompt(name)),
+            Action::Complete => self.completion(arguments),
+            Action::GetTask | Action::UpdateTask | Action::CancelTask => {
+                let id = cx.key().ok_or_else(|| self.invalid("Invalid params: unknown task"))?;
+                self.named(arguments, "taskId", |_| Ok(id.to_owned()))
+            }
+        }
+    }
+
+    /// The parameters with the string at `key` as `own` says it.
+    fn named(
+        &self,
+        arguments: &Arguments,
+        key: &str,
+        own: impl Fn(&str) -> Result<String, ToolError>,
+    ) -> Result<Translated, ToolError> {
+        let missing =
+            || self.invalid(&format!("Invalid params: {} needs the string \"{key}\"", self.method()));
+        let object = Object::parse(arguments.text()).ok_or_else(missing)?;
+        let said = object.string(key).ok_or_else(missing)?;
+        let own = own(&said)?;
+        let params = patch::set(object, key, &literal(&own));
+        Ok(Translated { name: Some(own), params })
+    }
+
+    fn completion(&self, arguments: &Arguments) -> Result<Translated, ToolError> {
+        let text = Text::check(Bytes::copy_from_slice(arguments.text().as_bytes()));
+        let text = text.map_err(|fault| self.invalid(&format!("Invalid params: {fault}")))?;
+        let read = completion::complete_params(Some(&text)).map_err(|error| self.invalid(&error.message))?;
+        let own = match &read.reference {
+            Reference::Prompt(name) => self.own_prompt(name)?,
+            Reference::Resource(uri) => self.own_uri(uri)?,
+        };
+        Ok(Translated { name: None, params: completion::redirected(&text, &own, None) })
+    }
+
+    fn own_uri(&self, uri: &str) -> Result<String, ToolError> {
+        let own = self.target.map.inward(uri).map(std::borrow::Cow::into_owned);
+        own.ok_or_else(|| {
+            let data = Some(resources::not_found_data(uri));
+            answer::bad_request(self.upstream_name(), Code::ResourceNotFound, "Resource not found", data)
+        })
+    }
+
+    fn own_prompt(&self, name: &str) -> Result<String, ToolError> {
+        let own = self.target.prompts.get(name).map(|own| own.to_string());
+        own.ok_or_else(|| {
+            let shown = crate::listing::shown_name(name);
+            self.invalid(&format!("Invalid params: unknown prompt `{shown}`"))
+        })
+    }
+
+    /// Begins to watch a resource, once more. The connection counts, and remembers it for the next one.
+    async fn subscribe(
+        &self,
+        upstream: &Upstream,
+        uri: &str,
+        refused: impl Fn(&Text) -> ToolError,
+    ) -> Result<Outcome, ToolError> {
+        match round::watch(upstream, uri).await? {
+            Ok(Answer::Error(error)) => Err(refused(&error)),
+            Ok(_) => Ok(done()),
+            Err(fault) => Err(answer::failed(self.upstream_name(), &fault)),
+        }
+    }
+
+    /// Watches it once less. Whoever leaves need not know how the server takes it, nor is it started for that.
+    async fn unsubscribe(&self, upstream: &Upstream, uri: &str) -> Outcome {
+        match upstream.live_connection() {
+            Some(connection) => drop(connection.unsubscribe(uri).await),
+            None => drop(upstream.subscribed().remove(uri)),
+        }
+        done()
+    }
+
+    fn refused(&self, error: &Text, translated: &Translated, arguments: &Arguments) -> ToolError {
+        let offered = Object::parse(arguments.text()).and_then(|params| params.string("uri"));
+        match (self.action, &translated.name, offered) {
+            (Action::ReadResource | Action::Subscribe, Some(own), Some(offered)) => {
+                answer::not_found(self.upstream_name(), error, own, &offered)
+            }
+            _ => answer::error(self.upstream_name(), error, false),
+        }
+    }
+
+    fn invalid(&self, why: &str) -> ToolError {
+        answer::bad_request(self.upstream_name(), Code::InvalidParams, why, None)
+    }
+
+    fn upstream_name(&self) -> &str {
+        self.definition.upstream.as_deref().unwrap_or_default()
+    }
+}
+
+/// There is nothing to say but that it is done.
+fn done() -> Outcome {
+    relayed(Bytes::from_static(b"{}"))
+}
+
+fn relayed(result: Bytes) -> Outcome {
+    Outcome { payload: Payload::Relayed { result, structured: None }, is_error: false }
+}
+
+fn literal(said: &str) -> String {
+    let mut literal = Vec::with_capacity(said.len() + 2);
+    wire::string::encode(said, &mut literal);
+    String::from_utf8(literal).expect("an encoded string is UTF-8")
+}
+
+impl AnyTool for RemoteAction {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move {
+            let upstream = self.target.upstream.upgrade();
+            let upstream = upstream.ok_or_else(|| answer::removed(self.upstream_name()))?;
+            let done = self.act(&upstream, &arguments, cx).await;
+            done.map_err(|error| error.reworded(|text| upstream.settings().masked(text)))
+        })
+    }
+}

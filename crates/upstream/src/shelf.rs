@@ -1,0 +1,325 @@
+//! What an upstream offers beside its tools: prompts, resources, templates, and what can be done with them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use tool_api::{Abilities, Action, AnyTool, Claims, Item, Shelf};
+use wire::Object;
+use wire::message::Text;
+use wire::uri_template::Templates;
+use wire::uris::{self, Maps};
+
+use crate::Upstream;
+use crate::catalogue;
+use crate::clean;
+use crate::listing::{Entry, Kind};
+use crate::lists::Lists;
+use crate::naming::Names;
+use crate::offer::Withheld;
+use crate::remote_action::{RemoteAction, Target};
+use crate::settings::Settings;
+use crate::uri_map::UriMap;
+
+/// The extension under which modern servers run calls as tasks.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Longest instructions that are passed on, in bytes: every conversation of every client begins with them.
+const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
+
+/// Most templates that a URI is held against: a server may list thousands that take long to match, and every
+/// call about a resource has to wait for it.
+const TEMPLATES_MATCHED_MAX: usize = 256;
+
+/// Most extensions of one server that are passed on.
+const EXTENSIONS_MAX: usize = 64;
+
+/// Longest name and settings of an extension that are passed on, in bytes together: every conversation of every
+/// client begins with them.
+const EXTENSION_BYTES_MAX: usize = 4 * 1024;
+
+/// The shelf that follows from a server's lists. What cannot be offered is added to `withheld`.
+pub(crate) fn shelf(
+    lists: &Lists,
+    settings: &Settings,
+    upstream: &Weak<Upstream>,
+    withheld: &mut Vec<Withheld>,
+) -> Shelf {
+    let abilities = abilities(lists);
+    let map = UriMap::of(settings);
+    let (prompts, names) = prompts(lists, settings, withheld);
+    let resources = located(lists, Kind::Resources, &map, withheld);
+    let templates = located(lists, Kind::Templates, &map, withheld);
+    let claims = abilities.resources.then(|| claims(&map, &resources, &templates));
+    let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names });
+    let actions = actions(&abilities)
+        .filter_map(|action| {
+            let tool: Arc<dyn AnyTool> = Arc::new(RemoteAction::new(action, settings, target.clone())?);
+            Some((action, tool))
+        })
+        .collect();
+    let instructions = lists.instructions.as_deref().map(|said| settings.masked(said));
+    let instructions = instructions.map(|said| clean::lines(&said, INSTRUCTIONS_BYTES_MAX));
+    let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
+    Shelf { prompts, resources, templates, claims, actions, abilities, instructions }
+}
+
+fn abilities(lists: &Lists) -> Abilities {
+    let all = lists.capabilities.object();
+    let has = |name| all.is_some_and(|all| all.object(name).is_some());
+    let subscribe = all.and_then(|all| all.object("resources")?.get("subscribe")) == Some("true");
+    let extensions = all.and_then(|all| all.object("extensions")).into_iter().flat_map(Object::members);
+    let extensions = extensions
+        .filter(|extension| extension.value.starts_with('{'))
+        .filter(|extension| extension.key().len() + extension.value.len() <= EXTENSION_BYTES_MAX)
+        .take(EXTENSIONS_MAX)
+        .map(|extension| (extension.key().into(), Bytes::copy_from_slice(extension.value.as_bytes())))
+        .collect();
+    Abilities {
+        logging: has("logging"),
+        completions: has("completions"),
+        prompts: has("prompts"),
+        resources: has("resources"),
+        subscribe,
+        extensions,
+    }
+}
+
+/// What can be done with what a server of these abilities has.
+fn actions(abilities: &Abilities) -> impl Iterator<Item = Action> {
+    let tasks = abilities.extensions.iter().any(|(name, _)| **name == *TASKS);
+    let (resources, subscribe) = (abilities.resources, abilities.resources && abilities.subscribe);
+    let (prompts, completions) = (abilities.prompts, abilities.completions);
+    Action::ALL.into_iter().filter(move |action| match action {
+        Action::ReadResource => resources,
+        Action::Subscribe | Action::Unsubscribe => subscribe,
+        Action::GetPrompt => prompts,
+        Action::Complete => completions,
+        Action::GetTask | Action::UpdateTask | Action::CancelTask => tasks,
+    })
+}
+
+/// The prompts, and their own names by those offered.
+fn prompts(
+    lists: &Lists,
+    settings: &Settings,
+    withheld: &mut Vec<Withheld>,
+) -> (Vec<Item>, HashMap<Arc<str>, Box<str>>) {
+    let listed = lists.of(Kind::Prompts);
+    let mut names = Names::new(settings, listed.entries.len());
+    let mut own = HashMap::with_capacity(listed.entries.len());
+    let mut items = Vec::with_capacity(listed.entries.len());
+    for entry in &listed.entries {
+        match names.give(&entry.key) {
+            Ok(name) => {
+                let renamed = |_: &str| name.as_str().to_owned();
+                let maps = Maps { name: Some(&renamed), ..Maps::default() };
+                items.push(item(name.shared(), &entry.text, maps));
+                own.insert(name.shared(), entry.key.as_str().into());
+            }
+            Err(why) => withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why)),
+        }
+    }
+    withheld.extend(catalogue::unusable(listed));
+    (items, own)
+}
+
+/// Resources or templates under the URIs offered.
+fn located(lists: &Lists, kind: Kind, map: &UriMap, withheld: &mut Vec<Withheld>) -> Vec<Item> {
+    let listed = lists.of(kind);
+    let mut seen = HashSet::with_capacity(listed.entries.len());
+    let outward = |uri: &str| map.outward(uri).into_owned();
+    let mut items = Vec::with_capacity(listed.entries.len());
+    for Entry { key, text } in &listed.entries {
+        if !seen.insert(key.as_str()) {
+            let why = "an earlier entry of the list has the same".to_owned();
+            withheld.push(catalogue::withheld(kind, key, why));
+            continue;
+        }
+        if let Some(start) = map.owner(key) {
+            let why = format!("what begins with `{start}` is another's");
+            withheld.push(catalogue::withheld(kind, key, why));
+            continue;
+        }
+        let maps = match kind {
+            _ if map.is_plain() => Maps::default(),
+            Kind::Templates => Maps { template: Some(&outward), ..Maps::default() },
+            Kind::Tools | Kind::Prompts | Kind::Resources => Maps { uri: Some(&outward), ..Maps::default() },
+        };
+        items.push(item(outward(key).into(), text, maps));
+    }
+    withheld.extend(catalogue::unusable(listed));
+    items
+}
+
+fn item(key: Arc<str>, text: &Text, maps: Maps<'_>) -> Item {
+    Item { key, listing: uris::rewrite_list_entry(text, maps).bytes() }
+}
+
+/// Says of an offered URI whether it is this server's. With a prefix it says so itself.
+fn claims(map: &UriMap, resources: &[Item], templates: &[Item]) -> Claims {
+    if !map.is_plain() {
+        let map = map.clone();
+        return Arc::new(move |uri| map.inward(uri).is_some());
+    }
+    let listed: HashSet<Arc<str>> = resources.iter().map(|item| item.key.clone()).collect();
+    let templates = Templates::parse(templates.iter().take(TEMPLATES_MATCHED_MAX).map(|item| &*item.key));
+    let map = map.clone();
+    Arc::new(move |uri| {
+        let is_foreign = map.owner(uri).is_some();
+        listed.contains(uri) || !is_foreign && templates.matches(uri)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::config::Config;
+
+    fn settings(name: &str, prefix: &str) -> Settings {
+        let (command, prefix) = (Some("x".to_owned()), Some(prefix.to_owned()));
+        let table = Config { command, prefix, ..Config::default() };
+        let settled = table.settle(name, Duration::from_secs(5), &|_| unreachable!("no reference"));
+        settled.expect("sound")
+    }
+
+    fn shelf_of(prefix: &str, definitions: &str) -> (Shelf, Vec<Withheld>) {
+        let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
+        let lists = Lists::remembered(definitions).expect("lists");
+        let mut withheld = Vec::new();
+        let shelf = shelf(&lists, &settings, &Weak::new(), &mut withheld);
+        (shelf, withheld)
+    }
+
+    const LISTS: &str = r#"{"prompts":[{"name":"a.b", "x":1.0},{"name":"a/b"},{"name":"c"}],
+        "resources":[{"uri":"file:///a" ,"name":"n"},{"uri":"file:///a"},{"uri":"ui://x"}],
+        "resourceTemplates":[{"uriTemplate":"db://{t}"}],
+        "capabilities":{"prompts":{},"resources":{"subscribe":false},"logging":null}}"#;
+
+    #[track_caller]
+    fn check(prefix: &str, expected: Expect) {
+        let (shelf, withheld) = shelf_of(prefix, LISTS);
+        let items = shelf.prompts.iter().chain(&shelf.resources).chain(&shelf.templates);
+        let items = items.map(|item| format!("{} {}\n", item.key, String::from_utf8_lossy(&item.listing)));
+        let withheld = withheld.iter().map(|it| format!("withheld {} {}: {}\n", it.kind, it.name, it.why));
+        expected.assert_eq(&items.chain(withheld).collect::<String>());
+    }
+
+    #[test]
+    fn what_is_offered_says_whose_it_is() {
+        check(
+            "p_q",
+            expect![[r#"
+                p_q_a_b {"name":"p_q_a_b", "x":1.0}
+                p_q_c {"name":"p_q_c"}
+                p-q+file:///a {"uri":"p-q+file:///a" ,"name":"n"}
+                ui://p-q/x {"uri":"ui://p-q/x"}
+                p-q+db://{t} {"uriTemplate":"p-q+db://{t}"}
+                withheld prompt a/b: its name would be `p_q_a_b`, which `a.b` already has
+                withheld resource file:///a: an earlier entry of the list has the same
+            "#]],
+        );
+    }
+
+    #[test]
+    fn without_a_prefix_it_is_what_it_was() {
+        check(
+            "",
+            expect![[r#"
+                a_b {"name":"a_b", "x":1.0}
+                c {"name":"c"}
+                file:///a {"uri":"file:///a" ,"name":"n"}
+                ui://x {"uri":"ui://x"}
+                db://{t} {"uriTemplate":"db://{t}"}
+                withheld prompt a/b: its name would be `a_b`, which `a.b` already has
+                withheld resource file:///a: an earlier entry of the list has the same
+            "#]],
+        );
+    }
+
+    #[test]
+    fn only_its_own_is_claimed() {
+        let claimed = |prefix: &str, uris: [&str; 5]| {
+            let claims = shelf_of(prefix, LISTS).0.claims.expect("it has resources");
+            uris.map(|uri| claims(uri))
+        };
+        let uris = ["file:///a", "file:///b", "db://t", "db://t/x", "ui://x"];
+        assert_eq!(claimed("", uris), [true, false, true, false, true]);
+        assert_eq!(claimed("p", uris), [false; 5]);
+        let own = ["p+file:///a", "p+file:///b", "ui://p/y", "P+a:b", "pp+a:b"];
+        assert_eq!(claimed("p", own), [true, true, true, false, false]);
+        assert!(shelf_of("p", r#"{"resources":[{"uri":"a:b"}],"capabilities":{}}"#).0.claims.is_none());
+    }
+
+    #[test]
+    fn what_reads_like_anothers_is_neither_offered_nor_claimed() {
+        let lists = r#"{"prompts":[{"name":"o_o_p"},{"name":"o_op"}],
+            "resources":[{"uri":"o-o+file:///a"},{"uri":"ui://o-o/x"},{"uri":"o-o:a"}],
+            "resourceTemplates":[{"uriTemplate":"o-o+{+x}"},{"uriTemplate":"{+x}"}],
+            "capabilities":{"prompts":{},"resources":{}}}"#;
+        let (shelf, withheld) = shelf_of("", lists);
+        let offered = shelf.prompts.iter().chain(&shelf.resources).chain(&shelf.templates);
+        assert_eq!(offered.map(|item| &*item.key).collect::<Vec<_>>(), ["o_op", "o-o:a", "{+x}"]);
+        let whys: Vec<_> = withheld.iter().map(|it| it.why.as_str()).collect();
+        let expected = [
+            "its name would be `o_o_p`, and those that begin with `o_o_` are another's",
+            "what begins with `o-o+` is another's",
+            "what begins with `ui://o-o/` is another's",
+            "what begins with `o-o+` is another's",
+        ];
+        assert_eq!(whys, expected);
+        let claims = shelf.claims.expect("it has resources");
+        assert_eq!(
+            ["o-o+b:c", "ui://o-o/y", "o-o:b", "p:q"].map(|uri| claims(uri)),
+            [false, false, true, true]
+        );
+        // Behind a prefix of its own nothing reads so.
+        let (shelf, withheld) = shelf_of("p", lists);
+        assert_eq!((shelf.resources.len(), withheld.len()), (3, 0), "{withheld:?}");
+    }
+
+    #[test]
+    fn abilities_and_actions_are_what_it_declares() {
+        let show = |capabilities: &str| {
+            let (shelf, _) = shelf_of("", &format!(r#"{{"capabilities":{capabilities}}}"#));
+            let actions: Vec<_> = shelf.actions.iter().map(|(action, _)| action.name()).collect();
+            actions.join(" ")
+        };
+        assert_eq!(show("{}"), "");
+        assert_eq!(show(r#"{"tools":{},"tasks":{},"resources":null}"#), "");
+        assert_eq!(show(r#"{"resources":{},"prompts":{}}"#), "resources_read prompts_get");
+        assert_eq!(
+            show(r#"{"resources":{"subscribe":true},"completions":{}}"#),
+            "resources_read resources_subscribe resources_unsubscribe completion_complete"
+        );
+        assert_eq!(
+            show(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
+            "tasks_get tasks_update tasks_cancel"
+        );
+        let (shelf, _) = shelf_of("", r#"{"capabilities":{"extensions":{"a/b": {"c":1.0},"d/e":true}}}"#);
+        let expected: (Arc<str>, Bytes) = ("a/b".into(), Bytes::from_static(br#"{"c":1.0}"#));
+        assert_eq!(shelf.abilities.extensions, [expected]);
+        let kept = |bytes: usize| {
+            let value = format!("{{\"x\":\"{}\"}}", "x".repeat(bytes - "a/b".len() - r#"{"x":""}"#.len()));
+            let (shelf, _) =
+                shelf_of("", &format!(r#"{{"capabilities":{{"extensions":{{"a/b":{value}}}}}}}"#));
+            shelf.abilities.extensions.len()
+        };
+        assert_eq!((kept(EXTENSION_BYTES_MAX), kept(EXTENSION_BYTES_MAX + 1)), (1, 0));
+    }
+
+    #[test]
+    fn instructions_are_cleaned_and_have_an_end() {
+        let said = |instructions: &str| {
+            let (shelf, _) = shelf_of("", &format!(r#"{{"instructions":"{instructions}"}}"#));
+            shelf.instructions.map(|said| said.to_string())
+        };
+        assert_eq!(said(r"be\u0007 kind\n\tor not\u202e").as_deref(), Some("be kind\n\tor not"));
+        assert_eq!(said(r" \n "), None);
+        assert_eq!(said(&"x".repeat(20_000)).expect("some").len(), INSTRUCTIONS_BYTES_MAX + "…".len());
+    }
+}

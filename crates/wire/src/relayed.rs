@@ -1,0 +1,92 @@
+//! What a request that may be relayed carries besides its own parameters: `_meta`, and the answers and the state
+//! of a request that takes several rounds (MCP 2026-07-28, "Multi Round-Trip Requests").
+
+use crate::error::{Code, WireError};
+use crate::message::Text;
+use crate::object::Object;
+use crate::string;
+
+/// An `InvalidParams` with a sentence.
+pub(crate) fn invalid(why: &str) -> WireError {
+    WireError::new(Code::InvalidParams, format!("Invalid params: {why}"))
+}
+
+/// These members as read.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    pub(crate) meta: Option<Text>,
+    pub(crate) progress_token: Option<Text>,
+    pub(crate) input_responses: Option<Text>,
+    pub(crate) request_state: Option<String>,
+}
+
+impl Extras {
+    /// Keeps a member if it is one of these. `value` must be a slice of `whole`.
+    ///
+    /// # Errors
+    /// `InvalidParams` for answers that are no object and a state that is no string. An unusable `_meta` or
+    /// token counts as none: legacy clients send such, and nothing is lost but progress.
+    pub(crate) fn take(&mut self, whole: &Text, key: &str, value: &str) -> Result<(), WireError> {
+        match key {
+            "_meta" if value.starts_with('{') => {
+                self.progress_token = progress_token_in(whole, value);
+                self.meta = Some(whole.slice(value));
+            }
+            "inputResponses" | "requestState" if value == "null" => {}
+            "inputResponses" if value.starts_with('{') => self.input_responses = Some(whole.slice(value)),
+            "inputResponses" => return Err(invalid("\"inputResponses\" must be an object")),
+            "requestState" => match string::decode_if_string(value) {
+                Some(state) => self.request_state = Some(state.into_owned()),
+                None => return Err(invalid("\"requestState\" must be a string")),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {
+    // Every modern request has a `_meta`, and few ask for progress: a search costs less than going through it. A
+    // key may be spelt with escapes.
+    let says = |word: &str| memchr::memmem::find(meta.as_bytes(), word.as_bytes()).is_some();
+    if !says("progressToken") && !says("\\u") {
+        return None;
+    }
+    let token = Object::parse(meta)?.get("progressToken")?;
+    let usable = token.starts_with(['"', '-']) || token.starts_with(|c: char| c.is_ascii_digit());
+    usable.then(|| whole.slice(token))
+}
+
+/// These members as they go to an upstream. All but `request_state` are JSON text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Relayed<'a> {
+    /// The whole `_meta` object.
+    pub meta: Option<&'a str>,
+    /// `inputResponses`: what the client answered, by key.
+    pub input_responses: Option<&'a str>,
+    /// `requestState`, exactly as the upstream gave it.
+    pub request_state: Option<&'a str>,
+    /// `task`: asks a server of 2025-11-25 to run the request as a task.
+    pub task: Option<&'a str>,
+}
+
+impl Relayed<'_> {
+    /// Appends `,"key":…` for each that is there.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let state = self.request_state.map(crate::edit::literal);
+        let members = [
+            ("_meta", self.meta),
+            ("inputResponses", self.input_responses),
+            ("requestState", state.as_deref()),
+            ("task", self.task),
+        ];
+        for (key, value) in members {
+            if let Some(value) = value {
+                out.extend_from_slice(b",\"");
+                out.extend_from_slice(key.as_bytes());
+                out.extend_from_slice(b"\":");
+                out.extend_from_slice(value.as_bytes());
+            }
+        }
+    }
+}

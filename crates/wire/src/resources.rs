@@ -1,0 +1,232 @@
+//! The messages about resources: reading, watching and listing them.
+
+use crate::edit::literal;
+use crate::error::WireError;
+use crate::message::Text;
+use crate::object::Object;
+use crate::paging::{self, Cache, Page};
+use crate::relayed::{Extras, Relayed, invalid};
+use crate::string;
+
+/// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
+#[derive(Debug, Clone)]
+pub struct UriParams {
+    /// Which resource.
+    pub uri: String,
+    /// The token for progress notifications, as written.
+    pub progress_token: Option<Text>,
+    /// The whole `_meta` object, as written.
+    pub meta: Option<Text>,
+    /// What the client answered to the questions of the round before, as written.
+    pub input_responses: Option<Text>,
+    /// The state that the round before gave it.
+    pub request_state: Option<String>,
+}
+
+/// Reads the parameters of `method`, one of the three.
+///
+/// # Errors
+/// `InvalidParams` if the URI is missing or empty, the answers are no object or the state is no string.
+pub fn uri_params(method: &str, params: Option<&Text>) -> Result<UriParams, WireError> {
+    let missing = || invalid(&format!("{method} needs the string \"uri\""));
+    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
+        return Err(missing());
+    };
+    let (mut uri, mut extras) = (None, Extras::default());
+    for member in object.members() {
+        match member.key().as_ref() {
+            "uri" => uri = string::decode_if_string(member.value).filter(|uri| !uri.is_empty()),
+            key => extras.take(text, key, member.value)?,
+        }
+    }
+    Ok(UriParams {
+        uri: uri.ok_or_else(missing)?.into_owned(),
+        progress_token: extras.progress_token,
+        meta: extras.meta,
+        input_responses: extras.input_responses,
+        request_state: extras.request_state,
+    })
+}
+
+/// Writes the parameters of one of the three.
+pub fn write_uri_params(uri: &str, relayed: &Relayed<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(uri.len() + 64);
+    out.extend_from_slice(b"{\"uri\":");
+    string::encode(uri, &mut out);
+    relayed.write(&mut out);
+    out.push(b'}');
+    out
+}
+
+/// A resource in an upstream's list.
+#[derive(Debug, Clone)]
+pub struct ListedResource {
+    /// Its URI there.
+    pub uri: String,
+    /// Its name there; not unique.
+    pub name: String,
+    /// The whole `Resource` object as it came.
+    pub text: Text,
+}
+
+/// A template in an upstream's list.
+#[derive(Debug, Clone)]
+pub struct ListedTemplate {
+    /// Its URI template there (RFC 6570).
+    pub uri_template: String,
+    /// Its name there; not unique.
+    pub name: String,
+    /// The whole `ResourceTemplate` object as it came.
+    pub text: Text,
+}
+
+/// Reads an upstream's answer to `resources/list`; nothing if it is no list of resources at all.
+pub fn read_list_result(result: &Text) -> Option<Page<ListedResource>> {
+    paging::read_page(result, "resources", |whole, entry| {
+        let (uri, name, text) = named(whole, entry, "uri")?;
+        Some(ListedResource { uri, name, text })
+    })
+}
+
+/// Reads an upstream's answer to `resources/templates/list`; nothing if it is no list of templates at all.
+pub fn read_templates_result(result: &Text) -> Option<Page<ListedTemplate>> {
+    paging::read_page(result, "resourceTemplates", |whole, entry| {
+        let (uri_template, name, text) = named(whole, entry, "uriTemplate")?;
+        Some(ListedTemplate { uri_template, name, text })
+    })
+}
+
+/// What identifies an entry, its name and its text. Only the first must be there.
+fn named(whole: &Text, entry: &str, key: &str) -> Option<(String, String, Text)> {
+    let object = Object::parse(entry)?;
+    let said = object.string(key).filter(|said| !said.is_empty())?.into_owned();
+    let name = object.string("name").unwrap_or_default().into_owned();
+    Some((said, name, whole.slice(object.text())))
+}
+
+/// Writes the result of `resources/list` from entries that are JSON text already; with `cache` for the modern
+/// revision.
+pub fn write_list_result<'a>(
+    entries: impl Iterator<Item = &'a [u8]>,
+    next_cursor: Option<&str>,
+    cache: Option<Cache>,
+) -> Vec<u8> {
+    paging::write_list_result("resources", entries, next_cursor, cache)
+}
+
+/// The same for `resources/templates/list`.
+pub fn write_templates_result<'a>(
+    entries: impl Iterator<Item = &'a [u8]>,
+    next_cursor: Option<&str>,
+    cache: Option<Cache>,
+) -> Vec<u8> {
+    paging::write_list_result("resourceTemplates", entries, next_cursor, cache)
+}
+
+/// The `data` member of the error about a resource that does not exist, as JSON text.
+pub fn not_found_data(uri: &str) -> String {
+    format!("{{\"uri\":{}}}", literal(uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(json: &str) -> Text {
+        Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound")
+    }
+
+    #[track_caller]
+    fn check(params: &str, expected: Expect) {
+        expected.assert_eq(&match uri_params("resources/read", Some(&text(params))) {
+            Ok(read) => {
+                let part = |part: &Option<Text>| part.as_ref().map_or("-", Text::as_str).to_owned();
+                let state = read.request_state.as_deref().unwrap_or("-");
+                let parts = [part(&read.progress_token), part(&read.meta), part(&read.input_responses)];
+                format!("{} {} {state}", read.uri, parts.join(" "))
+            }
+            Err(error) => format!("{} {}", error.code.number(), error.message),
+        });
+    }
+
+    #[test]
+    fn parameters_are_read_or_refused() {
+        check(r#"{"uri":"a:\u0062"}"#, expect!["a:b - - - -"]);
+        check(
+            r#"{"_meta":{"progressToken":"t"},"uri":"a:b","requestState":"s\n","inputResponses":{ "k":1.0 }}"#,
+            expect![[r#"
+                a:b "t" {"progressToken":"t"} { "k":1.0 } s
+            "#]],
+        );
+        check(r#"{"uri":"a:b","requestState":null,"inputResponses":null,"_meta":5}"#, expect!["a:b - - - -"]);
+        let refused = [
+            ("{}", expect![[r#"-32602 Invalid params: resources/read needs the string "uri""#]]),
+            (r#"{"uri":""}"#, expect![[r#"-32602 Invalid params: resources/read needs the string "uri""#]]),
+            (r#"{"uri":5}"#, expect![[r#"-32602 Invalid params: resources/read needs the string "uri""#]]),
+            (
+                r#"{"uri":"a","inputResponses":[]}"#,
+                expect![[r#"-32602 Invalid params: "inputResponses" must be an object"#]],
+            ),
+            (
+                r#"{"uri":"a","requestState":{}}"#,
+                expect![[r#"-32602 Invalid params: "requestState" must be a string"#]],
+            ),
+        ];
+        for (params, expected) in refused {
+            check(params, expected);
+        }
+        assert!(uri_params("resources/subscribe", None).is_err());
+    }
+
+    #[test]
+    fn lists_are_read_with_their_bytes() {
+        let list = text(
+            r#"{"resources":[{"uri":"a:b","x":1.0},{"name":"no uri"},{"uri":""},5],"nextCursor":"","ttlMs":7}"#,
+        );
+        let page = read_list_result(&list).expect("a list");
+        let entry = &page.entries[0];
+        assert_eq!((entry.uri.as_str(), entry.name.as_str()), ("a:b", ""));
+        assert_eq!(entry.text.as_str(), r#"{"uri":"a:b","x":1.0}"#);
+        assert_eq!((page.entries.len(), page.unusable, page.next_cursor.as_deref()), (1, 3, Some("")));
+        assert_eq!(page.cache.ttl_ms, 7);
+        let templates = text(r#"{"resourceTemplates":[{"uriTemplate":"a:{b}","name":"n"}]}"#);
+        let page = read_templates_result(&templates).expect("a list");
+        assert_eq!((page.entries[0].uri_template.as_str(), page.entries[0].name.as_str()), ("a:{b}", "n"));
+        assert!(read_list_result(&templates).is_none() && read_templates_result(&list).is_none());
+    }
+
+    #[test]
+    fn a_missing_resource_is_named() {
+        assert_eq!(not_found_data("a\"b"), r#"{"uri":"a\"b"}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            uri in "\\PC{1,9}",
+            token in prop::option::of("-?[1-9][0-9]{0,5}|\"[a-z]{0,3}\""),
+            answers in prop::option::of("\\{\"[a-z]\":[0-9]\\}"),
+            state in prop::option::of("\\PC{0,9}"),
+        ) {
+            let meta = token.as_ref().map(|token| format!("{{\"progressToken\":{token}}}"));
+            let relayed = Relayed {
+                meta: meta.as_deref(),
+                input_responses: answers.as_deref(),
+                request_state: state.as_deref(),
+                task: None,
+            };
+            let written = Text::check(write_uri_params(&uri, &relayed).into()).expect("sound");
+            let read = uri_params("resources/read", Some(&written)).expect("sound");
+            let said = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
+            prop_assert_eq!(read.uri, uri);
+            prop_assert_eq!(said(&read.progress_token), token);
+            prop_assert_eq!(said(&read.meta), meta);
+            prop_assert_eq!(said(&read.input_responses), answers);
+            prop_assert_eq!(read.request_state, state);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A tool of ours as it stands in a list, and the hints that every tool carries.
+
+use crate::object::Object;
+use crate::revision::Revision;
+use crate::string;
+
+/// Hints about a tool's behaviour (`ToolAnnotations`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// `readOnlyHint`.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`.
+    pub destructive: Option<bool>,
+    /// `idempotentHint`.
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`.
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    pub(super) fn read(tool: Object<'_>) -> Hints {
+        let flag = |key| match tool.object("annotations").and_then(|hints| hints.get(key)) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        Hints {
+            read_only: flag("readOnlyHint"),
+            destructive: flag("destructiveHint"),
+            idempotent: flag("idempotentHint"),
+            open_world: flag("openWorldHint"),
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        let flags = [
+            ("readOnlyHint", self.read_only),
+            ("destructiveHint", self.destructive),
+            ("idempotentHint", self.idempotent),
+            ("openWorldHint", self.open_world),
+        ];
+        let said: Vec<String> =
+            flags.iter().filter_map(|(key, flag)| flag.map(|flag| format!("\"{key}\":{flag}"))).collect();
+        out.extend_from_slice(format!("{{{}}}", said.join(",")).as_bytes());
+    }
+}
+
+/// A tool of ours, ready to be listed. Schemas are JSON text.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolEntry<'a> {
+    /// Name for calling.
+    pub name: &'a str,
+    /// Name for people.
+    pub title: &'a str,
+    /// What it does.
+    pub description: &'a str,
+    /// What it takes.
+    pub input_schema: &'a str,
+    /// What it gives, if it gives structure.
+    pub output_schema: Option<&'a str>,
+    /// How it behaves.
+    pub hints: Hints,
+}
+
+impl ToolEntry<'_> {
+    /// Appends the `Tool` object as `revision` knows it.
+    pub fn write(&self, revision: Revision, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"name\":");
+        string::encode(self.name, out);
+        if revision.has_structured_content() {
+            out.extend_from_slice(b",\"title\":");
+            string::encode(self.title, out);
+        }
+        out.extend_from_slice(b",\"description\":");
+        string::encode(self.description, out);
+        out.extend_from_slice(b",\"inputSchema\":");
+        out.extend_from_slice(self.input_schema.as_bytes());
+        if let (Some(schema), true) = (self.output_schema, revision.has_structured_content()) {
+            out.extend_from_slice(b",\"outputSchema\":");
+            out.extend_from_slice(schema.as_bytes());
+        }
+        if revision.has_annotations() {
+            out.extend_from_slice(b",\"annotations\":");
+            self.hints.write(out);
+        }
+        out.push(b'}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn writes_tools_as_each_revision_knows_them() {
+        let hints = Hints { read_only: Some(true), ..Hints::default() };
+        let entry = ToolEntry {
+            name: "n",
+            title: "N",
+            description: "d",
+            input_schema: "{}",
+            output_schema: Some("{}"),
+            hints,
+        };
+        let write = |revision| {
+            let mut out = Vec::new();
+            entry.write(revision, &mut out);
+            String::from_utf8(out).expect("UTF-8")
+        };
+        expect![[r#"{"name":"n","description":"d","inputSchema":{}}"#]]
+            .assert_eq(&write(Revision::V2024_11_05));
+        expect![[r#"{"name":"n","title":"N","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"readOnlyHint":true}}"#]]
+            .assert_eq(&write(Revision::V2025_11_25));
+    }
+}
