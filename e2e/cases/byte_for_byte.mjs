@@ -4,7 +4,7 @@ import { ARGUMENTS, INPUT_SCHEMA, OUTPUT_SCHEMA, REQUEST_META_MEMBER, RESULT, TO
 import { checkHolds, checkSame, run } from "../support/check.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { configure, serve } from "../support/toolcrib.mjs";
-import { ask } from "../support/wire_http.mjs";
+import { GOOD_HEADERS, ask } from "../support/wire_http.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
 const odd = oddUpstream("odd");
@@ -24,7 +24,8 @@ const SEND = {
     wire.send(frame);
     return (await came).line;
   },
-  http: async (frame) => (await ask(served.url, { body: frame })).text,
+  // Without a revision the oldest that has this transport is meant, which knows less.
+  http: async (frame) => (await ask(served.url, { body: frame, headers: { ...GOOD_HEADERS, "mcp-protocol-version": "2025-11-25" } })).text,
 };
 
 const parts = {};

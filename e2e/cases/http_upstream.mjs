@@ -1,38 +1,12 @@
 // A real server behind Streamable HTTP: its tools, our headers on every request, progress, and its
 // death and return.
 
-import { spawn } from "node:child_process";
 import http from "node:http";
-import { NODE, everything } from "../support/environment.mjs";
 import { atEnd, check, checkHolds, checkSame, run, within } from "../support/check.mjs";
 import { configure, stdioCommand } from "../support/toolcrib.mjs";
+import { freePort, listen, startEverything } from "../support/http_servers.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { textOf } from "../support/core.mjs";
-
-const listen = (server) => new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
-
-const freePort = async () => {
-  const server = http.createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-};
-
-/** Starts server-everything on that port and resolves when it listens. */
-const startEverything = async (port) => {
-  const env = { ...process.env, PORT: String(port) };
-  const child = spawn(NODE, [everything.args[0], "streamableHttp"], { env, stdio: ["ignore", "ignore", "pipe"] });
-  atEnd(() => child.kill("SIGKILL"));
-  const listening = new Promise((resolve) => child.stderr.on("data", (text) => String(text).includes("listening on port") && resolve()));
-  await within("server-everything to listen", listening);
-  return {
-    kill: () => {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
-      return within("server-everything to die", ended);
-    },
-  };
-};
 
 /** Passes everything through to that port and keeps the headers of each request. */
 const startWitness = async (port) => {
@@ -78,7 +52,7 @@ await run({
     for (const headers of witness.seen)
       checkSame("headers", ["1", "two words"], [headers["x-test"], headers["x-other"]]);
     checkHolds("the last request's session", witness.seen.at(-1)["mcp-session-id"] ?? "", /^[\x21-\x7e]+$/);
-    checkSame("its revision", "2025-06-18", witness.seen.at(-1)["mcp-protocol-version"]);
+    checkSame("its revision", "2025-11-25", witness.seen.at(-1)["mcp-protocol-version"]);
   },
 
   "progress and structured results pass": async () => {

@@ -22,6 +22,9 @@ export const NODE = process.env.TOOLCRIB_E2E_NODE ?? process.execPath;
 /** The Python that has the SDK and the PyPI servers. */
 export const PYTHON = fromRunner("TOOLCRIB_E2E_PYTHON", ".cache/python/bin/python");
 
+/** The client on the Rust SDK. */
+export const RUST_CLIENT = path.resolve(fromRunner("TOOLCRIB_E2E_RUST_CLIENT", ".cache/rust-client/debug/rmcp-client"));
+
 /** A fresh folder of this case's own; real, since paths are compared as text. */
 export const FOLDER = realpathSync(
   process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")),
@@ -47,6 +50,16 @@ export const everything = {
   command: NODE,
   args: [packageFile("@modelcontextprotocol/server-everything", "dist/index.js"), "stdio"],
 };
+
+/** The reference server that remembers, in that file. */
+export const memory = (file) => ({
+  command: NODE,
+  args: [packageFile("@modelcontextprotocol/server-memory", "dist/index.js")],
+  env: { MEMORY_FILE_PATH: file },
+});
+
+/** A server from PyPI, by its module. */
+export const pythonServer = (module, ...args) => ({ command: PYTHON, args: ["-m", module, ...args] });
 
 /** The reference file server, allowed to see `folder`. */
 export const filesystem = (folder) => ({

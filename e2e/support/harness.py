@@ -24,11 +24,12 @@ PROGRAM = os.path.abspath(os.environ.get("TOOLCRIB_BIN", CHECKOUT / "target/debu
 FOLDER = Path(os.environ.get("TOOLCRIB_E2E_TMP") or tempfile.mkdtemp(prefix="toolcrib-e2e-")).resolve()
 
 _PACKAGES = Path(os.environ.get("TOOLCRIB_E2E_NPM", CHECKOUT / ".cache/npm/node_modules")).resolve()
-_NODE = os.environ.get("TOOLCRIB_E2E_NODE", "node")
+#: The Node that runs servers.
+NODE = os.environ.get("TOOLCRIB_E2E_NODE", "node")
 
 #: server-everything from npm, over stdio.
 EVERYTHING = {
-    "command": _NODE,
+    "command": NODE,
     "args": [str(_PACKAGES / "@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
 }
 
@@ -36,6 +37,11 @@ EVERYTHING = {
 WAIT_S_MAX = 30
 
 _ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*/mcp")
+
+
+def fixture(name):
+    """A server of our own that does what no real one does."""
+    return str(CHECKOUT / "e2e" / "fixtures" / name)
 
 
 def python_server(module, *args):

@@ -34,6 +34,9 @@ const read = (file) => {
   }
 };
 
+/** The process that started this one. */
+export const parentOf = (pid) => Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
+
 /** Waits until no marked process is left; the failure names those that are. */
 export const allGone = async (mark, limit_ms) => {
   let left = [];

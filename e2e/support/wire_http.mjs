@@ -1,7 +1,7 @@
 // An HTTP client with no manners: any method, header and body, every answer kept as raw text.
 
 import http from "node:http";
-import { check, within } from "./check.mjs";
+import { atEnd, check, within } from "./check.mjs";
 
 /** What a well-behaved MCP client sends. */
 export const GOOD_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -21,6 +21,15 @@ export const ask = (url, { method = "POST", headers = GOOD_HEADERS, body = "" } 
     request.end(method === "POST" ? bytes : undefined);
   });
   return within(`an answer to ${method}`, answer);
+};
+
+/** Sends a POST on a connection of its own and never reads what comes; it stays open to the end of the case. */
+export const postAndNotRead = (url, headers, body) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const request = http.request(url, { method: "POST", headers: { ...headers, "content-length": bytes.length }, agent: false }, (response) => response.pause());
+  request.on("error", () => {}); // Ours to destroy.
+  atEnd(() => request.destroy());
+  request.end(bytes);
 };
 
 /** The JSON-RPC messages of an answer, be it JSON or an event stream. */

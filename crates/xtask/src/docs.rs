@@ -57,7 +57,7 @@ pub(crate) fn write(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
 }
 
 /// The first line where a page is not what it should be.
-fn difference(found: &str, made: &str) -> Option<String> {
+pub(crate) fn difference(found: &str, made: &str) -> Option<String> {
     if found == made {
         return None;
     }

@@ -9,12 +9,14 @@ mod marker;
 mod node;
 pub(crate) mod pins;
 mod python;
+mod rust_client;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use cargo_tools::cargo_tool;
 pub(crate) use node::{Node, node, npm};
 pub(crate) use python::python;
+use rust_client::rust_client;
 
 use crate::checkout::Checkout;
 
@@ -25,6 +27,17 @@ pub(crate) struct Kit {
     pub(crate) npm: PathBuf,
     /// The interpreter whose packages are those of [`pins::PYTHON`].
     pub(crate) python: PathBuf,
+    /// The client on the Rust SDK.
+    pub(crate) rust_client: PathBuf,
+}
+
+/// The two conformance suites, each the script to run with Node.
+pub(crate) struct Suites {
+    pub(crate) node: Node,
+    /// [`pins::CONFORMANCE_RELEASED`].
+    pub(crate) released: PathBuf,
+    /// [`pins::CONFORMANCE_NEXT`].
+    pub(crate) next: PathBuf,
 }
 
 pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
@@ -35,6 +48,7 @@ pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
 pub(crate) fn everything(checkout: &Checkout) -> anyhow::Result<()> {
     cargo_tools::components()?;
     kit(checkout)?;
+    suites(checkout)?;
     // After the others: cargo takes both cores.
     for tool in [&pins::CARGO_NEXTEST, &pins::CARGO_DENY] {
         cargo_tool(checkout, tool)?;
@@ -47,11 +61,25 @@ pub(crate) fn everything(checkout: &Checkout) -> anyhow::Result<()> {
 pub(crate) fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
     debian::programs()?;
     let cache: &Path = &checkout.cache();
-    std::thread::scope(|scope| {
+    let (node, npm, python) = std::thread::scope(|scope| {
         let python = scope.spawn(|| python(cache, pins::PYTHON));
         let node = node(cache)?;
-        let npm = npm(cache, &node, pins::NPM)?;
-        let python = python.join().expect("installing packages does not panic")?;
-        Ok(Kit { node, npm, python })
-    })
+        let npm = npm(cache.join("npm"), &node, pins::NPM)?;
+        anyhow::Ok((node, npm, python.join().expect("installing packages does not panic")?))
+    })?;
+    // After the others: cargo takes both cores.
+    Ok(Kit { node, npm, python, rust_client: rust_client(checkout)? })
+}
+
+/// The conformance suites. One package in two versions, so each lies in a folder of its own.
+pub(crate) fn suites(checkout: &Checkout) -> anyhow::Result<Suites> {
+    let cache = checkout.cache();
+    let node = node(&cache)?;
+    let script = |folder: &str, package: &str| {
+        let modules = npm(cache.join(folder), &node, &[package])?;
+        anyhow::Ok(modules.join("@modelcontextprotocol").join("conformance").join("dist").join("index.js"))
+    };
+    let released = script("conformance-0.1", pins::CONFORMANCE_RELEASED)?;
+    let next = script("conformance-0.2", pins::CONFORMANCE_NEXT)?;
+    Ok(Suites { node, released, next })
 }

@@ -12,6 +12,7 @@
 
 mod bench;
 mod checkout;
+mod conformance;
 mod docs;
 mod e2e;
 mod install;
@@ -20,6 +21,7 @@ mod quick;
 mod step;
 mod test;
 mod tidy;
+mod watched;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,11 @@ const COMMANDS: &[Command] = &[
     Command { name: "test", about: "[STEP…] everything CI runs, or the named steps", run: test::run },
     Command {
         name: "e2e", about: "[NAME…] the end-to-end cases whose names contain a word", run: e2e::run
+    },
+    Command {
+        name: "conformance",
+        about: "[LEG…] the protocol's own suites; --write makes the page in docs/",
+        run: conformance::run,
     },
     Command { name: "tidy", about: "the house rules", run: tidy::run },
     Command { name: "docs", about: "write the generated pages of docs/", run: docs::write },
@@ -72,7 +79,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> String {
-    let rows = COMMANDS.iter().map(|command| format!("  {:<9}{}\n", command.name, command.about));
+    let rows = COMMANDS.iter().map(|command| format!("  {:<13}{}\n", command.name, command.about));
     format!("cargo xtask COMMAND\n\n{}", rows.collect::<String>())
 }
 

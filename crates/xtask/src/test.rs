@@ -6,7 +6,7 @@ use anyhow::bail;
 use crate::checkout::Checkout;
 use crate::program::{self, Program};
 use crate::step::{self, Step};
-use crate::{docs, e2e, install, tidy};
+use crate::{conformance, docs, e2e, install, tidy};
 
 const STEPS: &[Step] = &[
     Step { name: "install", mend: "check the network, then run it again", run: install::everything },
@@ -20,6 +20,11 @@ const STEPS: &[Step] = &[
     Step { name: "docs", mend: "run `cargo xtask docs` and read what changed", run: docs::check },
     Step { name: "selftest", mend: "what is listed is not what runs; it says where", run: selftest },
     Step { name: "e2e", mend: "`cargo xtask e2e NAME` repeats one case", run: e2e::all },
+    Step {
+        name: "conformance",
+        mend: "`cargo xtask conformance LEG` repeats one leg; it says where the results lie",
+        run: conformance::all,
+    },
 ];
 
 pub(crate) fn run(checkout: &Checkout, names: &[String]) -> anyhow::Result<()> {

@@ -29,7 +29,7 @@ pub(crate) fn everything(checkout: &Checkout, with_toolcrib: bool) -> anyhow::Re
     let cache = checkout.cache().join("bench");
     let node = install::node(&checkout.cache())?;
     let packages = npm_pins(&read(&peers.join("ts-echo/package.json"))?)?;
-    let modules = install::npm(&cache, &node, &as_words(&packages))?;
+    let modules = install::npm(cache.join("npm"), &node, &as_words(&packages))?;
     let requirements = python_pins(&read(&peers.join("fastmcp-proxy/requirements.txt"))?);
     let python = install::python(&cache, &as_words(&requirements))?;
     let toolcrib = with_toolcrib.then(|| program::build(checkout)).transpose()?;

@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 /// The revision the driver speaks; all programs in the bench know it.
 pub(crate) const REVISION: &str = "2025-06-18";
 
+/// The revision without a handshake, as far as the driver speaks it.
+const MODERN_REVISION: &str = "2026-07-28";
+
 /// The notification that ends the handshake.
 pub(crate) const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
@@ -55,6 +58,16 @@ impl Request {
         let params = cursor.map(|cursor| format!(r#","params":{{"cursor":{}}}"#, quoted(cursor)));
         let after_id = format!(r#","method":"tools/list"{}}}"#, params.unwrap_or_default());
         Self { after_id: after_id.into_bytes(), expected: Expected::Text("\"tools\"".into()) }
+    }
+
+    /// The same request in the revision without a handshake. Only for requests whose parameters end it.
+    pub(crate) fn modern(&self) -> Self {
+        let legacy = std::str::from_utf8(&self.after_id).expect("requests are UTF-8");
+        let params = legacy.strip_suffix("}}").expect("the parameters end the request");
+        let after_id = format!(
+            r#"{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"{MODERN_REVISION}","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/clientInfo":{{"name":"bench","version":"0.0.0"}}}}}}}}"#
+        );
+        Self { after_id: after_id.into_bytes(), expected: self.expected.clone() }
     }
 
     /// The same bytes, for a program that sends them back.

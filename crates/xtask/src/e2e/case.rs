@@ -1,25 +1,19 @@
 //! One case: its script is started in a folder of its own, watched, and ended with all it started.
 
-use std::fs::{self, File};
-use std::os::unix::process::CommandExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, Signal};
 
 use super::leftovers;
 use crate::install::Kit;
 use crate::program;
+use crate::watched::{self, End};
 
 /// Long enough for the slowest client on a busy machine; a case that takes this long hangs.
 const CASE_TIME_MAX: Duration = Duration::from_secs(180);
-
-/// The end of a case's output that is shown when it fails.
-const OUTPUT_SHOWN_BYTES_MAX: usize = 64 * 1024;
 
 /// What a script is written in.
 #[derive(Clone, Copy)]
@@ -42,13 +36,6 @@ pub(super) struct Given {
     /// The program under test.
     pub(super) program: PathBuf,
     pub(super) kit: Kit,
-}
-
-/// How a script came to its end.
-enum End {
-    Exited(ExitStatus),
-    /// It was still running after this time, and was ended.
-    Late(Duration),
 }
 
 impl Case {
@@ -78,7 +65,7 @@ impl Case {
         // The folder's name is unique, so it names the case among all processes of the machine.
         let mark = own.path().file_name().context("a temporary folder has a name")?;
         command.env(leftovers::MARK, mark);
-        let end = watched(&mut command, &output, limit)?;
+        let end = watched::run(&mut command, &output, limit)?;
         let left = leftovers::end_all(mark, own.path());
 
         let mut faults = Vec::new();
@@ -91,7 +78,7 @@ impl Case {
             faults.push(format!("it left processes running: {}", left.join("; ")));
         }
         if !faults.is_empty() {
-            bail!("{}{}", shown(&output), faults.join("\n"));
+            bail!("{}{}", watched::shown(&output), faults.join("\n"));
         }
         Ok(())
     }
@@ -113,44 +100,10 @@ impl Case {
             .env("TOOLCRIB_E2E_NPM", &kit.npm)
             .env("TOOLCRIB_E2E_NODE", &kit.node.program)
             .env("TOOLCRIB_E2E_PYTHON", &kit.python)
+            .env("TOOLCRIB_E2E_RUST_CLIENT", &kit.rust_client)
             .env("TOOLCRIB_E2E_TMP", work);
         Ok(command)
     }
-}
-
-/// Runs a command as the leader of its own process group, and ends the group when it is done or late.
-fn watched(command: &mut Command, output: &Path, limit: Duration) -> anyhow::Result<End> {
-    // A file, not a pipe: a process left behind could hold a pipe open for ever.
-    let file = File::create(output)?;
-    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
-    let mut child = command.spawn().with_context(|| format!("could not start {command:?}"))?;
-    let group = Pid::from_child(&child);
-
-    let (ended, end) = mpsc::sync_channel(1);
-    let waiter = thread::spawn(move || {
-        let status = wait(&mut child);
-        // Nobody listens any more when the case was late.
-        let _ = ended.send(());
-        status
-    });
-    let late = end.recv_timeout(limit).is_err();
-    if late {
-        // Fails only if the group is gone, which is what is wanted.
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
-    let status = waiter.join().expect("waiting for a process does not panic")?;
-    Ok(if late { End::Late(limit) } else { End::Exited(status) })
-}
-
-fn wait(child: &mut Child) -> anyhow::Result<ExitStatus> {
-    child.wait().context("could not wait for the case")
-}
-
-/// The end of what a case printed.
-fn shown(output: &Path) -> String {
-    let bytes = fs::read(output).unwrap_or_default();
-    let start = bytes.len().saturating_sub(OUTPUT_SHOWN_BYTES_MAX);
-    String::from_utf8_lossy(&bytes[start..]).into_owned()
 }
 
 #[cfg(test)]
@@ -163,8 +116,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("case.py");
         fs::write(&path, script).expect("a script");
-        let kit =
-            Kit { node: Node { program: "/bin/sh".into() }, npm: "/npm".into(), python: "/bin/sh".into() };
+        let kit = Kit {
+            node: Node { program: "/bin/sh".into() },
+            npm: "/npm".into(),
+            python: "/bin/sh".into(),
+            rust_client: "/rust-client".into(),
+        };
         let given = Given { program: "/bin/true".into(), kit };
         let case = Case::of(&path).expect("a script");
         case.run_within(&given, limit).map_err(|error| format!("{error:#}"))
@@ -184,6 +141,7 @@ mod tests {
 test "$PWD" = "$TOOLCRIB_E2E_TMP"; test -z "$(ls -A)"
 test "$TOOLCRIB_BIN" = /bin/true; test "$TOOLCRIB_E2E_NPM" = /npm
 test -x "$TOOLCRIB_E2E_NODE"; test -x "$TOOLCRIB_E2E_PYTHON"
+test "$TOOLCRIB_E2E_RUST_CLIENT" = /rust-client
 test -d "$HOME"; test -z "${CARGO_HOME:-}${USER:-}""#;
         assert_eq!(run(script, LONG), Ok(()));
     }

@@ -63,9 +63,8 @@ fn platform_package(os: &str, arch: &str) -> anyhow::Result<&'static str> {
     }
 }
 
-/// Puts exactly these packages (`name@version`) into `<cache>/npm`; returns its `node_modules`.
-pub(crate) fn npm(cache: &Path, node: &Node, packages: &[&str]) -> anyhow::Result<PathBuf> {
-    let folder = cache.join("npm");
+/// Puts exactly these packages (`name@version`) into a folder; returns its `node_modules`.
+pub(crate) fn npm(folder: PathBuf, node: &Node, packages: &[&str]) -> anyhow::Result<PathBuf> {
     marker::once(&folder, packages, || {
         step::capture(npm_install(&folder, packages).env("PATH", node.search_path()?)).map(drop)
     })?;

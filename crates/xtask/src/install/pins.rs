@@ -15,11 +15,22 @@ pub(crate) const NPM: &[&str] = &[
     "@modelcontextprotocol/inspector@2.12.0",
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+    "mcp-remote@0.15.1",
 ];
 
-/// The same in Python.
-pub(crate) const PYTHON: &[&str] =
-    &["mcp==2.3.0", "mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19"];
+/// The protocol's own conformance suite: the released one, and the one that knows the newest revision.
+pub(crate) const CONFORMANCE_RELEASED: &str = "@modelcontextprotocol/conformance@0.1.16";
+pub(crate) const CONFORMANCE_NEXT: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+
+/// Clients and servers in Python.
+pub(crate) const PYTHON: &[&str] = &[
+    "mcp==2.3.0",
+    "fastmcp==4.1.2",
+    "mcp-server-fetch==2026.10.24",
+    "mcp-server-git==2026.10.19",
+    "mcp-server-time==2026.10.19",
+];
 
 /// Runs the tests. Its version changes nothing that is tested, so the machine's own serves.
 pub(crate) const CARGO_NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143", exact: false };

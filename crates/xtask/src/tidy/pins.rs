@@ -24,7 +24,7 @@ fn looks_installable(text: &str) -> bool {
     text.contains(['@', '=', '<', '>', '^', '~', '*']) || text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// `name@1.2.3`, `name==1.2.3` or `1.2.3`.
+/// `name@1.2.3`, `name==1.2.3` or `1.2.3`, or one before its release: `1.2.3-alpha.4`.
 fn is_pinned(package: &str) -> bool {
     let version = match (package.rsplit_once("=="), package.rsplit_once('@')) {
         (Some((_, version)), _) => version,
@@ -32,9 +32,11 @@ fn is_pinned(package: &str) -> bool {
         (None, Some(_)) => return false,
         (None, None) => package,
     };
-    let parts: Vec<&str> = version.split('.').collect();
-    parts.len() >= 3
-        && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    let (release, before) = version.split_once('-').map_or((version, None), |(a, b)| (a, Some(b)));
+    let parts: Vec<&str> = release.split('.').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_exact = |before: &str| before.rsplit_once('.').is_some_and(|(_, last)| is_number(&last));
+    parts.len() >= 3 && parts.iter().all(is_number) && before.is_none_or(is_exact)
 }
 
 #[cfg(test)]
@@ -51,12 +53,27 @@ mod tests {
 
     #[test]
     fn only_exact_versions_are_pins() {
-        for package in ["@scope/name@1.32.2", "mcp==2.3.0", "name@2026.8.31", "24.21.0", "cargo-deny"] {
+        for package in [
+            "@scope/name@1.32.2",
+            "mcp==2.3.0",
+            "name@2026.8.31",
+            "24.21.0",
+            "cargo-deny",
+            "a@0.2.0-alpha.12",
+        ] {
             check(package, true);
         }
-        for package in
-            ["@scope/name", "name@latest", "name@^1.2.3", "name@1.2", "mcp>=2.3.0", "mcp==2.*", "24"]
-        {
+        for package in [
+            "@scope/name",
+            "name@latest",
+            "name@^1.2.3",
+            "name@1.2",
+            "mcp>=2.3.0",
+            "mcp==2.*",
+            "24",
+            "a@1.2.3-alpha",
+            "a@1.2.3-",
+        ] {
             check(package, false);
         }
     }

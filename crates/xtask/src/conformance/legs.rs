@@ -1,0 +1,145 @@
+//! The legs: what each is about, which runs of the suites it is read from, and what it should reach. A list.
+
+use super::runs::Run;
+
+/// Which of a run's scenarios belong to a leg.
+pub(super) enum Picks {
+    /// All that the run has.
+    All,
+    /// Those that the revision's requirement set counts.
+    Scored,
+    /// Those whose names begin so.
+    Beginning(&'static str),
+    /// These.
+    Named(&'static [&'static str]),
+}
+
+/// A part of the table.
+pub(super) struct Leg {
+    /// What is typed to run it alone.
+    pub(super) name: &'static str,
+    /// What it shows.
+    pub(super) about: &'static str,
+    pub(super) runs: &'static [Run],
+    pub(super) picks: Picks,
+    /// How many scenarios there are.
+    pub(super) scenarios: usize,
+    /// How many of them should pass.
+    pub(super) target: usize,
+}
+
+pub(super) const LEGS: &[Leg] = &[
+    Leg {
+        name: "server-released",
+        about: "the released suite, before a server of both eras",
+        runs: &[Run::Released],
+        picks: Picks::All,
+        scenarios: 32,
+        target: 32,
+    },
+    Leg {
+        name: "server-2025-11-25",
+        about: "what 2025-11-25 requires of a server",
+        runs: &[Run::Legacy],
+        picks: Picks::Scored,
+        scenarios: 30,
+        target: 30,
+    },
+    Leg {
+        name: "server-2026-07-28",
+        about: "what 2026-07-28 requires of a server",
+        runs: &[Run::Modern],
+        picks: Picks::Scored,
+        scenarios: 37,
+        target: 37,
+    },
+    Leg {
+        name: "tasks",
+        about: "the Tasks extension",
+        runs: &[Run::Modern],
+        picks: Picks::Beginning("tasks-"),
+        scenarios: 10,
+        target: 10,
+    },
+    Leg {
+        name: "pending",
+        about: "scenarios for servers that the suite does not count yet",
+        runs: &[Run::Legacy, Run::Modern],
+        picks: Picks::Named(&[
+            "json-schema-2020-12",
+            "server-sse-polling",
+            "http-header-validation",
+            "http-custom-header-server-validation",
+        ]),
+        scenarios: 4,
+        target: 4,
+    },
+    Leg {
+        name: "legacy-over-modern",
+        about: "2025-11-25 asked for, before a server that speaks 2026-07-28 only",
+        runs: &[Run::LegacyOverModern],
+        picks: Picks::Scored,
+        scenarios: 30,
+        target: 30,
+    },
+    Leg {
+        name: "modern-over-legacy",
+        about: "2026-07-28 asked for, before a server that speaks up to 2025-11-25 only",
+        runs: &[Run::ModernOverLegacy],
+        picks: Picks::Scored,
+        scenarios: 37,
+        target: 35,
+    },
+    Leg {
+        name: "client-2025-11-25",
+        about: "what 2025-11-25 requires of a client",
+        runs: &[Run::LegacyClient],
+        picks: Picks::Scored,
+        scenarios: 18,
+        target: 18,
+    },
+    Leg {
+        name: "client-2026-07-28",
+        about: "what 2026-07-28 requires of a client",
+        runs: &[Run::ModernClient],
+        picks: Picks::Scored,
+        scenarios: 32,
+        target: 32,
+    },
+    Leg {
+        name: "client-extensions",
+        about: "clients that act for themselves or for an enterprise",
+        runs: &[Run::LegacyClient, Run::ModernClient],
+        picks: Picks::Named(&[
+            "auth/client-credentials-jwt",
+            "auth/client-credentials-basic",
+            "auth/enterprise-managed-authorization",
+        ]),
+        scenarios: 3,
+        target: 3,
+    },
+    Leg {
+        name: "added-later",
+        about: "scenarios that came after the revisions' requirement sets were frozen",
+        runs: &[Run::Legacy, Run::LegacyClient, Run::ModernClient],
+        picks: Picks::Named(&["server-session-lifecycle", "json-schema-2020-12-preservation"]),
+        scenarios: 2,
+        target: 2,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_leg_has_its_own_name_and_a_target_that_can_be_reached() {
+        for (index, leg) in LEGS.iter().enumerate() {
+            assert!(LEGS[..index].iter().all(|other| other.name != leg.name), "{}", leg.name);
+            assert!(leg.target <= leg.scenarios && !leg.runs.is_empty(), "{}", leg.name);
+            if let Picks::Named(names) = leg.picks {
+                assert_eq!(names.len(), leg.scenarios, "{}", leg.name);
+            }
+        }
+    }
+}

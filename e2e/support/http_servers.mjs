@@ -1,0 +1,49 @@
+// Real servers behind HTTP, on a port of their own, that can be killed and started again.
+
+import { spawn } from "node:child_process";
+import http from "node:http";
+import { NODE, PYTHON, everything, fixture } from "./environment.mjs";
+import { atEnd, within } from "./check.mjs";
+
+/** Listens on any free port of this machine; resolves with the port. */
+export const listen = (server) => new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
+
+/** A port that was free a moment ago, for servers that must come back under the same one. */
+export const freePort = async () => {
+  const server = http.createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+/** Starts a server and resolves when it has said `ready`; `kill()` ends it at once. */
+const start = async (command, args, { env = {}, ready }) => {
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  atEnd(() => child.kill("SIGKILL"));
+  let said = "";
+  const listening = new Promise((resolve, reject) => {
+    const hear = (text) => ready.test((said += text)) && resolve();
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", (code) => reject(new Error(`expected ${args.join(" ")} to listen\n       came exit ${code}: ${said}`)));
+  });
+  await within(`${args.join(" ")} to listen`, listening);
+  return {
+    kill: () => {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      return within(`${args.join(" ")} to die`, ended);
+    },
+  };
+};
+
+/** server-everything over `streamableHttp` (at `/mcp`) or `sse` (at `/sse`). */
+export const startEverything = (port, transport = "streamableHttp") =>
+  start(NODE, [everything.args[0], transport], { env: { PORT: String(port) }, ready: /(listening|running) on port/ });
+
+/** The server of both eras on the Python SDK, at `/mcp`. */
+export const startDual = (port) => start(PYTHON, ["-B", fixture("dual_server.py"), String(port)], { ready: /running on http/ });
+
+/** The fixture of the conformance suites, at `/mcp`, and at `/sse` where it has the legacy era. */
+export const startFixture = (port, ...words) =>
+  start(NODE, [fixture("conformance/server.mjs"), ...words], { env: { PORT: String(port) }, ready: /"url"/ });
