@@ -19,10 +19,8 @@ pub enum Reference {
 pub struct CompleteParams {
     /// What is being filled in.
     pub reference: Reference,
-    /// The token for progress notifications, as written.
-    pub progress_token: Option<Text>,
-    /// The whole `_meta` object, as written.
-    pub meta: Option<Text>,
+    /// What it carries besides; it takes one round, so no answers and no state.
+    pub extras: Extras,
     /// All the parameters, as written.
     pub params: Text,
 }
@@ -48,12 +46,7 @@ pub fn complete_params(params: Option<&Text>) -> Result<CompleteParams, WireErro
     if !argument.is_some_and(|it| it.string("name").is_some() && it.string("value").is_some()) {
         return Err(invalid("\"argument\" must have the strings \"name\" and \"value\""));
     }
-    Ok(CompleteParams {
-        reference,
-        progress_token: extras.progress_token,
-        meta: extras.meta,
-        params: text.clone(),
-    })
+    Ok(CompleteParams { reference, extras, params: text.clone() })
 }
 
 fn reference(value: &str) -> Option<Reference> {

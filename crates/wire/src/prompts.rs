@@ -14,14 +14,8 @@ pub struct GetParams {
     pub name: String,
     /// The arguments object, as written.
     pub arguments: Option<Text>,
-    /// The token for progress notifications, as written.
-    pub progress_token: Option<Text>,
-    /// The whole `_meta` object, as written.
-    pub meta: Option<Text>,
-    /// What the client answered to the questions of the round before, as written.
-    pub input_responses: Option<Text>,
-    /// The state that the round before gave it.
-    pub request_state: Option<String>,
+    /// What it carries besides.
+    pub extras: Extras,
 }
 
 /// Reads the parameters of `prompts/get`.
@@ -43,14 +37,7 @@ pub fn get_params(params: Option<&Text>) -> Result<GetParams, WireError> {
             key => extras.take(text, key, member.value)?,
         }
     }
-    Ok(GetParams {
-        name: name.ok_or_else(missing)?.into_owned(),
-        arguments,
-        progress_token: extras.progress_token,
-        meta: extras.meta,
-        input_responses: extras.input_responses,
-        request_state: extras.request_state,
-    })
+    Ok(GetParams { name: name.ok_or_else(missing)?.into_owned(), arguments, extras })
 }
 
 /// Writes the parameters of `prompts/get`; `arguments` is JSON text.
@@ -151,7 +138,7 @@ mod tests {
             let read = get_params(Some(&Text::check(written.into()).expect("sound"))).expect("sound");
             prop_assert_eq!(read.name, name);
             prop_assert_eq!(read.arguments.map(|it| it.as_str().to_owned()), arguments);
-            prop_assert_eq!(read.request_state, state);
+            prop_assert_eq!(read.extras.request_state, state);
         }
     }
 }

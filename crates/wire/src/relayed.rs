@@ -12,12 +12,16 @@ pub(crate) fn invalid(why: &str) -> WireError {
 }
 
 /// These members as read.
-#[derive(Debug, Default)]
-pub(crate) struct Extras {
-    pub(crate) meta: Option<Text>,
-    pub(crate) progress_token: Option<Text>,
-    pub(crate) input_responses: Option<Text>,
-    pub(crate) request_state: Option<String>,
+#[derive(Debug, Clone, Default)]
+pub struct Extras {
+    /// The whole `_meta` object, as written.
+    pub meta: Option<Text>,
+    /// The token for progress notifications, as written.
+    pub progress_token: Option<Text>,
+    /// What the client answered to the questions of the round before, as written.
+    pub input_responses: Option<Text>,
+    /// The state that the round before gave it.
+    pub request_state: Option<String>,
 }
 
 impl Extras {

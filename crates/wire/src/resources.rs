@@ -13,14 +13,8 @@ use crate::string;
 pub struct UriParams {
     /// Which resource.
     pub uri: String,
-    /// The token for progress notifications, as written.
-    pub progress_token: Option<Text>,
-    /// The whole `_meta` object, as written.
-    pub meta: Option<Text>,
-    /// What the client answered to the questions of the round before, as written.
-    pub input_responses: Option<Text>,
-    /// The state that the round before gave it.
-    pub request_state: Option<String>,
+    /// What it carries besides.
+    pub extras: Extras,
 }
 
 /// Reads the parameters of `method`, one of the three.
@@ -39,13 +33,7 @@ pub fn uri_params(method: &str, params: Option<&Text>) -> Result<UriParams, Wire
             key => extras.take(text, key, member.value)?,
         }
     }
-    Ok(UriParams {
-        uri: uri.ok_or_else(missing)?.into_owned(),
-        progress_token: extras.progress_token,
-        meta: extras.meta,
-        input_responses: extras.input_responses,
-        request_state: extras.request_state,
-    })
+    Ok(UriParams { uri: uri.ok_or_else(missing)?.into_owned(), extras })
 }
 
 /// Writes the parameters of one of the three.
@@ -145,8 +133,12 @@ mod tests {
         expected.assert_eq(&match uri_params("resources/read", Some(&text(params))) {
             Ok(read) => {
                 let part = |part: &Option<Text>| part.as_ref().map_or("-", Text::as_str).to_owned();
-                let state = read.request_state.as_deref().unwrap_or("-");
-                let parts = [part(&read.progress_token), part(&read.meta), part(&read.input_responses)];
+                let state = read.extras.request_state.as_deref().unwrap_or("-");
+                let parts = [
+                    part(&read.extras.progress_token),
+                    part(&read.extras.meta),
+                    part(&read.extras.input_responses),
+                ];
                 format!("{} {} {state}", read.uri, parts.join(" "))
             }
             Err(error) => format!("{} {}", error.code.number(), error.message),
@@ -223,10 +215,10 @@ mod tests {
             let read = uri_params("resources/read", Some(&written)).expect("sound");
             let said = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
             prop_assert_eq!(read.uri, uri);
-            prop_assert_eq!(said(&read.progress_token), token);
-            prop_assert_eq!(said(&read.meta), meta);
-            prop_assert_eq!(said(&read.input_responses), answers);
-            prop_assert_eq!(read.request_state, state);
+            prop_assert_eq!(said(&read.extras.progress_token), token);
+            prop_assert_eq!(said(&read.extras.meta), meta);
+            prop_assert_eq!(said(&read.extras.input_responses), answers);
+            prop_assert_eq!(read.extras.request_state, state);
         }
     }
 }

@@ -8,6 +8,7 @@ use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Ref
 use tracing::debug;
 use wire::completion::{self, Reference};
 use wire::message::Text;
+use wire::relayed::Extras;
 use wire::{ByteString, Code, Id, LogLevel, WireError, meta, prompts, resources, tools};
 
 use super::{Now, Outbox, Reply, Request};
@@ -55,10 +56,7 @@ impl Wanted {
 /// What a request says beside what it is about.
 struct Said {
     arguments: Option<Bytes>,
-    meta: Option<Text>,
-    progress_token: Option<Text>,
-    input_responses: Option<Text>,
-    request_state: Option<String>,
+    extras: Extras,
 }
 
 /// Answers `tools/call`.
@@ -67,13 +65,7 @@ pub(super) fn tool(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    let said = Said {
-        arguments: params.arguments.map(|text| text.bytes()),
-        meta: params.meta,
-        progress_token: params.progress_token,
-        input_responses: params.input_responses,
-        request_state: params.request_state,
-    };
+    let said = Said { arguments: params.arguments.map(|text| text.bytes()), extras: params.extras };
     start(request, Wanted::Tool(params.name), About::Tool, said)
 }
 
@@ -83,13 +75,8 @@ pub(super) fn get_prompt(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    let said = Said {
-        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
-        meta: params.meta,
-        progress_token: params.progress_token,
-        input_responses: params.input_responses,
-        request_state: params.request_state,
-    };
+    let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
+    let said = Said { arguments, extras: params.extras };
     start(request, Wanted::Prompt(Action::GetPrompt, params.name), About::Prompt, said)
 }
 
@@ -99,13 +86,8 @@ pub(super) fn read_resource(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    let said = Said {
-        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
-        meta: params.meta,
-        progress_token: params.progress_token,
-        input_responses: params.input_responses,
-        request_state: params.request_state,
-    };
+    let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
+    let said = Said { arguments, extras: params.extras };
     let about = About::Resource(params.uri.clone());
     start(request, Wanted::Resource(Action::ReadResource, params.uri), about, said)
 }
@@ -116,13 +98,8 @@ pub(super) fn complete(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    let said = Said {
-        arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS),
-        meta: params.meta,
-        progress_token: params.progress_token,
-        input_responses: None,
-        request_state: None,
-    };
+    let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
+    let said = Said { arguments, extras: params.extras };
     let wanted = match params.reference {
         Reference::Prompt(name) => Wanted::Prompt(Action::Complete, name),
         Reference::Resource(uri) => Wanted::Resource(Action::Complete, uri),
@@ -143,14 +120,12 @@ pub(super) fn task(request: Request<'_>, action: Action) -> Now {
         return request.refuse(&WireError::new(Code::InvalidParams, why));
     };
     // What a task is given is what this request is about, not an answer to a round of its own.
+    let meta = params
+        .and_then(|params| params.object("_meta"))
+        .and_then(|meta| Some(request.params.as_ref()?.slice(meta.text())));
     let said = Said {
         arguments: own_params(request.params.as_ref(), &["_meta", "requestState"]),
-        meta: params
-            .and_then(|params| params.object("_meta"))
-            .and_then(|meta| Some(request.params.as_ref()?.slice(meta.text()))),
-        progress_token: None,
-        input_responses: None,
-        request_state: None,
+        extras: Extras { meta, ..Extras::default() },
     };
     start(request, Wanted::Task(action, token.clone()), About::Task(token), said)
 }
@@ -199,6 +174,7 @@ struct Handed {
 }
 
 fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now {
+    let Said { arguments, extras } = said;
     let in_flight = match request.begin() {
         Ok(in_flight) => in_flight,
         Err(error) => return request.refuse(&error),
@@ -206,17 +182,17 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
     let (client, can_be_asked) = request.client();
     let revision = request.revision();
     let level = client.log_level.and_then(LogLevel::parse).filter(|_| may_log(request.server));
-    let tells = said.progress_token.is_some() || level.is_some();
+    let tells = extras.progress_token.is_some() || level.is_some();
     let outbox = (tells || can_be_asked).then(|| (request.outbox)()).flatten();
     let listener = outbox.as_ref().filter(|_| tells).map(|outbox| {
         let (outbox, furthest) = (outbox.clone(), Furthest::default());
-        let reporter = Reporter { token: said.progress_token, level, revision, outbox, furthest };
+        let reporter = Reporter { token: extras.progress_token, level, revision, outbox, furthest };
         Arc::new(reporter) as Arc<dyn Listener>
     });
     // Legacy requests have no rounds; what looks like it is none of ours.
     let input = Input {
-        responses: said.input_responses.map(|text| text.bytes()),
-        state: said.request_state.map(Arc::from),
+        responses: extras.input_responses.map(|text| text.bytes()),
+        state: extras.request_state.map(Arc::from),
     };
     let input = Some(input)
         .filter(|input| revision.is_modern() && (input.responses.is_some() || input.state.is_some()));
@@ -228,13 +204,7 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
         wanted,
         asked: Asked { revision, about, has_state },
         capabilities: client.capabilities.clone(),
-        handed: Handed {
-            arguments: said.arguments,
-            meta: said.meta.map(|text| text.bytes()),
-            client,
-            listener,
-            input,
-        },
+        handed: Handed { arguments, meta: extras.meta.map(|text| text.bytes()), client, listener, input },
         outbox,
         in_flight,
     };

@@ -18,14 +18,8 @@ pub struct CallParams {
     pub name: ByteString,
     /// The arguments object, as written.
     pub arguments: Option<Text>,
-    /// The token for progress notifications, as written.
-    pub progress_token: Option<Text>,
-    /// The whole `_meta` object, as written.
-    pub meta: Option<Text>,
-    /// What the client answered to the questions of the round before, as written.
-    pub input_responses: Option<Text>,
-    /// The state that the round before gave it.
-    pub request_state: Option<String>,
+    /// What it carries besides.
+    pub extras: Extras,
     /// Asks for a task of 2025-11-25, as written; the modern revision ignores it.
     pub task: Option<Text>,
 }
@@ -49,15 +43,7 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
             key => extras.take(text, key, member.value)?,
         }
     }
-    Ok(CallParams {
-        name: name.ok_or_else(missing)?,
-        arguments,
-        progress_token: extras.progress_token,
-        meta: extras.meta,
-        input_responses: extras.input_responses,
-        request_state: extras.request_state,
-        task,
-    })
+    Ok(CallParams { name: name.ok_or_else(missing)?, arguments, extras, task })
 }
 
 /// Writes the parameters of a `tools/call` that is passed on with everything that belongs to it. `arguments` is
@@ -95,7 +81,7 @@ mod tests {
                 "{} {} {}",
                 call.name,
                 call.arguments.as_ref().map_or("-", Text::as_str),
-                call.progress_token.as_ref().map_or("-", Text::as_str)
+                call.extras.progress_token.as_ref().map_or("-", Text::as_str)
             ),
             Err(error) => format!("{} {}", error.code.number(), error.message),
         });
@@ -125,12 +111,13 @@ mod tests {
         let params = r#"{"name":"t","arguments":{ },"_meta":{"x":1.0},"inputResponses":{"k":{}},"requestState":"s\"","task":{"ttl":5}}"#;
         let read = call_params(Some(&text(params))).expect("sound");
         let said = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
-        let (answers, task, meta) = (said(&read.input_responses), said(&read.task), said(&read.meta));
+        let (answers, task, meta) =
+            (said(&read.extras.input_responses), said(&read.task), said(&read.extras.meta));
         assert_eq!((answers.as_deref(), task.as_deref()), (Some(r#"{"k":{}}"#), Some(r#"{"ttl":5}"#)));
         let relayed = Relayed {
             meta: meta.as_deref(),
             input_responses: answers.as_deref(),
-            request_state: read.request_state.as_deref(),
+            request_state: read.extras.request_state.as_deref(),
             task: task.as_deref(),
         };
         let written = write_call(&read.name, said(&read.arguments).as_deref(), &relayed);

@@ -41,7 +41,7 @@ fn call(buffers: &mut Buffers, frame: &str, result: &Bytes) {
     let envelope = meta::envelope(params.as_ref()).map(|envelope| envelope.expect("the sample is sound"));
     let revision = envelope.as_ref().map_or(Revision::LATEST_LEGACY, |envelope| envelope.revision);
     let params = tools::call_params(params.as_ref()).expect("the sample is sound");
-    assert!(&*params.name == "everything_echo" && params.progress_token.is_some());
+    assert!(&*params.name == "everything_echo" && params.extras.progress_token.is_some());
     let asked = Asked { revision, about: About::Tool, has_state: false };
     let payload = Payload::Relayed { result: result.clone(), structured: None };
     let reply = reply::answer(&asked, &id, Ok(Outcome { payload, is_error: false }));
