@@ -3,7 +3,7 @@
 use crate::error::WireError;
 use crate::message::Text;
 use crate::object::Object;
-use crate::paging::{self, Cache, Page};
+use crate::paging::{self, Page};
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
 
@@ -70,16 +70,6 @@ pub fn read_list_result(result: &Text) -> Option<Page<ListedPrompt>> {
         let name = object.string("name").filter(|name| !name.is_empty())?.into_owned();
         Some(ListedPrompt { name, text: whole.slice(object.text()) })
     })
-}
-
-/// Writes the result of `prompts/list` from entries that are JSON text already; with `cache` for the modern
-/// revision.
-pub fn write_list_result<'a>(
-    entries: impl Iterator<Item = &'a [u8]>,
-    next_cursor: Option<&str>,
-    cache: Option<Cache>,
-) -> Vec<u8> {
-    paging::write_list_result("prompts", entries, next_cursor, cache)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::edit::literal;
 use crate::error::WireError;
 use crate::message::Text;
 use crate::object::Object;
-use crate::paging::{self, Cache, Page};
+use crate::paging::{self, Page};
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
 
@@ -90,25 +90,6 @@ fn named(whole: &Text, entry: &str, key: &str) -> Option<(String, String, Text)>
     let said = object.string(key).filter(|said| !said.is_empty())?.into_owned();
     let name = object.string("name").unwrap_or_default().into_owned();
     Some((said, name, whole.slice(object.text())))
-}
-
-/// Writes the result of `resources/list` from entries that are JSON text already; with `cache` for the modern
-/// revision.
-pub fn write_list_result<'a>(
-    entries: impl Iterator<Item = &'a [u8]>,
-    next_cursor: Option<&str>,
-    cache: Option<Cache>,
-) -> Vec<u8> {
-    paging::write_list_result("resources", entries, next_cursor, cache)
-}
-
-/// The same for `resources/templates/list`.
-pub fn write_templates_result<'a>(
-    entries: impl Iterator<Item = &'a [u8]>,
-    next_cursor: Option<&str>,
-    cache: Option<Cache>,
-) -> Vec<u8> {
-    paging::write_list_result("resourceTemplates", entries, next_cursor, cache)
 }
 
 /// The `data` member of the error about a resource that does not exist, as JSON text.

@@ -7,20 +7,6 @@ use crate::object::Object;
 use crate::paging::{self, Cache};
 use crate::patch;
 
-/// Writes the result of `tools/list` in the legacy revisions from tools that are JSON text already.
-pub fn write_list_result<'a>(tools: impl Iterator<Item = &'a [u8]>, next_cursor: Option<&str>) -> Vec<u8> {
-    paging::write_list_result("tools", tools, next_cursor, None)
-}
-
-/// The same in the modern revision.
-pub fn write_modern_list_result<'a>(
-    tools: impl Iterator<Item = &'a [u8]>,
-    next_cursor: Option<&str>,
-    cache: Cache,
-) -> Vec<u8> {
-    paging::write_list_result("tools", tools, next_cursor, Some(cache))
-}
-
 /// A tool in an upstream's list.
 #[derive(Debug, Clone)]
 pub struct ListedTool {
