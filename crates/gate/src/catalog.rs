@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 use tool_api::{AnyTool, Event, Listing, Shelf};
 
-use crate::offer::{self, Collision, Offer, Report, Source, Versions};
+use crate::offer::{self, Collision, Offer, Report, Shown, Source, Versions};
 
 /// How long a list waits for sources that have not reported. Later ones come as a change of the list.
 const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
@@ -87,6 +87,56 @@ impl Catalog {
         }
         self.versions.send_replace(versions);
         collisions
+    }
+
+    /// Forgets a source and all it offers. Nothing happens if there is none of this name.
+    pub fn remove(&self, source: &str) {
+        let mut sources = self.lock();
+        let Some(at) = sources.iter().position(|known| &*known.name == source && source != BUILT_IN) else {
+            return;
+        };
+        let gone = sources.remove(at);
+        let mut versions = self.offer.load().versions;
+        if let Some(report) = &gone.report {
+            let empty =
+                Report { tools: Vec::new(), source: Source::new(gone.name.clone(), Shelf::default()) };
+            count_changes(&mut versions, Some(report), &empty);
+        }
+        self.offer.store(Arc::new(build(&sources, versions)));
+        drop(sources);
+        if gone.report.is_none() {
+            self.unreported.send_modify(|count| *count -= 1);
+        }
+        self.versions.send_replace(versions);
+    }
+
+    /// Settles anew who wins a name: our own tools, then these sources in this order, then all others as before.
+    pub fn arrange(&self, order: &[&str]) {
+        let mut sources = self.lock();
+        let place = |source: &Expected| match &*source.name {
+            BUILT_IN => 0,
+            name => 1 + order.iter().position(|listed| *listed == name).unwrap_or(order.len()),
+        };
+        if sources.is_sorted_by_key(place) {
+            return;
+        }
+        sources.sort_by_key(place);
+        let before = self.offer.load_full();
+        let mut offer = build(&sources, before.versions);
+        let lists_alike =
+            |a: &[Shown], b: &[Shown]| a.iter().map(Shown::identity).eq(b.iter().map(Shown::identity));
+        let tools = before.collisions() != offer.collisions();
+        let prompts = !lists_alike(before.prompts(), offer.prompts());
+        let resources = !lists_alike(before.resources(), offer.resources())
+            || !lists_alike(before.templates(), offer.templates());
+        offer.versions.all += u64::from(tools || prompts || resources);
+        offer.versions.tools += u64::from(tools);
+        offer.versions.prompts += u64::from(prompts);
+        offer.versions.resources += u64::from(resources);
+        let versions = offer.versions;
+        self.offer.store(Arc::new(offer));
+        drop(sources);
+        self.versions.send_replace(versions);
     }
 
     /// The offer as it is.

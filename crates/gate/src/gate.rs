@@ -166,7 +166,7 @@ impl Gate {
             meta: call.meta,
             cancel: call.cancel,
             listener: call.listener,
-            client: call.client,
+            client: Client { caller: caller.id().clone(), ..call.client },
             input: round.input,
             key: found.key,
         };

@@ -73,6 +73,13 @@ pub struct Shown {
     pub item: Item,
 }
 
+impl Shown {
+    /// What tells it from all others.
+    pub(crate) fn identity(&self) -> (&str, &str) {
+        (&self.source, &self.item.key)
+    }
+}
+
 /// One state of the catalogue.
 pub struct Offer {
     /// Grow with every change.

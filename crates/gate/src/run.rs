@@ -10,15 +10,13 @@ use futures_util::FutureExt;
 use sandbox::{Access, Root};
 use tokio::time::Instant;
 use tool_api::{
-    CallId, Cancel, Client, Context, Effect, Input, Listener, Outcome, Permit, Progress, ToolError, ToolName,
+    CallId, Cancel, Client, Context, Definition, Effect, Input, Listener, Outcome, Permit, Progress,
+    ToolError, ToolName,
 };
 
 use crate::failure::{Failure, Internal};
 use crate::offer::Offered;
 use crate::pending::Pending;
-
-/// A call that keeps reporting progress may go on beyond its timeout, but never longer than this.
-const EXTENDED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The caller's side of a call that runs.
 pub(crate) struct Waiting {
@@ -45,7 +43,7 @@ pub(crate) async fn run(
     let Pending { id, offered, arguments, .. } = pending;
     let Waiting { meta, cancel, listener, client, input, key } = waiting;
     let definition = offered.definition();
-    let deadline = Deadline::new(definition.timeout, definition.progress_extends, listener);
+    let deadline = Deadline::new(definition.timeout, definition.extends_to, listener);
 
     #[expect(
         clippy::disallowed_methods,
@@ -64,7 +62,7 @@ pub(crate) async fn run(
         biased;
         done = work => done,
         () = cancel.cancelled() => return Err(ToolError::cancelled().into()),
-        limit = deadline.passed() => return Err(timed_out(limit).into()),
+        limit = deadline.passed() => return Err(timed_out(definition, limit).into()),
     };
     match done {
         Ok(outcome) => Ok((outcome?, offered)),
@@ -80,8 +78,27 @@ fn access(effect: Effect) -> Access {
     }
 }
 
-fn timed_out(limit: Duration) -> ToolError {
-    ToolError::new("timeout", format!("the tool did not answer within {limit:?}; it was told to stop"))
+/// Time is up; how much it was decides what has to be raised.
+fn timed_out(definition: &Definition, limit: Duration) -> ToolError {
+    let Some(upstream) = definition.upstream.as_deref() else {
+        return ToolError::new(
+            "timeout",
+            format!("the tool did not answer within {limit:?}; it was told to stop"),
+        );
+    };
+    let keys = match definition.extends_to {
+        Some(limit_max) if limit_max > limit => "`timeout`",
+        Some(_) if limit > definition.timeout => "`max_timeout`",
+        Some(_) => "`timeout` and `max_timeout`",
+        None => "`timeout`",
+    };
+    ToolError::new(
+        "timeout",
+        format!(
+            "`{upstream}` did not answer within {limit:?}; it was told to stop; if it needs longer, raise {keys} of \
+             mcp.{upstream}"
+        ),
+    )
 }
 
 /// A panic ends its own call and nothing else. What it says may quote an argument, so it is not repeated.
@@ -93,6 +110,8 @@ fn panicked(tool: &ToolName, call: CallId) -> Failure {
 /// When a call has had its time. Progress starts the time anew where the tool allows it.
 struct Deadline {
     limit: Duration,
+    /// Whatever progress it reports.
+    limit_max: Duration,
     start: Instant,
     extended: Option<Arc<Extending>>,
     direct: Option<Arc<dyn Listener>>,
@@ -122,13 +141,13 @@ impl Listener for Extending {
 }
 
 impl Deadline {
-    fn new(limit: Duration, extends: bool, listener: Option<Arc<dyn Listener>>) -> Deadline {
+    fn new(limit: Duration, extends_to: Option<Duration>, listener: Option<Arc<dyn Listener>>) -> Deadline {
         let start = Instant::now();
-        if !extends {
-            return Deadline { limit, start, extended: None, direct: listener };
-        }
+        let Some(limit_max) = extends_to.filter(|limit_max| *limit_max > limit) else {
+            return Deadline { limit, limit_max: limit, start, extended: None, direct: listener };
+        };
         let extending = Extending { start, last_ms: AtomicU64::new(0), next: listener };
-        Deadline { limit, start, extended: Some(Arc::new(extending)), direct: None }
+        Deadline { limit, limit_max, start, extended: Some(Arc::new(extending)), direct: None }
     }
 
     fn listener(&self) -> Option<Arc<dyn Listener>> {
@@ -138,16 +157,98 @@ impl Deadline {
         }
     }
 
-    /// Resolves when the time is up, and tells how much it was since the last sign of life.
+    /// Resolves when the time is up, and tells how much it was: since the last sign of life, or in all.
     async fn passed(&self) -> Duration {
         loop {
             let last =
                 self.extended.as_ref().map_or(0, |extending| extending.last_ms.load(Ordering::Relaxed));
-            let limit = (Duration::from_millis(last) + self.limit).min(EXTENDED_MAX.max(self.limit));
+            let extended = Duration::from_millis(last) + self.limit;
+            let limit = extended.min(self.limit_max);
             if self.start.elapsed() >= limit {
-                return self.limit;
+                return if extended > self.limit_max { self.limit_max } else { self.limit };
             }
             tokio::time::sleep_until(self.start + limit).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_api::Listing;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_another_server_is_told_what_to_raise() {
+        let s = Duration::from_secs;
+        let mut definition = Definition {
+            name: ToolName::parse("a_t").expect("a name"),
+            upstream: None,
+            description: "".into(),
+            effect: Effect::Executes,
+            marked_destructive: false,
+            open_world: true,
+            scopes: Arc::new([]),
+            timeout: s(2),
+            extends_to: None,
+            input_schema: Bytes::new(),
+            output_schema: None,
+            listing: Listing::Relayed(Bytes::new()),
+        };
+        let check = |definition: &Definition, limit, expected: &str| {
+            assert_eq!(timed_out(definition, limit).to_string(), expected);
+        };
+        check(&definition, s(2), "the tool did not answer within 2s; it was told to stop");
+        definition.upstream = Some("a".into());
+        for (extends_to, limit_s, keys) in [
+            (None, 2, "`timeout`"),
+            (Some(9), 2, "`timeout`"),
+            (Some(9), 9, "`max_timeout`"),
+            (Some(2), 2, "`timeout` and `max_timeout`"),
+        ] {
+            definition.extends_to = extends_to.map(s);
+            let said = format!("`a` did not answer within {limit_s}s; it was told to stop");
+            let expected = format!("{said}; if it needs longer, raise {keys} of mcp.a");
+            check(&definition, s(limit_s), &expected);
+        }
+    }
+
+    /// After how many seconds a call is over that reports progress every `every_s`, and what it is told to have had.
+    #[track_caller]
+    fn check(extends_to_s: Option<u64>, every_s: Option<u64>, over_after_s: u64, told_s: u64) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async {
+            let limit = Duration::from_secs(10);
+            let deadline = Deadline::new(limit, extends_to_s.map(Duration::from_secs), None);
+            let listener = deadline.listener();
+            let reporting = async {
+                let Some(every_s) = every_s else { return std::future::pending().await };
+                loop {
+                    tokio::time::sleep(Duration::from_secs(every_s)).await;
+                    let step = Progress::Step { done: 1.0, total: None, message: None };
+                    listener.iter().for_each(|listener| listener.progress(step.clone()));
+                }
+            };
+            let begun = Instant::now();
+            let told = tokio::select! {
+                told = deadline.passed() => told,
+                () = reporting => unreachable!("it goes on for ever"),
+            };
+            let (over, told) = (begun.elapsed().as_secs(), told.as_secs());
+            assert_eq!((over, told), (over_after_s, told_s), "{extends_to_s:?} {every_s:?}");
+        });
+    }
+
+    #[test]
+    fn progress_starts_the_time_anew_up_to_the_longest() {
+        check(None, None, 10, 10);
+        check(None, Some(4), 10, 10);
+        check(Some(60), None, 10, 10);
+        check(Some(60), Some(4), 60, 60);
+        // Its last sign of life came before the first look.
+        check(Some(60), Some(11), 10, 10);
+        check(Some(25), Some(9), 25, 25);
+        // A longest time that is none leaves the call its own.
+        check(Some(5), Some(4), 10, 10);
     }
 }

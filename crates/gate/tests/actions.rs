@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{Action, Item, Payload, Shelf, Target, ToolError, Via};
-use gate::{Call, Caller, Catalog, Definition, Failure, Gate, Input, Listing, Outcome, Parts, RateConfig};
+use gate::{
+    Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Listing, Outcome, Parts, RateConfig,
+};
 use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
 
 /// Says what it was given. `asks` asks for more in the first round, `works` goes on as a task.
@@ -35,6 +37,7 @@ impl AnyTool for Scripted {
                 state: Some("inner".into()),
                 hold: None,
             },
+            "who" => Payload::Relayed { result: cx.client().caller.to_string().into(), structured: None },
             "works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
             _ => Payload::Relayed { result: heard.into(), structured: None },
         };
@@ -52,7 +55,7 @@ fn scripted(source: &str, name: &str) -> Arc<dyn AnyTool> {
         open_world: true,
         scopes: Arc::new([]),
         timeout: Duration::from_secs(5),
-        progress_extends: false,
+        extends_to: None,
         input_schema: Bytes::from_static(b"{}"),
         output_schema: None,
         listing: Listing::Relayed(Bytes::new()),
@@ -88,7 +91,7 @@ impl World {
     fn with_rate(deny: &[&str], rate: RateConfig) -> World {
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let catalog = Catalog::new(Vec::new());
-        let tools = vec![scripted("a", "asks"), scripted("a", "works")];
+        let tools = ["asks", "works", "who"].map(|name| scripted("a", name)).to_vec();
         catalog.replace("a", tools, shelf("a", "greet", "x://one", "a+"));
         catalog.replace("b", Vec::new(), shelf("b", "greet", "x://two", "b+"));
         let rules =
@@ -146,6 +149,16 @@ async fn a_target_is_found_at_its_owner_or_refused() {
     }
     let collisions = world.gate.catalog().offer().collisions().to_vec();
     assert_eq!(collisions.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["greet"]);
+}
+
+#[tokio::test]
+async fn a_source_hears_who_calls_from_the_gate_and_nobody_else() {
+    let world = World::new(&[]);
+    let client = Client { caller: "somebody else".into(), ..Client::default() };
+    let call = Call { client, ..Call::tool("who", None) };
+    let said =
+        world.gate.call(&Caller::local_user(Via::Http), call).await.ok().map(|outcome| outcome.payload);
+    assert!(matches!(said, Some(Payload::Relayed { result, .. }) if &result[..] == b"local"));
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ fn tools(names: &[&str]) -> Vec<Arc<dyn AnyTool>> {
             open_world: true,
             scopes: Arc::new([]),
             timeout: Duration::from_secs(1),
-            progress_extends: false,
+            extends_to: None,
             input_schema: Bytes::from_static(b"{}"),
             output_schema: None,
             listing: Listing::Relayed(Bytes::new()),
@@ -84,6 +84,50 @@ fn a_change_is_told_and_has_a_version() {
     assert!(after.tools > before.tools && after.prompts == before.prompts);
     catalog.replace("late", tools(&["x"]), none());
     assert_eq!(catalog.offer().versions.tools, after.tools, "the same list again is no news");
+}
+
+#[test]
+fn a_source_that_is_removed_takes_its_tools_along_and_frees_their_names() {
+    let catalog = Catalog::new(tools(&["own"]));
+    catalog.replace("first", tools(&["x", "a"]), none());
+    catalog.replace("second", tools(&["x", "b"]), none());
+    let before = catalog.offer().versions;
+    catalog.remove("first");
+    assert_eq!(names(&catalog.offer()), ["b", "own", "x"]);
+    assert_eq!(catalog.offer().collisions(), []);
+    let after = catalog.offer().versions;
+    assert!(after.all > before.all && after.tools > before.tools && after.prompts == before.prompts);
+    assert_eq!(*catalog.changes().borrow(), after);
+    for unknown in ["first", "nobody", gate::BUILT_IN] {
+        catalog.remove(unknown);
+        assert_eq!(catalog.offer().versions, after, "{unknown}");
+    }
+    catalog.expect("late");
+    assert!(!catalog.offer().is_settled());
+    catalog.remove("late");
+    assert!(catalog.offer().is_settled(), "nobody waits for what is removed");
+    assert!(catalog.settled().now_or_never().is_some());
+    assert_eq!(catalog.offer().versions, after, "it had nothing");
+}
+
+#[test]
+fn the_order_of_sources_can_be_settled_anew() {
+    let catalog = Catalog::new(tools(&["own"]));
+    for source in ["c", "b"] {
+        catalog.replace(source, tools(&["x"]), none());
+    }
+    let owner = || catalog.offer().collisions().iter().map(|one| one.source.to_string()).collect::<Vec<_>>();
+    assert_eq!(owner(), ["b"]);
+    let before = catalog.offer().versions;
+    catalog.expect("a");
+    catalog.arrange(&["a", "c", "b"]);
+    assert_eq!(catalog.offer().versions, before, "nobody has lost or won a name");
+    catalog.arrange(&["a", "b", "c"]);
+    assert_eq!(owner(), ["c"]);
+    assert!(catalog.offer().versions.tools > before.tools);
+    catalog.replace("a", tools(&["x"]), none());
+    assert_eq!(owner(), ["b", "c"]);
+    assert_eq!(&*catalog.offer().sources()[0].name, gate::BUILT_IN);
 }
 
 #[tokio::test(start_paused = true)]

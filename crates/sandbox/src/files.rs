@@ -20,9 +20,12 @@ use std::sync::Arc;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 
+use protected::Guarded;
+
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
 pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX};
+pub use protected::Guard;
 pub use read::{FilePart, Meta};
 pub use write::{Expect, Written};
 
@@ -42,8 +45,8 @@ pub enum Access {
 pub struct Root {
     opened: Arc<Opened>,
     access: Access,
-    /// Absolute paths of files and folders that are not written, beside those that never are.
-    guarded: Arc<[PathBuf]>,
+    /// Files and folders that are left alone, beside those that are never written.
+    guarded: Arc<Guarded>,
 }
 
 #[derive(Debug)]
@@ -62,15 +65,16 @@ impl Root {
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = vec![PathBuf::from(WORKSPACE_PREFIX), canonical.clone(), absolute(path)?];
         let opened = Arc::new(Opened { dir, canonical, spellings });
-        Ok(Root { opened, access, guarded: Arc::new([]) })
+        Ok(Root { opened, access, guarded: Arc::default() })
     }
 
-    /// The same folder, in which these files, and all below these folders, are not written either: the
-    /// program's own state and configuration. Absolute paths, followed to where they really are as far as
-    /// they exist. A `toolcrib.toml`, and what makes `git` run programs, is never written.
-    #[must_use]
-    pub fn guarding(self, paths: &[PathBuf]) -> Root {
-        Root { guarded: paths.iter().map(|path| protected::as_far_as_real(path)).collect(), ..self }
+    /// From now on these files, and all below these folders, are left alone too: the program's own state, its
+    /// configuration and its secrets. They take the place of those that were guarded before, in this handle and every
+    /// other that was made from the same [`Root::open`]. Paths are followed to where they really are as far as they
+    /// exist; another hard link to a file is another file. A `toolcrib.toml`, a folder `.opencode`, and what makes `git`
+    /// run programs are never written.
+    pub fn guard(&self, guard: &Guard) {
+        self.guarded.replace(guard);
     }
 
     /// The same folder with at most `access`; a narrowed handle never widens again.

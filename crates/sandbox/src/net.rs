@@ -1,13 +1,15 @@
 //! The one client for outbound HTTP. It sends what it is given and follows no redirect: a 3xx is an
 //! answer like any other, and where it leads is the caller's decision.
 //!
-//! Which addresses may be called, and for how long an answer is awaited, is left to callers.
+//! Which addresses are asked, and for how long an answer is awaited, is left to callers; a client of
+//! [`Client::public`] sees to it that none of them is in a private network.
 
 mod connect;
 mod error;
+mod reach;
 mod unix;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +23,7 @@ use tokio::sync::OnceCell;
 
 use connect::{Tcp, Timed};
 pub use error::NetError;
+use reach::Reach;
 pub use unix::connect_unix;
 
 /// From the name to a connection ready for the request, TLS included.
@@ -48,18 +51,49 @@ pub struct Client {
     /// many runs never need them.
     secure: Arc<OnceCell<Secure>>,
     connect_timeout: Duration,
+    reach: Reach,
+    /// The one with a smaller reach, once it was wanted. It has connections of its own: one that leads into a
+    /// private network must not be found in its pool.
+    public: Arc<OnceLock<Client>>,
 }
 
 impl Client {
     /// A client without connections; cheap, and needs no runtime yet.
     #[expect(clippy::new_without_default, reason = "a default for the way out should be written down")]
     pub fn new() -> Client {
-        Client::with_connect_timeout(CONNECT_TIMEOUT)
+        Client::with(CONNECT_TIMEOUT, Reach::Any)
     }
 
-    fn with_connect_timeout(connect_timeout: Duration) -> Client {
-        let plain = pooled(Timed::new(connect::tcp(connect_timeout), connect_timeout));
-        Client { plain, secure: Arc::new(OnceCell::new()), connect_timeout }
+    fn with(connect_timeout: Duration, reach: Reach) -> Client {
+        let plain = pooled(Timed::new(connect::tcp(connect_timeout, reach), connect_timeout, reach));
+        Client { plain, secure: Arc::default(), connect_timeout, reach, public: Arc::default() }
+    }
+
+    /// A client with the same limits that connects to addresses of the open internet only, whatever a name leads
+    /// to: for addresses that a server tells us. Others fail with [`NetError::Private`].
+    pub fn public(&self) -> Client {
+        match self.reach {
+            Reach::Public => self.clone(),
+            Reach::Any => {
+                self.public.get_or_init(|| Client::with(self.connect_timeout, Reach::Public)).clone()
+            }
+        }
+    }
+
+    /// The client for addresses that the server at `uri` tells us: one of a private network, or of this machine,
+    /// may name its neighbours, any other the open internet only. Looks the name up, which is not bounded in time;
+    /// a name without an address is not private.
+    pub async fn guarded_like(&self, uri: &Uri) -> Client {
+        let addresses = match reach::literal(uri) {
+            Some(address) => vec![address],
+            None => {
+                let (host, port) = place(uri);
+                let found = connect::addresses(&host, port).await.unwrap_or_default();
+                found.iter().map(std::net::SocketAddr::ip).collect()
+            }
+        };
+        let is_private = !addresses.is_empty() && !addresses.into_iter().any(reach::is_public);
+        if is_private { self.clone() } else { self.public() }
     }
 
     /// Sends `request`, whose address must be a full http or https one, and returns when the head of
@@ -80,8 +114,8 @@ impl Client {
     }
 
     fn trusting(&self, roots: rustls::RootCertStore) -> Secure {
-        let tls = connect::tls(connect::tcp(self.connect_timeout), roots);
-        pooled(Timed::new(tls, self.connect_timeout))
+        let tls = connect::tls(connect::tcp(self.connect_timeout, self.reach), roots);
+        pooled(Timed::new(tls, self.connect_timeout, self.reach))
     }
 }
 

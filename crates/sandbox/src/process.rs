@@ -6,6 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place where the guard is started")]
 
+mod detached;
 mod environment;
 mod lookup;
 
@@ -23,6 +24,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::guard;
+pub(crate) use detached::{find_in, start_detached, variable};
 pub use lookup::StartError;
 
 /// The longest `Tree::end` waits: all that the guard's steps may take, and something for the machine.
@@ -46,6 +48,9 @@ pub struct Program {
     pub env: Vec<(String, String)>,
     /// The working folder; our own if absent.
     pub cwd: Option<PathBuf>,
+    /// Globs over names of environment variables that it inherits beside those of every program. One that is no
+    /// glob matches nothing.
+    pub inherit: Vec<String>,
 }
 
 /// Shows the names of environment variables and not their values.
@@ -56,6 +61,7 @@ impl std::fmt::Debug for Program {
             .field("args", &self.args)
             .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("cwd", &self.cwd)
+            .field("inherit", &self.inherit)
             .finish()
     }
 }
@@ -106,7 +112,7 @@ impl Launcher {
     /// a single-threaded one will do.
     ///
     /// The program sees PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TZ, TMPDIR and XDG_* of
-    /// this process and the program's own `env`, nothing else. A missing program is found before
+    /// this process, what `inherit` names, and the program's own `env`, nothing else. A missing program is found before
     /// anything is started; what only the kernel can tell arrives as exit code 126 or 127.
     pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
         let environment = environment::of(program);

@@ -4,14 +4,16 @@
 //! This crate alone holds `unsafe`, starts processes and opens outbound connections; everyone else
 //! asks here. Whether something *may* be done is decided elsewhere, before these functions are called.
 
+mod browser;
 mod files;
 pub mod guard;
 mod net;
 mod process;
 
+pub use browser::{BrowserError, open_browser};
 pub use files::{
-    Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
-    PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written,
+    Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Guard, Inside, Kind, Meta,
+    NAME_BYTES_MAX, PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written,
 };
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix};
 pub use process::{END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo};

@@ -5,12 +5,12 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
-use sandbox::{Access, Expect, FileError, Inside, Kind, Root};
+use sandbox::{Access, Expect, FileError, Guard, Inside, Kind, Root};
 use tempfile::TempDir;
 
 /// SHA-256 of `old`.
@@ -377,7 +377,8 @@ fn what_decides_about_tools_is_not_written() {
     std::fs::write(path.join("toolcrib.toml"), "old").unwrap();
     std::os::unix::fs::symlink("toolcrib.toml", path.join("harmless.md")).unwrap();
     std::os::unix::fs::symlink(".git/hooks", path.join("docs")).unwrap();
-    let root = Root::open(&path, Access::ReadWrite).unwrap().guarding(&[path.join("not/yet")]);
+    let root = Root::open(&path, Access::ReadWrite).unwrap();
+    root.guard(&unwritten(&[path.join("not/yet")]));
     for asked in [
         "toolcrib.toml",
         "sub/toolcrib.toml",
@@ -385,6 +386,7 @@ fn what_decides_about_tools_is_not_written() {
         "docs/pre-commit",
         ".git/hooks/pre-commit",
         ".git/config",
+        ".opencode/config.toml",
         "sub/../.git/config",
         "not/yet/audit.jsonl",
     ] {
@@ -397,4 +399,80 @@ fn what_decides_about_tools_is_not_written() {
         "no folder is made for a refused write"
     );
     assert!(root.write(&root.locate("notes.md").unwrap(), b"new", &Expect::Anything).is_ok());
+}
+
+/// What is guarded changes for every handle at once, narrowed and cloned ones included.
+#[test]
+fn what_is_guarded_can_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    let root = Root::open(&path, Access::ReadWrite).unwrap();
+    let handles = [root.clone(), root.narrowed(Access::ReadWrite), root.clone().narrowed(Access::ReadWrite)];
+    let check = |guarded: &[&str]| {
+        for (handle, name) in handles.iter().flat_map(|handle| ["a.py", "b.py"].map(|name| (handle, name))) {
+            let written = handle.write(&handle.locate(name).unwrap(), b"new", &Expect::Anything);
+            let is_refused = matches!(written, Err(FileError::Protected { .. }));
+            assert_eq!(is_refused, guarded.contains(&name), "{name} with {guarded:?}: {written:?}");
+        }
+    };
+    check(&[]);
+    root.guard(&unwritten(&[path.join("a.py")]));
+    check(&["a.py"]);
+    handles[1].guard(&unwritten(&[path.join("b.py")]));
+    check(&["b.py"]);
+    root.guard(&Guard::default());
+    check(&[]);
+}
+
+fn unwritten(paths: &[PathBuf]) -> Guard {
+    Guard { unwritten: paths.to_vec(), unread: Vec::new() }
+}
+
+/// What holds secrets is neither read nor listed, by whatever way it is reached.
+#[test]
+fn what_holds_secrets_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(path.join("state/run")).unwrap();
+    for name in ["state/secret.key", "state/run/1.log", "key.txt", "key.txt.bak", "notes.md", "server.py"] {
+        std::fs::write(path.join(name), "text").unwrap();
+    }
+    std::os::unix::fs::symlink("state", path.join("harmless")).unwrap();
+    std::os::unix::fs::symlink("key.txt", path.join("link.md")).unwrap();
+    let root = Root::open(&path, Access::ReadWrite).unwrap();
+    let unread = vec![path.join("state"), path.join("key.txt"), path.join("later")];
+    root.guard(&Guard { unwritten: vec![path.join("server.py")], unread });
+    let root = root.narrowed(Access::Read);
+    std::fs::create_dir(path.join("later")).unwrap();
+    std::fs::write(path.join("later/made.md"), "text").unwrap();
+
+    for (asked, is_refused) in [
+        ("state/secret.key", true),
+        ("state/run/1.log", true),
+        ("harmless/secret.key", true),
+        ("notes/../state/secret.key", true),
+        ("key.txt", true),
+        ("link.md", true),
+        ("later/made.md", true),
+        ("key.txt.bak", false),
+        ("notes.md", false),
+        ("server.py", false),
+    ] {
+        let read = root.read(&root.locate(asked).unwrap(), 0, 100);
+        assert_eq!(matches!(read, Err(FileError::Secret { .. })), is_refused, "{asked}: {read:?}");
+    }
+    for asked in ["state", "state/run", "harmless", "harmless/run", "later"] {
+        let listed = root.list(&root.locate(asked).unwrap());
+        assert!(matches!(listed, Err(FileError::Secret { .. })), "{asked}: {listed:?}");
+    }
+    let top = root.folder(&Inside::root()).unwrap();
+    assert!(matches!(top.child("state"), Err(FileError::Secret { .. })));
+    assert!(matches!(top.read("key.txt", 100), Err(FileError::Secret { .. })));
+    assert!(top.read("notes.md", 100).is_ok() && top.entries().is_ok());
+
+    // A folder that was open before is not read from either.
+    root.guard(&Guard::default());
+    let before = root.folder(&root.locate("state").unwrap()).unwrap();
+    root.guard(&Guard { unwritten: Vec::new(), unread: vec![path.join("state")] });
+    assert!(matches!(before.read("secret.key", 100), Err(FileError::Secret { .. })));
 }

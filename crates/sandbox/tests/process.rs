@@ -43,7 +43,7 @@ fn shell(mark: &str, script: &str) -> Program {
         command: "/bin/sh".to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],
         env: vec![(MARK.to_owned(), mark.to_owned())],
-        cwd: None,
+        ..Program::default()
     }
 }
 

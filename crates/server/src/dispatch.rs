@@ -181,6 +181,7 @@ impl Request<'_> {
             info: envelope.client.as_ref().map(Text::bytes),
             log_level: envelope.log_level.map(wire::LogLevel::name),
             conversation: self.session.conversation_of_request(),
+            ..Client::default()
         };
         (client, false)
     }

@@ -63,6 +63,8 @@ struct Said {
     info: Option<Bytes>,
     /// True if there is anything that it can be asked for.
     can_be_asked: bool,
+    /// Set when the conversation ends; nothing before the handshake.
+    over: Option<Cancel>,
 }
 
 impl Session {
@@ -84,6 +86,7 @@ impl Session {
                 capabilities: Bytes::from_static(b"{}"),
                 info: None,
                 can_be_asked: false,
+                over: None,
             }),
             calls: Mutex::default(),
             questions: Mutex::default(),
@@ -111,7 +114,7 @@ impl Session {
         let capabilities = kept(&capabilities).unwrap_or(Bytes::from_static(b"{}"));
         let can_be_asked = abilities::can_be_asked(&capabilities);
         let info = info.as_ref().and_then(kept);
-        *lock(&self.said) = Said { capabilities, info, can_be_asked };
+        *lock(&self.said) = Said { capabilities, info, can_be_asked, over: Some(Cancel::new()) };
     }
 
     /// The client of a legacy call, and whether there is anything that it can be asked for.
@@ -122,6 +125,8 @@ impl Session {
             info: said.info.clone(),
             log_level: Some(self.log_level().name()),
             conversation: self.conversation,
+            over: said.over.clone(),
+            ..Client::default()
         };
         (client, said.can_be_asked)
     }
@@ -174,9 +179,11 @@ impl Session {
         }
     }
 
-    /// Ends the conversation: cancels every call and stops watching resources.
+    /// Ends the conversation: cancels every call, stops watching resources, and tells whoever keeps something for it.
     pub(crate) fn end(&self) {
         self.cancel_all();
+        let over = lock(&self.said).over.take();
+        over.iter().for_each(Cancel::cancel);
         // Let go of outside the lock, since each then asks for something.
         let watched = std::mem::take(&mut *lock(&self.watched));
         drop(watched);
@@ -377,6 +384,17 @@ mod tests {
         assert_eq!(first, second);
         let [first, second] = number(Via::Socket);
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn whoever_keeps_something_for_a_conversation_hears_of_its_end() {
+        let session = session();
+        assert!(session.client().0.over.is_none(), "before the handshake there is nothing to keep");
+        session.introduce(Bytes::from_static(b"{}"), None);
+        let over = session.client().0.over.expect("it is known now");
+        assert!(!over.is_cancelled());
+        session.end();
+        assert!(over.is_cancelled());
     }
 
     #[test]

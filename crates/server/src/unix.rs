@@ -69,8 +69,21 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     listener
 }
 
-/// Removes what a dead program has left, and nothing else.
-async fn make_way(path: &Path) -> Result<(), BindError> {
+impl Socket {
+    /// The next one who connects. May be dropped at any time.
+    ///
+    /// # Errors
+    /// What the system says; it may take in others later.
+    pub async fn accept(&self) -> io::Result<UnixStream> {
+        self.listener.accept().await.map(|(connection, _)| connection)
+    }
+}
+
+/// Removes a socket that a dead program has left, and nothing else.
+///
+/// # Errors
+/// There is none, or it is another thing, or somebody listens there.
+pub async fn make_way(path: &Path) -> Result<(), BindError> {
     let other = |error: io::Error| BindError::Other(path.to_owned(), error);
     let there = lstat(path).map_err(|error| other(error.into()))?;
     if FileType::from_raw_mode(there.st_mode) != FileType::Socket {
@@ -104,10 +117,10 @@ pub async fn serve(server: Arc<Server>, socket: Socket, shutdown: impl Future<Ou
             biased;
             () = &mut shutdown => break,
             Some(_) = clients.join_next(), if !clients.is_empty() => continue,
-            accepted = socket.listener.accept(), if clients.len() < CLIENTS_MAX => accepted,
+            accepted = socket.accept(), if clients.len() < CLIENTS_MAX => accepted,
         };
         match accepted {
-            Ok((connection, _)) => {
+            Ok(connection) => {
                 clients.spawn(client(server.clone(), connection));
             }
             // Out of descriptors, most likely: those that end free some.

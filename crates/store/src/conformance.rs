@@ -4,7 +4,8 @@
 use std::{any::Any, thread};
 
 use crate::{
-    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, Store, StoreError,
+    ANCHOR_BYTES_MAX, CLAIM_MS_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX,
+    SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoreError,
 };
 
 /// Runs the suite; `fresh` makes an empty store with two handles and whatever must outlive them.
@@ -18,6 +19,12 @@ pub(crate) fn check<S: Store, G: Any>(fresh: impl Fn() -> (S, S, G)) {
         limits_are_exact,
         texts_come_back_as_they_went,
         two_writers_at_once_lose_nothing,
+        secrets_are_replaced_by_who_knows_their_version,
+        secrets_are_listed_by_the_beginning_of_their_names,
+        secrets_have_limits,
+        of_many_who_replace_at_once_one_wins_each_round,
+        a_claim_is_held_by_one_until_it_is_over,
+        of_many_who_claim_at_once_one_gets_it,
     ] {
         let (first, second, _guard) = fresh();
         case(&first, &second);
@@ -129,5 +136,111 @@ fn two_writers_at_once_lose_nothing(first: &dyn Store, second: &dyn Store) {
     for (name, store) in [("first", second), ("second", first)] {
         assert!((0..50).all(|nth| store.anchor(&format!("{name} {nth}")).unwrap().is_some()));
         assert_eq!(store.definitions(name, "a").unwrap(), Some(sample(name, "a", 49)));
+    }
+}
+
+fn secrets_are_replaced_by_who_knows_their_version(first: &dyn Store, second: &dyn Store) {
+    let kept = |store: &dyn Store| store.secret("a").unwrap().map(|found| (found.version, found.sealed));
+    assert_eq!(kept(first), None);
+    assert_eq!(first.replace_secret("a", Some(1), Some(b"x")).unwrap(), None, "nothing is there to replace");
+    assert_eq!(first.replace_secret("a", Some(1), None).unwrap(), None);
+    let one = first.replace_secret("a", None, Some(b"one")).unwrap().unwrap();
+    assert_eq!(kept(second), Some((one, b"one".to_vec())));
+    assert_eq!(second.replace_secret("a", None, Some(b"x")).unwrap(), None, "something is there");
+    let two = second.replace_secret("a", Some(one), Some(b"\0\xff")).unwrap().unwrap();
+    assert_eq!(first.replace_secret("a", Some(one), Some(b"x")).unwrap(), None, "the winner stays");
+    assert_eq!(first.replace_secret("a", Some(one), None).unwrap(), None, "and is not removed");
+    assert_eq!(kept(first), Some((two, b"\0\xff".to_vec())));
+    assert_eq!(first.replace_secret("a", Some(two), None).unwrap(), Some(0));
+    assert_eq!(kept(second), None);
+    assert_eq!(first.replace_secret("a", None, None).unwrap(), Some(0), "nothing is there, as wanted");
+    let three = second.replace_secret("a", None, Some(b"")).unwrap().unwrap();
+    let other = second.replace_secret("b", None, Some(b"")).unwrap().unwrap();
+    assert!(one < two && two < three && three < other, "{one} {two} {three} {other}");
+}
+
+fn secrets_are_listed_by_the_beginning_of_their_names(first: &dyn Store, second: &dyn Store) {
+    for name in ["oauth/b/2", "oauth/a/1", "oauth%", "oauth", "x", "línea/\u{1f980}"] {
+        first.replace_secret(name, None, Some(b"x")).unwrap();
+    }
+    for (prefix, expected) in [
+        ("oauth/", &["oauth/a/1", "oauth/b/2"][..]),
+        ("oauth%", &["oauth%"]),
+        ("lín", &["línea/\u{1f980}"]),
+        ("Oauth", &[]),
+        ("", &["línea/\u{1f980}", "oauth", "oauth%", "oauth/a/1", "oauth/b/2", "x"]),
+    ] {
+        let mut names = second.secret_names(prefix).unwrap();
+        let mut expected = expected.to_vec();
+        assert!(names.is_sorted());
+        names.sort();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{prefix}");
+    }
+}
+
+fn secrets_have_limits(first: &dyn Store, second: &dyn Store) {
+    let name = "n".repeat(SECRET_NAME_BYTES_MAX);
+    let largest = vec![7; SECRET_BYTES_MAX];
+    assert!(first.replace_secret(&name, None, Some(&largest)).unwrap().is_some());
+    assert_eq!(second.secret(&name).unwrap().unwrap().sealed, largest);
+    let refused = |refused: Result<Option<u64>, StoreError>, bytes: usize| match refused.unwrap_err() {
+        StoreError::TooLarge { bytes: found, max, .. } => assert_eq!((found, max), (bytes + 1, bytes)),
+        other => panic!("{other}"),
+    };
+    refused(first.replace_secret("a", None, Some(&vec![7; SECRET_BYTES_MAX + 1])), SECRET_BYTES_MAX);
+    refused(first.replace_secret(&format!("{name}n"), None, Some(b"")), SECRET_NAME_BYTES_MAX);
+    assert_eq!(second.secret_names("").unwrap(), [name]);
+}
+
+fn of_many_who_replace_at_once_one_wins_each_round(first: &dyn Store, second: &dyn Store) {
+    const ROUNDS: u8 = 25;
+    let mut version = first.replace_secret("a", None, Some(&[0])).unwrap();
+    for round in 1..=ROUNDS {
+        let winners: Vec<u64> = thread::scope(|scope| {
+            let stores = [first, second, first, second];
+            let tries = stores.map(|store| {
+                scope.spawn(move || store.replace_secret("a", version, Some(&[round])).unwrap())
+            });
+            tries.into_iter().filter_map(|tried| tried.join().unwrap()).collect()
+        });
+        assert_eq!(winners.len(), 1, "round {round}: {winners:?}");
+        version = Some(winners[0]);
+        assert_eq!(first.secret("a").unwrap().unwrap().sealed, [round]);
+    }
+}
+
+fn a_claim_is_held_by_one_until_it_is_over(first: &dyn Store, second: &dyn Store) {
+    assert!(first.claim("a", "me", 1_000, 2_000).unwrap());
+    assert!(first.claim("a", "me", 1_000, 3_000).unwrap(), "it is mine already");
+    assert!(!second.claim("a", "you", 2_999, 9_000).unwrap());
+    assert!(second.claim("b", "you", 2_999, 9_000).unwrap(), "another one");
+    // Whoever held it has died; nobody else needs to say so.
+    assert!(second.claim("a", "you", 3_000, 4_000).unwrap());
+    assert!(!first.claim("a", "me", 3_500, 4_000).unwrap());
+    first.release("a", "me").unwrap();
+    assert!(!first.claim("a", "me", 3_500, 4_000).unwrap(), "it is not mine to give back");
+    second.release("a", "you").unwrap();
+    second.release("a", "you").unwrap();
+    assert!(first.claim("a", "me", 3_500, 4_000).unwrap());
+    // It is never held longer than the limit, nor beyond it by a clock that was wrong.
+    assert!(first.claim("c", "me", 0, i64::MAX).unwrap());
+    assert!(!second.claim("c", "you", CLAIM_MS_MAX - 1, CLAIM_MS_MAX).unwrap());
+    assert!(second.claim("c", "you", CLAIM_MS_MAX, CLAIM_MS_MAX + 1).unwrap());
+    assert!(first.claim("d", "me", 10 * CLAIM_MS_MAX, 11 * CLAIM_MS_MAX).unwrap());
+    assert!(second.claim("d", "you", 0, 1).unwrap());
+}
+
+fn of_many_who_claim_at_once_one_gets_it(first: &dyn Store, second: &dyn Store) {
+    for round in 0..25 {
+        let key = format!("key {round}");
+        let got = thread::scope(|scope| {
+            let tries = [(first, "1"), (second, "2"), (first, "3"), (second, "4")].map(|(store, holder)| {
+                let key = &key;
+                scope.spawn(move || store.claim(key, holder, 0, 1_000).unwrap())
+            });
+            tries.into_iter().filter_map(|tried| tried.join().unwrap().then_some(())).count()
+        });
+        assert_eq!(got, 1, "round {round}");
     }
 }

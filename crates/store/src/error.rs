@@ -16,7 +16,8 @@ pub enum StoreError {
     /// The file is no database of ours, or the disk spoilt it.
     #[error(
         "the state database {file} is damaged; stop every toolcrib, move the file away and start again: \
-         cached lists are fetched anew, and the audit book's anchor is set at the next shutdown"
+         cached lists are fetched anew, the audit book's anchor is set at the next shutdown, and you sign in to \
+         your servers again"
     )]
     Damaged {
         /// The file's name within the state folder.
@@ -50,6 +51,26 @@ pub enum StoreError {
         bytes: usize,
         /// The limit, in bytes.
         max: usize,
+    },
+    /// The file with the key that seals secrets is not to be trusted, or is none.
+    #[error("the key file {} {why}", file.display())]
+    Key {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it, and what to do.
+        why: String,
+    },
+    /// A record does not open.
+    #[error(
+        "the kept secret {name} cannot be opened: it was changed, or {} is not the key that it was sealed with; put \
+         the right key back, or forget the record with `toolcrib mcp logout` and sign in again",
+        key.display()
+    )]
+    Sealed {
+        /// The record's name, of which nothing is secret.
+        name: String,
+        /// The file with the key.
+        key: PathBuf,
     },
     /// Anything else the database reports, a full disk for example.
     #[error("the state database did not answer")]

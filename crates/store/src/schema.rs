@@ -4,7 +4,8 @@ use rusqlite::{Connection, Error, TransactionBehavior};
 
 /// Each step takes the database from the version equal to its place in the list to the next one. A step
 /// that was released never changes; a change is a new step at the end.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE definitions (
         upstream      TEXT    NOT NULL,
         fingerprint   TEXT    NOT NULL,
@@ -16,7 +17,25 @@ const STEPS: &[&str] = &["
         key   TEXT NOT NULL PRIMARY KEY,
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    // AUTOINCREMENT: the version of a record that was removed never comes again.
+    "
+    CREATE TABLE secrets (
+        version INTEGER PRIMARY KEY AUTOINCREMENT,
+        name    TEXT NOT NULL UNIQUE,
+        sealed  BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE claims (
+        key      TEXT    NOT NULL PRIMARY KEY,
+        holder   TEXT    NOT NULL,
+        until_ms INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+",
+];
+
+/// The first of them, for tests that begin with an old database.
+#[cfg(test)]
+pub(crate) const FIRST: &str = STEPS[0];
 
 /// The version this program brings a database to, and the latest it can use.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;

@@ -1,10 +1,12 @@
 //! The store of one machine: one SQLite file in the state folder, shared by every process of its owner.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
+mod sealed;
+
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions, Permissions},
     io::{self, ErrorKind},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     thread,
@@ -14,14 +16,17 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
-    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, Store, StoreError,
-    folder, schema,
+    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, SECRET_BYTES_MAX,
+    SECRET_NAME_BYTES_MAX, Store, StoreError, StoredSecret, folder, schema,
 };
 
 /// The database's name within the state folder.
 const FILE: &str = "toolcrib.db";
 
-/// Only the owner may read what their upstreams offer.
+/// What SQLite puts beside it.
+const FILES_BESIDE: [&str; 2] = ["toolcrib.db-wal", "toolcrib.db-shm"];
+
+/// Only the owner may read what their upstreams offer, and with what they are signed in.
 const FILE_MODE: u32 = 0o600;
 
 /// How long to wait for other processes. They write rows, not files: seconds mean that one is stuck.
@@ -61,6 +66,9 @@ impl SqliteStore {
         folder::create_private(&self.dir).map_err(cannot)?;
         let path = self.dir.join(FILE);
         create_for_owner(&path).map_err(cannot)?;
+        for file in [FILE].iter().chain(&FILES_BESIDE) {
+            close_to_others(&self.dir.join(file)).map_err(cannot)?;
+        }
         let mut connection = Connection::open(&path).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
         // Before anything is changed: a newer database is left exactly as it is.
@@ -80,6 +88,19 @@ fn create_for_owner(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes from a file what others may do with it: one that was copied here may have brought it along. SQLite gives new
+/// files beside the database the database's mode.
+fn close_to_others(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            fs::set_permissions(path, Permissions::from_mode(FILE_MODE))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
@@ -176,12 +197,39 @@ impl Store for SqliteStore {
         })?;
         Ok(())
     }
+
+    fn secret(&self, name: &str) -> Result<Option<StoredSecret>, StoreError> {
+        self.with(|connection| sealed::secret(connection, name))
+    }
+
+    fn replace_secret(
+        &self,
+        name: &str,
+        expected: Option<u64>,
+        sealed: Option<&[u8]>,
+    ) -> Result<Option<u64>, StoreError> {
+        within("the name of a secret", name.len(), SECRET_NAME_BYTES_MAX)?;
+        within("a secret", sealed.map_or(0, <[u8]>::len), SECRET_BYTES_MAX)?;
+        self.with(|connection| sealed::replace(connection, name, expected, sealed))
+    }
+
+    fn secret_names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        self.with(|connection| sealed::names(connection, prefix))
+    }
+
+    fn claim(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Result<bool, StoreError> {
+        within("the key of a claim", key.len(), SECRET_NAME_BYTES_MAX)?;
+        within("the holder of a claim", holder.len(), SECRET_NAME_BYTES_MAX)?;
+        self.with(|connection| sealed::claim(connection, key, holder, now_ms, until_ms))
+    }
+
+    fn release(&self, key: &str, holder: &str) -> Result<(), StoreError> {
+        self.with(|connection| sealed::release(connection, key, holder))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt};
-
     use tempfile::TempDir;
 
     use super::*;
@@ -222,6 +270,32 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_others_could_read_is_closed_to_them() {
+        let dir = scratch();
+        SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();
+        let path = dir.path().join(FILE);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let store = SqliteStore::at(dir.path());
+        assert_eq!(store.anchor("x").unwrap().as_deref(), Some("y"));
+        for file in [FILE].iter().chain(&FILES_BESIDE) {
+            assert_eq!(mode(&dir.path().join(file)), 0o600, "{file}");
+        }
+    }
+
+    #[test]
+    fn an_older_database_gets_what_is_new() {
+        let dir = scratch();
+        let old = Connection::open(dir.path().join(FILE)).unwrap();
+        old.execute_batch(schema::FIRST).unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        old.execute("INSERT INTO anchors VALUES ('x', 'y')", []).unwrap();
+        drop(old);
+        let store = SqliteStore::at(dir.path());
+        assert_eq!(store.anchor("x").unwrap().as_deref(), Some("y"));
+        assert_eq!(store.secret("x").unwrap(), None);
+    }
+
+    #[test]
     fn a_database_survives_the_process_that_wrote_it() {
         let dir = scratch();
         SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();
@@ -252,7 +326,7 @@ mod tests {
         let error = SqliteStore::at(dir.path()).anchor("x").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the state database toolcrib.db has version 2, this program knows 1; \
+            "the state database toolcrib.db has version 3, this program knows 2; \
              use the newer toolcrib, or another state.dir"
         );
         assert_eq!(fs::read(&path).unwrap(), before);
@@ -266,7 +340,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
-             cached lists are fetched anew, and the audit book's anchor is set at the next shutdown"
+             cached lists are fetched anew, the audit book's anchor is set at the next shutdown, and you sign in to \
+             your servers again"
         );
         fs::remove_file(dir.path().join(FILE)).unwrap();
         SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();

@@ -1,19 +1,22 @@
 //! What must survive the end of the process, behind one trait.
 //!
-//! Today that is little: the tool definitions of upstreams, so that a list can be answered before any
-//! upstream has started, and anchors, small facts that other parts check themselves against. What the
-//! texts mean is their owners' affair. Every call blocks on the disk: callers keep them off the path
-//! that answers requests.
+//! That is the tool definitions of upstreams, so that a list can be answered before any upstream has
+//! started; anchors, small facts that other parts check themselves against; and secrets, which are sealed
+//! before the store sees them. What the texts mean is their owners' affair. Every call blocks on the disk:
+//! callers keep them off the path that answers requests.
 
 #[cfg(test)]
 mod conformance;
 mod error;
 mod folder;
+mod master_key;
 mod schema;
+mod secrets;
 mod sqlite;
 
 pub use error::StoreError;
 pub use folder::create_private;
+pub use secrets::{Opened, Secrets};
 pub use sqlite::SqliteStore;
 
 /// The largest list of definitions kept for one upstream. Larger ones are fetched anew at each start.
@@ -26,6 +29,16 @@ pub const FINGERPRINTS_PER_UPSTREAM_MAX: usize = 8;
 /// An anchor is a fact of a line, not a document.
 pub const ANCHOR_BYTES_MAX: usize = 4 * 1024;
 
+/// The largest sealed record, in bytes: a registration and its tokens take a few thousand.
+pub const SECRET_BYTES_MAX: usize = 256 * 1024;
+
+/// The longest name of a record, and of a claim's key or holder, in bytes.
+pub const SECRET_NAME_BYTES_MAX: usize = 1024;
+
+/// The longest time a claim is held, in milliseconds. Who dies with a claim holds the others up no longer, nor does
+/// a clock that was wrong.
+pub const CLAIM_MS_MAX: i64 = 10 * 60 * 1000;
+
 /// The tools an upstream had when it was last asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definitions {
@@ -37,6 +50,22 @@ pub struct Definitions {
     pub tools_json: String,
     /// When they came, in milliseconds since 1970.
     pub fetched_at_ms: i64,
+}
+
+/// A sealed record as it is kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredSecret {
+    /// Another one after each change, and never one that any record had before.
+    pub version: u64,
+    /// The record, of which the store understands nothing.
+    pub sealed: Vec<u8>,
+}
+
+/// Shows no record.
+impl std::fmt::Debug for StoredSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredSecret").field("version", &self.version).finish_non_exhaustive()
+    }
 }
 
 /// A place that remembers. Shared by threads, and by processes that serve the same user.
@@ -57,4 +86,29 @@ pub trait Store: Send + Sync {
     /// Remembers a value in place of an older one; once this returns it survives a crash of the process.
     /// Refuses more than [`ANCHOR_BYTES_MAX`].
     fn keep_anchor(&self, key: &str, value: &str) -> Result<(), StoreError>;
+
+    /// The sealed record of this name.
+    fn secret(&self, name: &str) -> Result<Option<StoredSecret>, StoreError>;
+
+    /// Puts a sealed record in place of the one with version `expected` (`None`: where there is none); no record
+    /// removes it. Returns the new version (0 after a removal), or nothing, and changes nothing, if there is
+    /// another version by now. Once this returns it survives a crash of the machine. Refuses more than
+    /// [`SECRET_BYTES_MAX`] and [`SECRET_NAME_BYTES_MAX`].
+    fn replace_secret(
+        &self,
+        name: &str,
+        expected: Option<u64>,
+        sealed: Option<&[u8]>,
+    ) -> Result<Option<u64>, StoreError>;
+
+    /// The names of the records that begin with `prefix`, in order.
+    fn secret_names(&self, prefix: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Takes the claim to `key` until `until_ms`, but for no longer than [`CLAIM_MS_MAX`], for whoever calls itself
+    /// `holder`, who may have it already. False if somebody else has it at `now_ms`. Both times are milliseconds
+    /// since 1970.
+    fn claim(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Result<bool, StoreError>;
+
+    /// Gives back a claim; no error if somebody else has it.
+    fn release(&self, key: &str, holder: &str) -> Result<(), StoreError>;
 }

@@ -107,7 +107,7 @@ fn scripted(name: &str, run: Run) -> Arc<dyn AnyTool> {
             open_world: true,
             scopes: Arc::new(["upstream:call".into()]),
             timeout: Duration::from_secs(60),
-            progress_extends: false,
+            extends_to: None,
             input_schema: Bytes::from_static(b"{}"),
             output_schema: None,
             listing: Listing::Relayed(listing.to_string().into()),

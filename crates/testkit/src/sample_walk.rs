@@ -69,7 +69,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
         open_world: true,
         scopes: Arc::new(["upstream:call".into()]),
         timeout: Duration::from_secs(60),
-        progress_extends: false,
+        extends_to: None,
         input_schema: schema.to_string().into(),
         output_schema: None,
         listing: Listing::Relayed(listing.to_string().into()),

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::context::Cancel;
+
 /// What the client of a call says it can do. A tool may ask for nothing beyond it.
 #[derive(Debug, Clone)]
 pub struct Client {
+    /// Who calls, by the id that the book knows. Set by the gate, whatever a door says.
+    pub caller: Arc<str>,
     /// Its `ClientCapabilities` object as JSON text.
     pub capabilities: Bytes,
     /// Its `Implementation` object as JSON text, if it says one. For logs and upstreams; nothing is decided
@@ -16,12 +20,21 @@ pub struct Client {
     pub log_level: Option<&'static str>,
     /// Calls of one conversation have one number. What one conversation is asked, no other one sees.
     pub conversation: u64,
+    /// Set when the conversation is over; nothing for one whose end nobody hears of.
+    pub over: Option<Cancel>,
 }
 
 impl Default for Client {
     /// A client that can do nothing and wants nothing, in no conversation with others.
     fn default() -> Client {
-        Client { capabilities: Bytes::from_static(b"{}"), info: None, log_level: None, conversation: 0 }
+        Client {
+            caller: Arc::default(),
+            capabilities: Bytes::from_static(b"{}"),
+            info: None,
+            log_level: None,
+            conversation: 0,
+            over: None,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::permit::Permit;
 /// Heard by every wait of a call; a clone hears the same.
 ///
 /// The library's token takes a lock to be cloned, for a family tree that calls do not have.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<CancellationToken>);
 
 impl Cancel {

@@ -74,8 +74,9 @@ pub struct Definition {
     pub scopes: Arc<[Box<str>]>,
     /// How long one call may take.
     pub timeout: Duration,
-    /// True if progress starts the timeout anew.
-    pub progress_extends: bool,
+    /// If progress starts the timeout anew: how long one call may take in all. A shorter one than `timeout` counts as
+    /// that.
+    pub extends_to: Option<Duration>,
     /// JSON Schema of the arguments, as text.
     pub input_schema: Bytes,
     /// JSON Schema of the structured result, as text.

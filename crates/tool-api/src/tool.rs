@@ -83,7 +83,7 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
         open_world: about.open_world,
         scopes: about.scopes.iter().map(|&scope| scope.into()).collect(),
         timeout: about.timeout,
-        progress_extends: false,
+        extends_to: None,
         input_schema,
         output_schema,
         listing: Listing::Ours(about),

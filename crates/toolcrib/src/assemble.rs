@@ -1,24 +1,27 @@
 //! Puts the crates together: settings in, a gate with all its tools out. Nothing here touches the disk but
 //! the workspace's folder, which is opened, and nothing waits.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use audit::Book;
 use gate::{Catalog, Gate, Parts};
-use sandbox::{Access, Launcher, Root};
+use sandbox::{Access, Guard, Launcher, Root};
 use store::{SqliteStore, Store};
 
 use crate::GUARD;
 use crate::config::Settings;
+use crate::keeper::StateKeeper;
 use crate::upstreams::{Start, Upstreams};
 
 /// Everything that serves, put together.
 pub(crate) struct Crib {
     pub(crate) gate: Arc<Gate>,
-    pub(crate) upstreams: Upstreams,
+    pub(crate) upstreams: Arc<Upstreams>,
+    pub(crate) guarded: Guarded,
     book: Arc<Book>,
     store: Arc<dyn Store>,
 }
@@ -48,16 +51,19 @@ pub(crate) enum AssembleError {
 /// # Errors
 /// If something is missing without which nothing can be served.
 pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, AssembleError> {
-    let world = world()?;
-    let files = open_workspace(&settings.workspace)?.guarding(&own_files(&settings, &world));
     let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&settings.state));
+    let world = world(&store, &settings.state)?;
+    let files = open_workspace(&settings.workspace)?;
+    let guarded =
+        Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
+    guarded.guard(&settings, Vec::new());
     let book = Arc::new(Book::at(&settings.state, now_ms));
     let catalog = Catalog::new(tools::all(&settings.offer));
-    let upstreams = Upstreams::start(settings.upstreams, &world, &catalog, &store, start);
+    let upstreams = Arc::new(Upstreams::start(settings.upstreams, world, &catalog, &store, start));
     let (policy, rate) = (settings.policy, settings.rate);
     let parts = Parts { catalog, policy, rate, book: book.clone(), files };
     let gate = Arc::new(Gate::new(parts).map_err(AssembleError::Randomness)?);
-    Ok(Crib { gate, upstreams, book, store })
+    Ok(Crib { gate, upstreams, guarded, book, store })
 }
 
 fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
@@ -65,21 +71,42 @@ fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
         .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
 }
 
-/// What decides about the tools, or runs with our rights, and is therefore not written by them: the
-/// configuration, the state, and the programs we start, ourselves included.
-fn own_files(settings: &Settings, world: &upstream::World) -> Vec<PathBuf> {
-    let mut files = settings.files.clone();
-    files.push(settings.state.clone());
-    files.push(world.launcher.guard.clone());
-    files.extend(settings.upstreams.iter().flat_map(upstream::Settings::own_files));
-    files
+/// What tools leave alone. What decides about them, or runs with our rights, they do not write: the programs that we
+/// start, ourselves included. What holds our secrets they do not read either: the state, the configuration, and the
+/// files that its references name.
+#[derive(Clone)]
+pub(crate) struct Guarded {
+    /// Shares what is guarded with every handle that tools get.
+    files: Root,
+    /// The program of this run.
+    ours: PathBuf,
+    /// What has not been read since the start: it may hold secrets still when the configuration names it no longer.
+    secrets: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
-/// What upstreams need of the outside world.
-pub(crate) fn world() -> Result<upstream::World, AssembleError> {
+impl Guarded {
+    /// Guards what these settings name, and the files of what is `running` besides.
+    pub(crate) fn guard(&self, settings: &Settings, running: Vec<PathBuf>) {
+        let mut unwritten = running;
+        unwritten.push(self.ours.clone());
+        unwritten.extend(settings.upstreams.iter().flat_map(upstream::Settings::own_files));
+        unwritten.sort_unstable();
+        unwritten.dedup();
+        let mut secrets = self.secrets.lock().expect("nothing panics while it holds the lock");
+        secrets.insert(settings.state.clone());
+        secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
+        self.files.guard(&Guard { unwritten, unread: secrets.iter().cloned().collect() });
+    }
+}
+
+/// What upstreams need of the outside world. What they are signed in with is kept in `store`, sealed with the key in
+/// the folder `state`.
+pub(crate) fn world(store: &Arc<dyn Store>, state: &Path) -> Result<upstream::World, AssembleError> {
     let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    Ok(upstream::World { launcher, client: sandbox::Client::new(), ourselves: server::OURSELVES })
+    let keeper = Arc::new(StateKeeper::new(store.clone(), state));
+    let ourselves = server::OURSELVES;
+    Ok(upstream::World { launcher, client: sandbox::Client::new(), ourselves, keeper, trace: None })
 }
 
 /// The time in milliseconds since 1970.
@@ -98,3 +125,6 @@ impl Crib {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,13 @@
 //! The command line as a type: its words, their help, and which of them go together. What a command does
 //! is in its file below `commands/`.
 
+mod mcp;
+
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+
+pub(crate) use mcp::{Add, Auth, Export, Import, Mcp};
 
 /// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
 /// one gate that checks and records every call.
@@ -40,6 +44,15 @@ pub(crate) enum Command {
     /// List, describe and call tools.
     #[command(subcommand)]
     Tools(Tools),
+    /// Configure, test and watch other MCP servers.
+    #[command(subcommand)]
+    Mcp(Mcp),
+    /// List and read resources of other MCP servers.
+    #[command(subcommand)]
+    Resources(Resources),
+    /// List and fill in prompts of other MCP servers.
+    #[command(subcommand)]
+    Prompts(Prompts),
     /// Check and show the configuration.
     #[command(subcommand)]
     Config(Config),
@@ -70,6 +83,33 @@ pub(crate) enum Tools {
         /// The arguments as a JSON object; `-` reads them from standard input.
         #[arg(default_value = "{}", value_name = "JSON")]
         arguments: String,
+    },
+}
+
+/// What to do with resources.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Resources {
+    /// List the resources and resource templates on offer.
+    List,
+    /// Print what is in a resource.
+    Read {
+        /// Its URI, as it is listed.
+        uri: String,
+    },
+}
+
+/// What to do with prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Prompts {
+    /// List the prompts on offer.
+    List,
+    /// Fill in a prompt and print it.
+    Get {
+        /// Its name, as it is listed.
+        name: String,
+        /// Its arguments.
+        #[arg(value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
     },
 }
 

@@ -4,6 +4,10 @@
 mod audit;
 mod completions;
 mod config;
+mod gated;
+mod mcp;
+mod prompts;
+mod resources;
 mod selftest;
 mod serve;
 mod stdio;
@@ -21,6 +25,9 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Stdio => stdio::run(cli),
         Command::Selftest => selftest::run(cli),
         Command::Tools(command) => tools::run(cli, command),
+        Command::Mcp(command) => mcp::run(cli, command),
+        Command::Resources(command) => resources::run(cli, command),
+        Command::Prompts(command) => prompts::run(cli, command),
         Command::Config(command) => config::run(cli, command),
         Command::Audit(command) => audit::run(cli, command),
         Command::Completions { shell } => completions::run(shell),
@@ -39,18 +46,27 @@ enum Log {
 /// Loads the configuration in effect and starts the log.
 fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
     let loaded = load(cli)?;
+    begin(&loaded, log)?;
+    Ok(loaded)
+}
+
+/// Starts the log.
+fn begin(loaded: &Loaded, log: Log) -> Result<(), Trouble> {
     let mut config = loaded.settings.log.clone();
     if log == Log::Quiet {
         config.level = config.level.min(Level::Error);
     }
     let started = log::start(&config, loaded.log_override.as_deref());
-    started.map_err(|error| Trouble::Misused(error.to_string()))?;
-    Ok(loaded)
+    started.map_err(|error| Trouble::Misused(error.to_string()))
 }
 
 /// Loads the configuration in effect.
 fn load(cli: &Cli) -> Result<Loaded, Trouble> {
-    let surroundings = Surroundings::of_process()
-        .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))?;
-    Ok(configuration::load(cli.config.as_deref(), &surroundings)?)
+    Ok(configuration::load(cli.config.as_deref(), &surroundings()?)?)
+}
+
+/// The process's surroundings.
+fn surroundings() -> Result<Surroundings, Trouble> {
+    Surroundings::of_process()
+        .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))
 }

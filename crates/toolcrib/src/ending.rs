@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use crate::assemble::AssembleError;
 use crate::config::problem::Problems;
 
@@ -28,6 +30,14 @@ pub(crate) enum Trouble {
     /// The command line is wrong in a way that only the work could find out.
     #[error("{0}")]
     Misused(String),
+    /// There is nothing of the name that was given.
+    #[error("{said}")]
+    Unknown {
+        /// What was looked for, for programs, as the gate says it of a call: "unknown_tool".
+        code: &'static str,
+        /// A sentence.
+        said: String,
+    },
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
@@ -48,10 +58,21 @@ impl Trouble {
         Trouble::Failed(reason)
     }
 
+    /// For programs, as they are told of a call that failed.
+    pub(crate) fn to_json(&self) -> Value {
+        let code = match self {
+            Trouble::Config(_) => "configuration",
+            Trouble::Misused(_) => "misused",
+            Trouble::Unknown { code, .. } => code,
+            Trouble::Failed(_) | Trouble::Output(_) => "failed",
+        };
+        json!({ "error": { "code": code, "message": self.to_string() } })
+    }
+
     /// How the program ends by it.
     pub(crate) fn ending(&self) -> Ending {
         match self {
-            Trouble::Config(_) | Trouble::Misused(_) => Ending::Misused,
+            Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
             Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
@@ -73,5 +94,26 @@ impl From<Ending> for ExitCode {
             Ending::Misused => 2,
             Ending::Refused => 3,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_what_it_was() {
+        let unknown = Trouble::Unknown { code: "unknown_tool", said: "there is no tool `x`".to_owned() };
+        for (trouble, code) in [
+            (&unknown, "unknown_tool"),
+            (&Trouble::Misused("x".to_owned()), "misused"),
+            (&Trouble::Failed("x".to_owned()), "failed"),
+        ] {
+            assert_eq!(
+                trouble.to_json(),
+                json!({ "error": { "code": code, "message": trouble.to_string() } })
+            );
+        }
+        assert_eq!(unknown.ending(), Ending::Misused);
     }
 }

@@ -3,9 +3,12 @@
 
 mod assemble;
 mod cli;
+mod clients;
 mod commands;
 mod config;
+mod control;
 mod ending;
+mod keeper;
 mod log;
 mod open_files;
 mod print;
@@ -36,6 +39,10 @@ fn main() -> ExitCode {
             let ending = trouble.ending();
             if ending != Ending::Good {
                 print::remark(&trouble.to_string());
+                // Whoever reads JSON gets one object: what was found out before, or what went wrong.
+                if cli.json && print::is_silent() {
+                    let _ = print::json(&trouble.to_json());
+                }
             }
             ending.into()
         }

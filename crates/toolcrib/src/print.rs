@@ -1,13 +1,23 @@
 //! Printing for people and scripts: results to stdout, remarks to stderr. No colours anywhere.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+
+/// Set with the first result.
+static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// True if no result has been printed yet.
+pub(crate) fn is_silent() -> bool {
+    !HAS_PRINTED.load(Ordering::Relaxed)
+}
 
 /// Prints text to stdout with one write, and a line break unless it ends in one.
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
+    HAS_PRINTED.store(true, Ordering::Relaxed);
     out.write_all(format!("{text}{end}").as_bytes())?;
     out.flush()
 }
@@ -26,6 +36,12 @@ pub(crate) fn foreign(text: &str) -> io::Result<()> {
 pub(crate) fn remark(text: &str) {
     // With stderr gone there is nobody to tell.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Asks the person at the terminal, who answers behind it.
+pub(crate) fn question(text: &str) {
+    // With stderr gone there is nobody to ask, and the answers will end.
+    let _ = io::stderr().write_all(format!("{text} ").as_bytes());
 }
 
 /// The text with its control characters made visible, so that it cannot move the cursor or change a title.

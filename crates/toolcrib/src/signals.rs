@@ -1,8 +1,11 @@
-//! The signals that end the program: the first one asks it to stop, the second one insists.
+//! The signals that end the program: the first one asks it to stop, the second one insists. And the one that has a
+//! server read its configuration again.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::ending::Trouble;
 
 /// The exit code of a program that was ended by an interrupt, as shells count.
 const INTERRUPTED: i32 = 130;
@@ -39,6 +42,59 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Does work that is not to be interrupted otherwise, unless a signal asks the program to stop. By itself a signal would
+/// end the process at once, and with it what [`crate::runtime::run`] waits for.
+///
+/// # Errors
+/// The program is to stop, or the system does not let us listen.
+pub(crate) async fn unless_stopped<T>(work: impl Future<Output = T>) -> Result<T, Trouble> {
+    let mut stop = Box::pin(Signals::listen()?.stop());
+    tokio::select! {
+        biased;
+        done = work => {
+            // Once listened to, a signal does nothing by itself any more; two of them still end what follows.
+            tokio::spawn(stop);
+            Ok(done)
+        }
+        () = &mut stop => Err(Trouble::Failed("stopped".to_owned())),
+    }
+}
+
+/// What a SIGHUP means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hangup {
+    /// Somebody wants the configuration to be read again.
+    Reload,
+    /// The terminal is gone that the program was started in.
+    TerminalGone,
+}
+
+/// Listens for SIGHUP from now on, which else ends a program.
+pub(crate) struct Hangups {
+    signal: Signal,
+    had_terminal: bool,
+}
+
+impl Hangups {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// If the system does not let us.
+    pub(crate) fn listen() -> io::Result<Hangups> {
+        Ok(Hangups { signal: signal(SignalKind::hangup())?, had_terminal: io::stderr().is_terminal() })
+    }
+
+    /// Resolves with the next one.
+    pub(crate) async fn next(&mut self) -> Hangup {
+        self.signal.recv().await;
+        // A terminal that hung up answers no more questions.
+        match self.had_terminal && !io::stderr().is_terminal() {
+            true => Hangup::TerminalGone,
+            false => Hangup::Reload,
         }
     }
 }

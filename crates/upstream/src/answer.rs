@@ -12,12 +12,12 @@ use wire::uris::{self, Kind};
 use wire::{Id, Object, patch, string};
 
 pub(crate) use errors::{
-    bad_request, broken, changed, error, failed, is_code, not_found, refused, removed, says_unknown_tool,
-    unavailable,
+    bad_request, broken, busy, changed, error, failed, is_code, no_turn, not_found, refused, removed,
+    says_unknown_tool, stays_gone, unavailable,
 };
 
-use crate::clean;
 use crate::connection::{Answer, Fault, Question, Wanted};
+use crate::settings::Mask;
 use crate::shelf::TASKS;
 use crate::uri_map::UriMap;
 
@@ -54,6 +54,8 @@ impl Asked {
 pub(crate) struct Reader<'a> {
     pub(crate) upstream: &'a str,
     pub(crate) map: &'a UriMap,
+    /// What is not shown of its words when it fails.
+    pub(crate) mask: &'a Mask,
     /// Results of legacy servers have no types.
     pub(crate) is_modern: bool,
     pub(crate) asked: Asked,
@@ -113,17 +115,26 @@ impl Reader<'_> {
                 if let (Asked::Task, Some(requests)) = (self.asked, parts.requests) {
                     self.check_requests(&result, requests, cx)?;
                 }
+                let is_error = parts.is_error && self.asked == Asked::Call;
+                // A failure is an error of the server, whatever form it has.
+                let masked = is_error.then(|| self.mask.value(result.clone()));
+                let (result, parts) = match &masked {
+                    Some(masked) => (masked, masked.object().map(Parts::read).unwrap_or_default()),
+                    None => (&result, parts),
+                };
                 let structured = parts.structured.filter(|_| self.asked == Asked::Call);
                 let structured = structured.map(|value| result.slice(value).bytes());
-                let is_error = parts.is_error && self.asked == Asked::Call;
-                Ok(Outcome { payload: Payload::Relayed { result: result.bytes(), structured }, is_error })
+                Ok(Outcome {
+                    payload: Payload::Relayed { result: result.clone().bytes(), structured },
+                    is_error,
+                })
             }
             Some(Some("input_required")) if self.asked.may_ask_back() => {
                 self.input_required(&result, &parts, cx)
             }
             Some(Some("task")) if self.asked == Asked::Call && knows_tasks(cx) => self.task(&result, &parts),
             Some(Some(other)) => {
-                let shown = clean::sentence(other, TYPE_BYTES_MAX);
+                let shown = self.mask.sentence(other, TYPE_BYTES_MAX);
                 Err(self.broken(&format!("its result is of the type \"{shown}\", which it may not be here")))
             }
             Some(None) => Err(self.broken("the type of its result is no string")),
@@ -157,12 +168,12 @@ impl Reader<'_> {
             let method = entry.and_then(|entry| entry.string("method"));
             let method = method.ok_or_else(|| self.broken("one of its `inputRequests` names no method"))?;
             let Some(kind) = Wanted::of(&method) else {
-                let shown = clean::sentence(&method, TYPE_BYTES_MAX);
+                let shown = self.mask.sentence(&method, TYPE_BYTES_MAX);
                 return Err(self.broken(&format!("it asks for \"{shown}\", which no client answers")));
             };
             let params = entry.and_then(|entry| entry.object("params"));
             let params = params.map(|params| result.slice(params.text()));
-            let question = Question { id: Id::number(0), kind, params };
+            let question = Question { id: Id::number(0), kind, params, of: None };
             if let Some(lacking) = question.lacks(&cx.client().capabilities) {
                 return Err(errors::failed(self.upstream, &Fault::Lacking(lacking.to_owned())));
             }

@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, Weak};
 
-use tool_api::AnyTool;
+use tool_api::{AnyTool, ToolName};
 
 use crate::Upstream;
-use crate::listing::{Kind, Listed, shown_name};
+use crate::listing::{Entry, Kind, Listed, shown_name};
 use crate::lists::Lists;
 use crate::naming::Names;
 use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
+use crate::shape::Reshaped;
 use crate::shelf;
 
 /// The offer that follows from a server's lists.
@@ -21,8 +22,9 @@ pub(crate) fn offer(
     state: State,
     fresh: bool,
 ) -> Offer {
-    let (tools, withheld) = tools(lists, settings, upstream);
-    let offer = Offer { state, tools, withheld, fresh, ..Offer::empty(State::Idle) };
+    let is_read = lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools);
+    let mistakes = if is_read { mistakes(lists, settings) } else { Vec::new() };
+    let offer = Offer { mistakes, fresh, ..tools(lists, settings, upstream, state) };
     with_shelf(offer, lists, settings, upstream)
 }
 
@@ -43,31 +45,49 @@ pub(crate) fn with_shelf(
     Offer { shelf, withheld, definitions: Some(lists.written().into()), ttl_ms: lists.ttl_ms(), ..offer }
 }
 
+/// What the server's table says about tools that it does not have.
+fn mistakes(lists: &Lists, settings: &Settings) -> Vec<String> {
+    let mistakes = settings.shape.mistakes(&lists.of(Kind::Tools).entries);
+    mistakes.into_iter().map(|mistake| format!("mcp.{}.{mistake}", settings.name())).collect()
+}
+
 /// The tools that can be offered, and the others.
-fn tools(
-    lists: &Lists,
-    settings: &Settings,
-    upstream: &Weak<Upstream>,
-) -> (Vec<Arc<dyn AnyTool>>, Vec<Withheld>) {
+fn tools(lists: &Lists, settings: &Settings, upstream: &Weak<Upstream>, state: State) -> Offer {
     let listed = lists.of(Kind::Tools);
-    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(listed.entries.len());
+    let shape = &settings.shape;
+    let admitted = listed.entries.iter().filter(|entry| shape.admits(&entry.key));
+    let admitted: Vec<_> = admitted.map(|entry| (entry, shape.tools.get(&entry.key))).collect();
+    let excluded = listed.entries.len() - admitted.len();
+    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(admitted.len());
     let mut withheld = Vec::new();
-    let mut names = Names::new(settings, listed.entries.len());
-    for entry in &listed.entries {
-        let tool = names
-            .give(&entry.key)
-            .and_then(|name| RemoteTool::new(entry, name, lists.era, settings, upstream.clone()));
+    for (&(entry, reshaped), name) in admitted.iter().zip(names(&admitted, settings)) {
+        let tool = name
+            .and_then(|name| RemoteTool::new(entry, name, reshaped, lists.era, settings, upstream.clone()));
         match tool {
             Ok(tool) => tools.push(Arc::new(tool)),
-            Err(why) => withheld.push(self::withheld(Kind::Tools, &entry.key, why)),
+            Err(why) => withheld.push(self::withheld(Kind::Tools, &entry.key, why, settings)),
         }
     }
     withheld.extend(unusable(listed));
-    (tools, withheld)
+    Offer { tools, withheld, excluded, ..Offer::empty(state) }
 }
 
-pub(crate) fn withheld(kind: Kind, key: &str, why: String) -> Withheld {
-    Withheld { kind: kind.singular(), name: shown_name(key), why }
+/// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.
+fn names(admitted: &[(&Entry, Option<&Reshaped>)], settings: &Settings) -> Vec<Result<ToolName, String>> {
+    fn new(reshaped: Option<&Reshaped>) -> Option<&str> {
+        reshaped.and_then(|reshaped| reshaped.name.as_deref())
+    }
+    let mut names = Names::new(settings, admitted.len());
+    let kept = admitted.iter().map(|&(entry, it)| new(it).is_none().then(|| names.give(&entry.key)));
+    let kept: Vec<_> = kept.collect();
+    let given = kept.into_iter().zip(admitted).map(|(kept, &(entry, reshaped))| {
+        kept.unwrap_or_else(|| names.give(new(reshaped).unwrap_or(&entry.key)))
+    });
+    given.collect()
+}
+
+pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) -> Withheld {
+    Withheld { kind: kind.singular(), name: shown_name(key, settings.mask()), why }
 }
 
 /// What is said of entries that are not sound.
@@ -95,7 +115,7 @@ mod tests {
         let all = ["p", "p_q", "long"].map(|prefix| settle(prefix, program(prefix)));
         let settings = settle("it", table).knowing(&all);
         let lists = Lists::remembered(definitions).expect("a list");
-        let offer = offer(&lists, &settings, &Weak::new(), State::Idle, true);
+        let offer = offer(&lists, &settings, &Weak::new(), State::Stopped, true);
         let tools = offer.tools.iter().map(|tool| format!("{}\n", tool.definition().name));
         let withheld =
             offer.withheld.iter().map(|it| format!("withheld {} {}: {}\n", it.kind, it.name, it.why));
@@ -104,6 +124,63 @@ mod tests {
 
     fn program(prefix: &str) -> Config {
         Config { command: Some("x".to_owned()), prefix: Some(prefix.to_owned()), ..Config::default() }
+    }
+
+    #[test]
+    fn a_table_chooses_and_renames() {
+        let definitions = r#"[{"name":"read","inputSchema":{}},{"name":"write","inputSchema":{}},{"name":"list","inputSchema":{}},
+            {"name":"list_all","inputSchema":{}},{"inputSchema":{}}]"#;
+        let table = |keys: &str| {
+            toml::from_str(&format!("command = \"x\"\nprefix = \"p\"\n{keys}")).expect("a table")
+        };
+        check(
+            table("include = [\"list*\", \"read\"]\nexclude = [\"*_all\"]"),
+            definitions,
+            expect![[r#"
+            p_read
+            p_list
+            withheld tool 1 without a sound definition: a tool needs a name and an object as `inputSchema`
+        "#]],
+        );
+        // What is renamed keeps its place; names are told apart as ever.
+        check(
+            table("exclude = [\"write\"]\ntool.list.name = \"read\"\ntool.read.name = \"q_see\""),
+            definitions,
+            expect![[r#"
+                p_read
+                p_list_all
+                withheld tool read: its name would be `p_q_see`, and those that begin with `p_q_` are another's
+                withheld tool 1 without a sound definition: a tool needs a name and an object as `inputSchema`
+            "#]],
+        );
+        // Nobody loses a name to one who is renamed, wherever it stands in the list.
+        check(
+            table("tool.read.name = \"list_all\"\nexclude = [\"write\"]"),
+            definitions,
+            expect![[r#"
+                p_list
+                p_list_all
+                withheld tool read: its name would be `p_list_all`, which `list_all` already has
+                withheld tool 1 without a sound definition: a tool needs a name and an object as `inputSchema`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_tool_says_of_itself_tells_no_secret() {
+        let table: Config =
+            toml::from_str("command = \"x\"\nprefix = \"p\"\nenv.KEY = \"sk-\\\"0123456\"").expect("a table");
+        let settings = table.settle("it", Duration::from_secs(5), &|_| unreachable!("no reference"));
+        let definitions = r#"[{"name":"a","title":"T sk-\"0123456","description":"D sk-\u00220123456.","inputSchema":{"const":"sk-\"0123456"}}]"#;
+        let lists = Lists::remembered(definitions).expect("a list");
+        let offer = offer(&lists, &settings.expect("sound"), &Weak::new(), State::Stopped, true);
+        let definition = offer.tools[0].definition();
+        let tool_api::Listing::Relayed(listing) = &definition.listing else { panic!("it is relayed") };
+        assert_eq!(&*definition.description, "D ***.");
+        expect![[
+            r#"{"name":"p_a","title":"T ***","description":"D ***.","inputSchema":{"const":"sk-\"0123456"}}"#
+        ]]
+        .assert_eq(&String::from_utf8_lossy(listing));
     }
 
     #[test]

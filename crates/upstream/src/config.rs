@@ -1,6 +1,10 @@
 //! The `[mcp.NAME]` tables, as people write them. What they mean is settled in `settings`.
 
+mod isolation;
+mod oauth;
+mod restart;
 mod timeout;
+mod tool;
 mod value;
 
 use std::collections::BTreeMap;
@@ -10,7 +14,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use isolation::Isolation;
+pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm};
+pub use restart::Restart;
 pub use timeout::Timeout;
+pub use tool::Tool;
 pub use value::{Reference, Value};
 
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
@@ -24,7 +32,8 @@ pub struct Config {
     /// The program's arguments, such as `["-y", "@modelcontextprotocol/server-everything"]`. They are visible in
     /// the machine's list of processes, so secrets belong into `env`.
     pub args: Vec<String>,
-    /// Environment variables for the program. It inherits PATH, HOME, the locale and a few more, nothing else.
+    /// Environment variables for the program. It inherits PATH, HOME, the locale and a few more, what `inherit`
+    /// names, and nothing else.
     pub env: BTreeMap<String, Value>,
     /// The program's working folder; by default the one Toolcrib was started in.
     pub cwd: Option<PathBuf>,
@@ -48,6 +57,40 @@ pub struct Config {
     /// the older HTTP with server-sent events if the server speaks nothing else. `"http"` and `"sse"` fix one
     /// of the two.
     pub transport: Transport,
+    /// Signing in to a server with `url` (OAuth 2.1). Without it, or with `true`, that happens when the server asks for
+    /// it: `toolcrib mcp auth NAME` opens the browser. `false`, or an `Authorization` among the headers, never does. A table says more, such as the client that
+    /// was registered by hand.
+    pub oauth: Option<Oauth>,
+    /// How long the server may take from its start to the end of the handshake. By default 30 seconds.
+    pub start_timeout: Option<Timeout>,
+    /// How long the server may take to list what it has. By default 30 seconds.
+    pub list_timeout: Option<Timeout>,
+    /// How long one call may take at most, however much progress the server reports. By default an hour, or `timeout`
+    /// if that is longer. Set alone, it also bounds a call without progress.
+    pub max_timeout: Option<Timeout>,
+    /// Which of the server's tools are offered, as globs over their own names, such as `["read_*"]`. By default all.
+    pub include: Vec<String>,
+    /// Which are not, even if they are included, such as `["delete_*"]`.
+    pub exclude: Vec<String>,
+    /// Changes to single tools, by the tool's own name.
+    pub tool: BTreeMap<String, Tool>,
+    /// Environment variables that the program inherits beside PATH, HOME, the locale and a few more, as globs over
+    /// their names, such as `["HTTPS_PROXY", "AWS_*"]`.
+    pub inherit: Vec<String>,
+    /// `true` starts or dials the server with the first call that needs it, and not before.
+    pub on_demand: bool,
+    /// The server is stopped when it has had nothing to do for so long; the next call starts it again. By default it
+    /// stays.
+    pub idle_timeout: Option<Timeout>,
+    /// Whether the server is started again after it has ended by itself: `"always"` (the default), `"on-failure"`,
+    /// which leaves it to the next call if it has ended well, or `"never"`, which leaves it to people.
+    pub restart: Restart,
+    /// How many calls the server gets at once; further ones wait for their turn. By default there is no limit.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub concurrency: Option<u16>,
+    /// Who shares a connection to the server, which for a program means a process: everybody (`"shared"`, the
+    /// default), the calls of one caller (`"caller"`), or of one client's session (`"session"`).
+    pub isolation: Isolation,
 }
 
 /// How a server is talked to.
@@ -79,11 +122,24 @@ impl Default for Config {
             timeout: None,
             prefix: None,
             transport: Transport::Auto,
+            oauth: None,
+            start_timeout: None,
+            list_timeout: None,
+            max_timeout: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            tool: BTreeMap::new(),
+            inherit: Vec::new(),
+            on_demand: false,
+            idle_timeout: None,
+            restart: Restart::default(),
+            concurrency: None,
+            isolation: Isolation::default(),
         }
     }
 }
 
-/// Shows no value of `env` or `headers`, and of the address only the harmless part.
+/// Shows no value of `env`, `headers` or an argument, and of the address only the harmless part.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
@@ -98,7 +154,16 @@ impl fmt::Debug for Config {
             .field("timeout", &self.timeout)
             .field("prefix", &self.prefix)
             .field("transport", &self.transport)
-            .finish()
+            .field("oauth", &self.oauth)
+            .field("include", &self.include)
+            .field("exclude", &self.exclude)
+            .field("tool", &self.tool.keys().collect::<Vec<_>>())
+            .field("inherit", &self.inherit)
+            .field("on_demand", &self.on_demand)
+            .field("restart", &self.restart)
+            .field("concurrency", &self.concurrency)
+            .field("isolation", &self.isolation)
+            .finish_non_exhaustive()
     }
 }
 

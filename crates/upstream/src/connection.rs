@@ -41,12 +41,12 @@ use crate::clean;
 
 pub(crate) use asked::{Kind as Wanted, Question};
 pub(crate) use era::Era;
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, Parting};
 pub(crate) use face::Face;
 pub(crate) use fault::Fault;
 pub(crate) use heard::Heard;
 pub(crate) use http::Verdict;
-pub(crate) use pending::Reply;
+pub(crate) use pending::{Caller, Reply};
 pub(crate) use stderr::Stderr;
 pub(crate) use subscribed::Subscribed;
 pub(crate) use transport::Transport;
@@ -56,7 +56,6 @@ use call::Call;
 use envelope::Envelope;
 use listen::Listening;
 use parked::Parked;
-use pending::Caller;
 
 /// How long a server may take to take note of the level of log messages.
 const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -177,6 +176,20 @@ impl Connection {
         !self.parked.is_empty()
     }
 
+    /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
+    /// for its client, or a task.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.parks_any() || self.listening.follows_any()
+    }
+
+    /// True if it is HTTP with server-sent events, as before 2025-03-26.
+    pub(crate) fn is_sse(&self) -> bool {
+        match &*self.transport {
+            Transport::Sse(_) => true,
+            Transport::Stdio(_) | Transport::Http(_) => false,
+        }
+    }
+
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
     fn own(&self, method: &'static str, params: &[u8]) -> Result<Call, Fault> {
         let params = self.envelope.put(params.to_vec(), None, 0);
@@ -220,4 +233,19 @@ fn caller(method: &str, cx: &Context) -> Caller {
 
 fn log_level(cx: &Context) -> Option<LogLevel> {
     cx.client().log_level.and_then(LogLevel::parse)
+}
+
+#[cfg(test)]
+impl Connection {
+    /// A connection over which nothing is sent.
+    pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
+        let exchange = Arc::new(Exchange::new("it".into()));
+        let url = ::http::Uri::from_static("http://127.0.0.1:1/mcp");
+        let signed = http::Signed::new(sandbox::Client::new(), None, None);
+        let http = http::Http::new(signed, &url, &::http::HeaderMap::new(), exchange.clone());
+        let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
+        let face = Face { revision, capabilities: None, server, instructions: None };
+        let transport = Arc::new(Transport::Http(http));
+        Arc::new(Connection::new(transport, exchange, face, ourselves, Arc::default()))
+    }
 }

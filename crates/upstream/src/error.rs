@@ -2,7 +2,23 @@
 
 use std::time::Duration;
 
+use oauth::AuthError;
+use sandbox::StartError;
+
 use crate::connection::Fault;
+
+/// What is wrong with a program that was not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotStarted {
+    /// There is no such program.
+    Missing,
+    /// It is there and may not be run.
+    NotExecutable,
+    /// Its working folder is none.
+    Folder,
+    /// The system could not start another process.
+    System,
+}
 
 /// An upstream could not be connected to. Holds no secret: no header, no query of an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,8 +30,13 @@ pub enum ConnectError {
     #[error("it is being shut down")]
     Ended,
     /// The program is not there or may not be run.
-    #[error("{0}")]
-    Start(String),
+    #[error("{said}")]
+    Start {
+        /// Which of them.
+        kind: NotStarted,
+        /// The same as a sentence that says what to try.
+        said: String,
+    },
     /// The program ended, or closed the connection, before it was ready.
     #[error("it {how} before it was ready")]
     Exited {
@@ -23,7 +44,7 @@ pub enum ConnectError {
         how: String,
     },
     /// It is there but does not answer.
-    #[error("it did not {what} within {} s{}", .limit.as_secs(), last_words(.stderr))]
+    #[error("it did not {what} within {}{}", duration(*.limit), last_words(.stderr))]
     TooSlow {
         /// What it was asked to do.
         what: &'static str,
@@ -38,6 +59,9 @@ pub enum ConnectError {
     /// It wants to know who we are.
     #[error("it refuses access (HTTP status {0}); give credentials with `headers`")]
     Access(u16),
+    /// It wants us to sign in, or the sign-in failed.
+    #[error("{0}")]
+    SignIn(oauth::AuthError),
     /// It sends us somewhere else.
     #[error("it redirects (HTTP status {status}){to}, which is not followed; set `url` to the final address")]
     Redirect {
@@ -67,6 +91,17 @@ pub enum ConnectError {
     /// What it says is not MCP.
     #[error("it does not speak MCP as expected: {0}")]
     NotMcp(String),
+    /// It has ended, and is not to be started again by itself.
+    #[error(
+        "it is not started again by itself (`restart = \"never\"`); run `toolcrib mcp reload` to start it: {last}"
+    )]
+    NotRestarted {
+        /// How it ended.
+        last: String,
+    },
+    /// It has as many connections as it may have, and all of them are in use.
+    #[error("all of its connections are in use by other callers")]
+    Crowded,
     /// It failed several times and is left alone for a while.
     #[error("it failed {failures} times in a row and is tried again in {} s: {last}", .wait.as_millis().div_ceil(1000))]
     BackingOff {
@@ -79,11 +114,36 @@ pub enum ConnectError {
     },
 }
 
+/// Whole seconds as such, anything else to the millisecond.
+fn duration(limit: Duration) -> String {
+    match limit.subsec_millis() {
+        0 => format!("{} s", limit.as_secs()),
+        _ => format!("{} ms", limit.as_millis()),
+    }
+}
+
 fn last_words(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("; the last line on its stderr: {stderr}") }
 }
 
+impl From<StartError> for ConnectError {
+    fn from(error: StartError) -> ConnectError {
+        let (kind, said) = match &error {
+            StartError::NotFound { .. } => (NotStarted::Missing, error.to_string()),
+            StartError::NotExecutable { .. } => (NotStarted::NotExecutable, error.to_string()),
+            StartError::Cwd { .. } => (NotStarted::Folder, error.to_string()),
+            StartError::Io(cause) => (NotStarted::System, format!("{error}: {cause}")),
+        };
+        ConnectError::Start { kind, said }
+    }
+}
+
 impl ConnectError {
+    /// True if a person has to do something about the sign-in; trying again is of no use before that.
+    pub(crate) fn wants_sign_in(&self) -> bool {
+        matches!(self, ConnectError::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)))
+    }
+
     /// The failure of a request that belongs to connecting.
     pub(crate) fn of(fault: Fault) -> ConnectError {
         match fault {
@@ -92,10 +152,25 @@ impl ConnectError {
             Fault::Broken(why) => ConnectError::NotMcp(why),
             Fault::Busy => ConnectError::Unreachable("it does not take in what it is sent".to_owned()),
             Fault::Access(status) => ConnectError::Access(status),
+            Fault::SignIn(error) | Fault::Scope(error) => ConnectError::SignIn(error),
             Fault::Redirect { status, to } => ConnectError::Redirect { status, to },
             Fault::Status { status, said } => ConnectError::Status { status, said },
             // Nobody is asked for anything while a server is met.
             Fault::Lacking(why) | Fault::Round(why) => ConnectError::NotMcp(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_it_had_is_told_as_it_was() {
+        for (limit_ms, expected) in [(500, "500 ms"), (1_900, "1900 ms"), (2_000, "2 s")] {
+            let limit = Duration::from_millis(limit_ms);
+            let error = ConnectError::TooSlow { what: "answer", limit, stderr: String::new() };
+            assert_eq!(error.to_string(), format!("it did not answer within {expected}"));
         }
     }
 }

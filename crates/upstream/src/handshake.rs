@@ -7,7 +7,7 @@ mod address;
 mod discovered;
 mod program;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wire::Revision;
 use wire::initialize;
@@ -29,6 +29,10 @@ pub(crate) struct Meeting<'a> {
     pub(crate) subscribed: &'a Arc<Subscribed>,
     /// What a legacy server is told that its clients can do.
     pub(crate) profile: Profile,
+    /// False for a further connection: what earlier ones have written on stderr is then kept.
+    pub(crate) is_first: bool,
+    /// The way to the server that was begun last.
+    pub(crate) begun: Mutex<Option<Arc<Transport>>>,
 }
 
 /// A way to a server that has not been met.
@@ -79,8 +83,21 @@ impl Meeting<'_> {
 
     /// Starts the program, connects to the socket, or gets ready to dial.
     async fn line(&self) -> Result<Line, ConnectError> {
+        if self.is_first {
+            self.stderr.clear();
+        }
         let (transport, exchange) = Transport::open(self.settings, self.world, self.stderr).await?;
-        Ok(Line { transport: Arc::new(transport), exchange })
+        let transport = Arc::new(transport);
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(transport.clone());
+        Ok(Line { transport, exchange })
+    }
+
+    /// Ends what was begun, and waits for that, for a bounded time.
+    pub(crate) async fn end(&self) {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(transport) = begun {
+            transport.end().await;
+        }
     }
 
     /// Asks what only a modern server knows.

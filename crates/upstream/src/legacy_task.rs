@@ -9,9 +9,11 @@ use tool_api::{Context, Progress, ToolError};
 use wire::Object;
 use wire::message::Text;
 
+use crate::Upstream;
 use crate::answer;
-use crate::clean;
 use crate::connection::{Answer, Connection, Request};
+use crate::settings::Mask;
+use crate::turns::Turn;
 
 /// How long to wait between two looks at a task that names no time.
 const POLL_USUAL: Duration = Duration::from_secs(1);
@@ -35,12 +37,12 @@ struct Status {
 }
 
 impl Status {
-    fn read(task: Object<'_>) -> Option<Status> {
+    fn read(task: Object<'_>, mask: &Mask) -> Option<Status> {
         let poll_ms = task.get("pollInterval").and_then(|ms| ms.parse().ok());
         let poll = poll_ms.map_or(POLL_USUAL, Duration::from_millis).clamp(POLL_MIN, POLL_MAX);
         let message = task.string("statusMessage").unwrap_or_default();
-        let message = clean::sentence(&message, STATUS_BYTES_MAX);
-        let name = clean::sentence(&task.string("status")?, STATUS_BYTES_MAX);
+        let message = mask.sentence(&message, STATUS_BYTES_MAX);
+        let name = mask.sentence(&task.string("status")?, STATUS_BYTES_MAX);
         Some(Status { name, message, poll })
     }
 
@@ -54,31 +56,35 @@ impl Status {
 /// Follows the task that `created` (the answer to a `tools/call`) opens to the result of the call. Dropping the
 /// future asks the server to stop it.
 pub(crate) async fn follow(
-    upstream: &str,
+    upstream: &Upstream,
     connection: &Arc<Connection>,
+    turn: &Turn,
     created: Text,
     cx: &Context,
 ) -> Result<Answer, ToolError> {
+    let mask = connection.exchange().mask();
     let opened = created.object().and_then(|result| result.object("task"));
     // A server may answer at once, too.
     let Some(task) = opened else { return Ok(Answer::Result(created)) };
-    let broken = |why| answer::broken(upstream, why);
+    let broken = |why| answer::broken(upstream.name(), why);
     let id = task.string("taskId").filter(|id| !id.is_empty()).ok_or_else(|| broken("its task has no id"))?;
-    let mut status = Status::read(task).ok_or_else(|| broken("its task has no status"))?;
+    let mut status = Status::read(task, mask).ok_or_else(|| broken("its task has no status"))?;
     let named = params(&id);
-    let mut unwanted = CancelOnDrop { connection: connection.clone(), params: Some(named.clone()) };
+    let params = Some(named.clone());
+    let mut unwanted = CancelOnDrop { connection: connection.clone(), turn: turn.clone(), params };
     let mut reports = Reports::default();
     while status.is_working() {
         reports.report(cx, &status);
         sleep(status.poll).await;
-        let answer = ask(upstream, connection, "tasks/get", &named, cx, &id).await?;
+        let answer = ask(upstream, connection, turn, "tasks/get", &named, cx).await?;
         let Answer::Result(result) = answer else {
             return Err(broken("it asks back when a task is asked for"));
         };
-        status = result.object().and_then(Status::read).ok_or_else(|| broken("its task has no status"))?;
+        let status_now = result.object().and_then(|task| Status::read(task, mask));
+        status = status_now.ok_or_else(|| broken("its task has no status"))?;
     }
     reports.report(cx, &status);
-    let result = ask(upstream, connection, "tasks/result", &named, cx, &id).await;
+    let result = ask(upstream, connection, turn, "tasks/result", &named, cx).await;
     // It has come to an end, or waits for the client, who will go on with it.
     unwanted.params = None;
     result
@@ -112,25 +118,28 @@ impl Reports {
 }
 
 async fn ask(
-    upstream: &str,
+    upstream: &Upstream,
     connection: &Arc<Connection>,
+    turn: &Turn,
     method: &'static str,
     params: &[u8],
     cx: &Context,
-    id: &str,
 ) -> Result<Answer, ToolError> {
-    let (params, name) = (params.to_vec(), Some(id));
+    // No header names the task: this is of legacy revisions alone.
+    let (params, name) = (params.to_vec(), None);
     let request = Request { method, params, cx: Some(cx), name, param_headers: Vec::new() };
-    match connection.request(request).await {
-        Ok(Answer::Error(error)) => Err(answer::error(upstream, &error, false)),
+    match connection.request_in(turn.clone(), request).await {
+        Ok(Answer::Error(error)) => Err(answer::error(upstream.name(), &error, false)),
         Ok(answer) => Ok(answer),
-        Err(fault) => Err(answer::failed(upstream, &fault)),
+        Err(fault) => Err(upstream.failure(&fault)),
     }
 }
 
 /// Asks the server to stop the task, if the call is dropped before it ended.
 struct CancelOnDrop {
     connection: Arc<Connection>,
+    /// Kept until the server has heard of it.
+    turn: Turn,
     /// Those of `tasks/cancel`; none once the task is over.
     params: Option<Vec<u8>>,
 }
@@ -140,12 +149,13 @@ impl Drop for CancelOnDrop {
         let (Some(params), Ok(runtime)) = (self.params.take(), tokio::runtime::Handle::try_current()) else {
             return;
         };
-        let connection = self.connection.clone();
+        let (connection, turn) = (self.connection.clone(), std::mem::take(&mut self.turn));
         let method = "tasks/cancel";
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
             let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
             let _ = timeout(CANCEL_TIMEOUT, connection.request(request)).await;
+            drop(turn);
         });
     }
 }

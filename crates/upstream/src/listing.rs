@@ -7,9 +7,10 @@ use wire::message::Text;
 use wire::paging::Page;
 use wire::{prompts, resources, tools};
 
+use crate::answer;
 use crate::connection::{Answer, Connection, Fault, Request};
 use crate::error::ConnectError;
-use crate::{answer, clean};
+use crate::settings::Mask;
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -240,8 +241,8 @@ impl Listed {
 const SHOWN_NAME_BYTES_MAX: usize = 100;
 
 /// Somebody else's name or URI, fit for a message.
-pub(crate) fn shown_name(name: &str) -> String {
-    clean::sentence(name, SHOWN_NAME_BYTES_MAX)
+pub(crate) fn shown_name(name: &str, mask: &Mask) -> String {
+    mask.sentence(name, SHOWN_NAME_BYTES_MAX)
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use crate::Upstream;
 use crate::connection::{Connection, Era};
 use crate::error::ConnectError;
 use crate::listing::{self, Kind, Listed};
-use crate::start::LIST_TIMEOUT;
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -173,7 +172,8 @@ impl Upstream {
         connection: &Arc<Connection>,
         kind: Kind,
     ) -> Result<Listed, ConnectError> {
-        let read = self.within(LIST_TIMEOUT, kind.what(), listing::fetch(connection, kind)).await;
+        let read =
+            self.within(self.settings.limits.list, kind.what(), listing::fetch(connection, kind)).await;
         match read {
             Err(ConnectError::Refused { code, .. })
                 if code == Code::MethodNotFound.number() && kind != Kind::Tools =>

@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tool_api::{NAME_CHARS_MAX, ToolName};
 
 use crate::listing::shown_name;
-use crate::settings::Settings;
+use crate::settings::{Mask, Settings};
 
 /// Hexadecimal digits of the hash that keeps shortened names apart.
 const HASH_CHARS: usize = 8;
@@ -18,15 +19,16 @@ const HASH_CHARS: usize = 8;
 /// The names given to the entries of one list, each once.
 pub(crate) struct Names<'l> {
     prefix: &'l str,
-    foreign: &'l [Box<str>],
+    mask: &'l Mask,
+    foreign: Arc<Vec<Box<str>>>,
     taken: HashMap<ToolName, &'l str>,
 }
 
 impl<'l> Names<'l> {
     /// None given yet; `room` for about so many.
     pub(crate) fn new(settings: &'l Settings, room: usize) -> Names<'l> {
-        let (prefix, foreign) = (&settings.prefix, &settings.foreign);
-        Names { prefix, foreign, taken: HashMap::with_capacity(room) }
+        let (prefix, foreign) = (&settings.prefix, settings.foreign.now());
+        Names { prefix, mask: settings.mask(), foreign, taken: HashMap::with_capacity(room) }
     }
 
     /// The name under which `own` is offered.
@@ -36,13 +38,14 @@ impl<'l> Names<'l> {
     /// has it.
     pub(crate) fn give(&mut self, own: &'l str) -> Result<ToolName, String> {
         let name = offered(self.prefix, own).ok_or("its name cannot be offered")?;
-        if let Some(owner) = owner(self.foreign, self.prefix, &name) {
+        if let Some(owner) = owner(&self.foreign, self.prefix, &name) {
             return Err(format!(
                 "its name would be `{name}`, and those that begin with `{owner}_` are another's"
             ));
         }
         if let Some(first) = self.taken.get(&name) {
-            return Err(format!("its name would be `{name}`, which `{}` already has", shown_name(first)));
+            let first = shown_name(first, self.mask);
+            return Err(format!("its name would be `{name}`, which `{first}` already has"));
         }
         self.taken.insert(name.clone(), own);
         Ok(name)
@@ -119,6 +122,15 @@ mod tests {
         let long = |end| format!("{}{end}", "x".repeat(62));
         check("p", &long("1"), &format!("p_{}_c7b2fa83", "x".repeat(53)));
         check("p", &long("2"), &format!("p_{}_683caa9e", "x".repeat(53)));
+    }
+
+    #[test]
+    fn a_long_prefix_leaves_room_for_the_hash() {
+        let of = |prefix: &str, tool: &str| offered(prefix, tool).expect("a name").to_string();
+        let prefix = "n".repeat(64);
+        let names = [of(&prefix, "a"), of(&prefix, "b"), of(&"n".repeat(63), "a"), of(&"ö.".repeat(32), "ä")];
+        assert!(names.iter().all(|name| name.len() == NAME_CHARS_MAX), "{names:?}");
+        assert!(names.iter().enumerate().all(|(at, name)| !names[..at].contains(name)), "{names:?}");
     }
 
     #[test]

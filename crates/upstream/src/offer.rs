@@ -17,6 +17,10 @@ pub struct Offer {
     pub shelf: Shelf,
     /// What it has that cannot be offered.
     pub withheld: Vec<Withheld>,
+    /// How many of its tools its table leaves out, by `include` and `exclude`.
+    pub excluded: usize,
+    /// What its table says about tools that it does not have, most likely a slip: sentences that begin with the key.
+    pub mistakes: Vec<String>,
     /// Everything that it lists and says of itself as a JSON object, its entries byte for byte as they came, to
     /// be remembered for `Upstream::offer_cached`. Another text means another offer.
     pub definitions: Option<Arc<str>>,
@@ -43,7 +47,7 @@ pub enum State {
     /// Its table says `enabled = false`.
     Disabled,
     /// Not running; the next call starts it.
-    Idle,
+    Stopped,
     /// Being started or dialled.
     Connecting,
     /// Ready.
@@ -53,6 +57,13 @@ pub enum State {
         /// Its own name and version, as far as it says them.
         server: String,
     },
+    /// It wants us to sign in, and a person has to do that: `toolcrib mcp auth NAME`.
+    NeedsAuth,
+    /// It wants us to sign in, and registers no clients by itself.
+    NeedsClientRegistration {
+        /// What to do about it.
+        error: String,
+    },
     /// Could not be started, or stopped by itself; the next call tries again.
     Failed {
         /// What went wrong.
@@ -60,16 +71,45 @@ pub enum State {
     },
 }
 
+impl State {
+    /// Its name for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            State::Disabled => "disabled",
+            State::Stopped => "stopped",
+            State::Connecting => "connecting",
+            State::Connected { .. } => "connected",
+            State::NeedsAuth => "needs_auth",
+            State::NeedsClientRegistration { .. } => "needs_client_registration",
+            State::Failed { .. } => "failed",
+        }
+    }
+
+    /// What went wrong, in the states that have such.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            State::NeedsClientRegistration { error } | State::Failed { error } => Some(error),
+            State::Disabled
+            | State::Stopped
+            | State::Connecting
+            | State::Connected { .. }
+            | State::NeedsAuth => None,
+        }
+    }
+}
+
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             State::Disabled => f.write_str("disabled"),
-            State::Idle => f.write_str("not running"),
+            State::Stopped => f.write_str("stopped (starts on demand)"),
             State::Connecting => f.write_str("connecting"),
             State::Connected { revision, server } if server.is_empty() => {
                 write!(f, "connected ({})", revision.name())
             }
             State::Connected { revision, server } => write!(f, "connected to {server} ({})", revision.name()),
+            State::NeedsAuth => f.write_str("needs you to sign in"),
+            State::NeedsClientRegistration { error } => write!(f, "needs a client registration: {error}"),
             State::Failed { error } => write!(f, "failed: {error}"),
         }
     }
@@ -83,6 +123,8 @@ impl Offer {
             tools: Vec::new(),
             shelf: Shelf::default(),
             withheld: Vec::new(),
+            excluded: 0,
+            mistakes: Vec::new(),
             definitions: None,
             ttl_ms: 0,
             fresh: false,

@@ -13,6 +13,8 @@ use crate::error::ConnectError;
 use crate::listing::Kind;
 use crate::lists::Lists;
 use crate::offer::State;
+use crate::settings::Settings;
+use crate::status::now_ms;
 use crate::uri_map::UriMap;
 
 impl Upstream {
@@ -26,8 +28,41 @@ impl Upstream {
         let offer = catalogue::offer(&lists, &self.settings, &self.me, state, true);
         self.log_withheld(&offer);
         self.keep(lists);
-        self.offers.send_replace(offer);
+        self.note_fetched(now_ms());
+        let (mistakes, mut before) = (offer.mistakes.clone(), offer);
+        self.offers.send_modify(|shown| {
+            self.tell_status(&shown.state, &before.state);
+            std::mem::swap(shown, &mut before);
+        });
+        self.log_mistakes(&mistakes, before.fresh.then_some(&before.mistakes));
         self.next_generation();
+    }
+
+    /// Warns of what is most likely a slip in the table, once for as long as it stays the same.
+    fn log_mistakes(&self, mistakes: &[String], before: Option<&Vec<String>>) {
+        let is_news = |mistake: &&String| before.is_none_or(|before| !before.contains(mistake));
+        for mistake in mistakes.iter().filter(is_news) {
+            tracing::warn!(target: "upstream", upstream = %self.name(), mistake, "its table may have a slip");
+        }
+    }
+
+    /// Takes the other upstreams that `newer`, settings of the same server, knows (see `Settings::knowing`), and
+    /// offers anew what it has if that changes which names and URIs are its own.
+    pub fn knowing_others(&self, newer: &Settings) {
+        if !self.settings.knowing_as(newer) {
+            return;
+        }
+        let changed = self.offers.send_if_modified(|offer| {
+            let lists = self.lists().or_else(|| Lists::remembered(offer.definitions.as_deref()?));
+            let Some(lists) = lists else { return false };
+            let (state, fresh) = (offer.state.clone(), offer.fresh);
+            *offer = catalogue::offer(&lists, &self.settings, &self.me, state, fresh);
+            self.log_withheld(offer);
+            true
+        });
+        if changed {
+            self.next_generation();
+        }
     }
 
     /// Reads a list again, and with the resources the templates. If that fails the old one stays: a moment's
@@ -46,7 +81,7 @@ impl Upstream {
                 tracing::warn!(target: "upstream", upstream, list, error = said, "could not read its changed list");
                 let is_gone = matches!(error, ConnectError::Unreachable(_));
                 if is_gone {
-                    self.give_up(connection.exchange(), &said);
+                    self.give_up(connection.exchange(), State::Failed { error: said });
                 }
                 return is_gone;
             }
@@ -56,6 +91,9 @@ impl Upstream {
             let is_live = self.live.load().as_ref().is_some_and(|live| Arc::ptr_eq(live, &connection));
             let Some(before) = self.lists().filter(|_| is_live) else { return false };
             let lists = before.with(listed);
+            if Kind::ALL.into_iter().find(|&kind| lists.has(kind)) == Some(kind) {
+                self.note_fetched(now_ms());
+            }
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {

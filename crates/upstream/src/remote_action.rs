@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, ToolError,
+    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, Protocol, ToolError,
 };
 use wire::completion::{self, Reference};
 use wire::message::Text;
@@ -22,7 +22,7 @@ use crate::connection::{Answer, Connection, Request};
 use crate::naming;
 use crate::remote_tool::SCOPE;
 use crate::round;
-use crate::settings::Settings;
+use crate::settings::{Mask, Settings};
 use crate::uri_map::UriMap;
 
 /// What all actions of an upstream act on.
@@ -59,8 +59,8 @@ impl RemoteAction {
             marked_destructive: false,
             open_world: true,
             scopes: Arc::new([SCOPE.into()]),
-            timeout: settings.timeout,
-            progress_extends: true,
+            timeout: settings.limits.call,
+            extends_to: Some(settings.limits.call_max),
             input_schema: Bytes::from_static(b"{}"),
             output_schema: None,
             // Never listed: it has methods of its own.
@@ -129,6 +129,11 @@ impl RemoteAction {
         });
         let round = round.await?;
         let (is_modern, asked) = (round.connection.is_modern(), self.asked());
+        if let (Action::GetTask, Some(id), Ok(Answer::Result(task))) = (self.action, cx.key(), &round.answer)
+        {
+            // Not every server tells of a task's end by itself.
+            round.connection.note_task(id, &task.bytes());
+        }
         match round.answer {
             // Servers of the first revision cannot say whether they complete anything.
             Ok(Answer::Error(error))
@@ -139,9 +144,11 @@ impl RemoteAction {
                 Ok(relayed(nothing.into()))
             }
             Ok(Answer::Error(error)) => Err(self.refused(&error, &translated, arguments)),
-            Ok(answer) => Reader { upstream: self.upstream_name(), map: &self.target.map, is_modern, asked }
-                .outcome(&answer, cx),
-            Err(fault) => Err(answer::failed(self.upstream_name(), &fault)),
+            Ok(answer) => {
+                let (map, mask) = (&self.target.map, upstream.settings().mask());
+                Reader { upstream: self.upstream_name(), map, mask, is_modern, asked }.outcome(&answer, cx)
+            }
+            Err(fault) => Err(upstream.failure(&fault)),
         }
     }
 
@@ -215,15 +222,24 @@ impl RemoteAction {
     fn own_uri(&self, uri: &str) -> Result<String, ToolError> {
         let own = self.target.map.inward(uri).map(std::borrow::Cow::into_owned);
         own.ok_or_else(|| {
-            let data = Some(resources::not_found_data(uri));
-            answer::bad_request(self.upstream_name(), Code::ResourceNotFound, "Resource not found", data)
+            let (upstream, start) = (self.upstream_name(), self.target.map.scheme());
+            // The caller's own word.
+            let shown = crate::listing::shown_name(uri, &Mask::default());
+            let message =
+                format!("there is no resource `{shown}`; those of `{upstream}` begin with `{start}`");
+            ToolError::new("unknown_resource", message).with_protocol(Protocol {
+                code: Code::ResourceNotFound.number(),
+                message: "Resource not found".to_owned(),
+                data: Some(resources::not_found_data(uri)),
+            })
         })
     }
 
     fn own_prompt(&self, name: &str) -> Result<String, ToolError> {
         let own = self.target.prompts.get(name).map(|own| own.to_string());
         own.ok_or_else(|| {
-            let shown = crate::listing::shown_name(name);
+            // The caller's own word.
+            let shown = crate::listing::shown_name(name, &Mask::default());
             self.invalid(&format!("Invalid params: unknown prompt `{shown}`"))
         })
     }
@@ -238,7 +254,7 @@ impl RemoteAction {
         match round::watch(upstream, uri).await? {
             Ok(Answer::Error(error)) => Err(refused(&error)),
             Ok(_) => Ok(done()),
-            Err(fault) => Err(answer::failed(self.upstream_name(), &fault)),
+            Err(fault) => Err(upstream.failure(&fault)),
         }
     }
 

@@ -1,9 +1,10 @@
 //! `RemoteTool`: one tool of an upstream, made to look like ours.
 //!
-//! Its definition leaves byte for byte as it came, but for the name and the URI of the resource that shows it.
-//! Its arguments go out as they are, and its results come back with the URIs offered here; cleaning and cutting
-//! are left to the gate.
+//! Its definition leaves byte for byte as it came, but for the name, the URI of the resource that shows it, what its
+//! user changes about it (`shape`), and secrets in what it says of itself. Its arguments go out as they are, with those that the user adds, and
+//! its results come back with the URIs offered here; cleaning and cutting are left to the gate.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -16,7 +17,7 @@ use wire::message::Text;
 use wire::param_headers::ParamHeaders;
 use wire::relayed::Relayed;
 use wire::uris::{self, Maps};
-use wire::{Code, Object, Revision, tools};
+use wire::{Code, Object, Revision, patch, tools};
 
 use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
@@ -24,7 +25,8 @@ use crate::connection::{Answer, Connection, Era, Request};
 use crate::legacy_task;
 use crate::listing::{Entry, Kind};
 use crate::round::{self, Round};
-use crate::settings::{Endpoint, Settings};
+use crate::settings::{Endpoint, Mask, Settings};
+use crate::shape::{Reshaped, Sent};
 use crate::uri_map::UriMap;
 
 /// What a caller must have been given to use tools of upstreams.
@@ -35,6 +37,8 @@ pub(crate) struct RemoteTool {
     /// Its name on the upstream.
     name: String,
     map: UriMap,
+    /// Arguments that are added to every call's.
+    sent: Option<Arc<Sent>>,
     /// Arguments that go into headers, too.
     param_headers: ParamHeaders,
     /// True if a second identical call changes nothing more.
@@ -48,28 +52,37 @@ pub(crate) struct RemoteTool {
 }
 
 impl RemoteTool {
-    /// The tool `listed` by a server of `era` under `name`.
+    /// The tool `listed` by a server of `era` under `name`, as it is `reshaped`.
     ///
     /// # Errors
     /// Why it cannot be offered.
     pub(crate) fn new(
         listed: &Entry,
         name: ToolName,
+        reshaped: Option<&Reshaped>,
         era: Option<Era>,
         settings: &Settings,
         upstream: Weak<Upstream>,
     ) -> Result<RemoteTool, String> {
         let unsound = || "its definition cannot be offered under another name".to_owned();
+        if let Some(why) = reshaped.and_then(|reshaped| reshaped.obstacle(&listed.text)) {
+            return Err(why);
+        }
         let map = UriMap::new(&settings.prefix);
+        let changed = reshaped.and_then(|reshaped| reshaped.definition(&listed.text));
+        let changed = changed.as_ref().unwrap_or(&listed.text);
         // The schemas are cut from the renamed text, so that the page they came in can be freed.
-        let renamed = Text::check(Bytes::from(tools::renamed(&listed.text, name.as_str())));
-        let text = outward(&renamed.map_err(|_| unsound())?, &map);
+        let renamed = Text::check(Bytes::from(tools::renamed(changed, name.as_str())));
+        let text = without_secrets(outward(&renamed.map_err(|_| unsound())?, &map), settings.mask());
         let tool = tools::listed_tool(&text, text.as_str()).ok_or_else(unsound)?;
         let param_headers = match (&settings.endpoint, era) {
             (Endpoint::Program(_) | Endpoint::Socket(_), _)
             | (Endpoint::Address { .. }, Some(Era::Legacy)) => ParamHeaders::default(),
             (Endpoint::Address { .. }, Some(Era::Modern) | None) => {
-                ParamHeaders::read(tool.input_schema.as_str()).map_err(|fault| fault.to_string())?
+                // The server's own schema: it wants the headers of arguments that callers do not see, too.
+                let schema = listed.text.object().and_then(|tool| tool.object("inputSchema"));
+                let schema = schema.ok_or_else(unsound)?;
+                ParamHeaders::read(schema.text()).map_err(|fault| fault.to_string())?
             }
         };
         let definition = Definition {
@@ -81,8 +94,8 @@ impl RemoteTool {
             marked_destructive: tool.hints.destructive == Some(true),
             open_world: true,
             scopes: Arc::new([SCOPE.into()]),
-            timeout: settings.timeout,
-            progress_extends: true,
+            timeout: settings.limits.call,
+            extends_to: Some(settings.limits.call_max),
             input_schema: tool.input_schema.bytes(),
             output_schema: tool.output_schema.map(|schema| schema.bytes()),
             listing: Listing::Relayed(text.bytes()),
@@ -91,6 +104,7 @@ impl RemoteTool {
             definition,
             name: listed.key.clone(),
             map,
+            sent: reshaped.and_then(|reshaped| reshaped.sent.clone()),
             param_headers,
             repeatable: tool.hints.idempotent == Some(true) || tool.hints.read_only == Some(true),
             needs_task: needs_task(&text),
@@ -101,23 +115,30 @@ impl RemoteTool {
 
     async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
         let upstream = self.upstream.upgrade().ok_or_else(|| answer::removed(self.upstream_name()))?;
+        let arguments = match &self.sent {
+            Some(sent) => sent.with(arguments.text()),
+            None => Cow::Borrowed(arguments.text()),
+        };
         let mut round = self.send(&upstream, &arguments, cx).await?;
         if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
-            // What goes into headers follows from the list, so ours may be old.
+            // Its turn is over. What goes into headers follows from the list, so ours may be old.
+            drop(round);
             upstream.refresh(Kind::Tools).await;
             round = self.send(&upstream, &arguments, cx).await?;
         }
-        let Round { connection, answer } = round;
+        let Round { connection, turn, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
             Ok(Answer::Error(error)) => return Err(self.refused(&upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(upstream.name(), &connection, task, cx).await?
+                legacy_task::follow(&upstream, &connection, &turn, task, cx).await?
             }
             Ok(answer) => answer,
-            Err(fault) => return Err(answer::failed(upstream.name(), &fault)),
+            Err(fault) => return Err(upstream.failure(&fault)),
         };
-        let reader = Reader { upstream: upstream.name(), map: &self.map, is_modern, asked: Asked::Call };
+        let mask = upstream.settings().mask();
+        let reader =
+            Reader { upstream: upstream.name(), map: &self.map, mask, is_modern, asked: Asked::Call };
         let outcome = reader.outcome(&answer, cx)?;
         if let Payload::Task { id, .. } = &outcome.payload {
             connection.follow_task(id);
@@ -125,12 +146,7 @@ impl RemoteTool {
         Ok(outcome)
     }
 
-    async fn send(
-        &self,
-        upstream: &Upstream,
-        arguments: &Arguments,
-        cx: &Context,
-    ) -> Result<Round, ToolError> {
+    async fn send(&self, upstream: &Upstream, arguments: &str, cx: &Context) -> Result<Round, ToolError> {
         round::send(upstream, cx, self.repeatable, |connection| {
             self.check_unchanged(upstream)?;
             Ok(self.request(connection, arguments, cx))
@@ -138,17 +154,17 @@ impl RemoteTool {
         .await
     }
 
-    fn request<'r>(&'r self, connection: &Connection, arguments: &Arguments, cx: &'r Context) -> Request<'r> {
+    fn request<'r>(&'r self, connection: &Connection, arguments: &str, cx: &'r Context) -> Request<'r> {
         let (input_responses, request_state) = round::input(connection, cx);
         let task = self.runs_as_task(connection).then_some("{}");
         let relayed = Relayed { meta: None, input_responses, request_state, task };
         let param_headers = match self.param_headers.is_empty() || !connection.is_modern() {
             true => Vec::new(),
-            false => self.param_headers.values(Object::parse(arguments.text())),
+            false => self.param_headers.values(Object::parse(arguments)),
         };
         Request {
             method: "tools/call",
-            params: tools::write_call(&self.name, Some(arguments.text()), &relayed),
+            params: tools::write_call(&self.name, Some(arguments), &relayed),
             cx: Some(cx),
             name: Some(&self.name),
             param_headers,
@@ -205,6 +221,20 @@ fn outward(tool: &Text, map: &UriMap) -> Text {
         true => tool.clone(),
         false => uris::rewrite_list_entry(tool, Maps { uri: Some(&outward), ..Maps::default() }),
     }
+}
+
+/// A tool whose title and description do not tell the secrets of its server. Its schemas say what may be sent, and stay.
+fn without_secrets(tool: Text, mask: &Mask) -> Text {
+    ["title", "description"].into_iter().fold(tool, |tool, key| {
+        let masked = tool.object().and_then(|object| {
+            let said = object.get(key).filter(|said| said.starts_with('"'))?;
+            match mask.json(said) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(masked) => Text::check(Bytes::from(patch::set(object, key, &masked))).ok(),
+            }
+        });
+        masked.unwrap_or(tool)
+    })
 }
 
 fn needs_task(tool: &Text) -> bool {

@@ -1,19 +1,28 @@
 //! `Settings`: a `[mcp.NAME]` table that has been checked and can be used as it is.
 
 mod check;
+mod expand;
 mod fingerprint;
+mod foreign;
+pub(crate) mod mask;
+mod place;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::uri::PathAndQuery;
 use http::{HeaderMap, Uri};
 use sandbox::Program;
 
-use crate::config::{Config, Reference, shown_url};
+use crate::World;
+use crate::config::{Config, Isolation, Reference, Restart, shown_url};
+use crate::shape::Shape;
+use crate::signer::Signer;
 use crate::uri_map::UriMap;
+pub use expand::references;
+pub(crate) use foreign::Foreign;
+pub(crate) use mask::Mask;
 
 /// The shortest and the longest time that one call may be given.
 pub const CALL_TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -25,22 +34,60 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) enabled: bool,
-    pub(crate) timeout: Duration,
+    pub(crate) limits: Limits,
+    pub(crate) life: Life,
+    /// Which tools are offered, and as what.
+    pub(crate) shape: Arc<Shape>,
     pub(crate) prefix: String,
-    /// The prefixes of the other upstreams: what begins like theirs is not ours to offer.
-    pub(crate) foreign: Arc<[Box<str>]>,
+    pub(crate) foreign: Foreign,
     pub(crate) endpoint: Endpoint,
+    /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
+    mask: Mask,
+    /// The account of the upstream that is made of these settings; nothing before that.
+    pub(crate) signer: Option<Arc<Signer>>,
 }
 
 /// Where an upstream is.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// A program to start.
     Program(Program),
     /// A server that listens at a Unix socket.
     Socket(PathBuf),
     /// A server that runs already, and the headers it wants.
-    Address { url: Uri, headers: HeaderMap, dialect: Dialect },
+    Address {
+        url: Uri,
+        headers: HeaderMap,
+        dialect: Dialect,
+        /// How to sign in when it asks for that; nothing if we never do.
+        sign_in: Option<Box<oauth::Settings>>,
+    },
+}
+
+/// How long things may take, and how many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// From the start to the end of the handshake.
+    pub(crate) start: Duration,
+    /// To list everything.
+    pub(crate) list: Duration,
+    /// One call without a sign of progress.
+    pub(crate) call: Duration,
+    /// One call, however much progress it reports.
+    pub(crate) call_max: Duration,
+    /// Calls at once; further ones wait. No limit if absent.
+    pub(crate) concurrency: Option<u16>,
+}
+
+/// When a server runs, and for whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// True if nothing but a call starts it.
+    pub(crate) on_demand: bool,
+    /// It is stopped after so long without anything to do.
+    pub(crate) idle: Option<Duration>,
+    pub(crate) restart: Restart,
+    pub(crate) isolation: Isolation,
 }
 
 /// What is spoken at an address.
@@ -54,10 +101,22 @@ pub(crate) enum Dialect {
     Sse,
 }
 
+impl Endpoint {
+    /// How it is reached, as far as that is known before it is.
+    pub(crate) fn transport_name(&self) -> &'static str {
+        match self {
+            Endpoint::Program(_) => "stdio",
+            Endpoint::Socket(_) => "socket",
+            Endpoint::Address { dialect: Dialect::Any | Dialect::Streamable, .. } => "http",
+            Endpoint::Address { dialect: Dialect::Sse, .. } => "sse",
+        }
+    }
+}
+
 impl Config {
-    /// Checks the table named `name` and follows its references with `look_up`, whose errors are sentences
-    /// about the place, such as "the environment variable X is not set". `default_timeout` is for tables
-    /// that name none. References of a disabled table are not followed.
+    /// Checks the table named `name` and follows its references, those within texts too (`${env:NAME}`), with
+    /// `look_up`, whose errors are sentences about the place, such as "the environment variable X is not set".
+    /// `default_timeout` is for tables that name none. References of a disabled table are not followed.
     ///
     /// # Errors
     /// Everything that is wrong, each problem with the path of its key.
@@ -75,10 +134,34 @@ impl Settings {
     /// The same, knowing which other upstreams there are, of which it may itself be one: it offers nothing under a
     /// name or URI that reads as theirs.
     pub fn knowing(self, all: &[Settings]) -> Settings {
-        let others = all.iter().filter(|other| other.enabled && other.name != self.name);
-        let prefixes = others.map(|other| other.prefix.as_str()).filter(|prefix| !prefix.is_empty());
-        let foreign = prefixes.map(Box::from).collect();
-        Settings { foreign, ..self }
+        Settings { foreign: Foreign::to(&self.name, all), ..self }
+    }
+
+    /// Takes the other upstreams that `newer` knows, for every copy of these settings. False if that changes nothing.
+    pub(crate) fn knowing_as(&self, newer: &Settings) -> bool {
+        self.foreign.become_as(&newer.foreign)
+    }
+
+    /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
+    /// not count.
+    pub fn same_as(&self, other: &Settings) -> bool {
+        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, mask, signer: _ } =
+            self;
+        *name == other.name
+            && *enabled == other.enabled
+            && *limits == other.limits
+            && *life == other.life
+            && *shape == other.shape
+            && *prefix == other.prefix
+            && *endpoint == other.endpoint
+            && mask.same_as(&other.mask)
+    }
+
+    /// The same for an upstream in `world`, which signs in if it has to.
+    pub(crate) fn signed_by(self, world: &World) -> Settings {
+        let signer = Signer::new(&self, world);
+        let mask = self.mask.clone().signed_by(signer.clone());
+        Settings { signer, mask, ..self }
     }
 
     /// The table's name.
@@ -99,39 +182,27 @@ impl Settings {
 
     /// How long one call may take.
     pub fn timeout(&self) -> Duration {
-        self.timeout
+        self.limits.call
     }
 
     /// Identifies the server that is meant, as 64 hexadecimal digits: what was learnt from one server must
     /// not be believed of another. Nothing secret can be had back from it, and it does not depend on the
-    /// timeout or the prefix.
+    /// timeouts, the prefix or which tools are offered as what.
     pub fn fingerprint(&self) -> String {
         fingerprint::of(&self.endpoint)
     }
 }
 
-/// Shorter values are too likely to be ordinary words; a secret has more.
-const SECRET_BYTES_MIN: usize = 8;
-
 impl Settings {
-    /// `text`, which may hold words of the server, without the values of its environment variables and
-    /// headers and what is secret in its address: a server that complains about its key must not tell it to
-    /// everybody.
-    pub(crate) fn masked(&self, text: &str) -> String {
-        let mut values: Vec<&str> = match &self.endpoint {
-            Endpoint::Program(program) => program.env.iter().map(|(_, value)| value.as_str()).collect(),
-            Endpoint::Socket(_) => Vec::new(),
-            Endpoint::Address { url, headers, .. } => {
-                // Of `Bearer KEY` the key alone is the secret.
-                let words = headers.values().filter_map(|value| value.to_str().ok());
-                let words = words.flat_map(|value| [value, value.rsplit(' ').next().unwrap_or(value)]);
-                words.chain(secrets_of(url)).collect()
-            }
-        };
-        // A longer one may hold a shorter one.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let secrets = values.into_iter().filter(|value| value.len() >= SECRET_BYTES_MIN);
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    /// `text`, which may hold words of the server, without the values of its environment variables and headers, what
+    /// references have led to, what is secret in its address, and the tokens that it was sent.
+    pub fn masked(&self, text: &str) -> String {
+        self.mask.text(text).into_owned()
+    }
+
+    /// What is masked.
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.mask
     }
 
     /// The files that this server is made of, as far as its table names them: its program and scripts.
@@ -139,17 +210,10 @@ impl Settings {
         let Endpoint::Program(program) = &self.endpoint else { return Vec::new() };
         let folder = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
         let words = std::iter::once(&program.command).chain(&program.args);
-        words.map(|word| folder.join(word)).filter(|path| path.is_file()).collect()
+        // As in `--import=./hooks.mjs`.
+        let words = words.flat_map(|word| [Some(&**word), word.split_once('=').map(|(_, value)| value)]);
+        words.flatten().map(|word| folder.join(word)).filter(|path| path.is_file()).collect()
     }
-}
-
-/// What an address holds that not everybody should read: its query, whole and value by value, and with the path
-/// before it, as servers repeat it. It has no user information; see `check`.
-fn secrets_of(url: &Uri) -> impl Iterator<Item = &str> {
-    let query = url.query().unwrap_or_default();
-    let whole = url.query().and(url.path_and_query()).map(PathAndQuery::as_str);
-    let values = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
-    whole.into_iter().chain([query]).chain(values)
 }
 
 /// Shows neither the values of environment variables and headers nor the secret parts of an address.
@@ -158,9 +222,11 @@ impl fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("name", &self.name)
             .field("enabled", &self.enabled)
-            .field("timeout", &self.timeout)
+            .field("limits", &self.limits)
+            .field("life", &self.life)
+            .field("shape", &self.shape)
             .field("prefix", &self.prefix)
-            .field("endpoint", &self.endpoint)
+            .field("endpoint", &format_args!("{}", self.masked(&format!("{:?}", self.endpoint))))
             .finish()
     }
 }
@@ -174,12 +240,14 @@ impl fmt::Debug for Endpoint {
                 .field("args", &program.args)
                 .field("env", &program.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
                 .field("cwd", &program.cwd)
+                .field("inherit", &program.inherit)
                 .finish(),
             Endpoint::Socket(path) => f.debug_tuple("Socket").field(path).finish(),
-            Endpoint::Address { url, headers, dialect } => f
+            Endpoint::Address { url, headers, dialect, sign_in } => f
                 .debug_struct("Address")
                 .field("url", &shown_url(&url.to_string()))
                 .field("dialect", dialect)
+                .field("sign_in", sign_in)
                 .field("headers", &headers.keys().collect::<Vec<_>>())
                 .finish(),
         }
@@ -189,11 +257,22 @@ impl fmt::Debug for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::start::{LIST_TIMEOUT, START_TIMEOUT};
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
-        let foreign = Arc::default();
-        Settings { name: "it".into(), enabled: true, timeout: CALL_TIMEOUT_MAX, prefix, foreign, endpoint }
+        let (foreign, mask) = (Foreign::default(), Mask::of(&endpoint, &[]));
+        let limits = Limits {
+            start: START_TIMEOUT,
+            list: LIST_TIMEOUT,
+            call: CALL_TIMEOUT_MAX,
+            call_max: CALL_TIMEOUT_MAX,
+            concurrency: None,
+        };
+        let (restart, isolation) = (Restart::Always, Isolation::Shared);
+        let life = Life { on_demand: false, idle: None, restart, isolation };
+        let (name, shape) = ("it".into(), Arc::default());
+        Settings { name, enabled: true, limits, life, shape, prefix, foreign, endpoint, mask, signer: None }
     }
 
     #[test]
@@ -205,11 +284,16 @@ mod tests {
         let headers =
             HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer abcdefgh".parse().expect("legal"))]);
         let url = Uri::from_static("http://127.0.0.1/mcp");
-        let address = settings(Endpoint::Address { url, headers, dialect: Dialect::Any });
+        let address = settings(Endpoint::Address { url, headers, dialect: Dialect::Any, sign_in: None });
         assert_eq!(address.masked("got Bearer abcdefgh, want abcdefgh?"), "got ***, want ***?");
 
         let url = Uri::from_static("http://127.0.0.1/mcp?v=1&key=q-s3cret-1&tokentoken&n=");
-        let address = settings(Endpoint::Address { url, headers: HeaderMap::new(), dialect: Dialect::Any });
+        let address = settings(Endpoint::Address {
+            url,
+            headers: HeaderMap::new(),
+            dialect: Dialect::Any,
+            sign_in: None,
+        });
         for (said, expected) in [
             ("no GET /mcp?v=1&key=q-s3cret-1&tokentoken&n= here", "no GET *** here"),
             ("bad query v=1&key=q-s3cret-1&tokentoken&n=", "bad query ***"),
@@ -222,11 +306,16 @@ mod tests {
     #[test]
     fn its_own_files_are_those_that_exist() {
         let folder = tempfile::tempdir().expect("a folder");
-        #[expect(clippy::disallowed_methods, reason = "a script to be found")]
-        std::fs::write(folder.path().join("server.py"), "").expect("written");
-        let args = ["-u", "server.py", "missing.py", "."].map(str::to_owned).to_vec();
+        #[expect(clippy::disallowed_methods, reason = "scripts to be found")]
+        for name in ["server.py", "hooks.py"] {
+            std::fs::write(folder.path().join(name), "").expect("written");
+        }
+        let args = ["-u", "server.py", "--load=./hooks.py", "--not=missing.py", "missing.py", "."]
+            .map(str::to_owned)
+            .to_vec();
+        let files = ["server.py", "./hooks.py"].map(|name| folder.path().join(name));
         let command = "python3".to_owned();
         let program = Program { command, args, cwd: Some(folder.path().to_owned()), ..Program::default() };
-        assert_eq!(settings(Endpoint::Program(program)).own_files(), [folder.path().join("server.py")]);
+        assert_eq!(settings(Endpoint::Program(program)).own_files(), files);
     }
 }

@@ -12,7 +12,6 @@ use wire::uris::{self, Maps};
 
 use crate::Upstream;
 use crate::catalogue;
-use crate::clean;
 use crate::listing::{Entry, Kind};
 use crate::lists::Lists;
 use crate::naming::Names;
@@ -48,8 +47,8 @@ pub(crate) fn shelf(
     let abilities = abilities(lists);
     let map = UriMap::of(settings);
     let (prompts, names) = prompts(lists, settings, withheld);
-    let resources = located(lists, Kind::Resources, &map, withheld);
-    let templates = located(lists, Kind::Templates, &map, withheld);
+    let resources = located(lists, Kind::Resources, &map, settings, withheld);
+    let templates = located(lists, Kind::Templates, &map, settings, withheld);
     let claims = abilities.resources.then(|| claims(&map, &resources, &templates));
     let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names });
     let actions = actions(&abilities)
@@ -58,8 +57,8 @@ pub(crate) fn shelf(
             Some((action, tool))
         })
         .collect();
-    let instructions = lists.instructions.as_deref().map(|said| settings.masked(said));
-    let instructions = instructions.map(|said| clean::lines(&said, INSTRUCTIONS_BYTES_MAX));
+    let instructions = lists.instructions.as_deref();
+    let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
     let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
     Shelf { prompts, resources, templates, claims, actions, abilities, instructions }
 }
@@ -117,7 +116,7 @@ fn prompts(
                 items.push(item(name.shared(), &entry.text, maps));
                 own.insert(name.shared(), entry.key.as_str().into());
             }
-            Err(why) => withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why)),
+            Err(why) => withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why, settings)),
         }
     }
     withheld.extend(catalogue::unusable(listed));
@@ -125,7 +124,13 @@ fn prompts(
 }
 
 /// Resources or templates under the URIs offered.
-fn located(lists: &Lists, kind: Kind, map: &UriMap, withheld: &mut Vec<Withheld>) -> Vec<Item> {
+fn located(
+    lists: &Lists,
+    kind: Kind,
+    map: &UriMap,
+    settings: &Settings,
+    withheld: &mut Vec<Withheld>,
+) -> Vec<Item> {
     let listed = lists.of(kind);
     let mut seen = HashSet::with_capacity(listed.entries.len());
     let outward = |uri: &str| map.outward(uri).into_owned();
@@ -133,12 +138,12 @@ fn located(lists: &Lists, kind: Kind, map: &UriMap, withheld: &mut Vec<Withheld>
     for Entry { key, text } in &listed.entries {
         if !seen.insert(key.as_str()) {
             let why = "an earlier entry of the list has the same".to_owned();
-            withheld.push(catalogue::withheld(kind, key, why));
+            withheld.push(catalogue::withheld(kind, key, why, settings));
             continue;
         }
         if let Some(start) = map.owner(key) {
             let why = format!("what begins with `{start}` is another's");
-            withheld.push(catalogue::withheld(kind, key, why));
+            withheld.push(catalogue::withheld(kind, key, why, settings));
             continue;
         }
         let maps = match kind {

@@ -1,27 +1,32 @@
 //! Getting connected: once for all who ask, within limits, and not again at once after repeated failures.
 
 use std::future::Future;
-use std::sync::{Arc, MutexGuard};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use oauth::AuthError;
 use tokio::time::{Instant, timeout};
 
 use crate::backoff::{Backoff, Chance};
-use crate::connection::{Connection, Face, Subscribed};
+use crate::config::Restart;
+use crate::connection::{Connection, Face, Parting, Subscribed};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
+use crate::leaving::Own;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::profiles::Profile;
+use crate::settings::Mask;
 use crate::stay::Lives;
-use crate::{Upstream, clean, tend};
+use crate::{Upstream, tend};
 
-/// How long a server may take from its start to the end of the handshake.
+/// How long a server may take from its start to the end of the handshake, unless its table says otherwise.
 pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a server may take to list its tools.
+/// How long a server may take to list what it has, unless its table says otherwise.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Longest name and version of a server that are shown together, in bytes.
@@ -49,6 +54,36 @@ pub(crate) struct Starts {
     /// What the last one failed with, if it did.
     failure: Option<String>,
     pub(crate) lives: Lives,
+    pub(crate) rest: Rest,
+}
+
+/// Whether a server that is not connected is to be left so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Whoever wants it connects.
+    #[default]
+    Awake,
+    /// Nobody needs it just now: the next call connects.
+    UntilCalled,
+    /// A person has to sign in first.
+    UntilSignedIn(ConnectError),
+    /// It is not to be started again by itself. The text says how it ended.
+    UntilAsked(String),
+}
+
+impl Rest {
+    /// Refuses what must not connect.
+    fn check(&self, demand: Demand) -> Result<(), ConnectError> {
+        match (self, demand) {
+            (_, Demand::Person) | (Rest::Awake | Rest::UntilCalled, Demand::Call | Demand::Background) => {
+                Ok(())
+            }
+            (Rest::UntilSignedIn(error), Demand::Call | Demand::Background) => Err(error.clone()),
+            (Rest::UntilAsked(last), Demand::Call | Demand::Background) => {
+                Err(ConnectError::NotRestarted { last: last.clone() })
+            }
+        }
+    }
 }
 
 impl Starts {
@@ -68,6 +103,9 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(live);
         }
+        if demand == Demand::Call && self.waits_for_sign_in() && self.has_token().await {
+            self.starts().rest = Rest::Awake;
+        }
         let attempt = self.attempt(demand)?;
         attempt.await
     }
@@ -75,6 +113,18 @@ impl Upstream {
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
         self.live.load_full().filter(|live| !live.exchange().closed().is_cancelled())
+    }
+
+    fn waits_for_sign_in(&self) -> bool {
+        matches!(self.starts().rest, Rest::UntilSignedIn(_))
+    }
+
+    /// True if a sign-in has left something that is worth a try.
+    async fn has_token(&self) -> bool {
+        match self.account() {
+            Some(account) => matches!(account.bearer().await, Ok(Some(_))),
+            None => false,
+        }
     }
 
     pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
@@ -97,10 +147,12 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(async { Ok(live) }.boxed().shared());
         }
+        self.note_end(&mut starts);
+        starts.rest.check(demand)?;
         if demand == Demand::Call {
             starts.backoff.check(Instant::now())?;
         }
-        let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
+        let me = Own::new(self.me.upgrade().ok_or(ConnectError::Ended)?);
         // Owned by the attempt, which `end` awaits; bounded by its own limits.
         let task = tokio::spawn(async move { me.start(demand).await });
         let me = self.me.clone();
@@ -119,15 +171,20 @@ impl Upstream {
     }
 
     /// One start, from the announcement to the result that everybody sees.
-    async fn start(self: Arc<Upstream>, demand: Demand) -> Result<Arc<Connection>, ConnectError> {
+    async fn start(&self, demand: Demand) -> Result<Arc<Connection>, ConnectError> {
         let begun = Instant::now();
         // Why it failed is of more use than that it is tried again.
         if demand != Demand::Background {
             self.say(State::Connecting);
         }
+        let meeting = self.meeting(self.subscribed());
         let opened = tokio::select! {
-            opened = self.open() => opened,
-            () = self.closing.cancelled() => Err(ConnectError::Ended),
+            opened = self.open(&meeting) => opened,
+            () = self.closing.cancelled() => {
+                // Whoever waits for this waits for the end of what was begun.
+                meeting.end().await;
+                Err(ConnectError::Ended)
+            }
         };
         let mut starts = self.starts();
         starts.attempt = None;
@@ -136,9 +193,11 @@ impl Upstream {
             Ok((connection, lists)) => {
                 starts.backoff.succeeded();
                 starts.failure = None;
-                self.profiles().welcome();
+                starts.rest = Rest::Awake;
+                self.pool.welcome();
+                self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
-                self.show(lists, state(connection.face()));
+                self.show(lists, state(connection.face(), self.settings.mask()));
                 self.log_connected(begun.elapsed());
                 let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
                 // Owned by the connection's exchange: it ends when that is closed.
@@ -146,29 +205,63 @@ impl Upstream {
                 Ok(connection)
             }
             Err(error) => {
-                if demand != Demand::Background {
+                // One that waits for a person does not fail.
+                if demand != Demand::Background && !error.wants_sign_in() {
                     starts.backoff.failed(&error, Instant::now(), Chance::draw());
                 }
                 if error != ConnectError::Ended {
-                    // It may have become another; which era it is of is found out anew.
-                    self.remember_era(None);
-                    let said = self.settings.masked(&error.to_string());
-                    // Tried again and again, it fails the same way; once is enough.
-                    if starts.failure.as_ref() != Some(&said) {
-                        tracing::warn!(target: "upstream", upstream = %self.name(), error = said, "could not connect");
-                        starts.failure = Some(said.clone());
-                    }
-                    self.say(State::Failed { error: said });
+                    self.note_failure(&mut starts, &error);
+                }
+                drop(starts);
+                if error != ConnectError::Ended {
+                    self.say(self.state_after(&error));
                 }
                 Err(error)
             }
         }
     }
 
-    async fn open(&self) -> Result<(Arc<Connection>, Lists), ConnectError> {
-        let meeting = self.meeting(self.subscribed());
+    fn note_failure(&self, starts: &mut Starts, error: &ConnectError) {
+        // It may have become another; which era it is of is found out anew.
+        self.remember_era(None);
+        let said = self.settings.masked(&error.to_string());
+        // Tried again and again, it fails the same way; once is enough.
+        if starts.failure.as_ref() != Some(&said) {
+            tracing::warn!(target: "upstream", upstream = %self.name(), error = said, "could not connect");
+            starts.failure = Some(said.clone());
+        }
+        starts.rest = match self.settings.life.restart {
+            _ if error.wants_sign_in() => Rest::UntilSignedIn(error.clone()),
+            Restart::Never if self.stays_ended() => Rest::UntilAsked(said),
+            Restart::Never | Restart::Always | Restart::OnFailure => Rest::Awake,
+        };
+    }
+
+    /// One that has ended by itself, and that nobody has noticed yet, may have to be left so.
+    fn note_end(&self, starts: &mut Starts) {
+        let Some(last) = self.live.load_full().filter(|_| self.stays_ended()) else { return };
+        let (exchange, is_ours) = (last.exchange(), last.exchange().parting() == Parting::Dismissed);
+        if let Some(fault) = exchange.end_fault().filter(|_| !is_ours && starts.rest == Rest::Awake) {
+            starts.rest = Rest::UntilAsked(self.settings.masked(&fault.to_string()));
+        }
+    }
+
+    /// How the server is doing after this.
+    pub(crate) fn state_after(&self, error: &ConnectError) -> State {
+        let said = || self.settings.masked(&error.to_string());
+        match error {
+            ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
+            ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
+                State::NeedsClientRegistration { error: said() }
+            }
+            _ => State::Failed { error: said() },
+        }
+    }
+
+    async fn open(&self, meeting: &Meeting<'_>) -> Result<(Arc<Connection>, Lists), ConnectError> {
         let meeting = meeting.meet(self.era());
-        let (connection, era) = self.within(START_TIMEOUT, "answer the handshake", meeting).await?;
+        let (connection, era) =
+            self.within(self.settings.limits.start, "answer the handshake", meeting).await?;
         self.remember_era(era);
         let connection = Arc::new(connection);
         if connection.is_modern() {
@@ -182,7 +275,15 @@ impl Upstream {
     /// What it takes to meet the server, whose clients can do everything.
     pub(crate) fn meeting<'a>(&'a self, subscribed: &'a Arc<Subscribed>) -> Meeting<'a> {
         let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
-        Meeting { settings, world, stderr, subscribed, profile: Profile::ALL }
+        Meeting {
+            settings,
+            world,
+            stderr,
+            subscribed,
+            profile: Profile::ALL,
+            is_first: true,
+            begun: Mutex::default(),
+        }
     }
 
     pub(crate) async fn within<T>(
@@ -211,7 +312,24 @@ impl Upstream {
 }
 
 /// How a server is doing that has just been met.
-fn state(face: &Face) -> State {
+fn state(face: &Face, mask: &Mask) -> State {
     let server = format!("{} {}", face.server.name, face.server.version);
-    State::Connected { revision: face.revision, server: clean::sentence(&server, SERVER_BYTES_MAX) }
+    State::Connected { revision: face.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Revision;
+    use wire::initialize::Peer;
+
+    use super::*;
+
+    #[test]
+    fn a_servers_name_tells_no_secret() {
+        let server = Peer { name: "it sk-\n01234567".to_owned(), version: "1".to_owned() };
+        let face = Face { revision: Revision::MODERN, capabilities: None, server, instructions: None };
+        let mask = crate::settings::mask::tests::mask("sk-\n01234567");
+        let State::Connected { server, .. } = state(&face, &mask) else { panic!("it is connected") };
+        assert_eq!(server, "it *** 1");
+    }
 }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::Upstream;
 use crate::connection::{Connection, Exchange, Heard};
+use crate::leaving::Own;
 use crate::listing::Kind;
 use crate::stay;
 
@@ -31,6 +32,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
         tokio::join!(
             watch_again(&connection),
             stay::look_in(&upstream, &exchange),
+            stay::end_idle(&upstream, &connection, &exchange),
             refresh(&upstream, &exchange),
             pass_on(&upstream, &connection, &exchange)
         )
@@ -40,12 +42,15 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
         () = exchange.closed().cancelled() => {}
     }
     if let Some(upstream) = upstream.upgrade() {
-        upstream.starts().lives.ended(begun.elapsed());
-        if let Some(fault) = exchange.end_fault() {
-            upstream.give_up(&exchange, &fault.to_string());
-        }
+        upstream.parted(&exchange, begun.elapsed());
     }
     stay::come_back(&upstream).await;
+}
+
+/// True if somebody uses the connection, or it is gone: whoever has a call under way on one holds it until that is
+/// done. Its keeper and this look hold it, too.
+pub(crate) fn is_used(connection: &Weak<Connection>) -> bool {
+    connection.upgrade().is_none_or(|it| Arc::strong_count(&it) > 2 || it.is_kept())
 }
 
 /// Watches on a legacy connection what was watched on the one before; a modern one does so by itself.
@@ -66,7 +71,7 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
         };
         sleep(delay).await;
         let changed = exchange.ears().take_changed();
-        let Some(upstream) = upstream.upgrade() else { return };
+        let Some(upstream) = upstream.upgrade().map(Own::new) else { return };
         let kinds = [
             (changed.tools, Kind::Tools, Heard::ToolsChanged),
             (changed.prompts, Kind::Prompts, Heard::PromptsChanged),
@@ -87,7 +92,7 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
 }
 
 /// Passes on what is told of single things.
-async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
+pub(crate) async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
     loop {
         for heard in exchange.ears().news().await {
             if let (Heard::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {

@@ -12,24 +12,32 @@ mod config;
 mod connection;
 mod error;
 mod handshake;
+mod idle;
+mod leaving;
 mod legacy_task;
 mod listing;
 mod lists;
 mod naming;
 mod offer;
+mod pool;
 mod profiles;
 mod publish;
 mod remote_action;
 mod remote_tool;
 mod round;
 mod settings;
+mod shape;
 mod shelf;
+mod signer;
 mod start;
+mod status;
 mod stay;
 mod tend;
+mod trace;
+mod turns;
 mod uri_map;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -40,18 +48,25 @@ use tokio_util::sync::CancellationToken;
 use tool_api::{AnyTool, Event};
 use wire::initialize::Ourselves;
 
-pub use config::{Config, Reference, Timeout, Transport, Value};
-pub use error::ConnectError;
+pub use config::{
+    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
+    Timeout, Tool, Transport, Value,
+};
+pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
-pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Settings};
+pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Settings, references};
 pub use start::{LIST_TIMEOUT, START_TIMEOUT};
+pub use status::{LISTS_GOOD_FOR, Report, Status};
+pub use trace::{Obstacle, Trace, Traced};
 
-use connection::{Connection, Era, Exchange, Heard, Stderr, Subscribed};
+use connection::{Connection, Era, Exchange, Fault, Heard, Parting, Stderr, Subscribed};
+use leaving::Succession;
 use lists::Lists;
-use profiles::Profiles;
-use start::{Demand, Starts};
+use pool::Pool;
+use start::{Demand, Rest, Starts};
+use turns::Turns;
 
 /// How long `Upstream::end` waits at most.
 pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -68,6 +83,10 @@ pub struct World {
     pub client: sandbox::Client,
     /// Who we say we are.
     pub ourselves: Ourselves<'static>,
+    /// Keeps what we are signed in with.
+    pub keeper: Arc<dyn oauth::Keeper>,
+    /// Hears what is said with servers, if somebody wants to know.
+    pub trace: Option<Trace>,
 }
 
 /// One configured server. Lives on the runtime that first connects to it, and may be used from any.
@@ -77,6 +96,11 @@ pub struct Upstream {
     world: World,
     offers: watch::Sender<Offer>,
     events: broadcast::Sender<Event>,
+    statuses: broadcast::Sender<Status>,
+    /// What went wrong last.
+    last_error: Mutex<Option<String>>,
+    /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
+    fetched_at_ms: AtomicI64,
     /// What the offer was made from.
     lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
@@ -84,9 +108,12 @@ pub struct Upstream {
     /// The resources that are watched, whatever connection there is.
     subscribed: Arc<Subscribed>,
     live: ArcSwapOption<Connection>,
-    /// Sessions for clients that cannot do everything.
-    profiles: Profiles,
+    pool: Pool,
+    turns: Turns,
     starts: Mutex<Starts>,
+    succession: Succession,
+    /// How often it was connected to, beside `pool`.
+    connected: AtomicU64,
     /// True if it is to be connected again by itself.
     staying: AtomicBool,
     stderr: Arc<Stderr>,
@@ -98,32 +125,50 @@ pub struct Upstream {
 impl Upstream {
     /// The server that `settings` name. Starts nothing.
     pub fn new(settings: Settings, world: World) -> Arc<Upstream> {
-        let state = if settings.is_enabled() { State::Idle } else { State::Disabled };
+        let state = if settings.is_enabled() { State::Stopped } else { State::Disabled };
+        let turns = Turns::new(settings.limits.concurrency);
+        let settings = settings.signed_by(&world);
+        let stderr = Arc::new(Stderr::masking(settings.mask()));
         Arc::new_cyclic(|me| Upstream {
             me: me.clone(),
             settings,
             world,
             offers: watch::Sender::new(Offer::empty(state)),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
+            statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),
+            last_error: Mutex::default(),
+            fetched_at_ms: AtomicI64::new(0),
             lists: Mutex::default(),
             era: Mutex::default(),
             subscribed: Arc::default(),
             live: ArcSwapOption::empty(),
-            profiles: Profiles::default(),
+            pool: Pool::default(),
+            turns,
             starts: Mutex::default(),
+            succession: Succession::default(),
+            connected: AtomicU64::new(0),
             staying: AtomicBool::new(false),
-            stderr: Arc::default(),
+            stderr,
             closing: CancellationToken::new(),
             generation: AtomicU64::new(1),
         })
     }
 
-    pub(crate) fn profiles(&self) -> &Profiles {
-        &self.profiles
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What we are to a server that may want us to sign in; nothing for one at which we never do.
+    pub fn account(&self) -> Option<&Arc<oauth::Account>> {
+        self.settings.signer.as_ref().map(|signer| signer.account())
     }
 
     /// The name of its table.
@@ -146,10 +191,10 @@ impl Upstream {
         self.events.subscribe()
     }
 
-    /// Offers what is remembered from an earlier run (`Offer::definitions`) without starting anything; the first
-    /// call starts the server. False, and no change, if it cannot be read, if the server is disabled, or if it
+    /// Offers what is remembered from an earlier run (`Offer::definitions`), which was read at `fetched_at_ms`
+    /// (milliseconds since 1970), without starting anything; the first call starts the server. False, and no change, if it cannot be read, if the server is disabled, or if it
     /// has been seen in this run.
-    pub fn offer_cached(&self, definitions: &str) -> bool {
+    pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
         let Some(lists) = Lists::remembered(definitions).filter(|_| self.settings.is_enabled()) else {
             return false;
         };
@@ -161,6 +206,7 @@ impl Upstream {
             is_news
         });
         if is_news {
+            self.note_fetched(fetched_at_ms);
             self.remember_era(lists.era);
         }
         is_news
@@ -176,27 +222,40 @@ impl Upstream {
         self.connected(Demand::Person).await.map(drop)
     }
 
+    /// Ends all connections that there are, and waits for that, for a bounded time.
+    async fn drop_connections(&self, pooled: Vec<Arc<Connection>>) {
+        let open = self.live.swap(None).into_iter().chain(pooled);
+        let ends = open.map(|connection| async move {
+            connection.exchange().part(Parting::Dismissed);
+            connection.end().await;
+        });
+        join_all(ends).await;
+    }
+
     /// Ends the server for good: nothing starts it again. Calls under way are lost. Waits for the program's
     /// end, but never longer than [`END_TIMEOUT`]; what is left then ends by itself.
     pub async fn end(&self) {
         self.closing.cancel();
         // A start under way hears `closing`, and cannot become live any more.
-        let under_way = self.starts().take_attempt();
-        let ending = async {
-            let open = self.live.swap(None).into_iter().chain(self.profiles.take());
-            join_all(open.map(|connection| async move { connection.end().await })).await;
-            if let Some(attempt) = under_way {
-                // It fails, as it should.
-                let _ = attempt.await;
-            }
-        };
+        let (pooled, mut under_way) = self.pool.take();
+        under_way.extend(self.starts().take_attempt());
+        // They fail, as they should.
+        let starts = async { drop(join_all(under_way).await) };
+        let ending = async { tokio::join!(self.drop_connections(pooled), starts) };
         let _ = tokio::time::timeout(END_TIMEOUT, ending).await;
-        self.say(State::Idle);
+        self.say(State::Stopped);
     }
 
-    /// The end of what the program wrote on its stderr, at most 64 KiB; empty for a server with a `url`.
+    /// The end of what the program wrote on its stderr, at most 64 KiB, without its secrets; empty for a server with
+    /// a `url`.
     pub fn last_stderr(&self) -> String {
         self.stderr.text()
+    }
+
+    /// `text`, which may hold words of the server, without its secrets, those that it was signed in to with included;
+    /// see [`Settings::masked`].
+    pub fn masked(&self, text: &str) -> String {
+        self.settings.masked(text)
     }
 
     /// A connection for a call.
@@ -205,19 +264,45 @@ impl Upstream {
     }
 
     /// Lets go of a connection that is of no use, unless another one has taken its place.
-    pub(crate) fn give_up(&self, exchange: &Arc<Exchange>, error: &str) {
-        let current = self.live.load();
-        let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
+    /// From then on the server is in this state.
+    pub(crate) fn give_up(&self, exchange: &Arc<Exchange>, state: State) {
         if self.closing.is_cancelled() {
             return;
         }
-        if !is_current {
-            return self.profiles.give_up(exchange);
+        if !self.let_go(exchange) {
+            drop(self.give_up_pooled(exchange, state.error()));
+            return;
         }
-        self.live.compare_and_swap(&current, None);
-        let error = self.settings.masked(error);
-        tracing::warn!(target: "upstream", upstream = %self.name(), error, "connection lost");
-        self.say(State::Failed { error });
+        let error = state.to_string();
+        tracing::warn!(target: "upstream", upstream = %self.name(), state = error, "connection lost");
+        if self.stays_ended() {
+            self.starts().rest = Rest::UntilAsked(state.error().unwrap_or(&error).to_owned());
+        }
+        self.say(state);
+    }
+
+    /// Lets go of a connection that has shown itself to be of no use.
+    pub(crate) fn lose(&self, exchange: &Arc<Exchange>, fault: &Fault) {
+        let sign_in = match fault {
+            Fault::SignIn(error) => Some(ConnectError::SignIn(error.clone())),
+            _ => None,
+        };
+        let sign_in = sign_in.filter(ConnectError::wants_sign_in);
+        let failed = || State::Failed { error: self.settings.masked(&fault.to_string()) };
+        self.give_up(exchange, sign_in.as_ref().map_or_else(failed, |error| self.state_after(error)));
+        if let Some(error) = sign_in {
+            self.starts().rest = Rest::UntilSignedIn(error);
+        }
+    }
+
+    /// Lets go of the first connection if it is the one with this exchange; false if it is not.
+    fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
+        let current = self.live.load();
+        let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
+        if is_current {
+            self.live.compare_and_swap(&current, None);
+        }
+        is_current
     }
 
     /// Which list of tools is in force.
@@ -264,9 +349,26 @@ impl Upstream {
         self.offers.send_if_modified(|offer| {
             let is_news = offer.state != state && offer.state != State::Disabled;
             if is_news {
+                self.tell_status(&offer.state, &state);
                 offer.state = state;
             }
             is_news
         });
+    }
+
+    /// What is offered was read at this time, in milliseconds since 1970.
+    pub(crate) fn note_fetched(&self, at_ms: i64) {
+        self.fetched_at_ms.store(at_ms, Ordering::Relaxed);
+    }
+
+    /// When what is offered was read, in milliseconds since 1970.
+    fn fetched_at_ms(&self) -> Option<i64> {
+        Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
+    }
+
+    /// The first line that its program wrote on stdout which was no message, cleaned; nothing if there was none since
+    /// it was started. Servers that print there disturb clients that are less patient.
+    pub fn stdout_noise(&self) -> Option<String> {
+        self.stderr.first_noise()
     }
 }

@@ -37,7 +37,8 @@ impl UriMap {
         if !map.is_plain() {
             return map;
         }
-        let others = settings.foreign.iter().map(|prefix| UriMap::new(prefix));
+        let foreign = settings.foreign.now();
+        let others = foreign.iter().map(|prefix| UriMap::new(prefix));
         let foreign = others.map(|UriMap { scheme, ui, .. }| Foreign { scheme, ui });
         UriMap { foreign: foreign.collect(), ..map }
     }

@@ -1,5 +1,6 @@
 //! Changing one member of an object and leaving every other byte as it was.
 
+use crate::edit::{self, Edit};
 use crate::object::Object;
 use crate::string;
 
@@ -24,18 +25,7 @@ pub fn set(object: Object<'_>, key: &str, value: &str) -> String {
 
 /// The text of `object` without `key`; the rest keeps its bytes.
 pub fn remove(object: Object<'_>, key: &str) -> String {
-    let mut out = String::with_capacity(object.text().len());
-    out.push('{');
-    for member in object.members().filter(|member| member.key() != key) {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        out.push_str(member.key_literal());
-        out.push(':');
-        out.push_str(member.value);
-    }
-    out.push('}');
-    out
+    edit::members(object, |member| Edit::drop_if(member.is(key))).unwrap_or_else(|| object.text().to_owned())
 }
 
 #[cfg(test)]

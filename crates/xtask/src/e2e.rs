@@ -13,10 +13,13 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::checkout::Checkout;
 use crate::{install, program};
-use case::{Case, Given};
+use case::{Case, Given, Length};
 
 /// Cases mostly wait for processes to start; two keep two cores busy.
 const CASES_AT_ONCE: usize = 2;
+
+/// The cases that try something by chance, and find the more the longer they go on.
+const LONG: &[&str] = &["killed", "crashing_neighbour"];
 
 /// Every case.
 pub(crate) fn all(checkout: &Checkout) -> anyhow::Result<()> {
@@ -25,9 +28,19 @@ pub(crate) fn all(checkout: &Checkout) -> anyhow::Result<()> {
 
 /// The cases whose names contain one of `words`; every case if there are none.
 pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
+    run_for(checkout, words, Length::Short)
+}
+
+/// The cases that can go on for long, as long as they are meant to.
+pub(crate) fn run_long(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
+    let long: Vec<String> = LONG.iter().map(|name| (*name).to_owned()).collect();
+    run_for(checkout, if words.is_empty() { &long } else { words }, Length::Long)
+}
+
+fn run_for(checkout: &Checkout, words: &[String], length: Length) -> anyhow::Result<()> {
     let cases = list(&checkout.root.join("e2e").join("cases"), words)?;
     let kit = install::kit(checkout)?;
-    let given = Given { program: program::build(checkout)?, kit };
+    let given = Given { program: program::build(checkout)?, kit, length };
     let failed = run_cases(cases.clone(), |case| case.run(&given));
     println!("{} passed, {} failed", cases.len() - failed.len(), failed.len());
     ensure!(failed.is_empty(), "{}", failed.join(", "));

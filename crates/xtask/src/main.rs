@@ -45,6 +45,11 @@ const COMMANDS: &[Command] = &[
         name: "e2e", about: "[NAME…] the end-to-end cases whose names contain a word", run: e2e::run
     },
     Command {
+        name: "long",
+        about: "[NAME…] the end-to-end cases that try their luck, for half an hour",
+        run: e2e::run_long,
+    },
+    Command {
         name: "conformance",
         about: "[LEG…] the protocol's own suites; --write makes the page in docs/",
         run: conformance::run,

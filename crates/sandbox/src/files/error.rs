@@ -43,6 +43,14 @@ pub enum FileError {
         /// The path asked for.
         path: Inside,
     },
+    /// It holds secrets, so tools may neither read nor list nor write it.
+    #[error(
+        "{path} belongs to what this gateway is configured or signed in with, so no tool may read it; a person can"
+    )]
+    Secret {
+        /// The path asked for.
+        path: Inside,
+    },
     /// The handle may only read.
     #[error("the workspace is open for reading only")]
     ReadOnly,

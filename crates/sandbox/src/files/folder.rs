@@ -4,11 +4,13 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
+use super::protected::Guarded;
 use super::read::{READ_FLAGS, read_part, regular};
 use super::{FileError, FilePart, Inside, Root};
 
@@ -48,6 +50,8 @@ pub struct Entry {
 pub struct Folder {
     handle: File,
     path: Inside,
+    /// What is not read, as for the root that it was opened from.
+    guarded: Arc<Guarded>,
 }
 
 /// For opening one plain name without following a link, which cannot leave the folder.
@@ -59,7 +63,8 @@ impl Root {
     pub fn folder(&self, path: &Inside) -> Result<Folder, FileError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = self.open_beneath(path.as_path(), flags).map_err(FileError::of(path))?;
-        Ok(Folder { handle, path: path.clone() })
+        self.guarded.check_readable(&handle, path)?;
+        Ok(Folder { handle, path: path.clone(), guarded: Arc::clone(&self.guarded) })
     }
 
     /// The entries of the folder at `path`, one level, sorted by name.
@@ -101,7 +106,7 @@ impl Folder {
     pub fn child(&self, name: &str) -> Result<Folder, FileError> {
         let path = self.path.child(name)?;
         let handle = self.open(name, FOLDER_FLAGS, &path)?;
-        Ok(Folder { handle: handle.into(), path })
+        Ok(Folder { handle: handle.into(), path, guarded: Arc::clone(&self.guarded) })
     }
 
     /// Reads the first `bytes_max` bytes of the regular file `name`; a link is refused with `Outside`.
@@ -113,7 +118,9 @@ impl Folder {
     }
 
     fn open(&self, name: &str, flags: OFlags, path: &Inside) -> Result<OwnedFd, FileError> {
-        openat(&self.handle, name, flags, Mode::empty()).map_err(FileError::of_errno(path))
+        let opened = openat(&self.handle, name, flags, Mode::empty()).map_err(FileError::of_errno(path))?;
+        self.guarded.check_readable(&opened, path)?;
+        Ok(opened)
     }
 }
 

@@ -1,13 +1,21 @@
 //! Files below the workspace that no tool may write, because they decide what tools may do, or what runs
-//! on the next `git` command. Otherwise one allowed write would be permission for everything else.
+//! on the next `git` command. Otherwise one allowed write would be permission for everything else. Some of them hold
+//! secrets and are not read by tools either.
 
-use std::fs::File;
+use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{FileError, Inside};
 
 /// The configuration's name, whatever folder it is in: the nearest one above a working folder counts.
 const CONFIGURATION: &str = "toolcrib.toml";
+
+/// The folder whose `config.toml` is read too; all of it, since a folder that is moved there brings its own.
+const OTHER_CONFIGURATION: &str = ".opencode";
 
 /// A repository's own files. All of them: its configuration and hooks are programs that `git` runs, and
 /// nearly every other file there can point to another configuration.
@@ -16,24 +24,91 @@ const GIT: &str = ".git";
 /// What makes any folder a bare repository, with a configuration of its own that `git` then obeys.
 const BARE_GIT_MARK: &str = "HEAD";
 
+/// How the kernel marks the path of an open file that has lost its name meanwhile.
+const GONE_MARK: &[u8] = b" (deleted)";
+
+/// What tools must leave alone beside what nobody may write: absolute paths of files, and of folders with all that is
+/// below them.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    /// May be read, and not written.
+    pub unwritten: Vec<PathBuf>,
+    /// Hold secrets: neither read nor listed nor written.
+    pub unread: Vec<PathBuf>,
+}
+
+/// The same as paths without links, as far as they existed. They change when the configuration is read again.
+#[derive(Debug, Default)]
+pub(super) struct Guarded(RwLock<Arc<Guard>>);
+
+impl Guarded {
+    /// Takes these in place of those before.
+    pub(super) fn replace(&self, guard: &Guard) {
+        let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
+        let real = Guard { unwritten: real(&guard.unwritten), unread: real(&guard.unread) };
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(real);
+    }
+
+    /// Those that are guarded now.
+    pub(super) fn now(&self) -> Arc<Guard> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Holds that `path` below `root`, to which no link leads, may be read. Names are compared without regard to case,
+    /// since some file systems do.
+    pub(super) fn check_named(&self, root: &Path, path: &Inside) -> Result<(), FileError> {
+        let guard = self.now();
+        let lies_in = |folder: &PathBuf| {
+            let mut names = root.components().chain(path.as_path().components());
+            folder.components().all(|component| {
+                let named =
+                    |name: Component<'_>| name.as_os_str().eq_ignore_ascii_case(component.as_os_str());
+                names.next().is_some_and(named)
+            })
+        };
+        match guard.unread.iter().any(lies_in) {
+            true => Err(FileError::Secret { path: path.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Holds that `opened`, which was asked for as `path`, may be read. It is asked where it lies only after it has been
+    /// opened: no link and no race makes it another one.
+    pub(super) fn check_readable(&self, opened: &impl AsRawFd, path: &Inside) -> Result<(), FileError> {
+        let guard = self.now();
+        if guard.unread.is_empty() {
+            return Ok(());
+        }
+        let real = real_path(opened).map_err(FileError::Io)?;
+        let name = real.as_os_str().as_bytes();
+        let real = Path::new(OsStr::from_bytes(name.strip_suffix(GONE_MARK).unwrap_or(name)));
+        if guard.unread.iter().any(|unread| real.starts_with(unread)) {
+            return Err(FileError::Secret { path: path.clone() });
+        }
+        Ok(())
+    }
+}
+
 /// True if `real`, a path without links, must not be written. `root` is where the workspace really lies now;
-/// what is not below it is refused, too. `guarded` are absolute paths, each of a file or of a folder with all
-/// below it. Names are compared without regard to case, since some file systems do.
-pub(super) fn is_protected(root: &Path, guarded: &[PathBuf], real: &Path) -> bool {
-    if guarded.iter().any(|guarded| real.starts_with(guarded)) {
+/// what is not below it is refused, too. Names are compared without regard to case, since some file systems do.
+pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
+    let mut guarded = guard.unwritten.iter().chain(&guard.unread);
+    if guarded.any(|guarded| real.starts_with(guarded)) {
         return true;
     }
     let Ok(inside) = real.strip_prefix(root) else { return true };
     let decides = |component: Component<'_>| {
-        [CONFIGURATION, GIT].iter().any(|name| component.as_os_str().eq_ignore_ascii_case(name))
+        [CONFIGURATION, OTHER_CONFIGURATION, GIT]
+            .iter()
+            .any(|name| component.as_os_str().eq_ignore_ascii_case(name))
     };
     inside.components().any(decides)
         || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
 }
 
-/// Where an open folder really lies, without links.
-pub(super) fn real_path(folder: &File) -> io::Result<PathBuf> {
-    Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).read_link()
+/// Where an open file or folder really lies, without links.
+pub(super) fn real_path(opened: &impl AsRawFd) -> io::Result<PathBuf> {
+    Path::new("/proc/self/fd").join(opened.as_raw_fd().to_string()).read_link()
 }
 
 /// The path without links, as far as it exists.
@@ -52,7 +127,8 @@ mod tests {
 
     #[test]
     fn what_decides_about_tools_is_protected_and_nothing_else() {
-        let guarded = [PathBuf::from("/w/state"), PathBuf::from("/w/conf/my.toml")];
+        let (unwritten, unread) = (vec!["/w/conf/my.toml".into()], vec!["/w/state".into()]);
+        let guarded = Guard { unwritten, unread };
         // path, whether it is protected
         let cases = [
             ("/w/toolcrib.toml", true),
@@ -60,6 +136,8 @@ mod tests {
             ("/w/toolcrib.toml.bak", false),
             ("/w/toolcrib.toml/x", true),
             ("/w/Toolcrib.TOML", true),
+            ("/w/.opencode/config.toml", true),
+            ("/w/a/.OpenCode", true),
             ("/w/state/audit.jsonl", true),
             ("/w/state", true),
             ("/w/state-of-affairs.md", false),

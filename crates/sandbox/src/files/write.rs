@@ -91,7 +91,7 @@ impl Root {
     fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
         // Asked anew, since somebody may have moved the workspace.
         let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| protected::real_path(&dir));
-        if protected::is_protected(&root.map_err(FileError::Io)?, &self.guarded, real) {
+        if protected::is_protected(&root.map_err(FileError::Io)?, &self.guarded.now(), real) {
             return Err(FileError::Protected { path: asked.clone() });
         }
         Ok(())

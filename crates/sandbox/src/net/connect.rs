@@ -16,6 +16,8 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 use tower_service::Service;
 
+use super::reach::{self, OutOfReach, Reach};
+
 pub(super) type Tcp = HttpConnector<Resolver>;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -24,9 +26,9 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// How long a connection is silent before the system asks whether the other side is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// A connector for plain connections, to be wrapped by `tls` for the others.
-pub(super) fn tcp(connect_timeout: Duration) -> Tcp {
-    let mut tcp = HttpConnector::new_with_resolver(Resolver);
+/// A connector for plain connections to addresses within `reach`, to be wrapped by `tls` for the others.
+pub(super) fn tcp(connect_timeout: Duration, reach: Reach) -> Tcp {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver { reach });
     // Requests are small and wait for their answers; collecting bytes would only delay them.
     tcp.set_nodelay(true);
     // A stream may be silent for hours; a server that vanished without a word must be noticed meanwhile.
@@ -60,19 +62,34 @@ pub(super) async fn machine_roots() -> RootCertStore {
     roots
 }
 
-/// The name could not be turned into an address.
+/// The name could not be turned into an address that may be connected to.
 #[derive(Debug, thiserror::Error)]
-#[error("the name could not be resolved")]
-pub(super) struct Unresolved(#[source] std::io::Error);
+pub(super) enum Unresolved {
+    /// It has none.
+    #[error("the name could not be resolved")]
+    Unknown(#[source] std::io::Error),
+    /// It has none within reach.
+    #[error(transparent)]
+    OutOfReach(#[from] OutOfReach),
+}
+
+/// The addresses of a name. The port of each is `port`.
+pub(super) async fn addresses(host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+    Ok(tokio::net::lookup_host((host, port)).await?.collect())
+}
 
 /// The connection was not ready in time.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was not ready in time")]
 pub(super) struct TooSlow;
 
-/// The system's resolver, with an error of its own so that it can be told from others.
+/// The system's resolver, with an error of its own so that it can be told from others. Addresses out of reach are
+/// left out here, behind which nothing is resolved any more, so that a name cannot lead elsewhere between the
+/// check and the connection.
 #[derive(Debug, Clone)]
-pub(super) struct Resolver;
+pub(super) struct Resolver {
+    reach: Reach,
+}
 
 impl Service<Name> for Resolver {
     type Response = std::vec::IntoIter<SocketAddr>;
@@ -84,24 +101,31 @@ impl Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
+        let reach = self.reach;
         Box::pin(async move {
             // The connector puts in the real port.
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(Unresolved)?;
-            Ok(found.collect::<Vec<_>>().into_iter())
+            let mut found = addresses(name.as_str(), 0).await.map_err(Unresolved::Unknown)?;
+            let is_known = !found.is_empty();
+            found.retain(|address| reach.allows(address.ip()));
+            if is_known && found.is_empty() {
+                return Err(OutOfReach.into());
+            }
+            Ok(found.into_iter())
         })
     }
 }
 
-/// A connector that gives up after `limit`, whatever it was waiting for.
+/// A connector that gives up after `limit`, whatever it was waiting for, and goes to no address out of `reach`.
 #[derive(Debug, Clone)]
 pub(super) struct Timed<C> {
     inner: C,
     limit: Duration,
+    reach: Reach,
 }
 
 impl<C> Timed<C> {
-    pub(super) fn new(inner: C, limit: Duration) -> Timed<C> {
-        Timed { inner, limit }
+    pub(super) fn new(inner: C, limit: Duration, reach: Reach) -> Timed<C> {
+        Timed { inner, limit, reach }
     }
 }
 
@@ -120,6 +144,10 @@ where
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
+        // An address is dialled without the resolver.
+        if reach::literal(&uri).is_some_and(|address| !self.reach.allows(address)) {
+            return Box::pin(async { Err(OutOfReach.into()) });
+        }
         let connecting = timeout(self.limit, self.inner.call(uri));
         Box::pin(async { connecting.await.map_err(|_| TooSlow)?.map_err(Into::into) })
     }

@@ -7,8 +7,11 @@ use std::io;
 use http::Uri;
 use hyper_util::client::legacy;
 
+use rustls::CertificateError;
+
 use super::connect::{TooSlow, Unresolved};
 use super::place;
+use super::reach::OutOfReach;
 
 /// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +36,14 @@ pub enum NetError {
         #[source]
         source: legacy::Error,
     },
+    /// The address is not one of the open internet, and the client goes to no other.
+    #[error("{host} is a private address, which a public server must not send us to")]
+    Private {
+        /// The host asked for.
+        host: String,
+    },
     /// No secure connection could be agreed on.
-    #[error("no secure connection to {host}:{port}: {reason}")]
+    #[error("no secure connection to {host}:{port}: {reason}; {}", way_out(reason))]
     Tls {
         /// The host asked for.
         host: String,
@@ -85,6 +94,7 @@ impl NetError {
         match kind {
             Some(Kind::Refused) => NetError::Refused { host, port },
             Some(Kind::Dns) => NetError::Dns { host, source },
+            Some(Kind::Private) => NetError::Private { host },
             Some(Kind::Tls(reason)) => NetError::Tls { host, port, reason },
             Some(Kind::Timeout) => NetError::Timeout { host, port },
             Some(Kind::Closed) => NetError::Closed { host, port, source },
@@ -93,9 +103,33 @@ impl NetError {
     }
 }
 
+/// What to do about a secure connection that cannot be.
+fn way_out(reason: &rustls::Error) -> &'static str {
+    let rustls::Error::InvalidCertificate(wrong) = reason else {
+        return "check that the server speaks https at this port";
+    };
+    match wrong {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "use a host name that is in its certificate"
+        }
+        CertificateError::UnknownIssuer => {
+            "if you trust whoever issued it, add that certificate to those of this machine, or name its file in \
+             SSL_CERT_FILE"
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
+            "check the clock of this machine; if that is right, the server needs a new certificate"
+        }
+        _ => "the server needs another certificate",
+    }
+}
+
 enum Kind {
     Refused,
     Dns,
+    Private,
     Tls(rustls::Error),
     Timeout,
     Closed,
@@ -103,8 +137,13 @@ enum Kind {
 
 /// What one link of the chain of causes says, if it says enough.
 fn kind(cause: &Cause) -> Option<Kind> {
-    if cause.is::<Unresolved>() {
-        return Some(Kind::Dns);
+    if cause.is::<OutOfReach>() {
+        return Some(Kind::Private);
+    }
+    match cause.downcast_ref::<Unresolved>() {
+        Some(Unresolved::OutOfReach(_)) => return Some(Kind::Private),
+        Some(Unresolved::Unknown(_)) => return Some(Kind::Dns),
+        None => {}
     }
     if cause.is::<TooSlow>() {
         return Some(Kind::Timeout);

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+use super::reach::Reach;
 use super::{Client, NetError};
 
 /// Long enough for any loopback connection, short enough to wait for in a test.
@@ -132,17 +133,54 @@ async fn refuses_a_server_it_does_not_trust() {
     let address = format!("https://me:secret@localhost:{}/a?token=secret", address.port());
     let sentence = outcome(&Client::new(), &address).await;
     assert!(sentence.contains("invalid peer certificate"), "{sentence}");
+    assert!(sentence.ends_with("or name its file in SSL_CERT_FILE"), "{sentence}");
     assert!(!sentence.contains("secret"), "{sentence}");
     let client = Client::new();
     client.secure.set(client.trusting(roots)).expect("not used yet");
     let sentence = outcome(&client, &address.replace("localhost", "127.0.0.1")).await;
     assert!(sentence.contains("not valid for name"), "{sentence}");
+    assert!(sentence.ends_with("; use a host name that is in its certificate"), "{sentence}");
+}
+
+#[tokio::test]
+async fn a_public_client_goes_to_no_private_address() {
+    let (address, count) = server().await;
+    let (open, port) = (Client::new(), address.port());
+    let public = open.public();
+    for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "10.0.0.1", "127.1"] {
+        // What is neither an address nor a name has no certificate and gets no further.
+        for scheme in ["http", "https"].iter().filter(|scheme| **scheme == "http" || host != "127.1") {
+            let sentence = outcome(&public, &format!("{scheme}://{host}:{port}/?key=secret")).await;
+            let expected = format!("{host} is a private address, which a public server must not send us to");
+            assert_eq!(sentence, expected);
+        }
+    }
+    // An open connection of the other client is not used either.
+    let local = format!("http://localhost:{port}/a");
+    assert_eq!(outcome(&open, &local).await, "200 /a hello");
+    assert!(outcome(&public, &local).await.contains("is a private address"));
+    assert!(outcome(&open.public().public(), &local).await.contains("is a private address"));
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_private_server_may_name_its_neighbours() {
+    let client = Client::new();
+    for (uri, expected) in [
+        ("http://127.0.0.1:1/", Reach::Any),
+        ("http://localhost/mcp", Reach::Any),
+        ("https://[fd00::1]/", Reach::Any),
+        ("https://1.1.1.1/", Reach::Public),
+        ("https://no-such-name.invalid/", Reach::Public),
+    ] {
+        assert_eq!(client.guarded_like(&uri.parse().expect("an address")).await.reach, expected, "{uri}");
+    }
 }
 
 #[tokio::test]
 async fn says_what_is_wrong_and_no_secret() {
     let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
-    let client = Client::with_connect_timeout(PATIENCE);
+    let client = Client::with(PATIENCE, Reach::Any);
     for (address, expected) in [
         (
             format!("http://u:secret@{closed}/p?key=secret"),
@@ -184,13 +222,21 @@ async fn a_bad_server_is_named() {
     check_bad_server(4, b"220 mail\r\n", "http://127.0.0.1:PORT/", "the request to 127.0.0.1:PORT failed")
         .await;
     check_bad_server(4, b"", "https://127.0.0.1:PORT/", closed).await;
+    check_bad_server(
+        4,
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        "https://127.0.0.1:PORT/",
+        "no secure connection to 127.0.0.1:PORT: received corrupt message of type InvalidContentType; \
+         check that the server speaks https at this port",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_silent_server_does_not_hold_us() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
-    let client = Client::with_connect_timeout(PATIENCE);
+    let client = Client::with(PATIENCE, Reach::Any);
     let sent = client.send(post(&format!("https://{address}/")));
     let result = tokio::time::timeout(PATIENCE * 20, sent).await.expect("not held");
     assert!(matches!(result, Err(NetError::Timeout { .. })), "{result:?}");

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
 use super::Program;
 
 pub(super) type Environment = BTreeMap<OsString, OsString>;
@@ -16,9 +18,21 @@ const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// The environment for `program`: what is inherited, overridden by what it asks for.
 pub(super) fn of(program: &Program) -> Environment {
-    let inherited = std::env::vars_os().filter(|(name, _)| is_inherited(name));
+    let wanted = wanted(&program.inherit);
+    let is_wanted = |name: &OsStr| name.to_str().is_some_and(|name| wanted.is_match(name));
+    let inherited = std::env::vars_os().filter(|(name, _)| is_inherited(name) || is_wanted(name));
     let own = program.env.iter().map(|(name, value)| (name.into(), value.into()));
     inherited.chain(own).collect()
+}
+
+/// What a program's user lets it inherit besides. Whoever configures it has checked the globs; what is none
+/// lets nothing through.
+fn wanted(globs: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs.iter().filter_map(|glob| Glob::new(glob).ok()) {
+        set.add(glob);
+    }
+    set.build().unwrap_or_else(|_| GlobSet::empty())
 }
 
 fn is_inherited(name: &OsStr) -> bool {
@@ -38,6 +52,28 @@ mod tests {
         for name in ["HTTP_PROXY", "https_proxy", "API_TOKEN", "LD_PRELOAD", "PATHS", "LC", "path", ""] {
             assert!(!is_inherited(OsStr::new(name)), "{name}");
         }
+    }
+
+    #[test]
+    fn globs_let_more_through() {
+        let inherits = |globs: &[&str], name: &str| {
+            wanted(&globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>()).is_match(name)
+        };
+        assert!(inherits(&["HTTPS_PROXY", "AWS_*"], "AWS_PROFILE"));
+        assert!(inherits(&["HTTPS_PROXY", "AWS_*"], "HTTPS_PROXY"));
+        assert!(!inherits(&["HTTPS_PROXY", "AWS_*"], "NO_AWS_PROFILE"));
+        assert!(!inherits(&[], "AWS_PROFILE"));
+        // What is no glob takes nothing from the others and adds nothing.
+        assert!(inherits(&["A[", "AWS_*"], "AWS_PROFILE") && !inherits(&["A["], "A["));
+    }
+
+    #[test]
+    fn every_program_sees_what_it_may_inherit() {
+        // Cargo sets this one for tests.
+        let name = OsStr::new("CARGO_MANIFEST_DIR");
+        assert!(!of(&Program::default()).contains_key(name));
+        let program = Program { inherit: vec!["CARGO_*".to_owned()], ..Program::default() };
+        assert!(of(&program).contains_key(name));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `config`: whether the configuration is right, what it may hold, and what is in effect.
 
 use serde_json::json;
+use upstream::Settings;
 
 use super::load;
 use crate::cli::{Cli, Config};
@@ -20,8 +21,10 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
     match load(cli) {
         Ok(loaded) => {
             let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
+            let notes: Vec<String> = loaded.settings.upstreams.iter().filter_map(missing_folder).collect();
+            notes.iter().for_each(|note| print::remark(&print::harmless(&format!("note: {note}"))));
             match (cli.json, files.is_empty()) {
-                (true, _) => print::json(&json!({ "files": files, "problems": [] }))?,
+                (true, _) => print::json(&json!({ "files": files, "problems": [], "notes": notes }))?,
                 (false, true) => print::line("there is no configuration file; the defaults are good")?,
                 (false, false) => print::line(&format!("{}: good", files.join(", ")))?,
             }
@@ -33,6 +36,13 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
         }
         Err(trouble) => Err(trouble),
     }
+}
+
+/// What a server will fail with that is to run in a folder which is not there. Only a note: it may come in time, and no
+/// other server needs it.
+fn missing_folder(settings: &Settings) -> Option<String> {
+    let folder = settings.program()?.cwd.as_ref().filter(|folder| !folder.is_dir())?;
+    Some(format!("mcp.{}.cwd: there is no folder {}", settings.name(), folder.display()))
 }
 
 fn show(cli: &Cli) -> Result<Ending, Trouble> {

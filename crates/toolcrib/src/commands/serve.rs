@@ -3,6 +3,7 @@
 mod banner;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use gate::Cancel;
 use server::{Server, http, unix};
@@ -11,9 +12,10 @@ use super::{Log, start};
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::config::Loaded;
+use crate::control::{AtStart, Control, Desk, Opening};
 use crate::ending::{Ending, Trouble};
 use crate::log::Format;
-use crate::signals::Signals;
+use crate::signals::{Hangup, Hangups, Signals};
 use crate::upstreams::Start;
 use crate::{open_files, print, runtime};
 use banner::Banner;
@@ -21,12 +23,12 @@ use banner::Banner;
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured)?;
     open_files::raise_limit();
-    runtime::run(serve(loaded))??;
+    runtime::run(serve(loaded, cli.config.clone()))??;
     Ok(Ending::Good)
 }
 
-async fn serve(loaded: Loaded) -> Result<(), Trouble> {
-    let signals = Signals::listen()?;
+async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
+    let (signals, mut hangups) = (Signals::listen()?, Hangups::listen()?);
     let config = loaded.settings.server.clone();
     // Before anything is started: an address in use is the most common mistake.
     let listener = http::bind(&config).await.map_err(Trouble::because)?;
@@ -36,22 +38,48 @@ async fn serve(loaded: Loaded) -> Result<(), Trouble> {
     };
     let banner = Banner::new(&loaded, listener.local_addr()?);
     let format = loaded.settings.log.format;
+    let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
     let crib = assemble(loaded.settings, Start::AtOnce)?;
+    let reloader = at_start.reloader(&crib);
+    let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());
+    // Whoever reads the banner may ask at once.
+    let control = Control::open(&state, desk, Opening::AtOnce).await;
     announce(&banner, format);
     let server = Server::new(crib.gate.clone(), None);
     let stopping = Cancel::new();
     let on_signal = async {
-        signals.stop().await;
-        stopping.cancel();
+        tokio::select! {
+            () = signals.stop() => stopping.cancel(),
+            () = stopping.cancelled() => {}
+        }
+    };
+    let on_hangup = async {
+        while let Some(hangup) = until(&stopping, hangups.next()).await {
+            match hangup {
+                // How it went is in the log.
+                Hangup::Reload => drop(until(&stopping, reloader.reload()).await),
+                Hangup::TerminalGone => stopping.cancel(),
+            }
+        }
     };
     let on_socket = async {
         if let Some(socket) = socket {
             unix::serve(server.clone(), socket, stopping.cancelled()).await;
         }
     };
-    tokio::join!(on_signal, http::serve(server.clone(), listener, &config, stopping.cancelled()), on_socket);
+    let on_http = http::serve(server.clone(), listener, &config, stopping.cancelled());
+    tokio::join!(on_signal, on_hangup, on_http, on_socket);
+    control.close().await;
     crib.close().await;
     Ok(())
+}
+
+/// What the work comes to, unless the program is to stop before that.
+async fn until<T>(stopping: &Cancel, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        done = work => Some(done),
+        () = stopping.cancelled() => None,
+    }
 }
 
 /// Says where it serves, in the form of the log.

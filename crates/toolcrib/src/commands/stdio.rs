@@ -5,17 +5,25 @@ use server::Server;
 use super::{Log, start};
 use crate::assemble::assemble;
 use crate::cli::Cli;
+use crate::control::{AtStart, Control, Desk, Opening};
 use crate::ending::{Ending, Trouble};
 use crate::runtime;
 use crate::signals::Signals;
 use crate::upstreams::Start;
 
+/// What others are told of where its client comes in.
+const DOOR: &str = "stdio";
+
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured)?;
     runtime::run(async {
         let signals = Signals::listen()?;
+        let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let desk = Desk::new(DOOR, crib.upstreams.clone(), at_start.reloader(&crib));
+        let control = Control::open(&state, desk, Opening::Later).await;
         let served = server::stdio::serve(Server::new(crib.gate.clone(), None), signals.stop()).await;
+        control.close().await;
         crib.close().await;
         served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))
     })??;

@@ -4,15 +4,14 @@ mod call;
 mod list;
 mod show;
 
-use gate::{Caller, Via};
+pub(super) use list::troubles;
 
-use super::{Log, start};
-use crate::assemble::{Crib, assemble};
+use super::gated::{caller, with_crib};
+use crate::assemble::Crib;
 use crate::cli::{Cli, Tools};
 use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
-use crate::upstreams::Start;
-use crate::{print, runtime};
+use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.
@@ -20,22 +19,11 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
         Tools::Call { arguments, .. } => Some(call::arguments(arguments)?),
         Tools::List | Tools::Show { .. } => None,
     };
-    let loaded = start(cli, Log::Quiet)?;
-    runtime::run(async {
-        let crib = assemble(loaded.settings, Start::WhenWanted)?;
-        let ending = match &command {
-            Tools::List => list::run(&crib, cli.json).await,
-            Tools::Show { name } => show::run(&crib, name, cli.json).await,
-            Tools::Call { name, .. } => call::run(&crib, name, arguments, cli.json).await,
-        };
-        crib.close().await;
-        ending
-    })?
-}
-
-/// Whoever types a command is the local user.
-fn caller() -> Caller {
-    Caller::local_user(Via::CommandLine)
+    with_crib(cli, async |crib| match &command {
+        Tools::List => list::run(crib, cli.json).await,
+        Tools::Show { name } => show::run(crib, name, cli.json).await,
+        Tools::Call { name, .. } => call::run(crib, name, arguments, cli.json).await,
+    })
 }
 
 /// What a person may have meant by a name that is none, and which upstreams could not say what they have.
@@ -49,5 +37,5 @@ fn unknown(crib: &Crib, name: &str) -> Trouble {
     for trouble in list::troubles(&crib.upstreams) {
         said.push_str(&format!("\n{trouble}"));
     }
-    Trouble::Misused(print::harmless(&said))
+    Trouble::Unknown { code: "unknown_tool", said: print::harmless(&said) }
 }

@@ -68,8 +68,12 @@ impl<'s> Check<'s> {
             self.node(part, node, path);
         }
         if !fits_type(schema, node) {
-            let what =
-                format!("{} must be {}, not {}", path.shown(), expected(self.root, schema), node.kind());
+            let what = match types(schema).is_empty() {
+                true => format!("{} cannot be {}", path.shown(), node.kind()),
+                false => {
+                    format!("{} must be {}, not {}", path.shown(), expected(self.root, schema), node.kind())
+                }
+            };
             return self.report(node.place, what);
         }
         self.word(&words(schema), node, path);

@@ -22,7 +22,11 @@ pub(crate) struct File {
     pub(crate) limits: Limits,
     /// Which tools run without asking, and which never.
     pub(crate) policy: policy::Config,
-    /// Other MCP servers, by a name of your choice; their tools are offered as NAME_tool.
+    /// Other MCP servers, by a name of your choice; their tools are offered as NAME_tool. In their texts
+    /// `${env:VARIABLE}` (or `{env:VARIABLE}`) stands for an environment variable and `${file:PATH}` (or
+    /// `{file:PATH}`) for what a file holds; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
+    /// others on the machine can read takes no file: `command`, `args`, `cwd` and `socket`. A path may begin with
+    /// `~/`.
     pub(crate) mcp: BTreeMap<String, upstream::Config>,
     /// Settings that may change.
     pub(crate) experimental: Experimental,

@@ -1,12 +1,10 @@
 //! Which files make up the configuration, and reading them. Nothing of their content is understood here.
-#![expect(clippy::disallowed_methods, reason = "the configuration is a declared home of files")]
-
-use std::fs;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::problem::{Problem, Source};
+use super::problem::{OTHERS_FILE, Problem, Source};
 use super::surroundings::Surroundings;
+use super::text_file;
 
 /// The name of a configuration file, the project's and the user's.
 pub(crate) const FILE: &str = "toolcrib.toml";
@@ -17,19 +15,16 @@ const VARIABLE: &str = "TOOLCRIB_CONFIG";
 /// Written by people; more is the wrong file.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The files in effect, the user's before the project's, which is laid over it. A file that was asked for
-/// by name stands alone and must exist; the others need not.
+/// The files in effect, the user's before the project's, which are laid over it: first the one of another program,
+/// then our own. A file that was asked for by name stands alone and must exist; the others need not.
 pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Vec<Source>, Problem> {
-    let from_environment = || surroundings.variable(VARIABLE).map(Path::new);
-    if let Some(path) = named.or_else(from_environment) {
+    if let Some(path) = self::named(named, surroundings) {
         let text = read(&surroundings.absolute(path)).map_err(|error| unreadable(path, &error))?;
         return Ok(vec![Source { path: path.to_owned(), text }]);
     }
-    let user = surroundings.config_folder().map(|folder| folder.join(FILE));
-    let above = surroundings.current_dir.ancestors().map(|folder| folder.join(FILE));
-    let project = above.filter(|path| Some(path) != user.as_ref()).find(|path| path.is_file());
     let mut sources = Vec::new();
-    for path in user.into_iter().chain(project) {
+    let others = nearest(OTHERS_FILE, surroundings, None);
+    for path in user(surroundings).into_iter().chain(others).chain(project(surroundings)) {
         match read(&path) {
             Ok(text) => sources.push(Source { path, text }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -39,20 +34,37 @@ pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<
     Ok(sources)
 }
 
-/// Reads a text of bounded size.
-pub(super) fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
-    }
-    Ok(text)
+/// The file that was asked for by name, which then stands alone.
+pub(super) fn named<'n>(named: Option<&'n Path>, surroundings: &'n Surroundings) -> Option<&'n Path> {
+    named.or_else(|| surroundings.variable(VARIABLE).map(Path::new))
 }
 
-/// The folder that relative paths of a file start at.
+/// Where the user's own file is or would be, if they have a home.
+pub(super) fn user(surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.config_folder().map(|folder| folder.join(FILE))
+}
+
+/// The project's file, if there is one: the nearest, from the current folder upwards.
+pub(super) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
+    nearest(FILE, surroundings, user(surroundings).as_deref())
+}
+
+/// The nearest file of this name that is not `but`, from the current folder upwards.
+fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Option<PathBuf> {
+    let above = surroundings.current_dir.ancestors().map(|folder| folder.join(name));
+    above.filter(|path| Some(path.as_path()) != but).find(|path| path.is_file())
+}
+
+/// Reads a file that people write.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    text_file::read(path, FILE_BYTES_MAX)
+}
+
+/// The folder that relative paths of a file start at: its own, or the project's for a file that lies below it.
 pub(super) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf {
     let path = surroundings.absolute(&source.path);
-    path.parent().map_or_else(|| surroundings.current_dir.clone(), Path::to_owned)
+    let steps = if source.is_others() { Path::new(OTHERS_FILE).components().count() } else { 1 };
+    path.ancestors().nth(steps).map_or_else(|| surroundings.current_dir.clone(), Path::to_owned)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
@@ -60,7 +72,10 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the files that are found")]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Disk {
@@ -99,6 +114,20 @@ mod tests {
         disk.surroundings.variables.clear();
         disk.surroundings.current_dir = disk.folder.path().join("home");
         assert_eq!(texts(find(None, &disk.surroundings)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_programs_file_comes_before_the_projects() {
+        let disk = disk();
+        let below = disk.folder.path().join("project/a/.opencode");
+        fs::create_dir_all(&below).expect("a folder");
+        fs::write(below.join("config.toml"), "others").expect("a file");
+        let found = find(None, &disk.surroundings).expect("readable files");
+        let shown: Vec<_> = found.iter().map(|source| (source.text.as_str(), source.is_others())).collect();
+        assert_eq!(shown, [("user", false), ("others", true), ("project", false)]);
+        // Its paths start where its project does.
+        assert_eq!(folder_of(&found[1], &disk.surroundings), disk.folder.path().join("project/a"));
+        assert_eq!(folder_of(&found[2], &disk.surroundings), disk.folder.path().join("project"));
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Place;
 
+/// The configuration of another program that names its servers as we do, in a project's folder.
+pub(crate) const OTHERS_FILE: &str = ".opencode/config.toml";
+
 /// More than this many problems are one problem: the wrong file.
 const PROBLEMS_SHOWN_MAX: usize = 50;
 
@@ -15,6 +18,13 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// Its text.
     pub(crate) text: String,
+}
+
+impl Source {
+    /// True for the file of another program, of which only the servers are ours to read.
+    pub(crate) fn is_others(&self) -> bool {
+        self.path.ends_with(OTHERS_FILE)
+    }
 }
 
 /// One thing that is wrong.
@@ -78,7 +88,16 @@ pub(crate) fn spot(sources: &[Source], place: Place) -> Option<String> {
     Some(format!("{}:{line}:{column}", shown(&source.path)))
 }
 
-fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+/// `what` of a problem's line `file:line:column: what`, for one in a text that nobody has written.
+pub(crate) fn without_place(line: &str) -> &str {
+    let Some((place, what)) = line.split_once(": ") else { return line };
+    let mut parts = place.rsplitn(3, ':');
+    let mut is_number = || parts.next().is_some_and(|part| part.parse::<usize>().is_ok());
+    if is_number() && is_number() { what } else { line }
+}
+
+/// The line and column of a byte of a text, counted from 1, columns in characters.
+pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(byte)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -96,6 +115,18 @@ mod tests {
     fn columns_count_characters() {
         for (byte, expected) in [(0, (1, 1)), (3, (1, 3)), (4, (2, 1)), (5, (2, 2)), (99, (2, 2))] {
             assert_eq!(line_and_column("aé\nb", byte), expected, "{byte}");
+        }
+    }
+
+    #[test]
+    fn a_problem_can_be_told_without_its_place() {
+        for (line, what) in [
+            ("/a:b.toml:1:22: mcp.x: wrong: so", "mcp.x: wrong: so"),
+            ("mcp.x: wrong", "mcp.x: wrong"),
+            ("a:1: wrong", "a:1: wrong"),
+            ("wrong", "wrong"),
+        ] {
+            assert_eq!(without_place(line), what);
         }
     }
 

@@ -16,16 +16,59 @@ use super::tree::{Member, Node, Place, Written};
 /// hide those in another's.
 const SERVERS: &str = "mcp";
 
-/// The files as one tree, later ones laid over earlier ones, or everything that is no TOML in them.
+/// The one setting beside the servers that is read in another program's file.
+const OTHERS_SETTING: [&str; 2] = ["experimental", "mcp_timeout"];
+
+/// The files as one tree, later ones laid over earlier ones, or everything that is no TOML in them. Of another
+/// program's file only the servers are taken that ours do not name, whole, and their common timeout.
 pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
     let mut tree = Node::nothing();
     let mut problems = Vec::new();
+    let mut others = Vec::new();
     for (file, source) in sources.iter().enumerate() {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         problems.extend(errors.iter().map(|error| not_toml(file, error)));
-        tree = tree.overlaid(Node::of(file, &table));
+        let written = Node::of(file, &table);
+        if source.is_others() {
+            tree = tree.overlaid(only(&written, &OTHERS_SETTING));
+            others.push(only(&written, &[SERVERS]));
+        } else {
+            tree = tree.overlaid(written);
+        }
     }
+    let tree = others.into_iter().fold(tree, beneath);
     if problems.is_empty() { Ok(tree) } else { Err(problems) }
+}
+
+/// The tree with nothing in it but what stands at this path.
+fn only(node: &Node, path: &[&str]) -> Node {
+    let Some((first, rest)) = path.split_first() else { return node.clone() };
+    let mut members = BTreeMap::new();
+    if let Some(member) = node.member(first) {
+        let is_empty_table =
+            |node: &Node| matches!(&node.written, Written::Table(inside) if inside.is_empty());
+        let inner = only(&member.node, rest);
+        if rest.is_empty() || !is_empty_table(&inner) {
+            members.insert((*first).to_owned(), Member { key: member.key, node: inner });
+        }
+    }
+    Node { place: node.place, written: Written::Table(members) }
+}
+
+/// The tree with those servers of `others` that it does not name itself.
+fn beneath(tree: Node, others: Node) -> Node {
+    let named: Vec<String> = tree
+        .member(SERVERS)
+        .into_iter()
+        .flat_map(|it| members(&it.node))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let Written::Table(mut tables) = others.written else { return tree };
+    if let Some(Member { node: Node { written: Written::Table(servers), .. }, .. }) = tables.get_mut(SERVERS)
+    {
+        servers.retain(|name, _| !named.contains(name));
+    }
+    Node { place: others.place, written: Written::Table(tables) }.overlaid(tree)
 }
 
 fn not_toml(file: usize, error: &toml::de::Error) -> Problem {
@@ -41,7 +84,8 @@ pub(crate) fn schema() -> Value {
 /// The tree as the sections' own types, and everything in it that does not fit them. Parts that do not fit
 /// are left out of the file, so that the rest can be looked at more closely.
 pub(crate) fn file(tree: &Node) -> (File, Vec<Problem>) {
-    if let Ok(file) = serde_json::from_value(tree.to_json()) {
+    // What no type of ours can hold reads as nothing in JSON, and must not pass for that.
+    if let Some(file) = (!tree.has_other()).then(|| serde_json::from_value(tree.to_json()).ok()).flatten() {
         return (file, Vec::new());
     }
     let schema = schema();

@@ -8,9 +8,14 @@ use super::tree::{Node, Written};
 pub(crate) const MASK: &str = "***";
 
 /// Whether the value at this path, or anything in it, may be a secret. People put tokens in headers and
-/// environment variables as plain text, too.
+/// environment variables, and secrets of clients beside their ids, as plain text, too.
 pub(crate) fn is_secret(path: &[&str]) -> bool {
-    matches!(path, ["mcp", _, "headers" | "env", _, ..])
+    matches!(
+        path,
+        ["mcp", _, "headers" | "env", _, ..]
+            | ["mcp", _, "oauth", "client_secret" | "private_key", ..]
+            | ["mcp", _, "oauth", "identity_provider", "id_token" | "client_secret", ..]
+    )
 }
 
 /// Where a secret is kept, as a note: a reference tells, a plain text has nothing to tell.
@@ -34,7 +39,8 @@ pub(crate) fn without_credentials(path: &[&str], value: Value) -> Value {
     }
 }
 
-fn without_credentials_in(url: &str) -> String {
+/// An address without what it may carry: a user with a password, and values of a query.
+pub(crate) fn without_credentials_in(url: &str) -> String {
     let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
     let mut shown = match address.split_once("://") {
         Some((scheme, rest)) => {
@@ -60,12 +66,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_and_environments_are_secret_whole() {
+    fn headers_environments_and_secrets_of_clients_are_secret_whole() {
         for (path, expected) in [
             (&["mcp", "git", "env", "TOKEN"][..], true),
             (&["mcp", "git", "headers", "Authorization"], true),
             (&["mcp", "git", "env", "TOKEN", "env"], true),
             (&["mcp", "git", "env"], false),
+            (&["mcp", "web", "oauth", "client_secret"], true),
+            (&["mcp", "web", "oauth", "private_key", "file"], true),
+            (&["mcp", "web", "oauth", "identity_provider", "id_token"], true),
+            (&["mcp", "web", "oauth", "identity_provider", "client_secret"], true),
+            (&["mcp", "web", "oauth", "identity_provider", "client_id"], false),
+            (&["mcp", "web", "oauth", "client_id"], false),
             (&["mcp", "env", "command"], false),
             (&["server", "bind"], false),
         ] {

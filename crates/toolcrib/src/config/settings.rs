@@ -1,6 +1,7 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) state: PathBuf,
     /// The files it was read from, as absolute paths.
     pub(crate) files: Vec<PathBuf>,
+    /// The files that its references name, as absolute paths.
+    pub(crate) secret_files: Vec<PathBuf>,
     pub(crate) offer: tools::Offer,
     pub(crate) rate: gate::RateConfig,
     pub(crate) policy: policy::Policy,
@@ -40,6 +43,7 @@ impl Settings {
             workspace: folder.to_owned(),
             state: folder.join("state"),
             files: Vec::new(),
+            secret_files: Vec::new(),
             offer: tools::Offer::default(),
             rate: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() },
             policy: policy::Policy::new(&everything).expect("`*` is a glob"),
@@ -59,19 +63,32 @@ pub(crate) fn settle(
     sources: &[Source],
     surroundings: &Surroundings,
 ) -> Result<Settings, Vec<Problem>> {
-    let mut settling = Settling { tree, sources, surroundings, problems: Vec::new() };
+    let (secret_files, problems) = (RefCell::default(), Vec::new());
+    let mut settling = Settling { tree, sources, surroundings, secret_files, problems };
     let upstreams = settling.upstreams(&file);
     let server = settling.server(file.server);
     let workspace = settling.path(&["workspace", "root"], &file.workspace.root);
     let state = settling.state(file.state.dir.as_deref());
     let offer = settling.offer(&file.tools);
     let policy = settling.policy(&file.policy);
-    let Settling { problems, .. } = settling;
+    let Settling { problems, secret_files, .. } = settling;
     match (offer, policy, state) {
         (Some(offer), Some(policy), Some(state)) if problems.is_empty() => {
             let (rate, log) = (file.limits.rate, file.log);
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
-            Ok(Settings { server, workspace, state, files, offer, rate, policy, upstreams, log })
+            let secret_files = secret_files.into_inner();
+            Ok(Settings {
+                server,
+                workspace,
+                state,
+                files,
+                secret_files,
+                offer,
+                rate,
+                policy,
+                upstreams,
+                log,
+            })
         }
         _ => Err(problems),
     }
@@ -81,6 +98,8 @@ struct Settling<'a> {
     tree: &'a Node,
     sources: &'a [Source],
     surroundings: &'a Surroundings,
+    /// Those found so far.
+    secret_files: RefCell<Vec<PathBuf>>,
     problems: Vec<Problem>,
 }
 
@@ -168,9 +187,14 @@ impl Settling<'_> {
         config: &upstream::Config,
         timeout: Duration,
     ) -> Option<upstream::Settings> {
-        let surroundings = self.surroundings;
         let config = self.with_absolute_paths(name, config.clone());
-        let settled = config.settle(name, timeout, &|reference| reference::follow(reference, surroundings));
+        let settled = config.settle(name, timeout, &|reference| {
+            let located = match reference {
+                Reference::Env(_) => reference.clone(),
+                Reference::File(path) => Reference::File(self.secret_path(&["mcp", name], path)),
+            };
+            reference::follow(&located, self.surroundings)
+        });
         for problem in settled.as_ref().err().into_iter().flatten() {
             let keys = keys_of(name, problem);
             self.report(&keys.iter().map(String::as_str).collect::<Vec<_>>(), problem.clone());
@@ -180,23 +204,67 @@ impl Settling<'_> {
 
     /// The owner of the table does not know which file it stood in.
     fn with_absolute_paths(&self, name: &str, mut config: upstream::Config) -> upstream::Config {
-        if let Some(cwd) = &config.cwd {
-            config.cwd = Some(self.path(&["mcp", name, "cwd"], cwd));
+        // What begins with a reference says itself where it starts.
+        if let Some(cwd) = config.cwd.as_mut().filter(|cwd| !begins_with_reference(cwd)) {
+            *cwd = self.path(&["mcp", name, "cwd"], cwd);
+        }
+        if let Some(command) = config.command.as_mut().filter(|command| begins_at_home(Path::new(command))) {
+            *command = self.text_path(&["mcp", name, "command"], command);
+        }
+        if let Some(socket) = config.socket.as_mut().filter(|socket| begins_at_home(socket)) {
+            *socket = self.path(&["mcp", name, "socket"], socket);
         }
         for (table, values) in [("env", &mut config.env), ("headers", &mut config.headers)] {
             for (key, value) in values {
-                if let upstream::Value::Reference(Reference::File(file)) = value {
-                    let path = self.path(&["mcp", name, table, key], Path::new(file));
-                    *file = path.to_string_lossy().into_owned();
+                self.locate(&["mcp", name, table, key], value);
+            }
+        }
+        if let Some(upstream::Oauth::Table(table)) = &mut config.oauth {
+            let secrets =
+                [("client_secret", &mut table.client_secret), ("private_key", &mut table.private_key)];
+            for (key, value) in secrets {
+                value.iter_mut().for_each(|value| self.locate(&["mcp", name, "oauth", key], value));
+            }
+            if let Some(provider) = &mut table.identity_provider {
+                let values =
+                    [("id_token", &mut provider.id_token), ("client_secret", &mut provider.client_secret)];
+                for (key, value) in values {
+                    let keys = ["mcp", name, "oauth", "identity_provider", key];
+                    value.iter_mut().for_each(|value| self.locate(&keys, value));
                 }
             }
         }
         config
     }
 
-    /// A path of the configuration: relative ones start at the folder of the file they stand in.
+    /// Makes the path of a reference absolute.
+    fn locate(&self, keys: &[&str], value: &mut upstream::Value) {
+        if let upstream::Value::Reference(Reference::File(file)) = value {
+            *file = self.secret_path(keys, file);
+        }
+    }
+
+    /// The path of a file that holds a secret, which is noted.
+    fn secret_path(&self, keys: &[&str], path: &str) -> String {
+        let located = self.path(keys, Path::new(path));
+        let text = located.to_string_lossy().into_owned();
+        self.secret_files.borrow_mut().push(located);
+        text
+    }
+
+    fn text_path(&self, keys: &[&str], path: &str) -> String {
+        self.path(keys, Path::new(path)).to_string_lossy().into_owned()
+    }
+
+    /// A path of the configuration: relative ones start at the folder of the file they stand in, and `~` is the
+    /// user's home.
     fn path(&self, keys: &[&str], path: &Path) -> PathBuf {
-        let path: PathBuf = self.folder(keys).join(path).components().collect();
+        let home = self.surroundings.variable("HOME").map(Path::new);
+        let folder = match (path.strip_prefix("~"), home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => self.folder(keys).join(path),
+        };
+        let path: PathBuf = folder.components().collect();
         // Without `..`, for people; what does not exist yet stays as it is written.
         path.canonicalize().unwrap_or(path)
     }
@@ -218,6 +286,17 @@ impl Settling<'_> {
         let keys: Vec<&str> = keys.iter().copied().chain(nth.as_deref()).collect();
         self.report(&keys, what);
     }
+}
+
+/// True for a path that begins in the user's home.
+fn begins_at_home(path: &Path) -> bool {
+    path.starts_with("~")
+}
+
+/// True for a path that begins with a reference: where it leads is not known yet.
+fn begins_with_reference(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.starts_with("{env:") || text.starts_with("${env:")
 }
 
 /// The keys that a problem of the table `mcp.NAME` begins with, such as `mcp.git.env.TOKEN: …`.

@@ -27,6 +27,12 @@ fn load(texts: &[&str]) -> Result<Loaded, Problems> {
     }
 }
 
+/// Our own file `ours` above the other program's file `others`.
+fn load_above(others: &str, ours: &str) -> Result<Loaded, Problems> {
+    let source = |path: &str, text: &str| Source { path: path.into(), text: text.to_owned() };
+    loaded(vec![source(".opencode/config.toml", others), source("toolcrib.toml", ours)], &surroundings())
+}
+
 #[track_caller]
 fn check_refused(text: &str, expected: Expect) {
     let said = load(&[text]).err().expect("something is wrong").to_string();
@@ -142,6 +148,10 @@ headers = { Authorization = "Bearer hunter2" }
             args = ["mcp-server-git"]  # toolcrib.toml:4:1
             command = "uvx"            # toolcrib.toml:3:1
             enabled = true             # default
+            exclude = []               # default
+            include = []               # default
+            inherit = []               # default
+            on_demand = false          # default
             timeout = "2s"             # toolcrib.toml:6:1
 
             [mcp.git.env]
@@ -151,6 +161,10 @@ headers = { Authorization = "Bearer hunter2" }
             [mcp.web]
             args = []                              # default
             enabled = true                         # default
+            exclude = []                           # default
+            include = []                           # default
+            inherit = []                           # default
+            on_demand = false                      # default
             url = "https://a.example/mcp?key=***"  # toolcrib.toml:9:1
 
             [mcp.web.headers]
@@ -326,4 +340,158 @@ fn a_value_that_is_too_deep_is_no_stack_overflow() {
     let deep = format!("a = {}", "[".repeat(100_000));
     let said = load(&[&deep]).err().expect("something is wrong").to_string();
     assert!(said.starts_with("toolcrib.toml:1:"), "{}", said.get(..200).unwrap_or(&said));
+}
+
+#[test]
+fn another_programs_servers_are_taken_where_ours_has_none_of_that_name() {
+    let others = r#"
+theme = "dark"
+[provider.x]
+key = 5
+[experimental]
+mcp_timeout = 5000
+batch_tool = true
+[mcp.git]
+command = "git-server"
+timeout = 60000
+cwd = "sub"
+[mcp.web]
+url = "https://a.example/mcp"
+headers = { "X-Key" = "hunter2" }
+oauth = false
+[policy]
+allow = ["*"]
+"#;
+    let ours = "[mcp.git]\ncommand = \"ours\"\n";
+    let loaded = load_above(others, ours).expect("nothing is wrong");
+    let shown: String = loaded
+        .to_toml()
+        .lines()
+        .filter(|line| line.contains(".toml:") || line.starts_with("[mcp"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    expect![[r#"
+        mcp_timeout = 5000  # .opencode/config.toml:6:1
+        [mcp.git]
+        command = "ours"   # toolcrib.toml:2:1
+        [mcp.web]
+        oauth = false                  # .opencode/config.toml:15:1
+        url = "https://a.example/mcp"  # .opencode/config.toml:13:1
+        [mcp.web.headers]
+        X-Key = "***"  # .opencode/config.toml:14:13
+    "#]]
+    .assert_eq(&shown);
+    let settings: Vec<_> =
+        loaded.settings.upstreams.iter().map(|it| (it.name(), it.timeout().as_millis())).collect();
+    assert_eq!(settings, [("git", 5000), ("web", 5000)]);
+    // Our own file has the last word about what both may say.
+    let loaded = load_above(others, "[experimental]\nmcp_timeout = 7000").expect("nothing is wrong");
+    let settings: Vec<_> =
+        loaded.settings.upstreams.iter().map(|it| (it.name(), it.timeout().as_millis())).collect();
+    assert_eq!(settings, [("git", 60_000), ("web", 7000)]);
+}
+
+#[test]
+fn what_is_wrong_in_another_programs_servers_is_told_and_the_rest_ignored() {
+    let others =
+        "colour = 5\nexperimental = { x = 1 }\n[mcp.git]\ncomand = \"a\"\n[mcp.off]\nenviroment = 1\n";
+    let said = load_above(others, "[mcp.off]\ncommand = \"ours\"\n").err().expect("something is wrong");
+    expect![".opencode/config.toml:4:1: unknown key `comand` in [mcp.git]; did you mean `command`?"]
+        .assert_eq(&said.to_string());
+    assert!(load_above("mcp = { a = { command = \"a\" } }", "mcp = 5").is_err());
+}
+
+#[test]
+fn paths_start_at_home_or_at_the_file() {
+    let program = |loaded: &Loaded| {
+        let program = loaded.settings.upstreams[0].program().expect("a program");
+        (program.command.clone(), program.cwd.clone().map(|cwd| cwd.display().to_string()))
+    };
+    for (command, cwd, expected) in [
+        ("~/bin/x", "~", ("/home/u/bin/x", "/home/u")),
+        ("x", "~/a", ("x", "/home/u/a")),
+        ("./x", "a/./b", ("./x", "/project/a/b")),
+        ("${env:HOME}/x", "${env:HOME}/y", ("/home/u/x", "/home/u/y")),
+        ("~x/y", "~x", ("~x/y", "/project/~x")),
+    ] {
+        let text = format!("[mcp.it]\ncommand = {command:?}\ncwd = {cwd:?}");
+        let (command, folder) = program(&load(&[&text]).expect("nothing is wrong"));
+        assert_eq!((command.as_str(), folder.as_deref()), (expected.0, Some(expected.1)));
+    }
+    // The other program's file lies a folder below what its paths mean.
+    let others = load_above("[mcp.it]\ncommand = \"x\"\ncwd = \"a\"", "").expect("nothing is wrong");
+    assert_eq!(program(&others).1.as_deref(), Some("/project/a"));
+}
+
+#[test]
+fn references_that_lead_nowhere_are_told_where_they_stand() {
+    check_refused(
+        r#"
+[mcp.web]
+url = "https://${env:NONE}/mcp"
+headers = { Authorization = "Bearer {file:none}", B = "${env:TOKEN}\n" }
+[mcp.git]
+command = "git"
+args = ["a", "${file:~/none}"]
+inherit = ["A", "["]
+include = ["a["]
+[mcp.sign]
+url = "https://a.example/"
+oauth = { client_id = "x", client_secret = { file = "~/none" }, private_key = "hunter2" }
+"#,
+        expect![[r#"
+            toolcrib.toml:3:7: mcp.web.url: the environment variable NONE is not set
+            toolcrib.toml:4:29: mcp.web.headers.Authorization: the file /project/none cannot be read: No such file or directory (os error 2)
+            toolcrib.toml:4:55: mcp.web.headers.B: the value must be printable ASCII without line ends
+            toolcrib.toml:7:14: mcp.git.args[1]: what stands here is visible in the machine's list of processes, and a file holds secrets; put it into `env`
+            toolcrib.toml:8:17: mcp.git.inherit[1]: "[" cannot be used: unclosed character class; missing ']'
+            toolcrib.toml:9:12: mcp.git.include[0]: "a[" cannot be used: unclosed character class; missing ']'
+            toolcrib.toml:12:9: mcp.sign.oauth: has `client_secret` and `private_key`; keep one
+            toolcrib.toml:12:44: mcp.sign.oauth.client_secret: the file /home/u/none cannot be read: No such file or directory (os error 2)
+            toolcrib.toml:12:79: mcp.sign.oauth.private_key: must be PKCS#8 as PEM, which begins with `-----BEGIN PRIVATE KEY-----`"#]],
+    );
+}
+
+#[test]
+fn secrets_of_clients_are_not_shown() {
+    let text = r#"
+[mcp.web]
+url = "https://a.example/mcp"
+oauth = { client_id = "me", client_secret = "hunter2", grant = "enterprise", identity_provider = { token_url = "https://i.example/", client_id = "us", id_token = { env = "TOKEN" } } }
+"#;
+    let shown = load(&[text]).expect("nothing is wrong").to_toml();
+    assert!(!shown.contains(SECRET), "{shown}");
+    let oauth: String = shown
+        .lines()
+        .skip_while(|line| !line.contains("oauth"))
+        .take_while(|line| !line.starts_with("[policy"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    expect![[r#"
+        [mcp.web.oauth]
+        client_id = "me"       # toolcrib.toml:4:11
+        client_secret = "***"  # toolcrib.toml:4:29
+        grant = "enterprise"   # toolcrib.toml:4:56
+
+        [mcp.web.oauth.identity_provider]
+        client_id = "us"                  # toolcrib.toml:4:134
+        id_token = "***"                  # toolcrib.toml:4:152, from the environment variable TOKEN
+        token_url = "https://i.example/"  # toolcrib.toml:4:100
+
+    "#]]
+    .assert_eq(&oauth);
+}
+
+#[test]
+fn a_date_is_not_taken_for_nothing() {
+    check_refused(
+        "[state]\ndir = 2020-01-01",
+        expect!["toolcrib.toml:2:7: state.dir must be text, not a date or time"],
+    );
+    check_refused(
+        "[mcp.it]\ncommand = \"a\"\ntool.t.arguments.day = 2020-01-01\ntool.t.defaults.n = nan",
+        expect![[r#"
+            toolcrib.toml:3:24: mcp.it.tool.t.arguments.day cannot be a date or time
+            toolcrib.toml:4:21: mcp.it.tool.t.defaults.n cannot be a number without a finite value"#]],
+    );
 }

@@ -97,6 +97,16 @@ impl Node {
         node.place
     }
 
+    /// True if there is a value in it that nothing of ours is.
+    pub(crate) fn has_other(&self) -> bool {
+        match &self.written {
+            Written::Table(members) => members.values().any(|member| member.node.has_other()),
+            Written::List(items) => items.iter().any(Node::has_other),
+            Written::Other(_) => true,
+            Written::Text(_) | Written::Integer(_) | Written::Float(_) | Written::Switch(_) => false,
+        }
+    }
+
     /// The same without places, for the sections' own types.
     pub(crate) fn to_json(&self) -> Value {
         match &self.written {

@@ -11,7 +11,7 @@ pub(super) fn refused(error: FileError) -> ToolError {
         FileError::Outside => "outside_workspace",
         FileError::NotAFile { .. } => "not_a_file",
         FileError::NotAFolder { .. } => "not_a_folder",
-        FileError::Protected { .. } => "protected",
+        FileError::Protected { .. } | FileError::Secret { .. } => "protected",
         FileError::ReadOnly => "read_only",
         FileError::Changed { .. } => "changed",
         FileError::TooLarge { .. } => "too_large",

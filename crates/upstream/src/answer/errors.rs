@@ -1,5 +1,8 @@
 //! What an upstream's errors mean for the one who called, in a sentence to act on and in the protocol's words.
 
+use std::time::Duration;
+
+use oauth::AuthError;
 use serde_json::{Value, json};
 use tool_api::{Protocol, ToolError};
 use wire::message::Text;
@@ -123,10 +126,19 @@ pub(crate) fn refused(method: &'static str, error: &Text) -> ConnectError {
     ConnectError::Refused { method, code, said: message }
 }
 
+/// Of a call that the server has got and not answered.
+const EFFECT_UNKNOWN: &str = "whether this call had an effect is unknown";
+
+/// It stopped before it answered, and is not started again by itself.
+pub(crate) fn stays_gone(upstream: &str) -> ToolError {
+    let again = "it is not started again by itself (`restart = \"never\"`); `toolcrib mcp reload` starts it";
+    let message = format!("`{upstream}` stopped before it answered; {again}; {EFFECT_UNKNOWN}");
+    ToolError::new("upstream_gone", message).with_details(json!({ "upstream": upstream }))
+}
+
 /// There was no answer that could be used.
 pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
-    let unknown = "whether this call had an effect is unknown";
-    let details = json!({ "upstream": upstream });
+    let (unknown, details) = (EFFECT_UNKNOWN, json!({ "upstream": upstream }));
     let error = match fault {
         Fault::Gone(_) => {
             let again = "it is started again with the next call";
@@ -134,13 +146,12 @@ pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
             ToolError::new("upstream_gone", message)
         }
         Fault::Broken(why) => broken(upstream, why),
-        Fault::Busy => {
-            let message = format!("`{upstream}` does not keep up with its calls; try again later");
-            ToolError::new("upstream_busy", message)
-        }
+        Fault::Busy => busy(upstream),
         Fault::NotSent(_) => {
             ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be reached: {fault}"))
         }
+        Fault::SignIn(error) => sign_in(upstream, error),
+        Fault::Scope(error) => out_of_scope(upstream, error),
         Fault::Access(_) | Fault::Redirect { .. } => {
             ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {fault}"))
         }
@@ -163,9 +174,74 @@ pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
 
 /// The server could not be connected to, so the call was not sent.
 pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
-    ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
-        .with_details(json!({ "upstream": upstream }))
-        .with_source(error.clone())
+    let said = match error {
+        ConnectError::SignIn(error) => sign_in(upstream, error),
+        ConnectError::Crowded => {
+            ToolError::new("upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
+        }
+        ConnectError::Disabled
+        | ConnectError::Ended
+        | ConnectError::Start { .. }
+        | ConnectError::Exited { .. }
+        | ConnectError::TooSlow { .. }
+        | ConnectError::Unreachable(_)
+        | ConnectError::Access(_)
+        | ConnectError::Redirect { .. }
+        | ConnectError::Status { .. }
+        | ConnectError::Refused { .. }
+        | ConnectError::NotMcp(_)
+        | ConnectError::NotRestarted { .. }
+        | ConnectError::BackingOff { .. } => {
+            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
+        }
+    };
+    said.with_details(json!({ "upstream": upstream })).with_source(error.clone())
+}
+
+/// There is no token that it accepts, so the call was not looked at.
+fn sign_in(upstream: &str, error: &AuthError) -> ToolError {
+    match error {
+        AuthError::NeedsSignIn { .. } => {
+            let message = format!("`{upstream}` wants you to sign in: run `toolcrib mcp auth {upstream}`");
+            ToolError::new("needs_auth", message)
+        }
+        AuthError::NeedsRegistration(why) => {
+            ToolError::new("needs_client_registration", format!("`{upstream}` wants you to sign in: {why}"))
+        }
+        AuthError::Failed(_) | AuthError::Keep(_) => {
+            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
+        }
+    }
+}
+
+/// What we are signed in with is not good for this call, so it was not looked at.
+fn out_of_scope(upstream: &str, error: &AuthError) -> ToolError {
+    match error {
+        AuthError::NeedsSignIn { why } => {
+            let message = format!(
+                "`{upstream}` wants more for this than your sign-in: {why}; run `toolcrib mcp auth {upstream}`"
+            );
+            ToolError::new("needs_auth", message)
+        }
+        AuthError::NeedsRegistration(_) | AuthError::Failed(_) | AuthError::Keep(_) => {
+            sign_in(upstream, error)
+        }
+    }
+}
+
+/// The server has more calls than it can answer, or more wait for it than may.
+pub(crate) fn busy(upstream: &str) -> ToolError {
+    let message = format!("`{upstream}` does not keep up with its calls; try again later");
+    ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
+}
+
+/// The call was not sent: others had all turns for so long.
+pub(crate) fn no_turn(upstream: &str, waited: Duration, concurrency: u16) -> ToolError {
+    let message = format!(
+        "waited {waited:?} for a turn at `{upstream}` (`concurrency = {concurrency}`); nothing was sent, so try again \
+         later"
+    );
+    ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
 }
 
 /// The tool is not what it was when it was listed.

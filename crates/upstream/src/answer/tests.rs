@@ -43,7 +43,7 @@ fn shown(outcome: Result<Outcome, ToolError>) -> String {
 
 fn read(asked: Asked, prefix: &str, is_modern: bool, result: &str) -> String {
     let map = UriMap::new(prefix);
-    let reader = Reader { upstream: "it", map: &map, is_modern, asked };
+    let reader = Reader { upstream: "it", map: &map, mask: &Mask::default(), is_modern, asked };
     shown(reader.outcome(&Answer::Result(text(result)), &context(ABLE)))
 }
 
@@ -175,7 +175,7 @@ fn nothing_is_asked_of_a_client_that_it_has_not_declared() {
             format!(r#"{{"status":"input_required","inputRequests":{}}}"#, asks("elicitation/create")),
         ),
     ] {
-        let reader = Reader { upstream: "it", map: &map, is_modern: true, asked };
+        let reader = Reader { upstream: "it", map: &map, mask: &Mask::default(), is_modern: true, asked };
         let error = reader.outcome(&Answer::Result(text(&result)), &context(ABLE)).expect_err("undeclared");
         let protocol = error.protocol().expect("an error of the protocol");
         let required = r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#;
@@ -198,7 +198,8 @@ fn a_call_becomes_a_task_only_for_a_client_that_knows_them() {
     for capabilities in
         ["{}", r#"{"extensions":{}}"#, r#"{"extensions":{"io.modelcontextprotocol/tasks":null}}"#]
     {
-        let reader = Reader { upstream: "it", map: &map, is_modern: true, asked: Asked::Call };
+        let reader =
+            Reader { upstream: "it", map: &map, mask: &Mask::default(), is_modern: true, asked: Asked::Call };
         let said = shown(reader.outcome(&Answer::Result(text(task)), &context(capabilities)));
         assert!(said.starts_with("upstream_broken"), "{said}");
     }
@@ -232,4 +233,22 @@ fn resources_get_the_uris_that_are_offered() {
             r#"{"taskId":"t","result":{"content":[{"type":"resource_link","uri":"p+a:b"}]}, "status":"completed"} structured None"#
         ]],
     );
+}
+
+#[test]
+fn secrets_are_masked_in_what_failed() {
+    let mask = crate::settings::mask::tests::mask("se\"cret-01");
+    let map = UriMap::new("");
+    let reader = Reader { upstream: "it", map: &map, mask: &mask, is_modern: true, asked: Asked::Call };
+    let read = |result: &str| shown(reader.outcome(&Answer::Result(text(result)), &context(ABLE)));
+    let result = |is_error: bool| {
+        format!(
+            r#"{{"content":[{{"type":"text","text":"{{\"k\":\"se\\\"cret-01\"}}"}}],"isError":{is_error},"structuredContent":{{"k":"se\"cret-01"}}}}"#
+        )
+    };
+    expect![[r#"failed {"content":[{"type":"text","text":"{\"k\":\"***\"}"}],"isError":true,"structuredContent":{"k":"***"}} structured Some("{\"k\":\"***\"}")"#]]
+        .assert_eq(&read(&result(true)));
+    assert!(read(&result(false)).starts_with(&result(false)), "it is relayed as it came");
+    let long = format!(r#"{{"resultType":"{}se\"cret-01"}}"#, "x".repeat(TYPE_BYTES_MAX - 3));
+    assert!(read(&long).contains("x***\""), "{}", read(&long));
 }

@@ -14,6 +14,7 @@ use super::envelope::Envelope;
 use super::{Answer, Outgoing};
 use crate::answer::tests::context;
 use crate::answer::{Asked, Reader};
+use crate::settings::Mask;
 use crate::uri_map::UriMap;
 
 /// Calls of which the average is taken. The buffers are made anew now and then, far less than once in a call;
@@ -65,7 +66,13 @@ fn call(kept: &mut Kept, id: u64, answer: &str) {
     let Ok(Frame::Single(Message::Response { answer: Ok(result), .. })) = Frame::parse(line) else {
         panic!("it is a result")
     };
-    let reader = Reader { upstream: "it", map: &kept.map, is_modern: modern, asked: Asked::Call };
+    let reader = Reader {
+        upstream: "it",
+        map: &kept.map,
+        mask: &Mask::default(),
+        is_modern: modern,
+        asked: Asked::Call,
+    };
     let outcome = reader.outcome(&Answer::Result(result), &kept.cx).expect("the sample is sound");
     assert!(matches!(outcome.payload, Payload::Relayed { .. }));
 }

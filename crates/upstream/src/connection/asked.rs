@@ -27,6 +27,8 @@ pub(crate) struct Question {
     pub kind: Kind,
     /// Its parameters.
     pub params: Option<Text>,
+    /// The conversation that has the call it is about; nothing if the server said which call that is.
+    pub of: Option<u64>,
 }
 
 impl Kind {
@@ -207,7 +209,7 @@ mod tests {
 
     fn question(method: &str, params: &str) -> Question {
         let kind = Kind::of(method).expect("a kind");
-        Question { id: Id::number(1), kind, params: Some(text(params)) }
+        Question { id: Id::number(1), kind, params: Some(text(params)), of: None }
     }
 
     #[track_caller]
@@ -240,7 +242,7 @@ mod tests {
             "elicitation/create",
             r#"{"mode":"url","elicitationId":"e1","url":"https://a/?x=1","message":"m"}"#,
         );
-        let roots = Question { id: Id::number(2), kind: Kind::Roots, params: None };
+        let roots = Question { id: Id::number(2), kind: Kind::Roots, params: None, of: None };
         let requests = requests([("a", &url), ("b", &roots)].into_iter());
         let expected = concat!(
             r#"{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a/?x=1","message":"m"}},"#,

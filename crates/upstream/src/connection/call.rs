@@ -3,13 +3,22 @@
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context as Task, Poll, Waker};
+use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use wire::write;
+use tokio::time::sleep;
+use wire::{Code, WireError, write};
 
-use super::pending::{Caller, Next, Reply, Waiting};
+use super::asked::Question;
+use super::pending::{Caller, Happening, Next, Reply, Waiting};
 use super::transport::{Outgoing, Transport, Work};
 use super::{Exchange, Fault};
+use crate::turns::Turn;
+
+/// A call that was given up keeps its turn until the server answers it, but no longer than this: one that stops when it
+/// is told to answers nothing, and others wait.
+const TURN_KEPT_MAX: Duration = Duration::from_secs(5);
 
 /// A request that has been sent. Dropping it before its answer gives it up, and tells the server so.
 pub(super) struct Call {
@@ -20,6 +29,8 @@ pub(super) struct Call {
     /// True if the server is to be told when nobody waits any more.
     cancels: bool,
     is_over: bool,
+    /// Kept for as long as the server is busy with it, but not while its client is asked.
+    turn: Turn,
 }
 
 /// What brings the answer.
@@ -40,6 +51,7 @@ impl Call {
         caller: Option<Caller>,
         fill: impl FnOnce(&Transport, u64) -> Result<Option<Work>, Fault>,
         modern: bool,
+        turn: Turn,
     ) -> Result<Call, Fault> {
         let cancels = caller.is_some();
         let waiting = exchange.begin(caller)?;
@@ -47,7 +59,7 @@ impl Call {
             Some(work) => Driver::Work(work),
             None => Driver::Nobody,
         };
-        Ok(Call { transport: transport.clone(), waiting, driver, modern, cancels, is_over: false })
+        Ok(Call { transport: transport.clone(), waiting, driver, modern, cancels, is_over: false, turn })
     }
 
     /// Sends a request of ours.
@@ -61,7 +73,7 @@ impl Call {
         let fill = |transport: &Transport, id: u64| {
             transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
         };
-        Call::send(transport, exchange, None, fill, modern)
+        Call::send(transport, exchange, None, fill, modern, Turn::default())
     }
 
     /// The request's number.
@@ -80,8 +92,14 @@ impl Call {
         self.waiting.exchange().pending().now_for(self.waiting.id(), caller);
     }
 
-    /// Lets the answer come though nobody waits for it just now. Reports are lost.
+    /// Has a turn again.
+    pub(super) fn go_on_in(&mut self, turn: Turn) {
+        self.turn = turn;
+    }
+
+    /// Lets the answer come though nobody waits for it just now. Few reports are kept, and its turn is another's.
     pub(super) fn detach(&mut self) {
+        self.turn = Turn::default();
         self.waiting.exchange().pending().park(self.waiting.id());
         if let Driver::Work(work) = std::mem::replace(&mut self.driver, Driver::Nobody) {
             // Owned by this call, which aborts it when it is dropped.
@@ -92,6 +110,51 @@ impl Call {
     /// Sends the server an answer of the client.
     pub(super) fn tell(&self, message: Vec<u8>) {
         self.transport.tell(message);
+    }
+
+    /// Nobody answers this for the call any more: not at all, or the call has been answered without.
+    pub(super) fn leave(&self, question: &Question) {
+        if self.is_over && (question.of.is_none() || self.waiting.exchange().ask_another(self.id(), question))
+        {
+            return;
+        }
+        let error = WireError::new(Code::InternalError, "the client did not answer");
+        let mut message = Vec::with_capacity(128);
+        write::error(&mut message, Some(&question.id), &error);
+        self.tell(message);
+    }
+
+    /// Leaves what the server asks of a client that nobody has told so yet.
+    fn leave_unheard(&mut self) {
+        let mut asked = Vec::new();
+        while let Poll::Ready(next) = self.waiting.poll(&mut Task::from_waker(Waker::noop())) {
+            match next {
+                Next::Happened(Happening::Asked(question)) => asked.push(question),
+                Next::Happened(_) => {}
+                Next::Answered(_) => {
+                    self.is_over = true;
+                    break;
+                }
+            }
+        }
+        asked.iter().for_each(|question| self.leave(question));
+    }
+
+    /// Leaves its turn with the server, which may be busy with it for longer.
+    fn leave_turn(&mut self) {
+        let turn = std::mem::take(&mut self.turn);
+        // Without a runtime nothing goes on.
+        let (Some(turn), Ok(runtime)) = (turn.limited(), Handle::try_current()) else { return };
+        let (exchange, id) = (self.waiting.exchange(), self.waiting.id());
+        exchange.pending().keep_turn(id, turn);
+        let exchange = Arc::downgrade(exchange);
+        // Bounded by its time.
+        runtime.spawn(async move {
+            sleep(TURN_KEPT_MAX).await;
+            if let Some(exchange) = exchange.upgrade() {
+                exchange.pending().free(id);
+            }
+        });
     }
 
     /// Waits for what comes next.
@@ -162,11 +225,15 @@ impl Drop for Call {
         {
             running.abort();
         }
-        if self.is_over || !self.cancels || (self.modern && self.transport.cancels_by_hanging_up()) {
-            return;
+        if !self.is_over {
+            self.leave_unheard();
         }
         let id = self.waiting.id();
-        if !self.waiting.exchange().is_open(id) {
+        if self.is_over || !self.cancels || !self.waiting.exchange().is_open(id) {
+            return;
+        }
+        self.leave_turn();
+        if self.modern && self.transport.cancels_by_hanging_up() {
             return;
         }
         let params = format!("{{\"requestId\":{id},\"reason\":\"nobody waits for the answer any more\"}}");

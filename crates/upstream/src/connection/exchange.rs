@@ -1,7 +1,7 @@
 //! `Exchange`: the messages of one connection, both ways, without the bytes that carry them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use bytes::Bytes;
@@ -16,7 +16,10 @@ use super::asked::{Kind, Question};
 use super::heard::{Ears, Heard};
 use super::parked::Parked;
 use super::pending::{Caller, Happening, Nobody, Pending, Reply, Waiting};
+use super::stderr::Stderr;
 use super::{Fault, Via};
+use crate::settings::Mask;
+use crate::trace::Tap;
 
 /// Elicitations at addresses whose completion may still be told; older ones are forgotten.
 const ELICITATIONS_MAX: usize = 1_000;
@@ -33,7 +36,27 @@ pub(crate) struct Exchange {
     /// The calls that wait for their clients; nothing until the server has been met.
     parked: OnceLock<Weak<Parked>>,
     closed: CancellationToken,
+    /// How it is meant to be over, or came to its end.
+    parting: AtomicU8,
     garbage: AtomicU64,
+    /// Where the first output is kept that is no message.
+    noise: OnceLock<Arc<Stderr>>,
+    /// Hears everything, if somebody wants to know.
+    tap: Option<Arc<Tap>>,
+    /// What nobody else should read.
+    mask: Mask,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Parting {
+    /// The server went away, or became of no use.
+    ByItself,
+    /// It is a program that exited with code 0.
+    Well,
+    /// We ended it.
+    Dismissed,
 }
 
 /// An elicitation at an address that a client was asked for.
@@ -59,8 +82,32 @@ impl Exchange {
             elicitations: Mutex::default(),
             parked: OnceLock::new(),
             closed: CancellationToken::new(),
+            parting: AtomicU8::new(Parting::ByItself as u8),
             garbage: AtomicU64::new(0),
+            noise: OnceLock::new(),
+            tap: None,
+            mask: Mask::default(),
         }
+    }
+
+    /// The same, masking what nobody else should read in errors of the server.
+    pub(super) fn masking(self, mask: &Mask) -> Exchange {
+        Exchange { mask: mask.clone(), ..self }
+    }
+
+    /// What is masked in words of the server.
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.mask
+    }
+
+    /// The same, telling `tap` what is said.
+    pub(super) fn traced(self, tap: Option<Arc<Tap>>) -> Exchange {
+        Exchange { tap, ..self }
+    }
+
+    /// Who is told what is said.
+    pub(super) fn tap(&self) -> Option<&Arc<Tap>> {
+        self.tap.as_ref()
     }
 
     /// These calls of the connection wait for their clients. Called once.
@@ -83,9 +130,10 @@ impl Exchange {
         &self.pending
     }
 
-    /// Hands over the answer to a request; false if nobody waits for it.
+    /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
+    /// cuts them.
     pub(super) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
-        self.pending.answer(id, answer)
+        self.pending.answer(id, answer.map(|reply| reply.map_err(|error| self.mask.value(error))))
     }
 
     /// True while a request waits for its answer.
@@ -125,6 +173,39 @@ impl Exchange {
         self.closed.cancel();
     }
 
+    /// How many calls there have been, if none is under way.
+    pub(crate) fn idle_after(&self) -> Option<u64> {
+        self.pending.idle_after()
+    }
+
+    /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now
+    /// is told that nothing was sent. False if there has been one, or is.
+    pub(crate) fn rest(&self, calls: u64) -> bool {
+        let is_idle = self.pending.rest(calls, &Fault::Gone("was stopped, since nobody used it".to_owned()));
+        if is_idle {
+            self.part(Parting::Dismissed);
+            self.closed.cancel();
+        }
+        is_idle
+    }
+
+    /// Says how the connection is about to end.
+    pub(crate) fn part(&self, parting: Parting) {
+        self.parting.store(parting as u8, Ordering::Relaxed);
+    }
+
+    /// How the connection ended.
+    pub(crate) fn parting(&self) -> Parting {
+        let said = self.parting.load(Ordering::Relaxed);
+        let all = [Parting::ByItself, Parting::Well, Parting::Dismissed];
+        all.into_iter().find(|parting| *parting as u8 == said).unwrap_or(Parting::ByItself)
+    }
+
+    /// Keeps the first output that is no message in `stderr`. Called once.
+    pub(super) fn note_noise_in(&self, stderr: &Arc<Stderr>) {
+        self.noise.get_or_init(|| stderr.clone());
+    }
+
     /// What `close` or `retire` was told first, once the connection is over.
     pub(crate) fn end_fault(&self) -> Option<Fault> {
         self.pending.ended()
@@ -148,6 +229,9 @@ impl Exchange {
 
     /// Takes in one frame from the server.
     pub(crate) fn take_in(&self, frame: Bytes, via: Via, answers: Answers<'_>) {
+        if let Some(tap) = &self.tap {
+            tap.received(&frame);
+        }
         match Frame::parse(frame.clone()) {
             Ok(Frame::Single(message)) => self.take(message, via, answers),
             // Only revision 2025-03-26 has batches, but there is no reason to be strict with a server.
@@ -195,7 +279,7 @@ impl Exchange {
 
     /// Hands a request of the server to the call that it belongs to.
     fn take_request(&self, id: &Id, method: &str, params: Option<Text>, via: Via) -> Result<(), WireError> {
-        let shown = crate::listing::shown_name(method);
+        let shown = crate::listing::shown_name(method, &self.mask);
         if self.modern.load(Ordering::Relaxed) {
             tracing::warn!(target: "upstream", upstream = %self.upstream, method = shown, "refused a request of the server: its revision has none");
             return Err(WireError::new(Code::InvalidRequest, "servers of this revision send no requests"));
@@ -213,7 +297,8 @@ impl Exchange {
                     WireError::new(Code::InternalError, why)
                 }
             })?;
-        let question = Question { id: id.clone(), kind, params };
+        let of = (via == Via::Shared).then_some(caller.conversation);
+        let question = Question { id: id.clone(), kind, params, of };
         if let Some(required) = question.lacks(&caller.capabilities) {
             // Servers ask for roots on their own account as soon as they are connected, whatever call is under
             // way; no call depends on the answer then.
@@ -230,9 +315,23 @@ impl Exchange {
         Ok(())
     }
 
+    /// The server answered the call that was taken for the one which asks, and so it was another: the newest before
+    /// it, of the same client. False if there is none.
+    pub(super) fn ask_another(&self, mut call: u64, question: &Question) -> bool {
+        let Some(conversation) = question.of else { return false };
+        let meant = |caller: &Caller| caller.may_be_asked && question.lacks(&caller.capabilities).is_none();
+        while let Some(older) = self.pending.older(call, conversation, meant) {
+            if self.pending.happened(older, Happening::Asked(question.clone())) {
+                return true;
+            }
+            call = older;
+        }
+        false
+    }
+
     fn take_response(&self, id: Option<Id>, answer: Reply) {
         let number = id.as_ref().and_then(Id::as_number);
-        if !number.is_some_and(|number| self.pending.answer(number, Ok(answer))) {
+        if !number.is_some_and(|number| self.answer(number, Ok(answer))) {
             // Usual after a cancelled call.
             tracing::debug!(target: "upstream", upstream = %self.upstream, id = ?id, "an answer nobody waits for");
         }
@@ -326,6 +425,9 @@ impl Exchange {
         let intent = serde_json::from_slice::<Intent>(frame).ok().filter(|intent| intent.method.is_none());
         let fault = Fault::Broken(error.message.clone());
         if !intent.is_some_and(|intent| self.pending.answer(intent.id, Err(fault))) {
+            if let Some(stderr) = self.noise.get() {
+                stderr.note_noise(frame);
+            }
             self.take_garbage(&error.message);
         }
     }

@@ -18,6 +18,12 @@ pub(crate) enum Fault {
     /// HTTP 401 or 403.
     #[error("it refuses access (HTTP status {0})")]
     Access(u16),
+    /// There is no token that it accepts. It has done nothing.
+    #[error("{0}")]
+    SignIn(oauth::AuthError),
+    /// The token is good, but not for this, and there is no better one. It has done nothing.
+    #[error("{0}")]
+    Scope(oauth::AuthError),
     /// HTTP 3xx.
     #[error("it redirects (HTTP status {status}){to}, which is not followed")]
     Redirect {

@@ -10,6 +10,7 @@ mod listen;
 mod peer;
 mod place;
 mod resume;
+mod signed;
 pub(super) mod status;
 mod stream;
 mod verdict;
@@ -17,8 +18,7 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Method, Uri};
-use sandbox::Client;
+use http::{HeaderMap, Uri};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{Revision, write};
@@ -26,6 +26,7 @@ use wire::{Revision, write};
 use super::{Exchange, Fault, Outgoing, Work};
 
 pub(super) use peer::{Peer, Session};
+pub(super) use signed::Signed;
 pub(super) use stream::Stream;
 pub(crate) use verdict::Verdict;
 
@@ -44,9 +45,9 @@ pub(crate) struct Http {
 
 impl Http {
     /// Gets ready to dial; nothing is sent yet. Must be called within a runtime.
-    pub(super) fn new(client: Client, url: &Uri, headers: &HeaderMap, exchange: Arc<Exchange>) -> Http {
+    pub(super) fn new(signed: Signed, url: &Uri, headers: &HeaderMap, exchange: Arc<Exchange>) -> Http {
         let close_on_drop = exchange.closed().clone().drop_guard();
-        let peer = Arc::new(Peer::new(client, url.clone(), headers, exchange, Session::InHeader));
+        let peer = Arc::new(Peer::new(signed, url.clone(), headers, exchange, Session::InHeader));
         Http { peer, _close_on_drop: close_on_drop }
     }
 
@@ -85,7 +86,7 @@ impl Http {
         self.peer.exchange().close(&Fault::Gone("was shut down".to_owned()));
         if self.peer.has_session() {
             // A server may refuse this (405); the session then ends by its age.
-            let _ = timeout(END_MAX, self.peer.send(Method::DELETE)).await;
+            let _ = timeout(END_MAX, self.peer.close_session()).await;
         }
     }
 }

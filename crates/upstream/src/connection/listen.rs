@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use oauth::AuthError;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -136,6 +137,11 @@ impl Listening {
             tasks.push_back(id.to_owned());
         }
         self.renew();
+    }
+
+    /// True if any task is followed.
+    pub(super) fn follows_any(&self) -> bool {
+        !self.shared.tasks().is_empty()
     }
 
     /// A task is over; the next subscription is without it.
@@ -329,9 +335,13 @@ async fn acknowledged(call: &mut Call) -> Result<Filter, Closed> {
             Next::Answered(Ok(Ok(_))) => {
                 return Err(Closed::Failed(Fault::Gone("ended the subscription at once".to_owned())));
             }
-            Next::Answered(Err(fault @ (Fault::Access(_) | Fault::Redirect { .. }))) => {
+            Next::Answered(Err(fault @ (Fault::Access(_) | Fault::Scope(_) | Fault::Redirect { .. }))) => {
                 return Err(Closed::Refused(fault));
             }
+            // A person has to do something first, and whoever does connects us again.
+            Next::Answered(Err(Fault::SignIn(
+                error @ (AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)),
+            ))) => return Err(Closed::Refused(Fault::SignIn(error))),
             Next::Answered(Err(fault)) => return Err(Closed::Failed(fault)),
         }
     }

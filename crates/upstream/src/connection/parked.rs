@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tool_api::Hold;
-use wire::{Code, WireError, write};
+use wire::write;
 
 use super::Fault;
 use super::asked::Question;
@@ -32,7 +32,7 @@ const UNSEEN_MAX: Duration = Duration::from_secs(60);
 const NAME_BYTES: usize = 16;
 
 /// A call and what its client has not answered yet, by key. Dropping it gives the call up: the server hears
-/// that nobody answers.
+/// that nobody answers. If the call has been answered, another one is asked where it may be meant.
 pub(super) struct Stay {
     call: Option<Call>,
     open: Vec<(String, Question)>,
@@ -58,7 +58,8 @@ impl Stay {
     }
 
     /// Takes in what was heard while nobody listened: what the server took back is not open any more, and the
-    /// rest is handed to `pass_on`. Returns the answer if it has come.
+    /// rest is handed to `pass_on`. Returns the answer if it has come; then only what another call may have asked is
+    /// still open.
     pub(super) fn catch_up(
         &mut self,
         mut pass_on: impl FnMut(&mut Stay, Happening) -> Result<(), Fault>,
@@ -67,7 +68,10 @@ impl Stay {
             match next {
                 Next::Happened(Happening::Withdrawn(id)) => self.withdraw(&id),
                 Next::Happened(happening) => pass_on(self, happening)?,
-                Next::Answered(reply) => return reply.map(Some),
+                Next::Answered(reply) => {
+                    self.open.retain(|(_, question)| question.of.is_some());
+                    return reply.map(Some);
+                }
             }
         }
         Ok(None)
@@ -105,16 +109,19 @@ impl Stay {
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        if self.call.is_none() || !matches!(self.catch_up(|_, _| Ok(())), Ok(None)) {
+        if self.call.is_none() {
             return;
         }
+        let keep = |stay: &mut Stay, happening| {
+            if let Happening::Asked(question) = happening {
+                stay.add(String::new(), question);
+            }
+            Ok(())
+        };
+        // A fault is an answer as well.
+        let _ = self.catch_up(keep);
         let Some(call) = &self.call else { return };
-        let error = WireError::new(Code::InternalError, "the client did not answer");
-        for (_, question) in &self.open {
-            let mut message = Vec::with_capacity(128);
-            write::error(&mut message, Some(&question.id), &error);
-            call.tell(message);
-        }
+        self.open.iter().for_each(|(_, question)| call.leave(question));
     }
 }
 
@@ -247,7 +254,12 @@ mod tests {
     fn calls() -> (impl Fn() -> Stay, Arc<Exchange>) {
         let exchange = Arc::new(Exchange::new("it".into()));
         let url = Uri::from_static("http://127.0.0.1:1/mcp");
-        let http = web::Http::new(Client::new(), &url, &HeaderMap::new(), exchange.clone());
+        let http = web::Http::new(
+            web::Signed::new(Client::new(), None, None),
+            &url,
+            &HeaderMap::new(),
+            exchange.clone(),
+        );
         let (transport, shared) = (Arc::new(Transport::Http(http)), exchange.clone());
         let stay = move || {
             let call = Call::ask(&transport, &exchange, "tools/call", b"{}", false).expect("open");
@@ -312,7 +324,7 @@ mod tests {
         let asking = || {
             let (id, kind, params) = (Id::number(1), Kind::Roots, Some(large.clone()));
             let mut stay = stay();
-            stay.add("key".to_owned(), Question { id, kind, params });
+            stay.add("key".to_owned(), Question { id, kind, params, of: None });
             stay
         };
         let one = put(asking()).expect("room for one");

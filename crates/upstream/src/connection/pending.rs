@@ -15,6 +15,7 @@ use wire::{Id, LogLevel};
 use super::asked::Question;
 use super::transport::Via;
 use super::{Exchange, Fault};
+use crate::turns::Turn;
 use given_up::GivenUp;
 
 /// Most requests that wait on one server. Beyond this it is not slow but stuck.
@@ -26,6 +27,9 @@ const REPORTS_WAITING_MAX: usize = 64;
 
 /// The same in bytes; a single one may be larger.
 const REPORTS_BYTES_MAX: usize = 1 << 20;
+
+/// The same while the call waits for its client, without exception: many calls may wait for long.
+const PARKED_REPORTS_BYTES_MAX: usize = 4 << 10;
 
 /// Questions of one call that wait for its client; more are refused.
 pub(crate) const QUESTIONS_MAX: usize = 32;
@@ -45,10 +49,14 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 struct Table {
     last_id: u64,
+    /// How many calls there have been.
+    calls: u64,
     open: HashMap<u64, Entry>,
     /// The questions that wait, in bytes.
     questions_bytes: usize,
     given_up: GivenUp,
+    /// The turns of calls that were given up and not answered yet; no more than the server has.
+    turns: Vec<(u64, Turn)>,
     /// Why no answer will come any more.
     ended: Option<Fault>,
 }
@@ -61,7 +69,7 @@ struct Entry {
     reports_bytes: usize,
     /// The server's ids for what it asked last, as JSON text: copies, so that nothing else is kept with them.
     asked: VecDeque<Box<str>>,
-    /// True while nobody listens: what is only for the moment is not kept.
+    /// True while nobody listens: little is kept of what is only for the moment.
     is_parked: bool,
     waker: Option<Waker>,
     caller: Option<Caller>,
@@ -133,6 +141,7 @@ impl Pending {
             return Err(Fault::Busy);
         }
         table.last_id += 1;
+        table.calls += u64::from(caller.is_some());
         let id = table.last_id;
         table.open.insert(id, Entry::new(caller));
         Ok(id)
@@ -142,9 +151,12 @@ impl Pending {
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         let waker = {
             let mut table = self.table();
-            let Table { open, given_up, .. } = &mut *table;
+            let Table { open, given_up, turns, .. } = &mut *table;
             let Some(entry) = open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
                 given_up.answered(id);
+                let turn = turn_of(turns, id);
+                drop(table);
+                drop(turn);
                 return false;
             };
             entry.answer = Some(answer);
@@ -192,8 +204,11 @@ impl Pending {
     pub(super) fn park(&self, id: u64) {
         if let Some(entry) = self.table().open.get_mut(&id) {
             entry.is_parked = true;
-            entry.happened.retain(|happening| happening.report_bytes() == 0);
-            entry.reports_bytes = 0;
+            if entry.reports_bytes > PARKED_REPORTS_BYTES_MAX {
+                entry.happened.retain(|happening| happening.report_bytes() == 0);
+                entry.reports_bytes = 0;
+            }
+            entry.happened.iter_mut().for_each(Happening::detach_report);
         }
     }
 
@@ -231,6 +246,15 @@ impl Pending {
         }
     }
 
+    /// The newest call of the conversation that is `meant`, of those which began before the call `id`.
+    pub(super) fn older(&self, id: u64, conversation: u64, meant: impl Fn(&Caller) -> bool) -> Option<u64> {
+        let is_it = |(number, entry): &(&u64, &Entry)| {
+            let caller = entry.caller.as_ref().filter(|caller| caller.conversation == conversation);
+            **number < id && conversation != 0 && entry.answer.is_none() && caller.is_some_and(&meant)
+        };
+        self.table().open.iter().filter(is_it).map(|(number, _)| *number).max()
+    }
+
     /// The client of a call goes on with it in another round.
     pub(super) fn now_for(&self, id: u64, caller: Caller) {
         if let Some(entry) = self.table().open.get_mut(&id) {
@@ -259,6 +283,22 @@ impl Pending {
         more.is_none().then_some(*one.0)
     }
 
+    /// How many calls there have been, if none is under way; requests of our own are none.
+    pub(super) fn idle_after(&self) -> Option<u64> {
+        self.table().idle_after()
+    }
+
+    /// Opens no more requests, because of `fault`, if there is no call and has been none after the first `calls`. False
+    /// if that is not so.
+    pub(super) fn rest(&self, calls: u64, fault: &Fault) -> bool {
+        let mut table = self.table();
+        let is_idle = table.idle_after() == Some(calls);
+        if is_idle {
+            table.ended.get_or_insert_with(|| fault.clone());
+        }
+        is_idle
+    }
+
     /// Opens no more requests, because of `fault`.
     pub(super) fn refuse(&self, fault: &Fault) {
         self.table().ended.get_or_insert_with(|| fault.clone());
@@ -273,7 +313,9 @@ impl Pending {
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
+        let turns = std::mem::take(&mut table.turns);
         drop(table);
+        drop(turns);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -282,12 +324,29 @@ impl Pending {
         self.table().ended.clone()
     }
 
+    /// Keeps the turn of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
+    pub(super) fn keep_turn(&self, id: u64, turn: Turn) {
+        self.table().turns.push((id, turn));
+    }
+
+    /// The turn of a call is over, whatever the server does about it.
+    pub(super) fn free(&self, id: u64) {
+        let turn = turn_of(&mut self.table().turns, id);
+        drop(turn);
+    }
+
     /// Nobody waits for this request any more.
     fn forget(&self, id: u64) {
         let mut table = self.table();
         let Some(entry) = table.open.remove(&id) else { return };
         table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
-        let Entry { answer: None, caller: Some(caller), .. } = entry else { return };
+        if entry.answer.is_some() {
+            // It came while it was being given up.
+            let turn = turn_of(&mut table.turns, id);
+            drop(table);
+            return drop(turn);
+        }
+        let Some(caller) = entry.caller else { return };
         table.given_up.note(id, caller.conversation, Instant::now());
     }
 
@@ -319,6 +378,18 @@ impl Pending {
     }
 }
 
+impl Table {
+    fn idle_after(&self) -> Option<u64> {
+        self.open.values().all(|entry| entry.caller.is_none()).then_some(self.calls)
+    }
+}
+
+/// Takes out the turn of the call `id`. It is for the caller to drop, outside of the lock.
+fn turn_of(turns: &mut Vec<(u64, Turn)>, id: u64) -> Option<Turn> {
+    let at = turns.iter().position(|(of, _)| *of == id)?;
+    Some(turns.swap_remove(at).1)
+}
+
 fn forgotten() -> Fault {
     Fault::Gone("forgot the request".to_owned())
 }
@@ -337,6 +408,13 @@ impl Happening {
         match self {
             Happening::Progress(params) | Happening::Log(params) => params.len(),
             _ => 0,
+        }
+    }
+
+    /// Makes a report a copy, so that nothing else is kept with it.
+    fn detach_report(&mut self) {
+        if let Happening::Progress(params) | Happening::Log(params) = self {
+            *params = Bytes::copy_from_slice(params);
         }
     }
 }
@@ -361,15 +439,20 @@ impl Entry {
             questions < QUESTIONS_MAX && questions_bytes + happening.question_bytes() <= QUESTIONS_BYTES_MAX
         } else {
             let bytes = happening.report_bytes();
-            let is_kept = bytes == 0 || !self.is_parked;
-            let has_bytes = self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX;
-            is_kept && has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
+            let has_bytes = match self.is_parked {
+                true => self.reports_bytes + bytes <= PARKED_REPORTS_BYTES_MAX,
+                false => self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX,
+            };
+            has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
         };
         room && self.answer.is_none()
     }
 
     /// Keeps it, and returns how many bytes of a question it is.
-    fn keep(&mut self, happening: Happening) -> usize {
+    fn keep(&mut self, mut happening: Happening) -> usize {
+        if self.is_parked {
+            happening.detach_report();
+        }
         let bytes = happening.question_bytes();
         self.reports_bytes += happening.report_bytes();
         if let Happening::Asked(question) = &happening

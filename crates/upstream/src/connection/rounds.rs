@@ -16,6 +16,7 @@ use super::parked::Stay;
 use super::pending::{Happening, Next, QUESTIONS_MAX, Reply};
 use super::transport::{Outgoing, Transport};
 use super::{AGAIN, Answer, Connection, Fault, Request, caller};
+use crate::turns::{Turn, Turns};
 
 /// Questions that a server asks at once are passed on at once: it has this long after the first.
 const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
@@ -24,6 +25,11 @@ impl Connection {
     /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
     /// server so if it was asked for a call.
     pub(crate) async fn request(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        self.request_in(Turn::default(), request).await
+    }
+
+    /// The same for a call that has its turn, which it gives back while it waits for its client.
+    pub(crate) async fn request_in(&self, turn: Turn, request: Request<'_>) -> Result<Answer, Fault> {
         let Request { method, params, cx, name, param_headers } = request;
         if let Some(cx) = cx {
             self.tell_level(cx).await;
@@ -36,13 +42,13 @@ impl Connection {
             transport.send(&outgoing)
         };
         let caller = cx.map(|cx| caller(method, cx));
-        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern)?;
+        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern, turn)?;
         tracing::debug!(target: "upstream", upstream = %self.exchange.name(), id = call.id(), method, "request");
         self.wait(call, cx).await
     }
 
     /// Goes on with a call that waits for its client, with what the client answers: an object with an answer
-    /// under each key of [`Answer::Asked`]. What is missing is asked for again.
+    /// under each key of [`Answer::Asked`]. What is missing is asked for again. It takes one of `turns` again.
     ///
     /// # Errors
     /// [`Fault::Round`] if there is no such call any more, or an answer is none.
@@ -51,6 +57,7 @@ impl Connection {
         state: &str,
         responses: Option<&Bytes>,
         cx: &Context,
+        turns: &Turns,
     ) -> Result<Answer, Fault> {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut stay = self.parked.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
@@ -63,18 +70,25 @@ impl Connection {
             }
             happening => pass_on(happening, Some(cx)),
         })?;
-        if let Some(reply) = caught_up {
-            return self.judge(reply, Some(cx));
-        }
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);
         let answer = |key: &str| responses.and_then(|responses| responses.get(key));
         let is_fit = |(key, question): &&(String, Question)| {
             answer(key).is_none_or(|answer| question.kind.is_answer(answer))
         };
-        if let Some((key, _)) = stay.open().iter().find(|open| !is_fit(open)) {
+        let unfit = stay.open().iter().find(|open| !is_fit(open));
+        if let Some(reply) = caught_up {
+            // What is still open was asked by another call of this client.
+            if unfit.is_none() {
+                stay.answer(answer);
+            }
+            return self.judge(reply, Some(cx));
+        }
+        if let Some((key, _)) = unfit {
             return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
         }
+        let turn = turns.take_again().await;
+        stay.call().go_on_in(turn);
         stay.answer(answer);
         if stay.open().is_empty() { self.wait(stay.go_on(), Some(cx)).await } else { self.park(stay) }
     }
@@ -109,7 +123,7 @@ impl Connection {
             tokio::select! {
                 biased;
                 next = stay.call().next() => match next {
-                    // It did not wait for the client.
+                    // It did not wait for the client; another call of this client may.
                     Next::Answered(reply) => return self.judge(reply?, cx).map(ControlFlow::Break),
                     Next::Happened(Happening::Asked(question)) => self.add(&mut stay, question, conversation),
                     Next::Happened(Happening::Withdrawn(id)) => stay.withdraw(&id),

@@ -22,13 +22,13 @@ pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdi
 
 fn serve(stream: UnixStream, exchange: Arc<Exchange>) -> Stdio {
     let (reader, writer) = stream.into_split();
-    let outbox = Arc::new(Outbox::new(writer));
+    let (outbox, tap) = (Arc::new(Outbox::new(writer)), exchange.tap().cloned());
     let ending = CancellationToken::new();
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();
     // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
     tokio::spawn(run(reader, exchange, outbox.clone(), ending.clone(), guard));
-    Stdio::new(outbox, ending, ended)
+    Stdio::new(outbox, tap, ending, ended)
 }
 
 /// Reads until the server hangs up or is let go. `_ended` speaks by being dropped.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri};
-use sandbox::Client;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
@@ -16,7 +15,7 @@ use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
 use wire::{Revision, write};
 
-use super::http::{Peer, Session, Stream, body, status};
+use super::http::{Peer, Session, Signed, Stream, body, status};
 use super::{Exchange, Fault, Outgoing, Via, Work};
 
 /// How long a server may take to say where messages go.
@@ -41,17 +40,17 @@ impl Sse {
     /// # Errors
     /// If there is no such stream at `url`, or messages would go to another origin.
     pub(super) async fn open(
-        client: Client,
+        signed: Signed,
         url: &Uri,
         headers: &HeaderMap,
         exchange: Arc<Exchange>,
     ) -> Result<Sse, Fault> {
-        let dial = Peer::new(client.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
+        let dial = Peer::new(signed.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
         let opening = timeout(ENDPOINT_TIMEOUT, opened(&dial)).await;
         let late = |_| Fault::Broken(format!("it named no endpoint within {} s", ENDPOINT_TIMEOUT.as_secs()));
         let (stream, said) = opening.map_err(late)??;
-        let endpoint = endpoint::resolve(url, &said).map_err(Fault::Broken)?;
-        let peer = Arc::new(Peer::new(client, endpoint, headers, exchange, Session::InAddress));
+        let endpoint = endpoint::resolve(url, &said, exchange.mask()).map_err(Fault::Broken)?;
+        let peer = Arc::new(Peer::new(signed, endpoint, headers, exchange, Session::InAddress));
         // Owned by the connection's token, which it hears.
         peer.runtime().spawn(read(stream, peer.clone()));
         let close_on_drop = peer.exchange().closed().clone().drop_guard();
@@ -102,7 +101,7 @@ impl Sse {
 async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
     let response = dial.open_stream(None).await?;
     if response.status() != StatusCode::OK {
-        return Err(status::refused(response).await);
+        return Err(status::refused(response, dial.exchange().mask()).await);
     }
     if !body::is_a(&response, EVENT_STREAM) {
         return Err(Fault::Broken("it offers no stream of events".to_owned()));

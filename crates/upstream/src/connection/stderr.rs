@@ -1,5 +1,5 @@
 //! What a server writes on its stderr: always read, so that a chatty server never stands still, and the
-//! end of it kept for people.
+//! end of it kept for people; and the first that it writes on its stdout which is no message.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::clean;
+use crate::settings::Mask;
 
 /// How much of it is kept, in bytes.
 pub(crate) const KEPT_BYTES: usize = 64 * 1024;
@@ -21,9 +22,18 @@ const LINE_BYTES_MAX: usize = 300;
 #[derive(Debug, Default)]
 pub(crate) struct Stderr {
     kept: Mutex<VecDeque<u8>>,
+    /// The first line on its stdout that was no message.
+    noise: Mutex<Option<String>>,
+    /// What nobody else should read.
+    mask: Mask,
 }
 
 impl Stderr {
+    /// Nothing yet, from which nobody will read what `mask` hides.
+    pub(crate) fn masking(mask: &Mask) -> Stderr {
+        Stderr { mask: mask.clone(), ..Stderr::default() }
+    }
+
     /// Reads `source` to its end.
     pub(crate) async fn drain(&self, mut source: impl AsyncRead + Unpin) {
         let mut piece = [0; READ_BYTES];
@@ -39,14 +49,35 @@ impl Stderr {
         kept.extend(piece);
     }
 
-    /// Forgets what an earlier run of the server wrote.
+    /// Forgets what an earlier run of the server wrote, on either.
     pub(crate) fn clear(&self) {
         self.kept().clear();
+        *self.noise() = None;
     }
 
-    /// What is kept; bytes that are no UTF-8 show as U+FFFD.
+    /// The server has written `line` where only messages belong; the first of them is kept.
+    pub(crate) fn note_noise(&self, line: &[u8]) {
+        let clean = || self.mask.sentence(&String::from_utf8_lossy(line), LINE_BYTES_MAX);
+        self.noise().get_or_insert_with(clean);
+    }
+
+    /// The first line that the server wrote where only messages belong, fit for a message.
+    pub(crate) fn first_noise(&self) -> Option<String> {
+        self.noise().clone()
+    }
+
+    /// What is kept, without secrets; bytes that are no UTF-8 show as U+FFFD.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(self.kept().make_contiguous()).into_owned()
+        let (text, is_cut) = {
+            let mut kept = self.kept();
+            let is_cut = kept.len() >= KEPT_BYTES;
+            (String::from_utf8_lossy(kept.make_contiguous()).into_owned(), is_cut)
+        };
+        let masked = self.mask.text(&text);
+        // What was cut off may have been the beginning of a secret, whose rest is not found.
+        let rest = if is_cut { self.mask.rest_bytes_max() } else { 0 };
+        let start = (rest..=masked.len()).find(|&at| masked.is_char_boundary(at)).unwrap_or(masked.len());
+        masked[start..].to_owned()
     }
 
     /// The last line that is not blank, fit for a message; empty if there is none.
@@ -54,6 +85,10 @@ impl Stderr {
         let text = self.text();
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
         clean::sentence(line.unwrap_or_default(), LINE_BYTES_MAX)
+    }
+
+    fn noise(&self) -> MutexGuard<'_, Option<String>> {
+        self.noise.lock().expect("nothing panics while it holds the lock")
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<u8>> {
@@ -75,5 +110,20 @@ mod tests {
         assert_eq!(stderr.last_line(), "last  [1mwords");
         stderr.clear();
         assert_eq!(stderr.text(), "");
+    }
+
+    #[tokio::test]
+    async fn secrets_are_not_kept_for_people() {
+        const SECRET: &str = "sk-0123456789";
+        let stderr = Stderr::masking(&crate::settings::mask::tests::mask(SECRET));
+        let line = format!("{}{SECRET}", "x".repeat(LINE_BYTES_MAX - SECRET.len() + 1));
+        stderr.note_noise(line.as_bytes());
+        assert!(stderr.first_noise().expect("a line").ends_with("x***"));
+        stderr.drain(line.as_bytes()).await;
+        assert!(stderr.last_line().ends_with("x***"));
+        // The beginning of the first is not kept.
+        stderr.clear();
+        stderr.drain(format!("{SECRET}{}", "y".repeat(KEPT_BYTES - SECRET.len() + 4)).as_bytes()).await;
+        assert!(stderr.text().chars().all(|character| character == 'y'));
     }
 }

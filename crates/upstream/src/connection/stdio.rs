@@ -18,7 +18,8 @@ use wire::{Line, Lines};
 
 use super::outbox::Outbox;
 use super::stderr::Stderr;
-use super::{Exchange, Fault, Via};
+use super::{Exchange, Fault, Parting, Via};
+use crate::trace::Tap;
 
 /// After its output ended, a program has this long to say how it exited and its last words.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
@@ -29,6 +30,8 @@ const END_MAX: Duration = Duration::from_millis(2_500);
 /// A running server.
 pub(crate) struct Stdio {
     outbox: Arc<Outbox>,
+    /// Who is told what is sent.
+    tap: Option<Arc<Tap>>,
     ending: CancellationToken,
     ended: CancellationToken,
     /// Ends the program when the connection is dropped.
@@ -47,21 +50,31 @@ impl Stdio {
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
+        exchange.note_noise_in(&stderr);
+        let tap = exchange.tap().cloned();
         let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
         // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
         tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
-        Stdio::new(outbox, ending, ended)
+        Stdio::new(outbox, tap, ending, ended)
     }
 
     /// A server that is written to through `outbox`, let go of when `ending` is set, and is gone with `ended`.
-    pub(super) fn new(outbox: Arc<Outbox>, ending: CancellationToken, ended: CancellationToken) -> Stdio {
+    pub(super) fn new(
+        outbox: Arc<Outbox>,
+        tap: Option<Arc<Tap>>,
+        ending: CancellationToken,
+        ended: CancellationToken,
+    ) -> Stdio {
         let end_on_drop = ending.clone().drop_guard();
-        Stdio { outbox, ending, ended, _end_on_drop: end_on_drop }
+        Stdio { outbox, tap, ending, ended, _end_on_drop: end_on_drop }
     }
 
     /// Sends one message.
     pub(super) fn send(&self, mut message: Vec<u8>) -> Result<(), Fault> {
         end_line(&mut message, 0);
+        if let Some(tap) = &self.tap {
+            tap.sent(&message);
+        }
         self.outbox.send(&message)
     }
 
@@ -102,6 +115,9 @@ impl Program {
         let exit = timeout(EXIT_GRACE, self.tree.wait()).await.ok();
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
+        if exit == Some(Exit::Code(0)) {
+            self.exchange.part(Parting::Well);
+        }
         self.exchange.close(&Fault::Gone(how(exit, &self.stderr)));
         if exit.is_none() {
             self.tree.end().await;
@@ -115,6 +131,9 @@ pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange
     // An answer that does not fit into the pipe any more is for a server that does not read.
     let mut answers = |mut answer: Vec<u8>| {
         answer.push(b'\n');
+        if let Some(tap) = exchange.tap() {
+            tap.sent(&answer);
+        }
         drop(outbox.send(&answer));
     };
     while let Ok(1..) = stdout.read_buf(lines.room()).await {

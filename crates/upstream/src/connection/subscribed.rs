@@ -77,6 +77,16 @@ impl Subscribed {
         self.watched().contains_key(uri)
     }
 
+    /// Takes over what is watched in another table; the server has not agreed to it yet.
+    pub(crate) fn take_over(&self, other: &Subscribed) {
+        let others: Vec<(String, usize)> =
+            other.watched().iter().map(|(uri, entry)| (uri.clone(), entry.watchers)).collect();
+        let mut watched = self.watched();
+        for (uri, watchers) in others {
+            watched.entry(uri).or_default().watchers += watchers;
+        }
+    }
+
     /// True if nothing is watched.
     pub(crate) fn is_empty(&self) -> bool {
         self.watched().is_empty()
@@ -95,6 +105,20 @@ impl Subscribed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_taken_over_is_watched_by_as_many_and_not_agreed() {
+        let (before, after) = (Subscribed::default(), Subscribed::default());
+        assert_eq!(
+            (before.add("a"), before.add("a"), before.add("b")),
+            (Added::Unasked, Added::Unasked, Added::Unasked)
+        );
+        before.agree("a");
+        after.take_over(&before);
+        assert_eq!(after.all(), ["a", "b"]);
+        assert!(after.is_unagreed("a"));
+        assert!(!after.remove("a") && after.remove("a") && after.remove("b") && after.is_empty());
+    }
 
     #[test]
     fn the_first_and_the_last_are_told_apart_and_there_is_an_end_to_them() {

@@ -11,6 +11,7 @@ use super::{Exchange, Fault, Stderr, http as web, socket, sse, stdio};
 use crate::World;
 use crate::error::ConnectError;
 use crate::settings::{Endpoint, Settings};
+use crate::trace::Tap;
 
 /// Has to be polled until the answer to its request is with the exchange. Fails if there will be none.
 pub(crate) type Work = BoxFuture<'static, Result<(), Fault>>;
@@ -86,19 +87,25 @@ impl Transport {
         world: &World,
         stderr: &Arc<Stderr>,
     ) -> Result<(Transport, Arc<Exchange>), ConnectError> {
-        let exchange = Arc::new(Exchange::new(settings.name.clone()));
+        let tap = tap(settings, world);
+        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
+        let exchange = Arc::new(exchange);
         let transport = match &settings.endpoint {
             Endpoint::Program(program) => {
-                stderr.clear();
-                let tree = world.launcher.start(program);
-                let tree = tree.map_err(|error| ConnectError::Start(error.to_string()))?;
+                let tree = world.launcher.start(program)?;
                 Transport::Stdio(stdio::Stdio::serve(tree, exchange.clone(), stderr.clone()))
             }
             Endpoint::Socket(path) => Transport::Stdio(socket::connect(path, exchange.clone()).await?),
-            Endpoint::Address { url, headers, dialect: _ } => {
-                Transport::Http(web::Http::new(world.client.clone(), url, headers, exchange.clone()))
-            }
+            Endpoint::Address { url, headers, .. } => Transport::Http(web::Http::new(
+                signed(settings, world, &exchange),
+                url,
+                headers,
+                exchange.clone(),
+            )),
         };
+        if let Some(tap) = exchange.tap() {
+            tap.opened();
+        }
         Ok((transport, exchange))
     }
 
@@ -110,11 +117,13 @@ impl Transport {
         settings: &Settings,
         world: &World,
     ) -> Result<(Transport, Arc<Exchange>), Fault> {
-        let Endpoint::Address { url, headers, dialect: _ } = &settings.endpoint else {
+        let Endpoint::Address { url, headers, .. } = &settings.endpoint else {
             return Err(Fault::Broken("it is no server at an address".to_owned()));
         };
-        let exchange = Arc::new(Exchange::new(settings.name.clone()));
-        let sse = sse::Sse::open(world.client.clone(), url, headers, exchange.clone()).await?;
+        let tap = tap(settings, world);
+        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
+        let exchange = Arc::new(exchange);
+        let sse = sse::Sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
         Ok((Transport::Sse(sse), exchange))
     }
 
@@ -174,4 +183,14 @@ impl Transport {
             Transport::Sse(sse) => sse.end(),
         }
     }
+}
+
+/// The way for requests of a connection.
+fn signed(settings: &Settings, world: &World, exchange: &Exchange) -> web::Signed {
+    web::Signed::new(world.client.clone(), settings.signer.clone(), exchange.tap().cloned())
+}
+
+/// Tells what happens on a connection to whoever wants to know.
+fn tap(settings: &Settings, world: &World) -> Option<Arc<Tap>> {
+    world.trace.as_ref().map(|trace| Tap::new(trace, settings))
 }

@@ -48,9 +48,11 @@ impl Meeting<'_> {
             return self.shake_after(line, dialect, silent, true).await;
         };
         match Verdict::of(answer) {
-            Verdict::Modern(result) => self.go_on(line, dialect, discovered::read(&result)).await,
+            Verdict::Modern(result) => {
+                self.go_on(line, dialect, discovered::read(&result, self.settings.mask())).await
+            }
             Verdict::ModernRefused(_, error) => {
-                self.go_on(line, dialect, discovered::read_refusal(&error)).await
+                self.go_on(line, dialect, discovered::read_refusal(&error, self.settings.mask())).await
             }
             Verdict::Legacy => Ok(self.shake_or_go_back(line, dialect).await?),
             // Old servers answer so to what they do not know. If this one shakes hands all the same, it is
@@ -79,7 +81,7 @@ impl Meeting<'_> {
     }
 
     /// Tries a handshake with a server that failed otherwise, which is the failure that is told if this one
-    /// fails too.
+    /// fails too, unless it is for want of a token.
     async fn shake_after(
         &self,
         line: Line,
@@ -87,8 +89,13 @@ impl Meeting<'_> {
         failure: ConnectError,
         is_certain: bool,
     ) -> Result<Met, ConnectError> {
-        let met = self.shake_or_go_back(line, dialect).await.map_err(|_| failure)?;
-        Ok(Met { is_certain, ..met })
+        match self.shake_or_go_back(line, dialect).await {
+            Ok(met) => Ok(Met { is_certain, ..met }),
+            Err(NoHandshake::Failed(fault @ (Fault::SignIn(_) | Fault::Scope(_)))) => {
+                Err(ConnectError::of(fault))
+            }
+            Err(_) => Err(failure),
+        }
     }
 
     /// Shakes hands, in the dialect before this one if there is no other way.
@@ -103,7 +110,10 @@ impl Meeting<'_> {
             return Err(NoHandshake::Failed(refused));
         }
         // If that is not spoken either, the first refusal says more.
-        self.meet_over_sse().await.map_err(|_| NoHandshake::Failed(refused))
+        self.meet_over_sse().await.map_err(|why| match why {
+            NoHandshake::Failed(fault @ (Fault::SignIn(_) | Fault::Scope(_))) => NoHandshake::Failed(fault),
+            _ => NoHandshake::Failed(refused),
+        })
     }
 
     async fn meet_over_sse(&self) -> Result<Met, NoHandshake> {

@@ -5,9 +5,9 @@ use wire::message::Text;
 use wire::{Code, Revision, meta, object, string};
 
 use crate::answer;
-use crate::clean;
 use crate::connection::Face;
 use crate::error::ConnectError;
+use crate::settings::Mask;
 
 /// How much of the versions that a server names is repeated, in bytes.
 const VERSIONS_BYTES_MAX: usize = 200;
@@ -23,10 +23,10 @@ pub(super) enum Discovered {
 }
 
 /// Reads a `DiscoverResult`; nothing if it is none.
-pub(super) fn read(result: &Text) -> Option<Discovered> {
+pub(super) fn read(result: &Text, mask: &Mask) -> Option<Discovered> {
     let object = result.object()?;
     let versions = object.get("supportedVersions").filter(|versions| versions.starts_with('['))?;
-    Some(choose(versions, || {
+    Some(choose(versions, mask, || {
         let server = object.object("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         // It stood in the result itself in drafts.
         let server = server.or_else(|| object.get("serverInfo"));
@@ -40,7 +40,7 @@ pub(super) fn read(result: &Text) -> Option<Discovered> {
 }
 
 /// Reads an error that only modern servers send; nothing if it is another one.
-pub(super) fn read_refusal(error: &Text) -> Option<Discovered> {
+pub(super) fn read_refusal(error: &Text, mask: &Mask) -> Option<Discovered> {
     let object = error.object()?;
     let code: i64 = object.get("code")?.parse().ok()?;
     let refused = || Discovered::Nothing(answer::refused("server/discover", error));
@@ -50,7 +50,7 @@ pub(super) fn read_refusal(error: &Text) -> Option<Discovered> {
             return Some(refused());
         };
         // It would contradict itself if it named the revision it has just refused.
-        return Some(match choose(versions, || Face::unknown(Revision::MODERN)) {
+        return Some(match choose(versions, mask, || Face::unknown(Revision::MODERN)) {
             Discovered::Modern(_) => refused(),
             other => other,
         });
@@ -82,7 +82,7 @@ pub(super) fn wants_no_handshake(error: &Text) -> bool {
     codes.iter().any(|known| Some(known.number()) == code)
 }
 
-fn choose(versions: &str, face: impl FnOnce() -> Face) -> Discovered {
+fn choose(versions: &str, mask: &Mask, face: impl FnOnce() -> Face) -> Discovered {
     let named = object::elements(versions).into_iter().flatten();
     let named: Vec<_> = named.filter_map(string::decode_if_string).collect();
     let known: Vec<Revision> = named.iter().filter_map(|name| Revision::parse(name)).collect();
@@ -92,7 +92,7 @@ fn choose(versions: &str, face: impl FnOnce() -> Face) -> Discovered {
     if !known.is_empty() {
         return Discovered::Legacy;
     }
-    let named = clean::sentence(&named.join(", "), VERSIONS_BYTES_MAX);
+    let named = mask.sentence(&named.join(", "), VERSIONS_BYTES_MAX);
     Discovered::Nothing(ConnectError::NotMcp(format!(
         "it speaks the protocol versions {named}, none of which is supported"
     )))
@@ -132,12 +132,12 @@ mod tests {
 
     #[track_caller]
     fn check(result: &str, expected: Expect) {
-        expected.assert_eq(&show(read(&text(result))));
+        expected.assert_eq(&show(read(&text(result), &Mask::default())));
     }
 
     #[track_caller]
     fn check_refusal(error: &str, expected: Expect) {
-        expected.assert_eq(&show(read_refusal(&text(error))));
+        expected.assert_eq(&show(read_refusal(&text(error), &Mask::default())));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::discovered::{self, Discovered};
 use super::{Line, Meeting, Met, NoHandshake, met};
 use crate::connection::{Era, Face, Fault, Reply};
 use crate::error::ConnectError;
+use crate::settings::Mask;
 
 /// How long a program may be silent before it is met with a handshake, too. It may still be starting, so what
 /// it says later still counts.
@@ -66,7 +67,7 @@ impl Meeting<'_> {
             answer = &mut asked => answer,
             () = sleep(SILENCE_MAX) => return self.shake_while_asking(line, asked).await,
         };
-        judge(answer)
+        judge(answer, self.settings.mask())
     }
 
     /// Shakes hands with a program that has said nothing to a question yet. Whichever it answers to decides: one
@@ -80,7 +81,7 @@ impl Meeting<'_> {
         tokio::select! {
             // What it says to the question comes first on the way, so it is looked at first.
             biased;
-            answer = &mut asked => match judge(answer) {
+            answer = &mut asked => match judge(answer, self.settings.mask()) {
                 Probed::Legacy => Probed::Shaken(shaking.await),
                 probed => probed,
             },
@@ -89,10 +90,10 @@ impl Meeting<'_> {
     }
 }
 
-fn judge(answer: Result<Reply, Fault>) -> Probed {
+fn judge(answer: Result<Reply, Fault>, mask: &Mask) -> Probed {
     let discovered = match &answer {
-        Ok(Ok(result)) => discovered::read(result),
-        Ok(Err(error)) => discovered::read_refusal(error),
+        Ok(Ok(result)) => discovered::read(result, mask),
+        Ok(Err(error)) => discovered::read_refusal(error, mask),
         Err(Fault::Gone(_) | Fault::NotSent(_)) => return Probed::Ended,
         Err(_) => None,
     };

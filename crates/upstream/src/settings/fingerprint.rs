@@ -23,6 +23,10 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
                 part(name.as_bytes());
                 part(value.as_bytes());
             }
+            if !program.inherit.is_empty() {
+                part(b"inherit");
+                program.inherit.iter().for_each(|glob| part(glob.as_bytes()));
+            }
             // The folder it really runs in: `./server` is another program in another project.
             let cwd = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
             part(cwd.as_os_str().as_encoded_bytes());
@@ -32,12 +36,22 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
             part(path.as_os_str().as_encoded_bytes());
         }
         // Whichever way it is spoken to, it is the same server.
-        Endpoint::Address { url, headers, dialect: _ } => {
+        Endpoint::Address { url, headers, sign_in, dialect: _ } => {
             part(b"address");
             part(url.to_string().as_bytes());
             for (name, value) in headers {
                 part(name.as_str().as_bytes());
                 part(value.as_bytes());
+            }
+            // Whom we sign in as, since a server may show each client other tools.
+            let sign_in = sign_in.as_deref();
+            let issuer = sign_in.and_then(|sign_in| sign_in.issuer.as_ref()).map(ToString::to_string);
+            let registered = sign_in.and_then(|sign_in| sign_in.client.as_ref()).map(|client| &client.id);
+            let client = registered.or(sign_in.and_then(|sign_in| sign_in.metadata_url.as_ref()));
+            if issuer.is_some() || client.is_some() {
+                part(b"signed in");
+                part(issuer.unwrap_or_default().as_bytes());
+                part(client.map(String::as_str).unwrap_or_default().as_bytes());
             }
         }
     }

@@ -178,6 +178,63 @@ async fn a_server_that_does_not_wait_is_not_waited_for() {
     assert!(shown(run(&it, "it_late", "{}", &of(7, ABLE)).await).contains("no need"));
 }
 
+/// A call of client 7 that waits for the answer to what `late` asks, as if it had asked that itself.
+async fn beside(it: &Arc<Upstream>) -> tokio::task::JoinHandle<Result<Outcome, ToolError>> {
+    let (wait, cx) = (tool(it, "it_wait"), of(7, ABLE));
+    let beside = tokio::spawn(async move { wait.run(arguments(r#"{"for":"never"}"#), &cx).await });
+    until_under_way(it).await;
+    beside
+}
+
+/// What it has come to.
+async fn came(beside: tokio::task::JoinHandle<Result<Outcome, ToolError>>) -> Result<Outcome, ToolError> {
+    tokio::time::timeout(PATIENCE, beside).await.expect("it goes on").expect("no panic")
+}
+
+/// Has `late` ask for roots, and answered for the `times`th time while it waits for its client.
+async fn answered_while_it_waits(it: &Upstream, times: usize) -> Asked {
+    const LATE: &str = r#"{"for":"later"}"#;
+    let asked = Asked::of(run(it, "it_late", LATE, &of(7, ABLE)).await);
+    assert!(shown(run(it, "it_go", LATE, &of(7, ABLE)).await).contains("went"));
+    let heard = async {
+        // What the server says is taken in in the order in which it says it.
+        while said(run(it, "it_history", "{}", &of(7, ABLE)).await).to_string().matches("late").count()
+            < times
+        {}
+    };
+    tokio::time::timeout(PATIENCE, heard).await.expect("it is answered");
+    asked
+}
+
+#[tokio::test]
+async fn what_an_answered_call_seemed_to_ask_was_asked_by_another_of_the_same_client() {
+    let it = connected(&["legacy"]).await;
+    let roots = |asked: &Asked| asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#]);
+    // It is answered before its client is asked, ...
+    let other = beside(&it).await;
+    assert!(shown(run(&it, "it_late", "{}", &of(7, ABLE)).await).contains("no need"));
+    let asked = Asked::of(came(other).await);
+    assert!(shown(run(&it, "it_wait", "{}", &roots(&asked)).await).contains("waited"));
+    // ... or before its client answers, ...
+    let other = beside(&it).await;
+    let asked = answered_while_it_waits(&it, 2).await;
+    assert!(shown(run(&it, "it_late", "{}", &roots(&asked)).await).contains("no need"));
+    assert!(shown(came(other).await).contains("waited"));
+    // ... or its client never answers.
+    let other = beside(&it).await;
+    drop(answered_while_it_waits(&it, 3).await);
+    drop(Asked::of(came(other).await));
+}
+
+#[tokio::test]
+async fn what_no_call_can_have_asked_any_more_is_refused() {
+    let it = connected(&["legacy"]).await;
+    assert!(shown(run(&it, "it_late", "{}", &of(7, ABLE)).await).contains("no need"));
+    let heard =
+        async { while said(run(&it, "it_stray", "{}", &of(7, ABLE)).await) == serde_json::json!([]) {} };
+    tokio::time::timeout(PATIENCE, heard).await.expect("the server hears it");
+}
+
 #[tokio::test]
 async fn an_error_that_asks_to_visit_an_address_is_a_question() {
     let it = connected(&["legacy"]).await;

@@ -11,11 +11,9 @@ use crate::world::*;
 
 /// The upstream `it` of the scripted server with these habits, and the file in which that notes what it is told.
 pub(crate) fn program(habits: &[&str], trace: Option<&Path>) -> Arc<Upstream> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/eras.py");
-    let mut args = vec!["-S".to_owned(), "-u".to_owned(), script.display().to_string()];
-    args.extend(habits.iter().map(|&habit| habit.to_owned()));
-    args.extend(trace.map(|trace| format!("trace={}", trace.display())));
-    upstream(&format!("command = \"python3\"\nargs = {args:?}"))
+    let trace = trace.map(|trace| format!("trace={}", trace.display()));
+    let habits: Vec<&str> = habits.iter().copied().chain(trace.as_deref()).collect();
+    upstream(&script_table("eras.py", &habits))
 }
 
 pub(crate) async fn connected(habits: &[&str]) -> Arc<Upstream> {
@@ -64,7 +62,7 @@ async fn check(habits: &[&str], met_as: &str, first: &str, then: &str) {
 
     let trace = Trace::new();
     let it = program(habits, Some(&trace.file));
-    assert!(it.offer_cached(&definitions));
+    assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect("connected");
     assert_eq!(state(&it), format!("connected to eras 1 ({met_as})"), "again {habits:?}");
     assert_eq!(trace.read(), then, "again {habits:?}");
@@ -113,7 +111,7 @@ async fn what_is_remembered_is_forgotten_when_it_proves_wrong() {
     let definitions = old.offers().borrow().definitions.clone().expect("it has lists");
     let trace = Trace::new();
     let it = program(&["modern"], Some(&trace.file));
-    assert!(it.offer_cached(&definitions));
+    assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect("connected");
     assert_eq!(state(&it), "connected to eras 1 (2026-07-28)");
     assert_eq!(trace.read(), "start initialize server/discover");
@@ -122,7 +120,7 @@ async fn what_is_remembered_is_forgotten_when_it_proves_wrong() {
     let definitions = new.offers().borrow().definitions.clone().expect("it has lists");
     let trace = Trace::new();
     let it = program(&["legacy"], Some(&trace.file));
-    assert!(it.offer_cached(&definitions));
+    assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect("connected");
     assert_eq!(trace.read(), IN_PLACE);
 }
@@ -133,7 +131,7 @@ async fn what_is_remembered_is_forgotten_when_the_start_fails() {
     let definitions = old.offers().borrow().definitions.clone().expect("it has lists");
     let trace = Trace::new();
     let it = program(&["modern", "exits at hello"], Some(&trace.file));
-    assert!(it.offer_cached(&definitions));
+    assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect_err("it takes no handshake");
     it.connect().await.expect("connected");
     assert_eq!(trace.read(), "start initialize\nstart server/discover");
@@ -166,6 +164,7 @@ async fn a_modern_server_is_told_of_the_client_and_of_nothing_else() {
         info: Some(Bytes::from_static(br#"{"name":"far","version":"9"}"#)),
         log_level: Some("info"),
         conversation: 4,
+        ..Client::default()
     };
     let passed_on =
         r#"{"traceparent":"00-1","progressToken":"theirs","io.modelcontextprotocol/protocolVersion":"x"}"#;

@@ -9,7 +9,7 @@ const TOOL: &str = r#"{"name":"echo","inputSchema":{"type":"object","properties"
 const UNSOUND: &str = r#"{"name":"bad","inputSchema":{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}}"#;
 
 /// What a modern server answers; calls are answered by `called`, lists are of `tools`.
-fn modern(request: &Request, tools: &str, called: impl Fn(&str) -> Answer) -> Answer {
+pub(crate) fn modern(request: &Request, tools: &str, called: impl Fn(&str) -> Answer) -> Answer {
     let (method, id) = request.asked();
     let complete = |rest: &str| {
         let result = format!(r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private",{rest}}}"#);
@@ -23,7 +23,7 @@ fn modern(request: &Request, tools: &str, called: impl Fn(&str) -> Answer) -> An
     }
 }
 
-fn done(id: &str) -> Answer {
+pub(crate) fn done(id: &str) -> Answer {
     Answer::json(&format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","content":[]}}}}"#
     ))
@@ -72,7 +72,8 @@ async fn a_mismatch_makes_the_list_be_read_again_and_the_call_once_more() {
         })
     })
     .await;
-    let it = at(&web);
+    // The second call must not wait for the turn of the first.
+    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"\nconcurrency = 1", web.port));
     it.connect().await.expect("connected");
     let answered = shown(call(&it, "it_echo", r#"{"region":"eu"}"#).await);
     assert_eq!(answered, r#"{"resultType":"complete","content":[]}"#);

@@ -10,7 +10,7 @@ use crate::web::{Answer, Request, Web};
 use crate::world::*;
 
 /// What a plain server answers: `wrap` makes one message a JSON body or a stream.
-fn plain(request: &Request, wrap: fn(&str) -> Answer) -> Answer {
+pub(crate) fn plain(request: &Request, wrap: fn(&str) -> Answer) -> Answer {
     let (method, id) = request.asked();
     let result = match (request.method.as_str(), method.as_str()) {
         ("GET", _) => return Answer::new(405, "", ""),
@@ -286,7 +286,8 @@ async fn a_handshake_that_fails_says_why_and_no_secret() {
     .await;
     check_connect(
         |_| Answer::new(200, "Content-Type: text/html\r\n", "<html>"),
-        "it does not speak MCP as expected: it answered with something else than a message of MCP",
+        "it does not speak MCP as expected: it answered with a web page (text/html); \
+         check that `url` is the address of its MCP endpoint",
     )
     .await;
 }
@@ -303,10 +304,10 @@ async fn nobody_there_is_said_with_host_and_port() {
 
 /// Everything that is logged, as text.
 #[derive(Clone, Default)]
-struct Logs(Arc<std::sync::Mutex<String>>);
+pub(crate) struct Logs(Arc<std::sync::Mutex<String>>);
 
 impl Logs {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.0.lock().expect("sound").clone()
     }
 }

@@ -71,7 +71,7 @@ async fn check(probed: fn(&str) -> Answer, is_remembered: bool) {
     it.end().await;
     let before = web.methods().len();
     let it = at(&web);
-    assert!(it.offer_cached(&definitions));
+    assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect("connected");
     let asked: Vec<_> = web.methods()[before..]
         .iter()
@@ -123,7 +123,8 @@ async fn check_refused(probed: fn(&str) -> Answer, expected: &str) {
         _ => Answer::new(500, "", "broken"),
     })
     .await;
-    let error = at(&web).connect().await.expect_err("not met");
+    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"\noauth = false", web.port));
+    let error = it.connect().await.expect_err("not met");
     assert_eq!(error.to_string(), expected);
     let handshakes = web.methods().iter().filter(|method| *method == "initialize").count();
     let is_modern = expected.contains("server/discover") || expected.contains("versions");

@@ -45,8 +45,10 @@ async fn server(
         _ => plain(request),
     })
     .await;
-    let it =
-        upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"\nheaders = {{ A = \"h-s3cret\" }}", web.port));
+    let it = upstream(&format!(
+        "url = \"http://127.0.0.1:{}/mcp\"\noauth = false\nheaders = {{ A = \"h-s3cret\" }}",
+        web.port
+    ));
     it.connect().await.expect("connected");
     (web, it)
 }

@@ -11,7 +11,7 @@ use crate::world::*;
 const ENDPOINT: &str = "event: endpoint\ndata: /messages/?session_id=q-s3cret\n\n";
 
 /// What a server does with a message: says the answer on its stream, and accepts it.
-fn accept(request: &Request, feed: &Feed) -> Answer {
+pub(crate) fn accept(request: &Request, feed: &Feed) -> Answer {
     let (method, id) = request.asked();
     let result = match method.as_str() {
         "initialize" => {

@@ -77,3 +77,49 @@ async fn the_lists_of_a_server_that_tells_nothing_are_read_again() {
     check_looked_in(false, 2).await;
     check_looked_in(true, 3).await;
 }
+
+/// How often the list of a modern server is read that says that it stays good for `ttl_ms`, within so many seconds.
+async fn check_read_again(ttl_ms: u64, within_s: u64, expected: usize) {
+    let web = Web::start(move |request| {
+        let (method, id) = request.asked();
+        let rest = match method.as_str() {
+            "server/discover" => r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#,
+            "tools/list" => r#""tools":[{"name":"echo","inputSchema":{}}]"#,
+            _ => return Answer::new(404, "", ""),
+        };
+        let result = format!(r#"{{"resultType":"complete","ttlMs":{ttl_ms},"cacheScope":"private",{rest}}}"#);
+        Answer::json(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+    })
+    .await;
+    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"", web.port));
+    it.connect().await.expect("connected");
+    let read = || web.methods().iter().filter(|method| *method == "tools/list").count();
+    tokio::task::yield_now().await;
+    for _ in 0..within_s {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        tokio::time::resume();
+        // What is due is sent, and answered, while the clock stands.
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let answered = async {
+        while read() < expected {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, answered).await.is_ok(), "{ttl_ms}: {}", read());
+    assert_eq!(read(), expected, "{ttl_ms}");
+}
+
+#[tokio::test]
+async fn lists_are_read_again_when_they_are_not_known_to_be_good_any_more() {
+    // A wait is shortened by chance, to no less than half of it.
+    check_read_again(120_000, 59, 1).await;
+    check_read_again(120_000, 121, 2).await;
+    // However short the time is, it is not more than once a minute.
+    check_read_again(5_000, 29, 1).await;
+    check_read_again(5_000, 61, 2).await;
+    check_read_again(0, 7_200, 1).await;
+}

@@ -1,10 +1,9 @@
 //! Servers that are programs.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tool_api::{Effect, Listing};
-use upstream::{ConnectError, END_TIMEOUT, State, Upstream};
+use upstream::{ConnectError, END_TIMEOUT, State};
 
 use crate::world::*;
 
@@ -36,7 +35,7 @@ async fn tools_are_listed_and_called_byte_for_byte() {
     assert_eq!(offer.withheld.len(), 1, "{:?}", offer.withheld);
     assert!(offer.definitions.expect("definitions").contains(r#"{"name": "slow",  "inputSchema":"#));
     it.end().await;
-    assert_eq!(state(&it), "not running");
+    assert_eq!(state(&it), "stopped (starts on demand)");
     assert_eq!(it.connect().await, Err(ConnectError::Ended));
 }
 
@@ -69,14 +68,14 @@ async fn remembered_tools_start_the_server_when_they_are_called() {
     earlier.connect().await.expect("connected");
     let definitions = earlier.offers().borrow().definitions.clone().expect("they were listed");
     let it = fixture(&[]);
-    assert!(it.offer_cached(&definitions));
-    assert!(!it.offer_cached("junk"));
-    assert_eq!((names(&it), state(&it)), (names(&earlier), "not running".to_owned()));
+    assert!(it.offer_cached(&definitions, 1));
+    assert!(!it.offer_cached("junk", 1));
+    assert_eq!((names(&it), state(&it)), (names(&earlier), "stopped (starts on demand)".to_owned()));
     assert!(!it.offers().borrow().fresh);
     let said = shown(call(&it, "it_echo", "{}").await);
     assert_eq!(said, r#"{ "x":1.0,"content":[],"structuredContent":{}}"#);
     assert!(it.offers().borrow().fresh);
-    assert!(!it.offer_cached(r#"[{"name":"other","inputSchema":{}}]"#), "what was seen wins");
+    assert!(!it.offer_cached(r#"[{"name":"other","inputSchema":{}}]"#, 1), "what was seen wins");
 }
 
 #[tokio::test]
@@ -172,7 +171,7 @@ async fn a_tool_that_is_no_longer_what_was_admitted_is_not_called() {
         (r#"[{"name":"echo","inputSchema":{},"annotations":{"readOnlyHint":true}}]"#, "echo"),
     ] {
         let it = fixture(&[]);
-        assert!(it.offer_cached(remembered));
+        assert!(it.offer_cached(remembered, 1));
         let held = self::tool(&it, &format!("it_{tool}"));
         let said = shown(held.run(arguments("{}"), &context(None)).await);
         let expected = format!(
@@ -263,7 +262,7 @@ async fn a_silent_server_is_given_up_after_its_time() {
 #[tokio::test]
 async fn one_start_serves_all_who_ask_and_failures_make_calls_wait() {
     let it = fixture(&["exit"]);
-    assert!(it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#));
+    assert!(it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#, 1));
     let (first, second) = tokio::join!(it.connect(), it.connect());
     assert_eq!(first, second);
     let expected = "upstream_unavailable: `it` cannot be used: it exited with code 7";
@@ -278,7 +277,7 @@ async fn one_start_serves_all_who_ask_and_failures_make_calls_wait() {
 async fn a_disabled_server_is_left_alone() {
     let it = upstream("command = \"python3\"\nenabled = false");
     assert_eq!(state(&it), "disabled");
-    assert!(!it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#));
+    assert!(!it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#, 1));
     assert_eq!(it.connect().await, Err(ConnectError::Disabled));
     assert_eq!(state(&it), "disabled");
 }
@@ -296,14 +295,6 @@ async fn an_upstream_that_is_dropped_is_gone() {
     let said = shown(echo.run(arguments("{}"), &context(None)).await);
     assert_eq!(said, "upstream_unavailable: `it` is no longer part of the configuration");
     gone(&process).await;
-}
-
-/// The server's process, as a folder that is there as long as it.
-async fn process(it: &Upstream) -> PathBuf {
-    let said = shown(call(it, "it_pid", "{}").await);
-    let process = PathBuf::from(said.split('"').find(|part| part.starts_with("/proc/")).expect("a path"));
-    assert!(process.exists(), "{said}");
-    process
 }
 
 #[tokio::test]
@@ -324,13 +315,4 @@ async fn the_end_is_bounded_for_a_program_that_ignores_it() {
     it.end().await;
     assert!(begun.elapsed() < END_TIMEOUT + Duration::from_millis(500), "{:?}", begun.elapsed());
     gone(&process).await;
-}
-
-async fn gone(process: &Path) {
-    let gone = async {
-        while process.exists() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, gone).await.expect("an end");
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oauth::{InMemory, Keeper};
 use sandbox::{Access, Client, Launcher, Root};
 use tool_api::{
     AnyTool, Arguments, CallId, Cancel, Context, Listener, Outcome, Payload, Permit, Progress, ToolError,
@@ -16,19 +17,35 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The upstream `it` of a table. References read `***` and their own name.
 pub(crate) fn upstream(table: &str) -> Arc<Upstream> {
+    upstream_keeping(table, Arc::new(InMemory::default()))
+}
+
+/// The same, which keeps what it is signed in with in `keeper`.
+pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn Keeper>) -> Arc<Upstream> {
     let config: Config = toml::from_str(table).expect("a table");
     let settings = config.settle("it", Duration::from_secs(30), &|_| Ok("s3cret".to_owned()));
     let launcher = Launcher { guard: guard(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
-    Upstream::new(settings.expect("sound"), World { launcher, client: Client::new(), ourselves })
+    let world = World { launcher, client: Client::new(), ourselves, keeper, trace: None };
+    Upstream::new(settings.expect("sound"), world)
 }
 
 /// The upstream `it` of the scripted server with these habits.
 pub(crate) fn fixture(habits: &[&str]) -> Arc<Upstream> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/server.py");
+    upstream(&fixture_table(habits))
+}
+
+/// The table of the scripted server with these habits.
+pub(crate) fn fixture_table(habits: &[&str]) -> String {
+    format!("{}\nenv = {{ KEY = {{ env = \"X\" }} }}", script_table("server.py", habits))
+}
+
+/// The table of a script among the fixtures, with these arguments.
+pub(crate) fn script_table(script: &str, habits: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(script);
     let mut args = vec!["-S".to_owned(), "-u".to_owned(), script.display().to_string()];
     args.extend(habits.iter().map(|&habit| habit.to_owned()));
-    upstream(&format!("command = \"python3\"\nargs = {args:?}\nenv = {{ KEY = {{ env = \"X\" }} }}"))
+    format!("command = \"python3\"\nargs = {args:?}")
 }
 
 /// The guard that is built beside the tests.
@@ -116,4 +133,26 @@ pub(crate) fn names(upstream: &Upstream) -> Vec<String> {
 
 pub(crate) fn state(upstream: &Upstream) -> String {
     upstream.offers().borrow().state.to_string()
+}
+
+/// The server's process, as a folder that is there as long as it.
+pub(crate) async fn process(it: &Upstream) -> PathBuf {
+    let process = path(&shown(call(it, "it_pid", "{}").await));
+    assert!(process.exists(), "{process:?}");
+    process
+}
+
+/// The process that an answer names.
+pub(crate) fn path(said: &str) -> PathBuf {
+    PathBuf::from(said.split('"').find(|part| part.starts_with("/proc/")).expect("a path"))
+}
+
+/// Waits until a process has ended.
+pub(crate) async fn gone(process: &Path) {
+    let gone = async {
+        while process.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("an end");
 }

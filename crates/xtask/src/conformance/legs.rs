@@ -91,6 +91,14 @@ pub(super) const LEGS: &[Leg] = &[
         target: 35,
     },
     Leg {
+        name: "client-2025-03-26",
+        about: "authorization as 2025-03-26 had it, which servers still have",
+        runs: &[Run::OldestClient],
+        picks: Picks::All,
+        scenarios: 2,
+        target: 2,
+    },
+    Leg {
         name: "client-2025-11-25",
         about: "what 2025-11-25 requires of a client",
         runs: &[Run::LegacyClient],

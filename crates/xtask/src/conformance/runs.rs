@@ -24,6 +24,7 @@ pub(super) enum Run {
     Modern,
     LegacyOverModern,
     ModernOverLegacy,
+    OldestClient,
     LegacyClient,
     ModernClient,
 }
@@ -56,15 +57,16 @@ impl Run {
             Self::Modern => "server-2026-07-28",
             Self::LegacyOverModern => "legacy-over-modern",
             Self::ModernOverLegacy => "modern-over-legacy",
+            Self::OldestClient => "client-2025-03-26",
             Self::LegacyClient => "client-2025-11-25",
             Self::ModernClient => "client-2026-07-28",
         }
     }
 
-    /// The revision whose requirement set it runs; the released suite has none.
+    /// The revision whose requirement set it runs; the released suite has none, and neither had the oldest revision.
     pub(super) fn revision(self) -> Option<&'static str> {
         match self {
-            Self::Released => None,
+            Self::Released | Self::OldestClient => None,
             Self::Legacy | Self::LegacyOverModern | Self::LegacyClient => Some("2025-11-25"),
             Self::Modern | Self::ModernOverLegacy | Self::ModernClient => Some("2026-07-28"),
         }
@@ -75,7 +77,7 @@ impl Run {
             Self::Released | Self::Legacy | Self::Modern => Side::Client(Era::Dual),
             Self::LegacyOverModern => Side::Client(Era::Modern),
             Self::ModernOverLegacy => Side::Client(Era::Legacy),
-            Self::LegacyClient | Self::ModernClient => Side::Server,
+            Self::OldestClient | Self::LegacyClient | Self::ModernClient => Side::Server,
         }
     }
 
@@ -120,7 +122,7 @@ impl Run {
     fn command(self, given: &Given<'_>, url: Option<&str>) -> anyhow::Result<Command> {
         let suites = &given.suites;
         let mut command = Command::new(&suites.node.program);
-        command.arg(if self.revision().is_some() { &suites.next } else { &suites.released });
+        command.arg(if self == Self::Released { &suites.released } else { &suites.next });
         match url {
             Some(url) => command.args(["server", "--url", url]),
             None => command.args(["client", "--command", &driver(given.checkout)?]),
@@ -129,6 +131,9 @@ impl Run {
             Some(revision) => command.args(["--requirements", revision]),
             None => command.args(["--suite", "all"]),
         };
+        if self == Self::OldestClient {
+            command.args(["--spec-version", "2025-03-26"]);
+        }
         Ok(command)
     }
 }

@@ -57,7 +57,8 @@ fn add_table(page: &mut String, root: &Value, path: &str, field: &Field<'_>, dep
     if !keys.is_empty() {
         page.push_str(&format!("\n{}", schema::table("Key", &keys)));
     }
-    for table in tables {
+    let instead = keys.iter().filter_map(|key| key.table_instead(root)).filter(|_| depth < schema::DEPTH_MAX);
+    for table in instead.collect::<Vec<_>>().iter().chain(tables) {
         add_table(page, root, &format!("{path}.{}", table.name), table, depth + 1);
     }
 }
@@ -77,7 +78,7 @@ mod tests {
             },
             "$defs": {
                 "Server": { "type": "object", "properties": { "bind": { "type": "string", "default": "127.0.0.1:3000", "description": "Where | it\nlistens." } } },
-                "Upstream": { "type": "object", "properties": { "command": { "type": ["string", "null"] } }, "required": ["command"] },
+                "Upstream": { "type": "object", "properties": { "command": { "type": ["string", "null"] }, "oauth": { "anyOf": [{ "type": "boolean" }, { "$ref": "#/$defs/Rate" }] } }, "required": ["command"] },
                 "Rate": { "type": "object", "properties": { "burst": { "type": "integer" } } }
             }
         });
@@ -95,6 +96,13 @@ mod tests {
 | Key | Type | Default | Meaning |
 |---|---|---|---|
 | `command` | string | required |  |
+| `oauth` | boolean or table |  |  |
+
+## `[mcp.NAME.oauth]`
+
+| Key | Type | Default | Meaning |
+|---|---|---|---|
+| `burst` | integer |  |  |
 
 ## `[server]`
 

@@ -16,6 +16,24 @@ pub(super) struct Field<'a> {
     default: String,
 }
 
+impl<'a> Field<'a> {
+    /// The table that its value may be in place of something plain, as a member of its own.
+    pub(super) fn table_instead(&self, root: &'a Value) -> Option<Field<'a>> {
+        let choices = self.schema["anyOf"].as_array()?;
+        let mut tables =
+            choices.iter().map(|it| resolved(root, it)).filter(|it| it["properties"].is_object());
+        let schema = tables.next().filter(|_| tables.next().is_none())?;
+        let description = schema["description"].as_str().unwrap_or_default().to_owned();
+        Some(Field {
+            name: self.name.clone(),
+            description,
+            schema,
+            kind: String::new(),
+            default: String::new(),
+        })
+    }
+}
+
 /// The members of an object, in the schema's order; none for anything else.
 pub(super) fn fields<'a>(root: &'a Value, object: &'a Value) -> Vec<Field<'a>> {
     let object = resolved(root, object);

@@ -15,6 +15,18 @@ use crate::watched::{self, End};
 /// Long enough for the slowest client on a busy machine; a case that takes this long hangs.
 const CASE_TIME_MAX: Duration = Duration::from_secs(180);
 
+/// The same for a case that is to go on for long.
+const LONG_CASE_TIME_MAX: Duration = Duration::from_secs(45 * 60);
+
+/// How long cases go on that could do so for ever.
+#[derive(Clone, Copy)]
+pub(super) enum Length {
+    /// As short as they still mean something.
+    Short,
+    /// As long as it takes to believe them.
+    Long,
+}
+
 /// What a script is written in.
 #[derive(Clone, Copy)]
 enum Language {
@@ -36,6 +48,7 @@ pub(super) struct Given {
     /// The program under test.
     pub(super) program: PathBuf,
     pub(super) kit: Kit,
+    pub(super) length: Length,
 }
 
 impl Case {
@@ -51,7 +64,11 @@ impl Case {
 
     /// Runs it; the error is what a developer needs to see.
     pub(super) fn run(&self, given: &Given) -> anyhow::Result<()> {
-        self.run_within(given, CASE_TIME_MAX)
+        let limit = match given.length {
+            Length::Short => CASE_TIME_MAX,
+            Length::Long => LONG_CASE_TIME_MAX,
+        };
+        self.run_within(given, limit)
     }
 
     fn run_within(&self, given: &Given, limit: Duration) -> anyhow::Result<()> {
@@ -102,6 +119,9 @@ impl Case {
             .env("TOOLCRIB_E2E_PYTHON", &kit.python)
             .env("TOOLCRIB_E2E_RUST_CLIENT", &kit.rust_client)
             .env("TOOLCRIB_E2E_TMP", work);
+        if let Length::Long = given.length {
+            command.env("TOOLCRIB_E2E_LONG", "1");
+        }
         Ok(command)
     }
 }
@@ -122,7 +142,7 @@ mod tests {
             python: "/bin/sh".into(),
             rust_client: "/rust-client".into(),
         };
-        let given = Given { program: "/bin/true".into(), kit };
+        let given = Given { program: "/bin/true".into(), kit, length: Length::Short };
         let case = Case::of(&path).expect("a script");
         case.run_within(&given, limit).map_err(|error| format!("{error:#}"))
     }

@@ -16,6 +16,8 @@ struct Needed {
 const NEEDED: &[Needed] = &[
     Needed { probe: &["git", "--version"], package: "git" },
     Needed { probe: &["npm", "--version"], package: "npm" },
+    // In which a person signs in.
+    Needed { probe: &["chromium", "--version"], package: "chromium" },
     // Debian leaves this part of Python out of its plain package.
     Needed { probe: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" },
 ];
@@ -48,6 +50,6 @@ mod tests {
     #[test]
     fn only_what_does_not_answer_is_installed() {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
-        assert_eq!(missing(|probe| probe[0] == "git"), ["npm", "python3-venv"]);
+        assert_eq!(missing(|probe| probe[0] == "git"), ["npm", "chromium", "python3-venv"]);
     }
 }

@@ -17,6 +17,11 @@ pub(crate) const NPM: &[&str] = &[
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
     "mcp-remote@0.15.1",
+    // Their programs come as optional packages for the platform; no script runs that would move them.
+    "@anthropic-ai/claude-code@2.1.330",
+    "opencode-ai@1.18.33",
+    "oidc-provider@9.13.3",
+    "puppeteer-core@25.16.0",
 ];
 
 /// The protocol's own conformance suite: the released one, and the one that knows the newest revision.

@@ -3,16 +3,16 @@
 use std::io::{self, Read as _};
 
 use bytes::Bytes;
-use gate::{Call, Cancel, Failure, Outcome, Refusal};
-use serde_json::{Value, json};
+use gate::{Call, Failure, Outcome, Refusal};
+use serde_json::Value;
 use tool_api::Arguments;
 use wire::Revision;
 
-use super::{caller, unknown};
+use super::unknown;
 use crate::assemble::Crib;
+use crate::commands::gated::{block, carry, failed};
 use crate::ending::{Ending, Trouble};
 use crate::print;
-use crate::signals::Signals;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
 pub(super) fn arguments(given: &str) -> Result<Bytes, Trouble> {
@@ -41,21 +41,7 @@ pub(super) async fn run(
     arguments: Option<Bytes>,
     json: bool,
 ) -> Result<Ending, Trouble> {
-    let signals = Signals::listen()?;
-    let cancel = Cancel::new();
-    let call = Call { cancel: cancel.clone(), ..Call::tool(name, arguments) };
-    let caller = caller();
-    let calling = crib.gate.call(&caller, call);
-    tokio::pin!(calling);
-    let result = tokio::select! {
-        biased;
-        result = &mut calling => result,
-        () = signals.stop() => {
-            cancel.cancel();
-            calling.await
-        }
-    };
-    match result {
+    match carry(crib, || Call::tool(name, arguments.clone())).await? {
         Ok(outcome) => shown(outcome, json),
         Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown(crib, name)),
         Err(failure) => failed(&failure, json),
@@ -85,63 +71,10 @@ fn text(result: &Value) -> String {
     text
 }
 
-fn block(block: &Value) -> String {
-    let word = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
-    let resource = &block["resource"];
-    match block["type"].as_str() {
-        Some("text") => word(&block["text"]),
-        Some(kind @ ("image" | "audio")) => {
-            format!("[{kind}: {}, {} bytes]", word(&block["mimeType"]), decoded_bytes(&block["data"]))
-        }
-        Some("resource") if resource["text"].is_string() => word(&resource["text"]),
-        Some("resource") => {
-            let (uri, mime) = (word(&resource["uri"]), word(&resource["mimeType"]));
-            format!("[resource: {uri}, {mime}, {} bytes]", decoded_bytes(&resource["blob"]))
-        }
-        Some("resource_link") => format!("[link: {}]", word(&block["uri"])),
-        _ => "[content of an unknown type; --json shows it]".to_owned(),
-    }
-}
-
-/// How many bytes a base64 text stands for.
-fn decoded_bytes(base64: &Value) -> usize {
-    let text = base64.as_str().unwrap_or_default().trim_end_matches('=');
-    text.len() * 3 / 4
-}
-
-fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
-    if json {
-        print::json(&json!({ "error": { "code": failure.code(), "message": failure.to_string() } }))?;
-    } else {
-        print::remark(&print::harmless(&failure.to_string()));
-    }
-    Ok(ending(failure))
-}
-
-/// Which exit code tells of which failure.
-fn ending(failure: &Failure) -> Ending {
-    match failure {
-        Failure::Refused(refusal) => match refusal {
-            // What was typed is wrong; nobody forbade it.
-            Refusal::UnknownTool(_)
-            | Refusal::UnknownResource(_)
-            | Refusal::UnknownPrompt(_)
-            | Refusal::UnknownTask
-            | Refusal::Unsupported { .. }
-            | Refusal::BadState(_)
-            | Refusal::InvalidArguments { .. } => Ending::Misused,
-            Refusal::Denied { .. }
-            | Refusal::NeedsApproval { .. }
-            | Refusal::UnusableSchema { .. }
-            | Refusal::RateLimited { .. }
-            | Refusal::NoBook(_) => Ending::Refused,
-        },
-        Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -175,18 +108,5 @@ mod tests {
             let trouble = arguments(wrong).expect_err(wrong);
             assert_eq!(trouble.ending(), Ending::Misused);
         }
-    }
-
-    #[test]
-    fn exit_codes_tell_failures_apart() {
-        let refused = |refusal| ending(&Failure::Refused(refusal));
-        assert_eq!(refused(Refusal::UnknownTool("x".into())), Ending::Misused);
-        assert_eq!(
-            refused(Refusal::InvalidArguments { tool: "x".into(), violations: vec![] }),
-            Ending::Misused
-        );
-        assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1 }), Ending::Refused);
-        assert_eq!(refused(Refusal::Denied { tool: "x".into(), rule: "r", why: "w" }), Ending::Refused);
-        assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
     }
 }

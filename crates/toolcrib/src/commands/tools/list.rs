@@ -7,6 +7,7 @@ use upstream::State;
 use super::caller;
 use super::show::description;
 use crate::assemble::Crib;
+use crate::commands::gated::settled;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 use crate::upstreams::Upstreams;
@@ -15,7 +16,7 @@ use crate::upstreams::Upstreams;
 const SUMMARY_CHARS_MAX: usize = 80;
 
 pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
-    let offer = crib.gate.catalog().settled().await;
+    let offer = settled(crib).await?;
     let caller = caller();
     let seen: Vec<&Definition> = offer
         .tools()
@@ -70,7 +71,7 @@ fn summary(description: &str) -> String {
 }
 
 /// A line for each upstream whose tools are not on offer.
-pub(super) fn troubles(upstreams: &Upstreams) -> Vec<String> {
+pub(in crate::commands) fn troubles(upstreams: &Upstreams) -> Vec<String> {
     let bad = servers(upstreams).into_iter().filter(|server| !server.is_good);
     bad.map(|server| format!("{}: {}", server.name, server.state)).collect()
 }
@@ -90,15 +91,22 @@ impl Server {
 }
 
 fn servers(upstreams: &Upstreams) -> Vec<Server> {
-    let server = |upstream: &std::sync::Arc<upstream::Upstream>| {
+    let server = |upstream: std::sync::Arc<upstream::Upstream>| {
         let offer = upstream.offers().borrow().clone();
         let is_good = match offer.state {
             State::Connected { .. } => true,
             // Its tools are remembered, or it has not been asked for them.
-            State::Idle => offer.definitions.is_some(),
-            State::Disabled | State::Connecting | State::Failed { .. } => false,
+            State::Stopped => offer.definitions.is_some(),
+            State::Disabled
+            | State::Connecting
+            | State::Failed { .. }
+            | State::NeedsAuth
+            | State::NeedsClientRegistration { .. } => false,
         };
-        let (name, state) = (upstream.name().to_owned(), offer.state.to_string());
+        let (name, mut state) = (upstream.name().to_owned(), offer.state.to_string());
+        if offer.state == State::NeedsAuth {
+            state.push_str(&format!("; run `toolcrib mcp auth {name}`"));
+        }
         Server { name, state, tools: offer.tools.len(), is_good }
     };
     upstreams.iter().map(server).collect()

@@ -1,15 +1,22 @@
 //! `tools show`: one tool in detail.
 
+use futures_util::FutureExt;
 use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
 
 use super::{caller, unknown};
 use crate::assemble::Crib;
+use crate::commands::gated::settled;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
-    let Ok(tool) = crib.gate.find(&caller(), name).await else { return Err(unknown(crib, name)) };
+    let mut found = crib.gate.find(&caller(), name).now_or_never();
+    if !matches!(found, Some(Ok(_))) {
+        settled(crib).await?;
+        found = Some(crib.gate.find(&caller(), name).await);
+    }
+    let Some(Ok(tool)) = found else { return Err(unknown(crib, name)) };
     let definition = tool.definition();
     if json {
         print::json(&description(definition))?;

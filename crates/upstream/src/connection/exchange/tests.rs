@@ -233,3 +233,27 @@ fn one_open_request_is_told_that_its_answer_was_too_long() {
     let fault = Fault::Broken("it is longer than 10 bytes".to_owned());
     assert_eq!(waiting.poll(task), std::task::Poll::Ready(Next::Answered(Err(fault))));
 }
+
+#[test]
+fn errors_are_masked_where_they_come_in_and_results_are_not() {
+    let mask = crate::settings::mask::tests::mask("se\"cret-01");
+    let exchange = Arc::new(Exchange::new("it".into()).masking(&mask));
+    let mut waiting = [exchange.begin(None).expect("open"), exchange.begin(None).expect("open")];
+    for frame in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"a":"se\"cret-01"}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no se\"cret-01","data":{"k":"se\u0022cret-01"}}}"#,
+    ] {
+        exchange.take_in(Bytes::from_static(frame.as_bytes()), Via::Shared, &mut |_| {});
+    }
+    let shown = waiting.iter_mut().map(|waiting| {
+        let task = &mut std::task::Context::from_waker(std::task::Waker::noop());
+        match waiting.poll(task) {
+            std::task::Poll::Ready(next) => show(next),
+            std::task::Poll::Pending => "nothing".to_owned(),
+        }
+    });
+    expect![[r#"
+        result {"a":"se\"cret-01"}
+        error {"code":-32000,"message":"no ***","data":{"k":"***"}}"#]]
+    .assert_eq(&shown.collect::<Vec<_>>().join("\n"));
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
+use oauth::AuthError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
@@ -71,7 +72,16 @@ async fn listen_on(peer: &Peer, tried: &CancellationToken) {
 async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) -> Heard {
     let opened = peer.open_stream(place.last_id()).await;
     tried.cancel();
-    let Ok(response) = opened else { return Heard::Nothing };
+    let response = match opened {
+        Ok(response) => response,
+        // A person has to do something first, and whoever does connects us again.
+        Err(
+            Fault::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)) | Fault::Scope(_),
+        ) => {
+            return Heard::NoStream;
+        }
+        Err(_) => return Heard::Nothing,
+    };
     match response.status() {
         StatusCode::OK if body::is_a(&response, EVENT_STREAM) => {
             let mut stream = Stream::new(response.into_body());

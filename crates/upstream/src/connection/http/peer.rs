@@ -6,9 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use http_body_util::Full;
 use hyper::body::{Body, Incoming};
-use sandbox::{Client, NetError};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use wire::Revision;
@@ -16,6 +14,7 @@ use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 
 use super::super::{Exchange, Fault, Outgoing, Via};
 use super::place::Place;
+use super::signed::Signed;
 use super::status::{self, Asked};
 use super::stream::{Stream, read_events};
 use super::{body, resume};
@@ -56,7 +55,7 @@ impl Rules {
 
 /// What the calling tasks and the listening one share.
 pub(in crate::connection) struct Peer {
-    client: Client,
+    signed: Signed,
     url: Uri,
     /// The configured headers, and those that every request has.
     headers: HeaderMap,
@@ -70,7 +69,7 @@ pub(in crate::connection) struct Peer {
 impl Peer {
     /// Must be called within a runtime.
     pub(in crate::connection) fn new(
-        client: Client,
+        signed: Signed,
         url: Uri,
         headers: &HeaderMap,
         exchange: Arc<Exchange>,
@@ -80,7 +79,7 @@ impl Peer {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let (session, revision) = (OnceLock::new(), OnceLock::new());
-        Peer { client, url, headers, place, session, revision, exchange, runtime: Handle::current() }
+        Peer { signed, url, headers, place, session, revision, exchange, runtime: Handle::current() }
     }
 
     pub(in crate::connection) fn exchange(&self) -> &Arc<Exchange> {
@@ -103,8 +102,8 @@ impl Peer {
     }
 
     /// A request with all headers that are due in a session.
-    fn head(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
+    fn head(&self, method: Method) -> Request<()> {
+        let mut request = Request::new(());
         *request.method_mut() = method;
         *request.uri_mut() = self.url.clone();
         let headers = request.headers_mut();
@@ -118,9 +117,9 @@ impl Peer {
         request
     }
 
-    /// Sends a request that has no body.
-    pub(super) async fn send(&self, method: Method) -> Result<Response<Incoming>, NetError> {
-        self.client.send(self.head(method, Bytes::new())).await
+    /// Closes the session.
+    pub(super) async fn close_session(&self) -> Result<Response<Incoming>, Fault> {
+        self.signed.send_once(self.head(Method::DELETE)).await
     }
 
     /// Asks for a stream of events, behind the event `last_id` if there is one.
@@ -128,21 +127,27 @@ impl Peer {
         &self,
         last_id: Option<&HeaderValue>,
     ) -> Result<Response<Incoming>, Fault> {
-        let mut request = self.head(Method::GET, Bytes::new());
-        let headers = request.headers_mut();
-        headers.remove(CONTENT_TYPE);
-        headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
-        if let Some(last_id) = last_id {
-            headers.insert(LAST_EVENT_ID, last_id.clone());
-        }
-        self.client.send(request).await.map_err(|error| not_answered(&error))
+        let head = || {
+            let mut request = self.head(Method::GET);
+            let headers = request.headers_mut();
+            headers.remove(CONTENT_TYPE);
+            headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
+            if let Some(last_id) = last_id {
+                headers.insert(LAST_EVENT_ID, last_id.clone());
+            }
+            request
+        };
+        self.signed.send(head, Bytes::new()).await
     }
 
     /// Posts a message with `headers` beside those that are always due.
     async fn post(&self, message: Vec<u8>, headers: HeaderMap) -> Result<Response<Incoming>, Fault> {
-        let mut request = self.head(Method::POST, message.into());
-        request.headers_mut().extend(headers);
-        self.client.send(request).await.map_err(|error| not_answered(&error))
+        let head = || {
+            let mut request = self.head(Method::POST);
+            request.headers_mut().extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+            request
+        };
+        self.signed.send(head, message.into()).await
     }
 
     /// Sends request `id` and hands what comes back to the exchange. Returns when the answer is there, or with
@@ -157,7 +162,7 @@ impl Peer {
         let response = self.post(message, headers).await?;
         if response.status() != StatusCode::OK {
             let asked = Asked { id, rules, has_session: self.has_session() };
-            let reply = status::answer(response, asked).await?;
+            let reply = status::answer(response, asked, self.exchange.mask()).await?;
             self.exchange.answer(id, Ok(reply));
             return Ok(());
         }
@@ -165,10 +170,14 @@ impl Peer {
             self.note_session(&response)?;
         }
         let is_stream = body::is_a(&response, EVENT_STREAM);
+        let is_page = body::is_a(&response, "text/html");
         let mut stream = Stream::new(response.into_body());
         let via = Via::Request(id);
         let read = match (is_stream, rules) {
-            (false, _) => body::read_one(stream.body(), self, via).await,
+            (false, _) => match body::read_one(stream.body(), self, via).await {
+                Err(Fault::Broken(_)) if is_page => Err(a_page()),
+                read => read,
+            },
             (true, Rules::Legacy) => resume::read_on(&mut stream, self, via).await,
             // A modern stream that breaks is lost with its request.
             (true, Rules::Modern | Rules::Probe) => {
@@ -218,7 +227,7 @@ impl Peer {
             return Ok(());
         }
         let asked = Asked { id: 0, rules: Rules::Legacy, has_session: self.has_session() };
-        status::answer(response, asked).await.map(drop)
+        status::answer(response, asked, self.exchange.mask()).await.map(drop)
     }
 
     /// Sends a message that has no answer.
@@ -244,16 +253,10 @@ impl Peer {
     }
 }
 
-/// A request that failed before an answer began.
-fn not_answered(error: &NetError) -> Fault {
-    match error {
-        NetError::Address
-        | NetError::Refused { .. }
-        | NetError::Dns { .. }
-        | NetError::Tls { .. }
-        | NetError::Timeout { .. } => Fault::NotSent(error.to_string()),
-        NetError::Closed { .. } | NetError::Other { .. } => {
-            Fault::Gone("closed the connection without an answer".to_owned())
-        }
-    }
+/// What is said of an answer for people.
+fn a_page() -> Fault {
+    Fault::Broken(
+        "it answered with a web page (text/html); check that `url` is the address of its MCP endpoint"
+            .to_owned(),
+    )
 }

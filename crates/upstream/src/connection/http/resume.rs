@@ -61,7 +61,11 @@ pub(super) async fn read_on(stream: &mut Stream, peer: &Peer, via: Via) -> Resul
 
 /// The stream behind the event `last_id`.
 async fn rest(peer: &Peer, last_id: &HeaderValue) -> Result<Stream, Refused> {
-    let Ok(response) = peer.open_stream(Some(last_id)).await else { return Err(Refused::Unreached) };
+    let response = match peer.open_stream(Some(last_id)).await {
+        Ok(response) => response,
+        Err(fault @ (Fault::SignIn(_) | Fault::Scope(_))) => return Err(Refused::Ever(fault)),
+        Err(_) => return Err(Refused::Unreached),
+    };
     let gone = |how: &str| Err(Refused::Ever(Fault::Gone(how.to_owned())));
     match response.status() {
         StatusCode::OK if body::is_a(&response, EVENT_STREAM) => Ok(Stream::new(response.into_body())),

@@ -12,8 +12,8 @@ use wire::{Frame, Message, Object};
 use super::super::{Fault, Reply};
 use super::body;
 use super::peer::Rules;
-use crate::clean;
 use crate::config::shown_url;
+use crate::settings::Mask;
 
 /// How much of an error's body is read, in bytes, and for how long.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -36,10 +36,14 @@ pub(super) struct Asked {
 }
 
 /// The answer in `response`, which has another status than 200: an error object, or a fault.
-pub(super) async fn answer(mut response: Response<Incoming>, asked: Asked) -> Result<Reply, Fault> {
+pub(super) async fn answer(
+    mut response: Response<Incoming>,
+    asked: Asked,
+    mask: &Mask,
+) -> Result<Reply, Fault> {
     let status = response.status();
     if status.is_redirection() {
-        return Err(Fault::Redirect { status: status.as_u16(), to: target(&response) });
+        return Err(Fault::Redirect { status: status.as_u16(), to: target(&response, mask) });
     }
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Err(Fault::Access(status.as_u16()));
@@ -52,20 +56,20 @@ pub(super) async fn answer(mut response: Response<Incoming>, asked: Asked) -> Re
     }
     let read = timeout(BODY_TIMEOUT, body::read_up_to(response.body_mut(), BODY_BYTES_MAX)).await;
     let said = read.ok().and_then(Result::ok).unwrap_or_default();
-    judge(status, &said, asked)
+    judge(status, &said, asked, mask)
 }
 
 /// Why a stream was refused, in `response`, which has another status than 200.
-pub(in crate::connection) async fn refused(response: Response<Incoming>) -> Fault {
-    match answer(response, Asked { id: 0, rules: Rules::Legacy, has_session: false }).await {
+pub(in crate::connection) async fn refused(response: Response<Incoming>, mask: &Mask) -> Fault {
+    match answer(response, Asked { id: 0, rules: Rules::Legacy, has_session: false }, mask).await {
         Err(fault) => fault,
         Ok(_) => Fault::Broken("it offers no stream of events".to_owned()),
     }
 }
 
-fn judge(status: StatusCode, said: &Bytes, asked: Asked) -> Result<Reply, Fault> {
+fn judge(status: StatusCode, said: &Bytes, asked: Asked, mask: &Mask) -> Result<Reply, Fault> {
     let plain = |said: &str| {
-        Err(Fault::Status { status: status.as_u16(), said: clean::sentence(said, SAID_BYTES_MAX) })
+        Err(Fault::Status { status: status.as_u16(), said: mask.sentence(said, SAID_BYTES_MAX) })
     };
     let Ok(Frame::Single(Message::Response { id: answered, answer: Err(error) })) =
         Frame::parse(said.clone())
@@ -119,9 +123,9 @@ fn forgotten() -> Fault {
 }
 
 /// Where a redirect leads, as " to ADDRESS", without what may be secret in it.
-fn target(response: &Response<Incoming>) -> String {
+fn target(response: &Response<Incoming>, mask: &Mask) -> String {
     match response.headers().get(LOCATION).and_then(|location| location.to_str().ok()) {
-        Some(location) => format!(" to {}", clean::sentence(&shown_url(location), SAID_BYTES_MAX)),
+        Some(location) => format!(" to {}", mask.sentence(&shown_url(location), SAID_BYTES_MAX)),
         None => String::new(),
     }
 }
@@ -136,7 +140,7 @@ mod tests {
     fn check(status: u16, said: &str, rules: Rules, expected: Expect) {
         let status = StatusCode::from_u16(status).expect("a status");
         let asked = Asked { id: 7, rules, has_session: true };
-        let judged = judge(status, &Bytes::copy_from_slice(said.as_bytes()), asked);
+        let judged = judge(status, &Bytes::copy_from_slice(said.as_bytes()), asked, &Mask::default());
         expected.assert_eq(&match judged {
             Ok(Ok(result)) => format!("result {}", result.as_str()),
             Ok(Err(error)) => format!("error {}", error.as_str()),
@@ -158,7 +162,7 @@ mod tests {
             br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Server not initialized"}}"#,
         );
         let asked = Asked { id: 7, rules: Rules::Legacy, has_session: false };
-        let fault = judge(StatusCode::BAD_REQUEST, &said, asked).expect_err("no answer");
+        let fault = judge(StatusCode::BAD_REQUEST, &said, asked, &Mask::default()).expect_err("no answer");
         assert_eq!(fault, Fault::Status { status: 400, said: "Server not initialized".to_owned() });
     }
 
@@ -224,7 +228,21 @@ mod tests {
         check(500, "", Rules::Modern, expect![[r#"Status { status: 500, said: "" }"#]]);
         let long = Bytes::from("x".repeat(1000));
         let asked = Asked { id: 7, rules: Rules::Modern, has_session: false };
-        let long = judge(StatusCode::BAD_GATEWAY, &long, asked).expect_err("a fault");
+        let long = judge(StatusCode::BAD_GATEWAY, &long, asked, &Mask::default()).expect_err("a fault");
         assert_eq!(long, Fault::Status { status: 502, said: format!("{}…", "x".repeat(200)) });
+    }
+
+    #[test]
+    fn secrets_are_masked_before_what_is_said_is_cut() {
+        let asked = Asked { id: 7, rules: Rules::Legacy, has_session: false };
+        let mask = crate::settings::mask::tests::mask("sk-live-0123456789\nabcdef");
+        for said in [
+            format!("{}sk-live-0123456789\nabcdef", "x".repeat(196 - 17)),
+            format!("{}sk-live-0123456789\\nabcdef", "x".repeat(196 - 17)),
+        ] {
+            let fault =
+                judge(StatusCode::BAD_GATEWAY, &Bytes::from(said), asked, &mask).expect_err("a fault");
+            assert_eq!(fault, Fault::Status { status: 502, said: format!("{}***", "x".repeat(179)) });
+        }
     }
 }

@@ -107,6 +107,11 @@ mod tests {
         }
         check(Err(Fault::Broken("it answered with HTML".to_owned())), expect!["legacy"]);
         check(Err(Fault::Access(401)), expect!["auth 401"]);
+        let why = "it wants you to sign in".to_owned();
+        check(
+            Err(Fault::SignIn(oauth::AuthError::NeedsSignIn { why })),
+            expect!["unknown: it wants you to sign in"],
+        );
         check(status(503), expect!["unknown: it answered with HTTP status 503"]);
         check(status(429), expect!["unknown: it answered with HTTP status 429"]);
         check(Err(Fault::NotSent("nobody there".to_owned())), expect!["unknown: nobody there"]);

@@ -80,11 +80,11 @@ fn there_is_an_end_to_waiting_requests_and_to_reports() {
     assert!(exchange.begin(None).is_ok());
 }
 
-/// How many of twenty reports of this size are kept, before and while nobody listens.
+/// How many of twenty reports of this size are kept while somebody listens, and behind another while nobody does.
 #[track_caller]
 fn check_reports(bytes: usize, expected: (usize, usize)) {
     let exchange = Arc::new(Exchange::new("it".into()));
-    let (listening, parked) = (begin(&exchange, caller(1)), begin(&exchange, caller(1)));
+    let (listening, mut parked) = (begin(&exchange, caller(1)), begin(&exchange, caller(1)));
     assert!(exchange.pending().happened(parked.id(), report("before")));
     exchange.pending().park(parked.id());
     let said = Bytes::from("x".repeat(bytes));
@@ -92,19 +92,36 @@ fn check_reports(bytes: usize, expected: (usize, usize)) {
         |id| (0..20).filter(|_| exchange.pending().happened(id, Happening::Progress(said.clone()))).count();
     assert_eq!((kept(listening.id()), kept(parked.id())), expected, "{bytes}");
     exchange.pending().now_for(parked.id(), caller(1).expect("one"));
-    assert_eq!(kept(parked.id()), expected.0, "it goes on, and the one before is lost");
+    let task = &mut Task::from_waker(Waker::noop());
+    assert_eq!(parked.poll(task), Poll::Ready(Next::Happened(report("before"))));
+    while parked.poll(task).is_ready() {}
+    assert_eq!(kept(parked.id()), expected.0, "it goes on");
 }
 
 #[test]
-fn reports_are_kept_only_for_who_listens_and_only_so_many_bytes() {
-    check_reports(10, (20, 0));
+fn only_so_many_bytes_of_reports_are_kept_and_few_while_nobody_listens() {
+    check_reports(10, (20, 20));
+    check_reports(PARKED_REPORTS_BYTES_MAX / 4, (20, 3));
+    check_reports(PARKED_REPORTS_BYTES_MAX, (20, 0));
     check_reports(REPORTS_BYTES_MAX / 4, (4, 0));
     check_reports(REPORTS_BYTES_MAX / 2 + 1, (1, 0));
     check_reports(REPORTS_BYTES_MAX * 2, (1, 0));
 }
 
+#[test]
+fn no_call_waits_for_its_client_with_many_bytes_of_reports() {
+    let exchange = Arc::new(Exchange::new("it".into()));
+    let mut waiting = begin(&exchange, caller(1));
+    let large = Bytes::from("x".repeat(PARKED_REPORTS_BYTES_MAX + 1));
+    assert!(exchange.pending().happened(1, Happening::Progress(large)));
+    exchange.pending().park(1);
+    assert!(exchange.pending().happened(1, report("late")));
+    let task = &mut Task::from_waker(Waker::noop());
+    assert_eq!(waiting.poll(task), Poll::Ready(Next::Happened(report("late"))));
+}
+
 fn question(id: u64, params: Option<Text>) -> Happening {
-    Happening::Asked(Question { id: Id::number(id), kind: Kind::Roots, params })
+    Happening::Asked(Question { id: Id::number(id), kind: Kind::Roots, params, of: None })
 }
 
 #[tokio::test]
@@ -208,4 +225,22 @@ fn a_message_that_names_no_call_is_attributed_only_if_one_client_can_be_meant() 
     check_attributed(&[7, 8, 7], Via::Request(3), Ok(3));
     check_attributed(&[7], Via::Request(1), Err(Nobody::NoCall));
     check_attributed(&[7], Via::Request(9), Err(Nobody::NoCall));
+}
+
+#[track_caller]
+fn check_older(calls: &[u64], than: u64, expected: Option<u64>) {
+    let exchange = Arc::new(Exchange::new("it".into()));
+    let _waiting: Vec<_> = calls.iter().map(|&it| begin(&exchange, caller(it))).collect();
+    exchange.pending().answer(2, Ok(Ok(text("1"))));
+    assert_eq!(exchange.pending().older(than, 7, |_| true), expected, "{calls:?} {than}");
+    assert_eq!(exchange.pending().older(than, 0, |_| true), None, "clients that nobody can tell apart");
+    assert_eq!(exchange.pending().older(than, 7, |_| false), None, "not meant");
+}
+
+#[test]
+fn the_newest_call_before_another_is_an_open_one_of_the_same_conversation() {
+    check_older(&[7, 8, 7, 7, 7], 5, Some(4));
+    check_older(&[7, 7, 8, 0], 5, Some(1));
+    check_older(&[7, 7, 7], 1, None);
+    check_older(&[8, 7, 0], 4, None);
 }

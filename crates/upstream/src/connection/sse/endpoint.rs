@@ -3,8 +3,8 @@
 
 use http::Uri;
 
-use crate::clean;
 use crate::config::shown_url;
+use crate::settings::Mask;
 
 /// Longest address of an endpoint, in bytes.
 const ENDPOINT_BYTES_MAX: usize = 4 * 1024;
@@ -16,7 +16,7 @@ const SHOWN_BYTES_MAX: usize = 200;
 ///
 /// # Errors
 /// If it is none, or leads to another origin; as a sentence without what may be secret in it.
-pub(super) fn resolve(base: &Uri, said: &str) -> Result<Uri, String> {
+pub(super) fn resolve(base: &Uri, said: &str, mask: &Mask) -> Result<Uri, String> {
     let said = said.trim_ascii();
     if said.is_empty() || said.len() > ENDPOINT_BYTES_MAX {
         return Err(format!("its endpoint is no address of 1 to {ENDPOINT_BYTES_MAX} bytes"));
@@ -31,7 +31,7 @@ pub(super) fn resolve(base: &Uri, said: &str) -> Result<Uri, String> {
         _ if said.starts_with('?') => format!("{scheme}://{authority}{}{said}", base.path()),
         _ => format!("{scheme}://{authority}{}", beside(base.path(), said)),
     };
-    let shown = || clean::sentence(&shown_url(&whole), SHOWN_BYTES_MAX);
+    let shown = || mask.sentence(&shown_url(&whole), SHOWN_BYTES_MAX);
     let Ok(uri) = whole.parse::<Uri>() else {
         return Err(format!("its endpoint is no address: {}", shown()));
     };
@@ -85,7 +85,8 @@ mod tests {
 
     #[track_caller]
     fn check(base: &str, said: &str, expected: Result<&str, &str>) {
-        let resolved = resolve(&base.parse().expect("an address"), said).map(|uri| uri.to_string());
+        let resolved =
+            resolve(&base.parse().expect("an address"), said, &Mask::default()).map(|uri| uri.to_string());
         assert_eq!(resolved.as_deref().map_err(String::as_str), expected, "{said} at {base}");
     }
 
@@ -120,7 +121,7 @@ mod tests {
             ("ftp://host:8080/m", "ftp://host:8080/m"),
             ("http://host:8080.evil/m", "http://host:8080.evil/m"),
         ] {
-            let resolved = resolve(&Uri::from_static(BASE), said).expect_err("refused");
+            let resolved = resolve(&Uri::from_static(BASE), said, &Mask::default()).expect_err("refused");
             assert!(resolved.ends_with(shown) && !resolved.contains("s3cret"), "{said}: {resolved}");
         }
     }
@@ -129,8 +130,10 @@ mod tests {
     fn what_is_no_address_is_refused() {
         const BASE: &str = "http://host/sse";
         for said in ["", " ", "mailto:me", "http://", "/a b", "/\u{7f}", "http:/m"] {
-            assert!(resolve(&Uri::from_static(BASE), said).is_err(), "{said:?}");
+            assert!(resolve(&Uri::from_static(BASE), said, &Mask::default()).is_err(), "{said:?}");
         }
-        assert!(resolve(&Uri::from_static(BASE), &"x".repeat(ENDPOINT_BYTES_MAX + 1)).is_err());
+        assert!(
+            resolve(&Uri::from_static(BASE), &"x".repeat(ENDPOINT_BYTES_MAX + 1), &Mask::default()).is_err()
+        );
     }
 }

@@ -4,23 +4,26 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 
+use super::super::{Dialect, Endpoint};
 use super::*;
 
-fn settle(table: &str) -> Result<Settings, Vec<String>> {
+pub(super) fn settle(table: &str) -> Result<Settings, Vec<String>> {
     settle_as("it", table)
 }
 
 fn settle_as(name: &str, table: &str) -> Result<Settings, Vec<String>> {
     let config: Config = toml::from_str(table).expect("a table by its form");
     config.settle(name, Duration::from_secs(30), &|reference| match reference {
-        Reference::Env(name) if name == "TOKEN" => Ok("s3cret".to_owned()),
+        Reference::Env(name) if name == "TOKEN" => Ok("s3cret-s3cret".to_owned()),
+        Reference::Env(name) if name == "HOME" => Ok("/home/somebody".to_owned()),
         Reference::Env(name) => Err(format!("the environment variable {name} is not set")),
-        Reference::File(path) => Err(format!("{path} cannot be read")),
+        Reference::File(path) if path == "key.pem" => Ok("-----BEGIN PRIVATE KEY-----\nMC4".to_owned()),
+        Reference::File(path) => Err(format!("the file {path} cannot be read")),
     })
 }
 
 #[track_caller]
-fn check(table: &str, expected: Expect) {
+pub(super) fn check(table: &str, expected: Expect) {
     let shown = match settle(table) {
         Ok(settings) => format!("{settings:?}"),
         Err(problems) => problems.join("\n"),
@@ -40,7 +43,7 @@ fn a_program_is_settled() {
         prefix = ""
         "#,
         expect![[
-            r#"Settings { name: "it", enabled: true, timeout: 120s, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv") } }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 120s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: Shape { include: None, exclude: None, tools: {} }, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv"), inherit: [] } }"#
         ]],
     );
 }
@@ -50,7 +53,7 @@ fn an_address_is_settled() {
     check(
         "url = \"https://host:8443/mcp?key=s3cret\"\nheaders = { Authorization = { env = \"TOKEN\" } }",
         expect![[
-            r#"Settings { name: "it", enabled: true, timeout: 30s, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, headers: ["authorization"] } }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: Shape { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, sign_in: None, headers: ["authorization"] } }"#
         ]],
     );
 }
@@ -74,7 +77,7 @@ fn a_socket_is_settled() {
     check(
         "socket = \"/run/it.sock\"",
         expect![[
-            r#"Settings { name: "it", enabled: true, timeout: 30s, prefix: "it", endpoint: Socket("/run/it.sock") }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: Shape { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Socket("/run/it.sock") }"#
         ]],
     );
     check(
@@ -128,7 +131,7 @@ fn every_problem_is_found_at_once() {
             mcp.it.args: only a server with `command` gets it
             mcp.it.env: only a server with `command` gets it
             mcp.it.cwd: only a server with `command` gets it
-            mcp.it.headers.Z: /no cannot be read
+            mcp.it.headers.Z: the file /no cannot be read
             mcp.it.headers.Host: is set by the transport itself
             mcp.it.headers.Mcp-Param-A: is set by the transport itself
             mcp.it.headers.X: the value must be printable ASCII without line ends
@@ -173,7 +176,13 @@ fn a_fingerprint_names_the_server_and_nothing_else() {
     let of = |table: &str| settle(table).expect("sound").fingerprint();
     let plain = of("command = \"a\"\nargs = [\"b\", \"c\"]");
     assert_eq!(plain.len(), 64);
-    assert_eq!(plain, of("command = \"a\"\nargs = [\"b\", \"c\"]\ntimeout = 5\nprefix = \"p\""));
+    let same = "timeout = 5\nprefix = \"p\"\nexclude = [\"x\"]\ntool.y.arguments.z = 1";
+    assert_eq!(plain, of(&format!("command = \"a\"\nargs = [\"b\", \"c\"]\n{same}")));
+    // Secrets change; whom they speak for does not.
+    let signed_in = |secret: &str| {
+        of(&format!("url = \"http://a/\"\noauth = {{ client_id = \"x\", client_secret = \"{secret}\" }}"))
+    };
+    assert_eq!(signed_in("a"), signed_in("b"));
     let others = [
         "command = \"a\"\nargs = [\"bc\"]",
         "command = \"a\"\nargs = [\"b\"]\nenv = { c = \"\" }",
@@ -184,10 +193,118 @@ fn a_fingerprint_names_the_server_and_nothing_else() {
         "url = \"http://a/?b\"",
         "url = \"http://a/\"\nheaders = { A = \"x\" }",
         "socket = \"/a\"",
+        "command = \"a\"\nargs = [\"b\", \"c\"]\ninherit = [\"X\"]",
+        "url = \"http://a/\"\noauth = { client_id = \"x\" }",
+        "url = \"http://a/\"\noauth = { client_id = \"y\" }",
+        "url = \"http://a/\"\noauth = { client_id = \"x\", issuer = \"https://i\" }",
+        "url = \"http://a/\"\noauth = { client_metadata_url = \"https://a/x\" }",
     ];
     let mut all: Vec<String> = others.iter().map(|table| of(table)).collect();
     all.push(plain);
-    all.sort_unstable();
-    all.dedup();
-    assert_eq!(all.len(), others.len() + 1);
+    for (at, print) in all.iter().enumerate() {
+        let first = all.iter().position(|it| it == print);
+        assert_eq!(first, Some(at), "{:?}", others.get(at));
+    }
+}
+
+#[test]
+fn times_have_their_bounds() {
+    let limits = |table: &str| {
+        let Limits { start, list, call, call_max, .. } =
+            settle(&format!("command = \"a\"\n{table}")).expect("sound").limits;
+        [start, list, call, call_max].map(|time| time.as_secs())
+    };
+    assert_eq!(limits(""), [30, 30, 30, 3600]);
+    assert_eq!(limits("start_timeout = \"2m\"\nlist_timeout = 5000\ntimeout = \"1s\""), [120, 5, 1, 3600]);
+    assert_eq!(limits("timeout = \"2h\""), [30, 30, 7200, 7200]);
+    assert_eq!(limits("timeout = \"1m\"\nmax_timeout = \"1m\""), [30, 30, 60, 60]);
+    // Alone it bounds what no key says.
+    assert_eq!(limits("max_timeout = \"10s\""), [30, 30, 10, 10]);
+    check(
+        r#"
+        command = "a"
+        start_timeout = 0
+        list_timeout = "25h"
+        timeout = "2m"
+        max_timeout = "1m"
+        idle_timeout = "900ms"
+        concurrency = 0
+        "#,
+        expect![[r#"
+            mcp.it.max_timeout: must not be shorter than `timeout`, which is 120s
+            mcp.it.concurrency: must be between 1 and 10000
+            mcp.it.start_timeout: must be between 1 ms and 24 h
+            mcp.it.list_timeout: must be between 1 ms and 24 h
+            mcp.it.idle_timeout: must be between 1 s and 24 h"#]],
+    );
+    check(
+        "command = \"a\"\nmax_timeout = 0\nidle_timeout = \"25h\"\nconcurrency = 10001",
+        expect![[r#"
+        mcp.it.max_timeout: must be between 1 ms and 24 h
+        mcp.it.concurrency: must be between 1 and 10000
+        mcp.it.idle_timeout: must be between 1 s and 24 h"#]],
+    );
+}
+
+#[test]
+fn how_a_server_lives_is_taken_over() {
+    let table = r#"
+        socket = "/s"
+        on_demand = true
+        idle_timeout = "1s"
+        restart = "on-failure"
+        isolation = "session"
+        concurrency = 10000
+        "#;
+    let settings = settle(table).expect("sound");
+    let idle = Some(Duration::from_secs(1));
+    let (restart, isolation) = (crate::config::Restart::OnFailure, crate::config::Isolation::Session);
+    assert_eq!(settings.life, Life { on_demand: true, idle, restart, isolation });
+    assert_eq!(settings.limits.concurrency, Some(10_000));
+}
+
+#[test]
+fn what_a_program_inherits_is_named_by_globs() {
+    check(
+        "command = \"a\"\ninherit = [\"HTTPS_PROXY\", \"AWS_*\"]",
+        expect![[
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: Shape { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Program { command: "a", args: [], env: [], cwd: None, inherit: ["HTTPS_PROXY", "AWS_*"] } }"#
+        ]],
+    );
+    check(
+        "command = \"a\"\ninherit = [\"A_*\", \"A_[\", \"\"]",
+        expect![[r#"
+        mcp.it.inherit[1]: "A_[" cannot be used: unclosed character class; missing ']'
+        mcp.it.inherit[2]: is empty; write `*` for everything"#]],
+    );
+    check(
+        "url = \"http://a/\"\ninherit = [\"A\"]",
+        expect!["mcp.it.inherit: only a server with `command` gets it"],
+    );
+}
+
+#[test]
+fn the_same_settings_are_the_same_whatever_others_there_are() {
+    let of = |table: &str| settle(table).expect("sound");
+    let table = "command = \"a\"\ninclude = [\"a\"]";
+    let known = of(table).knowing(&[settle_as("other", "command = \"b\"").expect("sound")]);
+    assert_eq!(known.foreign.now().len(), 1);
+    assert!(known.same_as(&of(table)));
+    for other in [
+        "command = \"b\"\ninclude = [\"a\"]",
+        "command = \"a\"",
+        "command = \"a\"\ninclude = [\"b\"]",
+        "command = \"a\"\ninclude = [\"a\"]\ntool.x.name = \"y\"",
+        "command = \"a\"\ninclude = [\"a\"]\ntimeout = 5",
+        "command = \"a\"\ninclude = [\"a\"]\non_demand = true",
+        "command = \"a\"\ninclude = [\"a\"]\nprefix = \"\"",
+        "command = \"a\"\ninclude = [\"a\"]\nenabled = false",
+        "command = \"a\"\ninclude = [\"a\"]\ninherit = [\"X\"]",
+    ] {
+        assert!(!known.same_as(&of(other)), "{other}");
+    }
+    let secret = |secret: &str| {
+        of(&format!("url = \"http://a/\"\noauth = {{ client_id = \"x\", client_secret = \"{secret}\" }}"))
+    };
+    assert!(secret("a").same_as(&secret("a")) && !secret("a").same_as(&secret("b")));
 }

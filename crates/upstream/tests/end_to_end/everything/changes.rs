@@ -64,12 +64,12 @@ async fn what_is_remembered_is_offered_whole_and_starts_the_server_when_it_is_us
     for era in ERAS {
         let earlier = connected(&[era]).await.offers().borrow().clone();
         let it = everything(&[era]);
-        assert!(it.offer_cached(earlier.definitions.as_deref().expect("definitions")));
+        assert!(it.offer_cached(earlier.definitions.as_deref().expect("definitions"), 1));
         let offer = it.offers().borrow().clone();
         assert_eq!(format!("{:?}", offer.shelf), format!("{:?}", earlier.shelf));
         assert_eq!(offer.shelf.instructions, earlier.shelf.instructions);
         assert_eq!((offer.definitions, offer.fresh), (earlier.definitions, false));
-        assert_eq!(state(&it), "not running");
+        assert_eq!(state(&it), "stopped (starts on demand)");
         act(&it, Action::GetPrompt, r#"{"name":"my_all_greet"}"#).await.expect("filled in");
         let revision = if era == "modern" { "2026-07-28" } else { "2025-11-25" };
         assert_eq!(state(&it), format!("connected to all 1 ({revision})"));

@@ -1,0 +1,201 @@
+//! `SignIn`: a sign-in by a person, from the address to open to the token that is kept.
+
+mod page;
+mod redirect;
+mod response;
+mod visit;
+
+use std::collections::VecDeque;
+use std::future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http::Uri;
+use oauth2::basic::BasicClient;
+use oauth2::{AuthUrl, ClientId, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use crate::account::Account;
+use crate::error::{AuthError, Failure, Reason};
+use crate::metadata::Discovered;
+use crate::record::Client;
+use crate::secret::Secret;
+
+pub(crate) use redirect::Landing;
+use response::{Expected, Verdict, not_finished};
+use visit::Door;
+
+/// How long we wait for the browser. A person may have to look for a password meanwhile.
+const CALLBACK_TIME_MAX: Duration = Duration::from_mins(5);
+
+/// Browsers open a few connections in advance; of more visitors the one that has been here longest is sent away.
+const VISITS_MAX: usize = 16;
+
+/// When no connection can be accepted, as with too many open files, it is tried again after this.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// OpenID Connect gives a refresh token only if the person is asked again (Core, 11).
+const OFFLINE_ACCESS: &str = "offline_access";
+
+/// A sign-in that has begun. Dropped without [`SignIn::finish`], it leaves nothing behind but a registration.
+pub struct SignIn {
+    account: Arc<Account>,
+    question: Question,
+    url: String,
+    expected: Expected,
+    verifier: PkceCodeVerifier,
+    redirect_uri: String,
+    listener: Option<TcpListener>,
+}
+
+/// Who asks whom for what.
+pub(crate) struct Question {
+    pub(crate) discovered: Arc<Discovered>,
+    pub(crate) client: Client,
+    pub(crate) resource: String,
+    pub(crate) scope: Option<String>,
+}
+
+/// A code, with what is needed to redeem it.
+pub(crate) struct Redemption {
+    pub(crate) question: Question,
+    pub(crate) code: Secret,
+    pub(crate) verifier: PkceCodeVerifier,
+    pub(crate) redirect_uri: String,
+}
+
+impl SignIn {
+    pub(crate) fn ask(
+        account: Arc<Account>,
+        question: Question,
+        landing: Landing,
+    ) -> Result<SignIn, Failure> {
+        let server = &question.discovered.server;
+        let page = server.sign_in_page()?;
+        let unusable = || {
+            let said = format!("the page to sign in at, of {}, is no address", server.issuer);
+            Failure::new(Reason::Other, said)
+        };
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let redirect_uri = RedirectUrl::new(landing.uri.clone()).map_err(|_| redirect::no_address())?;
+        let client = BasicClient::new(ClientId::new(question.client.id.clone()))
+            .set_auth_uri(AuthUrl::new(page.to_string()).map_err(|_| unusable())?)
+            .set_redirect_uri(redirect_uri);
+        let scopes = question.scope.as_deref().unwrap_or_default().split_whitespace();
+        let mut request = client
+            .authorize_url(|| CsrfToken::new_random_len(32))
+            .set_pkce_challenge(challenge)
+            .add_scopes(scopes.clone().map(|scope| Scope::new(scope.to_owned())))
+            .add_extra_param("resource", question.resource.as_str());
+        if scopes.clone().any(|scope| scope == OFFLINE_ACCESS) {
+            request = request.add_extra_param("prompt", "consent");
+        }
+        let (url, state) = request.url();
+        let expected = Expected {
+            state: Secret::new(state.into_secret()),
+            issuer: server.issuer.clone(),
+            names_issuer: server.names_issuer_in_response,
+        };
+        let (redirect_uri, listener) = (landing.uri, landing.listener);
+        Ok(SignIn { account, question, url: url.into(), expected, verifier, redirect_uri, listener })
+    }
+
+    /// The address to open in a browser.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the browser comes back to.
+    pub fn redirect_uri(&self) -> &str {
+        &self.redirect_uri
+    }
+
+    /// Waits until the browser comes back, for at most five minutes, and returns the whole address it came with,
+    /// which is secret. What does not belong to this sign-in gets an error page and changes nothing. If the browser
+    /// comes back to another machine, this only waits.
+    ///
+    /// # Errors
+    /// [`AuthError::Failed`]: the sign-in was refused, its answer is another server's, or nobody came.
+    pub async fn callback(&mut self) -> Result<String, AuthError> {
+        let came = timeout(CALLBACK_TIME_MAX, self.visited()).await.unwrap_or_else(|_| {
+            let minutes = CALLBACK_TIME_MAX.as_secs() / 60;
+            Err(not_finished(format!("the browser did not come back within {minutes} minutes")))
+        });
+        Ok(came?)
+    }
+
+    async fn visited(&self) -> Result<String, Failure> {
+        let Some(listener) = &self.listener else {
+            return future::pending().await;
+        };
+        let path = self.redirect_uri.parse::<Uri>().map(|uri| uri.path().to_owned()).unwrap_or_default();
+        let door = Door { path: &path, expected: &self.expected, name: self.account.name() };
+        let mut visits = FuturesUnordered::new();
+        // The visitors that are here, in the order in which they came; one leaves when its sender is dropped.
+        let mut here: VecDeque<oneshot::Sender<()>> = VecDeque::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        here.retain(|visitor| !visitor.is_closed());
+                        if here.len() >= VISITS_MAX {
+                            here.pop_front();
+                        }
+                        let (stays, sent_away) = oneshot::channel();
+                        here.push_back(stays);
+                        visits.push(door.receive(stream, sent_away));
+                    }
+                    Err(_) => sleep(ACCEPT_PAUSE).await,
+                },
+                Some(outcome) = visits.next(), if !visits.is_empty() => match outcome {
+                    Some(Ok(query)) => return Ok(self.whole_address(&query)),
+                    Some(Err(failure)) => return Err(failure),
+                    None => {}
+                },
+            }
+        }
+    }
+
+    fn whole_address(&self, query: &str) -> String {
+        let base = self.redirect_uri.split(['?', '#']).next().unwrap_or_default();
+        format!("{base}?{query}")
+    }
+
+    /// Ends the sign-in with the address that the browser came back with, or with the code alone: redeems the code
+    /// and keeps the token.
+    ///
+    /// # Errors
+    /// [`AuthError::Failed`]: the address belongs to another sign-in or another server, the sign-in was refused, or
+    /// the code cannot be redeemed; [`AuthError::Keep`] if the token cannot be kept.
+    pub async fn finish(self, callback_url_or_code: &str) -> Result<(), AuthError> {
+        let code = self.code(callback_url_or_code.trim())?;
+        let SignIn { account, question, verifier, redirect_uri, .. } = self;
+        account.redeem(Redemption { question, code, verifier, redirect_uri }).await
+    }
+
+    fn code(&self, text: &str) -> Result<Secret, Failure> {
+        let query = text.split_once('?').map(|(_, query)| query);
+        let Some(query) = query.or_else(|| text.contains("code=").then_some(text)) else {
+            return self.expected.judge_code(text);
+        };
+        match self.expected.judge(query.split('#').next().unwrap_or_default()) {
+            Verdict::Code(code) => Ok(code),
+            Verdict::Foreign(why) => Err(not_finished(format!("this does not finish the sign-in: {why}"))),
+            Verdict::Failed(failure) => Err(failure),
+        }
+    }
+}
+
+/// Shows neither the state nor the address, which holds it.
+impl std::fmt::Debug for SignIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SignIn").field("redirect_uri", &self.redirect_uri).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! Programs that are none of our business once they run: what opens a browser.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{Program, lookup};
+
+/// A variable of our own environment.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// The program's executable in `path`, a value of PATH; in the usual places if there is none.
+pub(crate) fn find_in(path: Option<OsString>, command: &str) -> Option<PathBuf> {
+    let environment = path.map(|path| (OsString::from("PATH"), path)).into_iter().collect();
+    lookup::find(&Program { command: command.to_owned(), ..Program::default() }, &environment).ok()
+}
+
+/// Starts `executable` with our own environment, away from our streams, our terminal's signals and our end, and
+/// sees to it that nothing is left of it in the process table. Does not wait for it.
+pub(crate) fn start_detached(executable: &Path, argument: &OsStr) -> io::Result<()> {
+    let mut command = Command::new(executable);
+    command.arg(argument).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    // A browser that is started anew may run for days; the thread sleeps meanwhile, and ends with us.
+    std::thread::Builder::new().name("browser".to_owned()).spawn(move || child.wait())?;
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! `Secrets`: records that are sealed before the store sees them, each to its name, and opened after.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
+
+use crate::{Store, StoreError, StoredSecret, master_key};
+
+/// How records are sealed, as their first byte: then follow the nonce, and the ciphertext with its tag.
+const FORMAT: u8 = 1;
+
+/// What the tag covers besides the record: that it is one of ours, and its name.
+const PURPOSE: &str = "toolcrib secret 1\0";
+
+/// A record that has been opened.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Another one after each change, and never one that any record had before.
+    pub version: u64,
+    /// The record.
+    pub record: Vec<u8>,
+}
+
+/// Shows no record.
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+/// The secrets of one state folder. Nothing touches the disk until something is asked or kept.
+pub struct Secrets {
+    store: Arc<dyn Store>,
+    dir: PathBuf,
+    /// Read once; the lock also keeps threads from making it twice.
+    key: Mutex<Option<Arc<LessSafeKey>>>,
+}
+
+impl Secrets {
+    /// The secrets in `store`, sealed with the key in the folder `dir`, which is made when it is first needed.
+    pub fn new(store: Arc<dyn Store>, dir: &Path) -> Secrets {
+        Secrets { store, dir: dir.to_owned(), key: Mutex::default() }
+    }
+
+    /// The record of this name; none if the key has been lost, with which everything is.
+    ///
+    /// # Errors
+    /// If it is not as it was sealed, if the key is not to be trusted, or as the store's.
+    pub fn load(&self, name: &str) -> Result<Option<Opened>, StoreError> {
+        let Some(StoredSecret { version, sealed }) = self.store.secret(name)? else { return Ok(None) };
+        for _ in 0..2 {
+            let Some(key) = self.key(Missing::StaysSo)? else { return Ok(None) };
+            if let Some(record) = open(&key, name, &sealed) {
+                return Ok(Some(Opened { version, record }));
+            }
+            // The key may be another one by now.
+            self.forget_key();
+        }
+        Err(StoreError::Sealed { name: name.to_owned(), key: self.dir.join(master_key::FILE) })
+    }
+
+    /// As [`Store::replace_secret`], for a record that is sealed on the way.
+    ///
+    /// # Errors
+    /// If the key is not to be trusted or cannot be made, or as the store's.
+    pub fn replace(
+        &self,
+        name: &str,
+        expected: Option<u64>,
+        record: Option<&[u8]>,
+    ) -> Result<Option<u64>, StoreError> {
+        let sealed = match record {
+            Some(record) => {
+                let key = self.key(Missing::IsMade)?.expect("it is made if there is none");
+                Some(seal(&key, name, record)?)
+            }
+            None => None,
+        };
+        self.store.replace_secret(name, expected, sealed.as_deref())
+    }
+
+    /// Removes the record of this name without opening it, so that one which does not open can be removed, too. False
+    /// if there is none.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
+        while let Some(found) = self.store.secret(name)? {
+            // Another process may have been faster; whatever it has put there goes, too.
+            if self.store.replace_secret(name, Some(found.version), None)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// As [`Store::secret_names`].
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        self.store.secret_names(prefix)
+    }
+
+    /// The store, for its claims.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn key(&self, missing: Missing) -> Result<Option<Arc<LessSafeKey>>, StoreError> {
+        // A panic cannot leave half a key.
+        let mut known = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none() {
+            *known = master_key::load(&self.dir)?.map(Arc::new);
+        }
+        if known.is_none() && missing == Missing::IsMade {
+            let key = Arc::new(master_key::make(&self.dir)?);
+            // What an earlier key has sealed is lost, and must not stand in the way.
+            self.remove_lost(&key)?;
+            *known = Some(key);
+        }
+        Ok(known.clone())
+    }
+
+    fn forget_key(&self) {
+        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn remove_lost(&self, key: &LessSafeKey) -> Result<(), StoreError> {
+        for name in self.store.secret_names("")? {
+            if let Some(StoredSecret { version, sealed }) = self.store.secret(&name)?
+                && open(key, &name, &sealed).is_none()
+            {
+                self.store.replace_secret(&name, Some(version), None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a key that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    StaysSo,
+    IsMade,
+}
+
+fn additional(name: &str) -> Aad<Vec<u8>> {
+    Aad::from([PURPOSE.as_bytes(), name.as_bytes()].concat())
+}
+
+fn seal(key: &LessSafeKey, name: &str, record: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let mut nonce = [0; NONCE_LEN];
+    // Of four thousand million that are drawn so, two are alike with a chance of one in eight thousand million.
+    getrandom::fill(&mut nonce).map_err(|error| StoreError::Database(error.to_string().into()))?;
+    let mut sealed = Vec::with_capacity(1 + NONCE_LEN + record.len() + CHACHA20_POLY1305.tag_len());
+    sealed.push(FORMAT);
+    sealed.extend(nonce);
+    let mut text = record.to_owned();
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), additional(name), &mut text)
+        .expect("a record is far shorter than the cipher's limit");
+    sealed.append(&mut text);
+    Ok(sealed)
+}
+
+fn open(key: &LessSafeKey, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    let (&format, rest) = sealed.split_first()?;
+    let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>()?;
+    if format != FORMAT {
+        return None;
+    }
+    let mut text = text.to_owned();
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let length = key.open_in_place(nonce, additional(name), &mut text).ok()?.len();
+    text.truncate(length);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests;

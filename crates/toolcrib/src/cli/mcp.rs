@@ -1,0 +1,127 @@
+//! The words of `toolcrib mcp`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// What to do with other MCP servers.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Mcp {
+    /// List the servers that are configured, where, and how they are doing.
+    List,
+    /// Add a server to the configuration, after testing it. Asks for what it needs if nothing is given.
+    Add(Box<Add>),
+    /// Take a server out of the configuration.
+    Remove {
+        /// Its name.
+        name: String,
+        /// Forget its sign-in and its remembered definitions, too.
+        #[arg(long)]
+        purge: bool,
+    },
+    /// Connect to servers, list what they have, and say what is wrong and what to do.
+    Test {
+        /// Which; all if none is named.
+        names: Vec<String>,
+    },
+    /// Say how the servers of the running Toolcrib are doing; without one they are connected to for the moment.
+    Status {
+        /// Which; all if none is named.
+        names: Vec<String>,
+        /// Go on and tell every change.
+        #[arg(long)]
+        watch: bool,
+    },
+    /// Have every running Toolcrib read its configuration again and reconnect what changed.
+    Reload,
+    /// Sign in to a server with the browser.
+    Auth(Auth),
+    /// Forget the sign-in to a server.
+    Logout {
+        /// Its name.
+        name: String,
+    },
+    /// Print what is said between Toolcrib and a server, with secrets masked.
+    Debug {
+        /// Its name.
+        name: String,
+    },
+    /// Add the servers that other clients on this machine have configured.
+    Import(Import),
+    /// Write Toolcrib into another client's configuration.
+    Export(Export),
+}
+
+/// A server to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Add {
+    /// Its name; its tools are offered as NAME_tool.
+    pub(crate) name: Option<String>,
+    /// The program to start.
+    #[arg(long, conflicts_with = "url")]
+    pub(crate) command: Option<String>,
+    /// The program's arguments.
+    #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "ARG", requires = "command")]
+    pub(crate) args: Vec<String>,
+    /// The program and its arguments.
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["command", "url"])]
+    pub(crate) program: Vec<String>,
+    /// The address of a server that is reached over HTTP.
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// A header for every request.
+    #[arg(long = "header", value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) headers: Vec<String>,
+    /// An environment variable for the program; a NAME alone refers to the variable of that name.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Sign in with the browser at once.
+    #[arg(long, requires = "url")]
+    pub(crate) oauth: bool,
+    /// Add it even if the test fails, or without one.
+    #[arg(long)]
+    pub(crate) untested: bool,
+}
+
+/// A sign-in.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Auth {
+    /// The server's name.
+    pub(crate) name: String,
+    /// Open no browser; print the address only.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+}
+
+/// What to import.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Import {
+    /// The clients to look at (claude-code, claude-desktop, vscode, cursor, opencode, codex, scorpiox), or files of
+    /// theirs; all these clients if none is named.
+    pub(crate) from: Vec<String>,
+    /// Add without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Only show what would be added.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}
+
+/// Where to export to.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Export {
+    /// The client: claude-code, claude-desktop, vscode, cursor, opencode, codex or scorpiox.
+    pub(crate) client: String,
+    /// Its configuration file, if it is not where that client looks first.
+    #[arg(long)]
+    pub(crate) file: Option<PathBuf>,
+    /// The name to go by in it.
+    #[arg(long, default_value = "toolcrib")]
+    pub(crate) name: String,
+    /// Write without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Only show what would be written.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}

@@ -1,0 +1,256 @@
+//! The two forms of clients' files, JSON with comments and TOML: read into one kind of value, and changed at one place with
+//! everything else kept as it is.
+
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::errors::ParseError;
+use jsonc_parser::{JsonValue, ParseOptions};
+use serde_json::{Map, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+
+use crate::config::{MASK, line_and_column};
+
+/// A file's form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// JSON; comments and trailing commas are allowed.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+/// What stands under a server's name in a client's file, in the client's own order.
+pub(crate) type Written = Vec<(&'static str, Word)>;
+
+/// A value in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Word {
+    Text(String),
+    List(Vec<String>),
+    Switch(bool),
+}
+
+/// Comments and trailing commas, which editors allow, and nothing else beyond JSON.
+const LENIENT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+impl Form {
+    /// The text as a value; an empty text is an empty table.
+    ///
+    /// # Errors
+    /// A sentence with line and column.
+    pub(crate) fn read(self, text: &str) -> Result<Value, String> {
+        match self {
+            Form::Json => {
+                let read = jsonc_parser::parse_to_value(without_mark(text), &LENIENT);
+                Ok(read
+                    .map_err(|error| not_json(text, &error))?
+                    .map_or_else(|| Value::Object(Map::new()), value))
+            }
+            Form::Toml => {
+                let read = toml::from_str::<toml::Table>(text);
+                let table = read.map_err(|error| not_toml(text, error.span(), error.message()))?;
+                // Only dates are no JSON, and they become texts.
+                Ok(serde_json::to_value(table).unwrap_or_default())
+            }
+        }
+    }
+
+    /// The entry alone, as it would be written into a file.
+    ///
+    /// # Errors
+    /// None, unless the name cannot be written at all.
+    pub(crate) fn shown(self, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+        match self {
+            Form::Json => Ok(between_braces(&put_json("{}", &[], name, written)?)),
+            Form::Toml => put_toml("", slot, name, written),
+        }
+    }
+
+    /// An entry that somebody else wrote, without what may be secret.
+    pub(crate) fn shown_old(self, slot: &[String], name: &str, entry: &Value) -> String {
+        let mut entry = entry.clone();
+        mask(&mut entry);
+        let within = |value: Value, key: &String| Value::from(Map::from_iter([(key.clone(), value)]));
+        let entry = within(entry, &name.to_owned());
+        match self {
+            Form::Json => between_braces(&format!("{entry:#}")),
+            // Whatever came out of TOML goes into it again.
+            Form::Toml => toml::to_string(&slot.iter().rev().fold(entry, within)).unwrap_or_default(),
+        }
+    }
+
+    /// The text with `written` under `name`, in the table that `slot` leads to; what was there is replaced.
+    ///
+    /// # Errors
+    /// A sentence, if the text cannot be read or something else than a table is in the way.
+    pub(crate) fn put(
+        self,
+        text: &str,
+        slot: &[String],
+        name: &str,
+        written: &Written,
+    ) -> Result<String, String> {
+        let after = match self {
+            Form::Json => put_json(text, slot, name, written),
+            Form::Toml => put_toml(text, slot, name, written),
+        }?;
+        let mut expected = self.read(text)?;
+        let mut table = &mut expected;
+        for key in slot {
+            table = member(table, key);
+        }
+        *member(table, name) = to_json(written);
+        match self.read(&after) {
+            Ok(found) if found == expected => Ok(after),
+            Ok(_) | Err(_) => {
+                Err("it is written in a way that this command cannot change; change it by hand".to_owned())
+            }
+        }
+    }
+}
+
+/// The tables in a client's entry whose values may be secret.
+const SECRET_TABLES: [&str; 6] = ["env", "environment", "headers", "http_headers", "oauth", "auth"];
+
+/// Hides what may be secret in an entry that somebody else wrote.
+fn mask(entry: &mut Value) {
+    let tables = entry.as_object_mut().into_iter().flatten();
+    for (_, table) in tables.filter(|(key, _)| SECRET_TABLES.contains(&key.as_str())) {
+        match table {
+            Value::Object(members) => members.values_mut().for_each(|value| *value = MASK.into()),
+            other => *other = MASK.into(),
+        }
+    }
+}
+
+/// The text between the braces of a JSON object.
+fn between_braces(text: &str) -> String {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("  "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// What is written, as a value.
+pub(crate) fn to_json(written: &Written) -> Value {
+    let word = |word: &Word| match word {
+        Word::Text(text) => Value::from(text.as_str()),
+        Word::List(texts) => Value::from(texts.as_slice()),
+        Word::Switch(switch) => Value::from(*switch),
+    };
+    written.iter().map(|(key, value)| ((*key).to_owned(), word(value))).collect::<Map<_, _>>().into()
+}
+
+fn member<'v>(table: &'v mut Value, key: &str) -> &'v mut Value {
+    if !table.is_object() {
+        *table = Value::Object(Map::new());
+    }
+    let table = table.as_object_mut().expect("it was made one");
+    table.entry(key).or_insert_with(|| Value::Object(Map::new()))
+}
+
+/// Some editors begin a file with a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+fn put_json(text: &str, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+    let bare = without_mark(text);
+    let root = CstRootNode::parse(bare, &LENIENT).map_err(|error| not_json(text, &error))?;
+    let mut table = root.object_value_or_create().ok_or("it holds something else than a JSON object")?;
+    for key in slot {
+        table = table.object_value_or_create(key).ok_or_else(|| format!("`{key}` in it is no object"))?;
+    }
+    set(&table, name, written);
+    Ok(format!("{}{root}", &text[..text.len() - bare.len()]))
+}
+
+fn set(table: &CstObject, name: &str, written: &Written) {
+    let word = |word: &Word| match word {
+        Word::Text(text) => CstInputValue::from(text.as_str()),
+        Word::List(texts) => CstInputValue::Array(texts.iter().map(|text| text.as_str().into()).collect()),
+        Word::Switch(switch) => CstInputValue::from(*switch),
+    };
+    let value =
+        CstInputValue::Object(written.iter().map(|(key, value)| ((*key).to_owned(), word(value))).collect());
+    match table.get(name) {
+        Some(found) => found.set_value(value),
+        None => drop(table.append(name, value)),
+    }
+}
+
+fn put_toml(text: &str, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| not_toml(text, error.span(), error.message()))?;
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for key in slot {
+        if !table.contains_key(key) {
+            let mut new = Table::new();
+            new.set_implicit(true);
+            table.insert(key, Item::Table(new));
+        }
+        table = table
+            .get_mut(key)
+            .and_then(Item::as_table_like_mut)
+            .ok_or_else(|| format!("`{key}` in it is no table"))?;
+    }
+    let is_closed = table.iter().next().is_some_and(|(_, item)| item.is_inline_table());
+    let mut new = Table::new();
+    for (key, word) in written {
+        new.insert(
+            key,
+            match word {
+                Word::Text(text) => toml_edit::value(text.as_str()),
+                Word::List(texts) => toml_edit::value(texts.iter().collect::<Array>()),
+                Word::Switch(switch) => toml_edit::value(*switch),
+            },
+        );
+    }
+    if let Some(old) = table.get(name).and_then(Item::as_table) {
+        // The comment above it stays above it.
+        *new.decor_mut() = old.decor().clone();
+        new.set_position(old.position());
+    }
+    let item = if is_closed { toml_edit::value(new.into_inline_table()) } else { Item::Table(new) };
+    table.insert(name, item);
+    let ends = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mark = &text[..text.len() - without_mark(text).len()];
+    Ok(format!("{mark}{}", document.to_string().replace('\n', ends)))
+}
+
+fn value(json: JsonValue<'_>) -> Value {
+    match json {
+        JsonValue::Null => Value::Null,
+        JsonValue::Boolean(switch) => Value::Bool(switch),
+        JsonValue::String(text) => Value::String(text.into_owned()),
+        // A number is one, since the reader checked its grammar; one beyond all bounds is nothing to us.
+        JsonValue::Number(number) => serde_json::from_str(number).unwrap_or_default(),
+        JsonValue::Array(items) => Value::Array(items.into_iter().map(value).collect()),
+        JsonValue::Object(members) => {
+            Value::Object(members.into_iter().map(|(key, member)| (key.to_string(), value(member))).collect())
+        }
+    }
+}
+
+fn not_json(text: &str, error: &ParseError) -> String {
+    let skipped = text.len() - without_mark(text).len();
+    let (line, column) = line_and_column(text, error.range().start + skipped);
+    let what = error.kind().to_string();
+    let mut letters = what.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    let what: String = first.into_iter().chain(letters).collect();
+    format!("line {line}, column {column}: this is no JSON: {what}")
+}
+
+fn not_toml(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
+    let (line, column) = line_and_column(text, span.map_or(0, |span| span.start));
+    format!("line {line}, column {column}: this is no TOML: {message}")
+}

@@ -1,0 +1,186 @@
+//! What the commands that go through the gate share: whose calls they are, carrying one to its end, and showing what
+//! came of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gate::{Call, Caller, Cancel, Failure, Offer, Outcome, Refusal, Via};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use upstream::Upstream;
+
+use super::{Log, start};
+use crate::assemble::{Crib, assemble};
+use crate::cli::Cli;
+use crate::ending::{Ending, Trouble};
+use crate::signals::{Signals, unless_stopped};
+use crate::upstreams::Start;
+use crate::{print, runtime};
+
+/// How long a command waits, besides the usual time, for sign-ins that are being renewed. Longer than another process
+/// that has died while it did that stands in the way, and a request after it.
+const SIGN_INS_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Puts everything together, does the work with it, and closes it again.
+pub(super) fn with_crib(
+    cli: &Cli,
+    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
+) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    runtime::run(async {
+        let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let ending = work(&crib).await;
+        crib.close().await;
+        ending
+    })?
+}
+
+/// Whoever types a command is the local user.
+pub(super) fn caller() -> Caller {
+    Caller::local_user(Via::CommandLine)
+}
+
+/// The offer once all servers have said what they have, or have been waited for long enough.
+pub(super) async fn settled(crib: &Crib) -> Result<Arc<Offer>, Trouble> {
+    unless_stopped(async {
+        let offer = crib.gate.catalog().settled().await;
+        if await_sign_ins(crib).await { crib.gate.catalog().offer() } else { offer }
+    })
+    .await
+}
+
+/// Waits for the servers of which nothing is known yet because their sign-ins are being renewed, be it by another
+/// process. False if there are none.
+async fn await_sign_ins(crib: &Crib) -> bool {
+    let catalog = crib.gate.catalog();
+    let renewed = || -> Vec<String> {
+        let is_renewed = |it: &Arc<Upstream>| it.account().is_some_and(|account| account.is_busy());
+        crib.upstreams.iter().filter(is_renewed).map(|it| it.name().to_owned()).collect()
+    };
+    let names = renewed();
+    if catalog.offer().is_settled() || names.is_empty() {
+        return false;
+    }
+    print::remark(&format!(
+        "waiting for a sign-in to be renewed, perhaps by another process: {}",
+        names.join(", ")
+    ));
+    let waiting = async { while !catalog.settled().await.is_settled() && !renewed().is_empty() {} };
+    // Whoever is later than that is left out.
+    let _ = timeout(SIGN_INS_WAIT_MAX, waiting).await;
+    true
+}
+
+/// Carries a call to its end; a signal cancels it. `call` makes it, and once more if what it is for may be known only
+/// after a sign-in has been renewed.
+pub(super) async fn carry<'a>(
+    crib: &Crib,
+    call: impl Fn() -> Call<'a>,
+) -> Result<Result<Outcome, Failure>, Trouble> {
+    let outcome = carry_once(crib, call()).await?;
+    if !is_unknown(&outcome) || !unless_stopped(await_sign_ins(crib)).await? {
+        return Ok(outcome);
+    }
+    carry_once(crib, call()).await
+}
+
+fn is_unknown(outcome: &Result<Outcome, Failure>) -> bool {
+    use Refusal::{UnknownPrompt, UnknownResource, UnknownTool};
+    matches!(outcome, Err(Failure::Refused(UnknownTool(_) | UnknownResource(_) | UnknownPrompt(_))))
+}
+
+async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failure>, Trouble> {
+    let signals = Signals::listen()?;
+    let cancel = Cancel::new();
+    let call = Call { cancel: cancel.clone(), ..call };
+    let caller = caller();
+    let calling = crib.gate.call(&caller, call);
+    tokio::pin!(calling);
+    Ok(tokio::select! {
+        biased;
+        result = &mut calling => result,
+        () = signals.stop() => {
+            cancel.cancel();
+            calling.await
+        }
+    })
+}
+
+/// Shows a call that gave no outcome.
+pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
+    if json {
+        print::json(&json!({ "error": { "code": failure.code(), "message": failure.to_string() } }))?;
+    } else {
+        print::remark(&print::harmless(&failure.to_string()));
+    }
+    Ok(ending(failure))
+}
+
+/// Which exit code tells of which failure.
+fn ending(failure: &Failure) -> Ending {
+    match failure {
+        Failure::Refused(refusal) => match refusal {
+            // What was typed is wrong; nobody forbade it.
+            Refusal::UnknownTool(_)
+            | Refusal::UnknownResource(_)
+            | Refusal::UnknownPrompt(_)
+            | Refusal::UnknownTask
+            | Refusal::Unsupported { .. }
+            | Refusal::BadState(_)
+            | Refusal::InvalidArguments { .. } => Ending::Misused,
+            Refusal::Denied { .. }
+            | Refusal::NeedsApproval { .. }
+            | Refusal::UnusableSchema { .. }
+            | Refusal::RateLimited { .. }
+            | Refusal::NoBook(_) => Ending::Refused,
+        },
+        Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
+    }
+}
+
+/// One block of content for people: text as it is, anything else as a note of what it is.
+pub(super) fn block(block: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
+    let resource = &block["resource"];
+    match block["type"].as_str() {
+        Some("text") => word(&block["text"]),
+        Some(kind @ ("image" | "audio")) => {
+            format!("[{kind}: {}, {} bytes]", word(&block["mimeType"]), decoded_bytes(&block["data"]))
+        }
+        Some("resource") if resource["text"].is_string() => word(&resource["text"]),
+        Some("resource") => binary(resource),
+        Some("resource_link") => format!("[link: {}]", word(&block["uri"])),
+        _ => "[content of an unknown type; --json shows it]".to_owned(),
+    }
+}
+
+/// A note of what a resource is that is no text.
+pub(super) fn binary(resource: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
+    let (uri, mime) = (word(&resource["uri"]), word(&resource["mimeType"]));
+    format!("[resource: {uri}, {mime}, {} bytes]", decoded_bytes(&resource["blob"]))
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_bytes(base64: &Value) -> usize {
+    let text = base64.as_str().unwrap_or_default().trim_end_matches('=');
+    text.len() * 3 / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_tell_failures_apart() {
+        let refused = |refusal| ending(&Failure::Refused(refusal));
+        assert_eq!(refused(Refusal::UnknownTool("x".into())), Ending::Misused);
+        assert_eq!(
+            refused(Refusal::InvalidArguments { tool: "x".into(), violations: vec![] }),
+            Ending::Misused
+        );
+        assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1 }), Ending::Refused);
+        assert_eq!(refused(Refusal::Denied { tool: "x".into(), rule: "r", why: "w" }), Ending::Refused);
+        assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
+    }
+}

@@ -1,0 +1,80 @@
+//! `mcp`: configuring, testing and watching other MCP servers. One file for each word; here is what they share.
+
+mod add;
+mod ask;
+mod auth;
+mod debug;
+mod export;
+mod import;
+mod list;
+mod logout;
+mod reload;
+mod remove;
+mod running;
+mod status;
+mod test;
+
+use std::sync::Arc;
+
+use store::{SqliteStore, Store};
+use upstream::{Settings, World};
+
+use crate::assemble;
+use crate::cli::{Cli, Mcp};
+use crate::config::{Loaded, nearest};
+use crate::ending::{Ending, Trouble};
+
+/// What is said where there is nothing to tell of.
+const NO_SERVERS: &str = "no servers are configured; `toolcrib mcp add` adds one, `toolcrib mcp import` takes over those \
+                          of other clients";
+
+/// What programs are told of a name that no server has.
+const UNKNOWN_SERVER: &str = "unknown_server";
+
+pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
+    match command {
+        Mcp::List => list::run(cli),
+        Mcp::Add(add) => add::run(cli, *add),
+        Mcp::Remove { name, purge } => remove::run(cli, &name, purge),
+        Mcp::Test { names } => test::run(cli, &names),
+        Mcp::Status { names, watch } => status::run(cli, &names, watch),
+        Mcp::Reload => reload::run(cli),
+        Mcp::Auth(auth) => auth::run(cli, &auth),
+        Mcp::Logout { name } => logout::run(cli, &name),
+        Mcp::Debug { name } => debug::run(cli, &name),
+        Mcp::Import(import) => import::run(cli, &import),
+        Mcp::Export(export) => export::run(cli, &export),
+    }
+}
+
+/// What it takes to reach servers, with the sign-ins that are kept.
+fn world(loaded: &Loaded) -> Result<World, Trouble> {
+    let state = &loaded.settings.state;
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(state));
+    Ok(assemble::world(&store, state)?)
+}
+
+/// The server of this name.
+fn named<'l>(loaded: &'l Loaded, name: &str) -> Result<&'l Settings, Trouble> {
+    let all = &loaded.settings.upstreams;
+    all.iter().find(|settings| settings.name() == name).ok_or_else(|| unknown(all, name))
+}
+
+/// The servers of these names, or all if there is none, each once.
+fn picked<'l>(loaded: &'l Loaded, names: &[String]) -> Result<Vec<&'l Settings>, Trouble> {
+    for name in names {
+        named(loaded, name)?;
+    }
+    let is_picked =
+        |settings: &&Settings| names.is_empty() || names.iter().any(|name| name == settings.name());
+    Ok(loaded.settings.upstreams.iter().filter(is_picked).collect())
+}
+
+fn unknown(all: &[Settings], name: &str) -> Trouble {
+    let said = match nearest(name, all.iter().map(Settings::name)) {
+        _ if all.is_empty() => format!("there is no server `{name}`: {NO_SERVERS}"),
+        Some(near) => format!("there is no server `{name}`; did you mean `{near}`?"),
+        None => format!("there is no server `{name}`; `toolcrib mcp list` names them all"),
+    };
+    Trouble::Unknown { code: UNKNOWN_SERVER, said }
+}

@@ -1,0 +1,157 @@
+//! The configuration that a server is to be added to, and how it would be with it.
+
+use std::path::{Path, PathBuf};
+
+use crate::clients::Server;
+use crate::config::problem::{Problems, without_place};
+use crate::config::{Loaded, Surroundings, edit, files_of_server, load_as_if, text_of};
+use crate::ending::Trouble;
+
+/// The configuration as it is.
+pub(super) struct Draft {
+    surroundings: Surroundings,
+    named: Option<PathBuf>,
+    /// The file that a server goes into.
+    target: PathBuf,
+    /// What stands in it.
+    text: String,
+}
+
+impl Draft {
+    pub(super) fn new(named: Option<&Path>, surroundings: Surroundings) -> Result<Draft, Trouble> {
+        let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
+        let text = text_of(&target).map_err(Trouble::Failed)?.unwrap_or_default();
+        Ok(Draft { surroundings, named: named.map(Path::to_owned), target, text })
+    }
+
+    /// The file that a server goes into.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Makes sure that there is no server of this name.
+    pub(super) fn check_free(&self, name: &str) -> Result<(), Trouble> {
+        if !self.target.exists() && self.named.is_some() {
+            return Ok(());
+        }
+        let files = files_of_server(self.named.as_deref(), &self.surroundings, name)?;
+        match files.first() {
+            None => Ok(()),
+            Some(file) => Err(Trouble::Misused(format!(
+                "there is a server `{name}` already, in {}; choose another name, or take that one out with `toolcrib \
+                 mcp remove {name}`",
+                file.display()
+            ))),
+        }
+    }
+
+    /// The configuration as it would be with the server.
+    pub(super) fn with(&self, name: &str, server: &Server) -> Result<Loaded, Trouble> {
+        self.loaded_with(&self.text, name, server).map(|(_, loaded)| loaded)
+    }
+
+    /// Writes the server into the file as it is now: a test takes a while, in which others may have changed it.
+    pub(super) fn save(&self, name: &str, server: &Server) -> Result<(), Trouble> {
+        let held = edit::hold(&self.target).map_err(Trouble::Failed)?;
+        self.check_free(name)?;
+        let (text, _) = self.loaded_with(&held.text().map_err(Trouble::Failed)?, name, server)?;
+        held.write(&text).map_err(Trouble::Failed)
+    }
+
+    /// What is wrong with a server before it is added; nothing about anything else.
+    pub(super) fn problems(&self, name: &str, server: &Server) -> Vec<String> {
+        let text = match edit::add_server("", name, server) {
+            Ok(text) => text,
+            Err(why) => return vec![why],
+        };
+        let alone = Surroundings { current_dir: PathBuf::from("/"), ..self.surroundings.clone() };
+        let path = Path::new("/new.toml");
+        match load_as_if(Some(path), &alone, path, text) {
+            Ok(_) => Vec::new(),
+            // Without the place, which is in a file that nobody has written.
+            Err(problems) => problems.lines().iter().map(|line| without_place(line).to_owned()).collect(),
+        }
+    }
+
+    /// The text with the server, and the configuration that it makes.
+    fn loaded_with(&self, text: &str, name: &str, server: &Server) -> Result<(String, Loaded), Trouble> {
+        let added = edit::add_server(text, name, server);
+        let after = added.map_err(|why| Trouble::Failed(format!("{}: {why}", self.target.display())))?;
+        match self.loaded(after.clone()) {
+            Ok(loaded) => Ok((after, loaded)),
+            Err(problems) => Err(match self.loaded(text.to_owned()) {
+                Err(known) => known.into(),
+                // Without the places, which are in a text that nobody has written.
+                Ok(_) => {
+                    let lines: Vec<String> =
+                        problems.lines().iter().map(|line| without_place(line).to_owned()).collect();
+                    Trouble::Misused(format!("{}\nnothing was added", lines.join("\n")))
+                }
+            }),
+        }
+    }
+
+    fn loaded(&self, text: String) -> Result<Loaded, Problems> {
+        load_as_if(self.named.as_deref(), &self.surroundings, &self.target, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# mine\n";
+
+    /// What becomes of the file, or what is said, if it is changed while the new server is tested.
+    #[track_caller]
+    fn check(env: &str, meanwhile: Option<&str>, expected: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("toolcrib.toml");
+        let write = |text: &str| edit::hold(&file).and_then(|held| held.write(text)).expect("writable");
+        write(BEFORE);
+        let variables = [("HOME".into(), folder.path().into())].into();
+        let surroundings = Surroundings { current_dir: folder.path().to_owned(), variables };
+        let failed = |trouble: Trouble| trouble.to_string();
+        let draft = Draft::new(Some(&file), surroundings).map_err(failed).expect("a draft");
+        let mut server = Server { command: Some("x".to_owned()), ..Server::default() };
+        server.env.insert("A".to_owned(), env.to_owned());
+        let saved = draft.with("new", &server).and_then(|_| {
+            meanwhile.iter().for_each(|text| write(text));
+            draft.save("new", &server)
+        });
+        let now = text_of(&file).expect("readable").expect("it is there");
+        if saved.is_err() {
+            assert_eq!(now, meanwhile.unwrap_or(BEFORE), "nothing was changed");
+        }
+        let said = saved.map_err(failed).map_or_else(|said| said, |()| now);
+        assert_eq!(said.replace(&file.display().to_string(), "FILE"), expected);
+    }
+
+    #[test]
+    fn what_others_wrote_meanwhile_stays() {
+        let table = "[mcp.new]\ncommand = \"x\"\nenv = { A = \"1\" }\n";
+        check("1", None, &format!("# mine\n\n{table}"));
+        check("1", Some("# yours\n"), &format!("# yours\n\n{table}"));
+        check("1", Some("mcp.a.command = \"x\"\n"), &format!("mcp.a.command = \"x\"\n\n{table}"));
+        check(
+            "1",
+            Some("[mcp.new]\ncommand = \"other\"\n"),
+            "there is a server `new` already, in FILE; choose another name, or take that one out with `toolcrib mcp remove new`",
+        );
+        check(
+            "1",
+            Some("[mcp.new\n"),
+            "FILE: line 1, column 9: this is no TOML: unclosed table, expected `]`",
+        );
+        check("1", Some("[sever]\n"), "FILE:1:2: unknown key `sever` in the file; did you mean `server`?");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_new_server_has_no_place() {
+        check(
+            "${env:NONE}",
+            None,
+            "mcp.new.env.A: the environment variable NONE is not set\nnothing was added",
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! A server from the options of the command line.
+
+use std::collections::BTreeMap;
+
+use super::Wanted;
+use crate::cli::Add;
+use crate::clients::{Oauth, Server};
+use crate::ending::Trouble;
+
+/// Parts of names whose values are mostly secret.
+const SECRET_WORDS: [&str; 7] =
+    ["token", "key", "secret", "password", "passwd", "credential", "authorization"];
+
+/// The server that the options name.
+pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
+    let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
+    let mut server = match (&add.command, add.program.split_first(), &add.url) {
+        (Some(command), ..) => {
+            Server { command: Some(command.clone()), args: add.args.clone(), ..Server::default() }
+        }
+        (None, Some((command, args)), _) => {
+            Server { command: Some(command.clone()), args: args.to_vec(), ..Server::default() }
+        }
+        (None, None, Some(url)) => Server { url: Some(url.clone()), ..Server::default() },
+        (None, None, None) => return Err(misused("the server needs a program or an address")),
+    };
+    server.env = pairs(&add.env, environment)?;
+    server.headers = pairs(&add.headers, header)?;
+    if add.oauth {
+        server.oauth = Some(Oauth::Switch(true));
+    }
+    if server.url.is_some() && !server.env.is_empty() {
+        return Err(Trouble::Misused(
+            "only a program has an environment; a server at an address has --header".to_owned(),
+        ));
+    }
+    Ok(Wanted { name, server })
+}
+
+fn misused(why: &str) -> Trouble {
+    Trouble::Misused(format!(
+        "{why}: `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`; at a terminal, \
+         `toolcrib mcp add` alone asks for everything"
+    ))
+}
+
+/// A name and its value.
+type Pair = (String, String);
+
+/// Reads a pair from what a person wrote.
+pub(super) type Read = fn(&str) -> Result<Pair, String>;
+
+fn pairs(given: &[String], read: Read) -> Result<BTreeMap<String, String>, Trouble> {
+    let mut all = BTreeMap::new();
+    for text in given {
+        let (name, value) = read(text).map_err(Trouble::Misused)?;
+        if all.insert(name.clone(), value).is_some() {
+            return Err(Trouble::Misused(format!("{name} is given twice")));
+        }
+    }
+    Ok(all)
+}
+
+/// Reads `NAME=VALUE`, or a `NAME` alone, which refers to the variable of that name.
+pub(super) fn environment(text: &str) -> Result<Pair, String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, value.to_owned()),
+        None => (text, format!("${{env:{text}}}")),
+    };
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_letter) || name.starts_with(|c: char| c.is_ascii_digit()) {
+        // What stands there may be a secret that slipped.
+        return Err("an environment variable is written NAME=VALUE, or NAME alone".to_owned());
+    }
+    Ok((name.to_owned(), value))
+}
+
+/// Reads `Name=value` or, as it stands on the wire, `Name: value`.
+pub(super) fn header(text: &str) -> Result<Pair, String> {
+    let Some(at) = text.find(['=', ':']).filter(|&at| at > 0) else {
+        return Err("a header is written Name=value".to_owned());
+    };
+    let (name, value) = (text[..at].trim(), text[at + 1..].trim());
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)) {
+        return Err("a header is written Name=value".to_owned());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// True for the name of something whose value others should not read.
+pub(super) fn sounds_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::cli::{Cli, Command, Mcp};
+
+    /// The table that a command line makes, or what is wrong with it.
+    #[track_caller]
+    fn check(words: &[&str], expected: Expect) {
+        let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words))
+            .expect("words that go together");
+        let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
+        expected.assert_eq(&match wanted(&add) {
+            Ok(wanted) => format!("{}\n{}", wanted.name, wanted.server.to_table()),
+            Err(trouble) => trouble.to_string(),
+        });
+    }
+
+    #[test]
+    fn options_make_a_server() {
+        check(
+            &["git", "--env", "TOKEN", "--env", "MODE=a=b", "--", "uvx", "mcp-git", "--repository", "."],
+            expect![[r#"
+                git
+                command = "uvx"
+                args = ["mcp-git", "--repository", "."]
+                env = { MODE = "a=b", TOKEN = "${env:TOKEN}" }
+            "#]],
+        );
+        check(
+            &["git", "--command", "uvx", "--args", "mcp-git", "-v"],
+            expect![[r#"
+                git
+                command = "uvx"
+                args = ["mcp-git", "-v"]
+            "#]],
+        );
+        check(
+            &[
+                "web",
+                "--url",
+                "https://host/mcp",
+                "--header",
+                "Authorization=Bearer ${env:X}",
+                "--header",
+                "X-A: b=c:d",
+                "--oauth",
+            ],
+            expect![[r#"
+                web
+                url = "https://host/mcp"
+                oauth = true
+                headers = { Authorization = "Bearer ${env:X}", X-A = "b=c:d" }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_does_not_say_enough_or_too_much_is_refused() {
+        let how = ": `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`; at a terminal, `toolcrib mcp add` alone asks for everything";
+        for (words, expected) in [
+            (&["--url", "https://x"][..], format!("the server needs a name{how}")),
+            (&["x"], format!("the server needs a program or an address{how}")),
+            (&["x", "--env", "A", "--env", "A=1", "--command", "y"], "A is given twice".to_owned()),
+            (
+                &["x", "--env", "s3cret value", "--command", "y"],
+                "an environment variable is written NAME=VALUE, or NAME alone".to_owned(),
+            ),
+            (&["x", "--url", "https://x", "--header", "s3cret"], "a header is written Name=value".to_owned()),
+            (
+                &["x", "--url", "https://x", "--env", "A=1"],
+                "only a program has an environment; a server at an address has --header".to_owned(),
+            ),
+        ] {
+            let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words)).expect("words");
+            let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
+            let trouble = wanted(&add).err().map(|trouble| trouble.to_string());
+            assert_eq!(trouble, Some(expected), "{words:?}");
+        }
+    }
+}

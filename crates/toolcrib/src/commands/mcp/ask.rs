@@ -1,0 +1,59 @@
+//! Asking the person at the terminal. Questions go to stderr, so that stdout stays what a script would read.
+
+use std::io::{self, BufRead, IsTerminal as _};
+
+use crate::print;
+
+/// Longer lines are no answers, in bytes.
+const ANSWER_BYTES_MAX: usize = 16 * 1024;
+
+/// Whether somebody is there to answer.
+pub(super) fn is_possible() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Asks the person at the terminal; the answer, or nothing if there is no answer any more.
+pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
+    ask_in(&mut io::stdin().lock(), question)
+}
+
+/// Asks, and takes the next line of `input` for the answer.
+pub(super) fn ask_in(input: &mut dyn BufRead, question: &str) -> io::Result<Option<String>> {
+    print::question(question);
+    answer(input)
+}
+
+/// The next line of `input` without the blanks around it, or nothing if there is none any more. One that is too long
+/// is an error: what is left of it must not be taken for the next answer.
+pub(super) fn answer(input: &mut dyn BufRead) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let bytes = io::Read::take(input, ANSWER_BYTES_MAX as u64 + 1).read_line(&mut line)?;
+    if bytes > ANSWER_BYTES_MAX {
+        let said = format!("an answer is longer than {} KiB", ANSWER_BYTES_MAX / 1024);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, said));
+    }
+    Ok((bytes > 0).then(|| line.trim().to_owned()))
+}
+
+/// Asks for a yes; anything else is a no.
+pub(super) fn confirm(question: &str) -> io::Result<bool> {
+    let answer = ask(&format!("{question} [y/N]"))?;
+    Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_answer_if_it_is_not_too_long() {
+        let fits = "a".repeat(ANSWER_BYTES_MAX - 1);
+        let lines = format!(" yes \r\n\n{fits}\nlast");
+        let mut input = lines.as_bytes();
+        for expected in [Some("yes"), Some(""), Some(&fits), Some("last"), None] {
+            assert_eq!(answer(&mut input).expect("an answer").as_deref(), expected);
+        }
+        let error = answer(&mut format!("{fits}a\n").as_bytes()).expect_err("too long");
+        assert_eq!(error.to_string(), "an answer is longer than 16 KiB");
+    }
+}

@@ -1,0 +1,158 @@
+//! `mcp auth`: signs in to a server with the browser, tries the sign-in, and has the Toolcribs that are running use it.
+
+mod paste;
+mod sign_in;
+
+use std::sync::Arc;
+
+use oauth::{Account, Status};
+use serde_json::{Value, json};
+use upstream::{Settings, Upstream, World};
+
+use super::test::{Tested, on_path, probe, sign_in::diagnose};
+use super::{named, running, world};
+use crate::cli::{Auth, Cli};
+use crate::commands::{Log, start};
+use crate::config::Loaded;
+use crate::ending::{Ending, Trouble};
+use crate::signals::unless_stopped;
+use crate::{print, runtime};
+
+use sign_in::go_on;
+pub(super) use sign_in::{Browser, sign_in};
+
+pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    let settings = named(&loaded, &auth.name)?;
+    if !settings.is_enabled() {
+        let why = format!("{}: it is switched off; remove `enabled = false` first", auth.name);
+        return Err(Trouble::Misused(why));
+    }
+    runtime::run(async {
+        let world = world(&loaded)?;
+        let upstream = Upstream::new(settings.clone(), world.clone());
+        let account = upstream.account().ok_or_else(|| no_account(settings))?;
+        let browser = if auth.no_browser { Browser::Never } else { Browser::IfThereIsOne };
+        let work = Work { cli, loaded: &loaded, settings, world, account };
+        work.run(browser).await
+    })?
+}
+
+/// There is nothing to sign in to.
+pub(super) fn no_account(settings: &Settings) -> Trouble {
+    let name = settings.name();
+    Trouble::Misused(match settings.address() {
+        Some(_) => format!("{name}: its table says `oauth = false`, so it is never signed in to"),
+        None => format!(
+            "{name}: it is not reached over HTTP, so there is nothing to sign in to; keys go into `env`"
+        ),
+    })
+}
+
+struct Work<'a> {
+    cli: &'a Cli,
+    loaded: &'a Loaded,
+    settings: &'a Settings,
+    world: World,
+    account: &'a Arc<Account>,
+}
+
+impl Work<'_> {
+    async fn run(&self, browser: Browser) -> Result<Ending, Trouble> {
+        let before = self.status().await?;
+        let tested = self.probe().await?;
+        let (name, json) = (self.settings.name(), self.cli.json);
+        let wants = match &tested.outcome {
+            Ok(_) if before == Status::NotSignedIn && !self.settings.signs_in_by_itself() => {
+                // Some servers show what they have to everybody and want a sign-in for its use.
+                let Ok(begun) = self.account.begin().await else { return self.needs_none(&tested) };
+                go_on(begun, name, browser, json).await?;
+                return self.ended(&self.probe().await?).await;
+            }
+            // Who is signed in and asks for it again has a reason, such as another account.
+            Ok(_) => !self.settings.signs_in_by_itself(),
+            Err(problem) => problem.kind == "needs_auth",
+        };
+        if !wants {
+            return self.ended(&tested).await;
+        }
+        sign_in(self.account, name, browser, json).await?;
+        self.ended(&self.probe().await?).await
+    }
+
+    async fn status(&self) -> Result<Status, Trouble> {
+        let status = self.account.status().await;
+        status.map_err(|error| {
+            Trouble::Failed(diagnose(self.settings.name(), &error).lines(self.settings.name()))
+        })
+    }
+
+    async fn probe(&self) -> Result<Tested, Trouble> {
+        unless_stopped(probe(self.settings, self.world.clone(), &on_path)).await
+    }
+
+    fn needs_none(&self, tested: &Tested) -> Result<Ending, Trouble> {
+        if self.cli.json {
+            print::line(
+                &json!({ "name": tested.name, "needs_sign_in": false, "test": tested.to_json() }).to_string(),
+            )?;
+        } else {
+            print::foreign(&format!("{}: it needs no sign-in\n{}", tested.name, tested.lines()))?;
+        }
+        Ok(Ending::Good)
+    }
+
+    /// Tells how it went, and the Toolcribs that are running if it went well.
+    async fn ended(&self, tested: &Tested) -> Result<Ending, Trouble> {
+        let status = self.status().await?;
+        let told = match tested.is_good() {
+            true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
+            false => running::Told::nothing(),
+        };
+        if self.cli.json {
+            let result = json!({
+                "name": tested.name,
+                "account": described(&status),
+                "test": tested.to_json(),
+                "running": told.json,
+            });
+            // One line, since another one may stand before it.
+            print::line(&result.to_string())?;
+        } else {
+            let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
+            lines.extend(told.lines);
+            print::foreign(&lines.join("\n"))?;
+        }
+        Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+    }
+}
+
+/// What is kept of a sign-in, for people; nothing that is secret.
+pub(super) fn shown(status: &Status) -> String {
+    let Status::SignedIn { issuer, scope, expires_at, renews } = status else {
+        return "not signed in".to_owned();
+    };
+    let mut said = format!("signed in at {issuer}");
+    if let Some(at) = expires_at.and_then(|at| jiff::Timestamp::try_from(at).ok()) {
+        let at = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T");
+        said.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
+    }
+    if let Some(scope) = scope.as_deref().filter(|scope| !scope.is_empty()) {
+        said.push_str(&format!(", for {scope}"));
+    }
+    said
+}
+
+/// The same for scripts.
+pub(super) fn described(status: &Status) -> Value {
+    match status {
+        Status::NotSignedIn => json!({ "signed_in": false }),
+        Status::SignedIn { issuer, scope, expires_at, renews } => json!({
+            "signed_in": true,
+            "issuer": issuer,
+            "scope": scope,
+            "expires_at": expires_at.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.to_string()),
+            "renews": renews,
+        }),
+    }
+}

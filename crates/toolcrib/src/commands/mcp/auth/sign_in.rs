@@ -1,0 +1,90 @@
+//! A sign-in by a person: the address to open, the browser, and what comes back from it, one way or the other.
+
+use std::sync::Arc;
+
+use http::Uri;
+use oauth::{Account, AuthError, SignIn};
+use serde_json::json;
+
+use super::paste::Pasted;
+use crate::commands::mcp::test::sign_in::diagnose;
+use crate::config::Surroundings;
+use crate::ending::Trouble;
+use crate::print;
+use crate::signals::Signals;
+
+/// Set in a shell on another machine, whose browser nobody sees.
+const REMOTE: [&str; 2] = ["SSH_CONNECTION", "SSH_TTY"];
+
+/// Set where there is a display all the same.
+const DISPLAYS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
+
+/// Whether a browser is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands::mcp) enum Browser {
+    IfThereIsOne,
+    Never,
+}
+
+/// Signs in to the server that people call `name`. Until it has worked, nothing is kept of it.
+pub(in crate::commands::mcp) async fn sign_in(
+    account: &Arc<Account>,
+    name: &str,
+    browser: Browser,
+    json: bool,
+) -> Result<(), Trouble> {
+    let begun = account.begin().await.map_err(|error| failed(name, &error))?;
+    go_on(begun, name, browser, json).await
+}
+
+/// Ends a sign-in that has begun.
+pub(super) async fn go_on(begun: SignIn, name: &str, browser: Browser, json: bool) -> Result<(), Trouble> {
+    let signals = Signals::listen()?;
+    let url = begun.url().to_owned();
+    match json {
+        true => print::line(&json!({ "url": url, "redirect_uri": begun.redirect_uri() }).to_string())?,
+        false => print::foreign(&format!("{name}: sign in at\n\n  {url}\n"))?,
+    }
+    if browser == Browser::IfThereIsOne {
+        open(&url);
+    }
+    print::remark(
+        "waiting for the browser to come back; if it cannot reach this machine, paste the address that it ends at, or \
+         the code, and press Enter",
+    );
+    tokio::select! {
+        ended = end(begun) => ended.map_err(|error| failed(name, &error)),
+        () = signals.stop() => Err(Trouble::Failed(format!("{name}: the sign-in was given up; nothing is kept of it"))),
+    }
+}
+
+/// Waits for the browser or for a person who pastes where it went, whichever comes first.
+async fn end(mut begun: SignIn) -> Result<(), AuthError> {
+    let mut pasted = Pasted::read();
+    let answer = tokio::select! {
+        came_back = begun.callback() => came_back?,
+        line = pasted.next() => line,
+    };
+    begun.finish(&answer).await
+}
+
+fn failed(name: &str, error: &AuthError) -> Trouble {
+    Trouble::Failed(print::harmless(&diagnose(name, error).lines(name)))
+}
+
+/// Opens the address in the person's browser, or says why it does not.
+fn open(url: &str) {
+    let surroundings = Surroundings::of_process().unwrap_or_default();
+    let is_set = |names: &[&str]| names.iter().any(|name| surroundings.variable(name).is_some());
+    if is_set(&REMOTE) && !is_set(&DISPLAYS) {
+        return print::remark("this is a remote shell; open the address in the browser before you");
+    }
+    let opened = match url.parse::<Uri>() {
+        Ok(uri) => sandbox::open_browser(&uri).map_err(|error| error.to_string()),
+        Err(_) => Err("the address cannot be handed to a browser; open it yourself".to_owned()),
+    };
+    match opened {
+        Ok(()) => print::remark("your browser should show it in a moment"),
+        Err(why) => print::remark(&print::harmless(&why)),
+    }
+}

@@ -1,0 +1,264 @@
+//! `mcp debug`: everything that is said between Toolcrib and a server while it is connected to and asked for its lists,
+//! what its sign-in server says, what is kept of a sign-in, and the last words of its program. Secrets are masked.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use oauth::Document;
+use serde_json::{Value, json};
+use upstream::{Settings, Trace, Traced, Upstream, World};
+
+use super::auth::{described, shown};
+use super::test::{Tested, on_path, probe};
+use super::{named, world};
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::control;
+use crate::ending::{Ending, Trouble};
+use crate::signals::unless_stopped;
+use crate::{print, runtime};
+
+/// How much of one message or document is shown to people, in bytes.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+
+/// How many events are kept for `--json`; a server that connects needs a few dozen.
+const EVENTS_MAX: usize = 10_000;
+
+pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    let settings = named(&loaded, name)?;
+    runtime::run(async {
+        let world = world(&loaded)?;
+        let mut page = Page { json: cli.json.then(|| json!({ "name": name, "where": settings.place() })) };
+        let tested = exchange(&mut page, settings, world.clone()).await?;
+        account(&mut page, settings, world).await?;
+        let stderr = stderr(settings, &loaded.settings.state, &tested).await;
+        page.stderr(&stderr)?;
+        page.outcome(&tested)?;
+        Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+    })?
+}
+
+/// What is printed: text as it comes, or one object at the end.
+struct Page {
+    json: Option<Value>,
+}
+
+/// The end of what a program wrote on its stderr.
+struct Stderr {
+    /// Whose: "process N", or that of this try.
+    whose: String,
+    text: String,
+}
+
+/// Connects and lists, telling everything that is said.
+async fn exchange(page: &mut Page, settings: &Settings, world: World) -> Result<Tested, Trouble> {
+    page.title(&format!("exchange with {}", settings.place()))?;
+    let (begun, kept) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+    let trace = match page.json {
+        Some(_) => {
+            let kept = kept.clone();
+            Trace::new(move |traced| keep(&kept, begun.elapsed(), &traced))
+        }
+        // Nobody reads any more if this fails, and the next title finds that out.
+        None => Trace::new(move |traced| drop(print::foreign(&line(begun.elapsed(), &traced)))),
+    };
+    let tested = unless_stopped(probe(settings, World { trace: Some(trace), ..world }, &on_path)).await?;
+    if let Some(json) = &mut page.json {
+        let events = std::mem::take(&mut *kept.lock().expect("nothing panics while it holds the lock"));
+        json["exchange"] = events.into();
+    }
+    Ok(tested)
+}
+
+fn keep(kept: &Mutex<Vec<Value>>, at: Duration, traced: &Traced) {
+    let mut kept = kept.lock().expect("nothing panics while it holds the lock");
+    if kept.len() < EVENTS_MAX {
+        let mut event = event(traced);
+        event["at_ms"] = u64::try_from(at.as_millis()).unwrap_or(u64::MAX).into();
+        kept.push(event);
+    }
+}
+
+fn event(traced: &Traced) -> Value {
+    // A message that is JSON stands as such.
+    let message = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    match traced {
+        Traced::Opened(place) => json!({ "opened": place }),
+        Traced::Sent(text) => json!({ "sent": message(text) }),
+        Traced::Received(text) => json!({ "received": message(text) }),
+        Traced::Request { method, address, headers } => {
+            json!({ "request": { "method": method, "url": address, "headers": headers } })
+        }
+        Traced::Response { status, headers } => {
+            json!({ "response": { "status": status, "headers": headers } })
+        }
+        Traced::Unanswered { said, .. } => json!({ "unanswered": said }),
+    }
+}
+
+/// One event for people: when, which way, and what.
+fn line(at: Duration, traced: &Traced) -> String {
+    let headers = |headers: &[(String, String)]| {
+        headers.iter().map(|(name, value)| format!("\n               {name}: {value}")).collect::<String>()
+    };
+    let what = match traced {
+        Traced::Opened(place) => format!("   opened {place}"),
+        Traced::Sent(text) => format!("-> {}", cut(text)),
+        Traced::Received(text) => format!("<- {}", cut(text)),
+        Traced::Request { method, address, headers: all } => format!("-> {method} {address}{}", headers(all)),
+        Traced::Response { status, headers: all } => format!("<- HTTP status {status}{}", headers(all)),
+        Traced::Unanswered { said, .. } => format!("   no answer: {said}"),
+    };
+    format!("{:>9.3} s  {what}", at.as_secs_f64())
+}
+
+fn cut(text: &str) -> String {
+    match text.len() > TEXT_BYTES_MAX {
+        true => {
+            let shown = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+            format!("{shown}… ({} bytes; --json shows all)", text.len())
+        }
+        false => text.to_owned(),
+    }
+}
+
+/// What the sign-in server says, and what is kept of a sign-in.
+async fn account(page: &mut Page, settings: &Settings, world: World) -> Result<(), Trouble> {
+    let upstream = Upstream::new(settings.clone(), world);
+    let Some(account) = upstream.account() else { return Ok(()) };
+    let (status, documents) = (account.status().await, account.explore().await);
+    match &mut page.json {
+        Some(json) => {
+            json["account"] = match &status {
+                Ok(status) => described(status),
+                Err(error) => json!({ "error": error.to_string() }),
+            };
+            json["documents"] =
+                documents.iter().map(|document| described_document(settings, document)).collect();
+            Ok(())
+        }
+        None => {
+            page.title("signing in: what the server's metadata says")?;
+            for document in &documents {
+                print::foreign(&shown_document(settings, document))?;
+            }
+            page.title("signing in: what is kept")?;
+            let kept = status.as_ref().map_or_else(ToString::to_string, shown);
+            Ok(print::foreign(&kept)?)
+        }
+    }
+}
+
+fn described_document(settings: &Settings, document: &Document) -> Value {
+    let body = settings.masked(&document.body);
+    let status = match &document.status {
+        Ok(status) => json!(status),
+        Err(why) => json!(why),
+    };
+    json!({ "url": document.url, "status": status, "body": body })
+}
+
+fn shown_document(settings: &Settings, document: &Document) -> String {
+    let status = match &document.status {
+        Ok(status) => format!("HTTP status {status}"),
+        Err(why) => why.clone(),
+    };
+    let body = settings.masked(&document.body);
+    let body = match serde_json::from_str::<Value>(&body) {
+        Ok(value) => format!("{value:#}"),
+        Err(_) => body,
+    };
+    let body: String = cut(&body).lines().map(|line| format!("\n  {line}")).collect();
+    format!("GET {}\n  {status}{body}", document.url)
+}
+
+/// The last words of the program: of those that are running, else of the one that was just tried.
+async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<Stderr> {
+    if settings.program().is_none() {
+        return Vec::new();
+    }
+    let asked = control::stderr(state, settings.name()).await;
+    let running = asked.into_iter().filter_map(|one| {
+        let text = settings.masked(&one.answer.ok()?);
+        Some(Stderr { whose: format!("the running Toolcrib's (process {})", one.pid), text })
+    });
+    let running: Vec<Stderr> = running.filter(|one| !one.text.is_empty()).collect();
+    if running.is_empty() {
+        vec![Stderr { whose: "the one that was just tried".to_owned(), text: tested.stderr.clone() }]
+    } else {
+        running
+    }
+}
+
+impl Page {
+    fn title(&self, title: &str) -> Result<(), Trouble> {
+        if self.json.is_none() {
+            print::foreign(&format!("\n== {title}\n"))?;
+        }
+        Ok(())
+    }
+
+    fn stderr(&mut self, all: &[Stderr]) -> Result<(), Trouble> {
+        if let Some(json) = &mut self.json {
+            let object = |one: &Stderr| json!({ "of": one.whose, "text": one.text });
+            json["stderr"] = all.iter().map(object).collect();
+            return Ok(());
+        }
+        for one in all {
+            self.title(&format!("the end of its stderr, of {}", one.whose))?;
+            print::foreign(if one.text.is_empty() { "nothing" } else { &one.text })?;
+        }
+        Ok(())
+    }
+
+    fn outcome(&mut self, tested: &Tested) -> Result<(), Trouble> {
+        match &mut self.json {
+            Some(json) => {
+                json["test"] = tested.to_json();
+                print::json(json)?;
+            }
+            None => {
+                self.title("outcome")?;
+                print::foreign(&tested.lines())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn events_are_lines_with_a_time_and_a_direction() {
+        let header = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        let events = [
+            Traced::Opened("https://host/mcp".to_owned()),
+            Traced::Request {
+                method: "POST".to_owned(),
+                address: "https://host/mcp".to_owned(),
+                headers: header("authorization", "***"),
+            },
+            Traced::Sent(r#"{"id":0}"#.to_owned()),
+            Traced::Response { status: 200, headers: header("content-type", "application/json") },
+            Traced::Received("x".repeat(TEXT_BYTES_MAX + 1)),
+        ];
+        let lines = events.map(|traced| line(Duration::from_millis(1_234), &traced));
+        // Snapshots lose blanks that all lines begin with.
+        let lines = format!("\n{}", lines.join("\n")).replace(&"x".repeat(99), "").replace('\n', "\n|");
+        expect![[r#"
+
+            |    1.234 s     opened https://host/mcp
+            |    1.234 s  -> POST https://host/mcp
+            |               authorization: ***
+            |    1.234 s  -> {"id":0}
+            |    1.234 s  <- HTTP status 200
+            |               content-type: application/json
+            |    1.234 s  <- xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (16385 bytes; --json shows all)"#]].assert_eq(&lines);
+        assert_eq!(event(&Traced::Sent(r#"{"id":0}"#.to_owned())), json!({ "sent": { "id": 0 } }));
+    }
+}

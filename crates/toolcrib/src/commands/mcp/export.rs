@@ -1,0 +1,189 @@
+//! `mcp export`: writes Toolcrib into another client's file. Everything else in the file stays as it is, and a copy of
+//! what was there stays beside it.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{ask, import};
+use crate::cli::{Cli, Export};
+use crate::clients::{self, Client, FILE_BYTES_MAX, Origin, Place, Server, Whereabouts};
+use crate::commands::surroundings;
+use crate::config::{Surroundings, edit, text_file};
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
+    let surroundings = surroundings()?;
+    let client =
+        clients::client(&export.client).ok_or_else(|| Trouble::Misused(import::unknown(&export.client)))?;
+    let place = place(client, export.file.as_deref(), &surroundings)?;
+    let failed =
+        |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
+    let before = read(&place.path).map_err(failed)?;
+    let configuration = edit::in_use(cli.config.as_deref(), &surroundings);
+    let server = ourselves(configuration.as_ref().map(|in_use| in_use.file.as_path()))?;
+    let note = configuration.as_ref().and_then(note);
+    let origin = Origin { place: &place, surroundings: &surroundings };
+    let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
+    let what = match (&change.text, &change.old) {
+        (None, _) => Change::Nothing,
+        (Some(_), Some(_)) => Change::Replaced,
+        (Some(_), None) => Change::Added,
+    };
+    if !cli.json {
+        print::line(&print::harmless(&shown(client, &place.path, &export.name, &change)))?;
+        note.iter().for_each(|note| print::remark(note));
+    }
+    let wanted = change.text.as_deref().filter(|_| !export.dry_run);
+    let refused = wanted.is_some() && !export.yes && (cli.json || !ask::is_possible());
+    let agreed = match wanted {
+        Some(text)
+            if !refused && (export.yes || ask::confirm(&format!("write {}?", place.path.display()))?) =>
+        {
+            Some(text)
+        }
+        _ => None,
+    };
+    let backup = agreed.map(|text| write(&place.path, before.as_deref(), text)).transpose()?;
+    if cli.json {
+        let backup =
+            backup.as_ref().and_then(|backup| backup.as_ref()).map(|path| path.display().to_string());
+        print::json(&json!({
+            "client": client.id,
+            "file": place.path.display().to_string(),
+            "name": export.name,
+            "change": what.name(),
+            "entry": clients::to_json(&change.new),
+            "note": note,
+            "written": agreed.is_some(),
+            "backup": backup,
+        }))?;
+    } else if wanted.is_some() && !refused {
+        print::line(&written(client, backup))?;
+    }
+    match refused {
+        true => Err(Trouble::Misused(
+            "nothing was written, since nobody can be asked here; say --yes to write without asking"
+                .to_owned(),
+        )),
+        false => Ok(Ending::Good),
+    }
+}
+
+/// What an export does to a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Nothing,
+    Added,
+    Replaced,
+}
+
+impl Change {
+    fn name(self) -> &'static str {
+        match self {
+            Change::Nothing => "none",
+            Change::Added => "added",
+            Change::Replaced => "replaced",
+        }
+    }
+}
+
+/// The file to write to.
+fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<Place, Trouble> {
+    if let Some(file) = file {
+        return Ok(Place::named(surroundings.absolute(file)));
+    }
+    let path = client.target(&Whereabouts::of(surroundings)).ok_or_else(|| {
+        Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
+    })?;
+    Ok(Place { path, project: None })
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match text_file::read(path, FILE_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("it cannot be read: {error}")),
+    }
+}
+
+/// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
+fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
+    let unknown =
+        |why: String| Trouble::Failed(format!("this program's own path cannot be written down: {why}"));
+    let program = std::env::current_exe().map_err(|error| unknown(error.to_string()))?;
+    let text =
+        |path: &Path| path.to_str().map(str::to_owned).ok_or_else(|| unknown("it is no text".to_owned()));
+    let mut args = vec!["stdio".to_owned()];
+    if let Some(file) = configuration {
+        if !file.is_file() {
+            return Err(Trouble::Misused(format!("the configuration {} does not exist", file.display())));
+        }
+        args.extend(["--config".to_owned(), text(file)?]);
+    }
+    Ok(Server { command: Some(text(&program)?), args, ..Server::default() })
+}
+
+/// What is different for the client.
+fn note(in_use: &edit::InUse) -> Option<String> {
+    let beneath = in_use.beneath.as_ref()?;
+    let (file, beneath) = (in_use.file.display(), beneath.display());
+    Some(format!(
+        "note: the client is told to use {file}, which stands alone then; {beneath} is not read with it"
+    ))
+}
+
+/// What changes, and nothing of what stands around it, which may be secret.
+fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> String {
+    let place = change.slot.keys.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".");
+    let title = format!("{}: {}: {place}", client.title, path.display());
+    if change.text.is_none() {
+        return format!("{title}: it is there already");
+    }
+    let lines =
+        |sign: char, text: &str| text.lines().map(|line| format!("{sign} {line}\n")).collect::<String>();
+    let old = change.old.as_deref().map(|old| lines('-', old)).unwrap_or_default();
+    format!("{title}\n{old}{}", lines('+', &change.shown).trim_end())
+}
+
+/// Writes the file, after a copy of what was there; gives the copy's path.
+fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf>, Trouble> {
+    let held = edit::hold(path).map_err(Trouble::Failed)?;
+    // A person may have thought about it for a while, and clients write into their files at any time.
+    if read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
+        let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());
+        return Err(Trouble::Failed(why));
+    }
+    let backup = match before {
+        None => None,
+        Some(before) => {
+            let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+            let mut backup = path.as_os_str().to_owned();
+            backup.push(format!(".toolcrib-backup-{time}"));
+            let backup = PathBuf::from(backup);
+            text_file::copy(path, before, &backup).map_err(|error| {
+                Trouble::Failed(format!(
+                    "{} cannot be written: {error}; nothing was changed",
+                    backup.display()
+                ))
+            })?;
+            Some(backup)
+        }
+    };
+    held.write(text).map_err(Trouble::Failed)?;
+    Ok(backup)
+}
+
+fn written(client: &Client, backup: Option<Option<PathBuf>>) -> String {
+    match backup {
+        None => "nothing was written".to_owned(),
+        Some(None) => format!("written; start {} again to have it take notice", client.title),
+        Some(Some(backup)) => format!(
+            "written; what was there is kept in {}; start {} again to have it take notice",
+            backup.display(),
+            client.title
+        ),
+    }
+}

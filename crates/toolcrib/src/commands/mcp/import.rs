@@ -1,0 +1,101 @@
+//! `mcp import`: takes over the servers that other clients have configured, after showing them and asking.
+
+mod gather;
+mod ground;
+mod plan;
+mod show;
+
+use std::path::Path;
+
+pub(super) use gather::unknown;
+
+use self::ground::Ground;
+use self::plan::{Ourselves, Plan, plan};
+use super::{ask, running};
+use crate::cli::{Cli, Import};
+use crate::commands::{load, surroundings};
+use crate::config::{Loaded, edit};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime};
+
+pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
+    let surroundings = surroundings()?;
+    let named = cli.config.as_deref();
+    let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
+    let configured = edit::servers(named, &surroundings)?;
+    let mut gathered = gather::gather(&import.from, &surroundings)?;
+    let loaded = load(cli).ok();
+    let candidates = std::mem::take(&mut gathered.candidates);
+    let mut plan = plan(candidates, &configured, &ourselves(loaded.as_ref()));
+    let ground = Ground { named, surroundings: &surroundings, target };
+    ground.sift(&mut plan)?;
+    let mut report = show::object(&gathered, &plan, &ground.target);
+    if !cli.json {
+        print::line(&show::text(&gathered, &plan, &ground.target))?;
+    }
+    gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
+    let wanted = !import.dry_run && !plan.add.is_empty();
+    let refused = wanted && !import.yes && (cli.json || !ask::is_possible());
+    if !wanted || refused || !(import.yes || choose(&mut plan, &ground.target)?) {
+        plan.add.clear();
+    }
+    let mut told = running::Told::nothing();
+    if !plan.add.is_empty() {
+        ground.add(&plan.add)?;
+        if let Some(loaded) = &loaded {
+            told = runtime::run(running::reload(&loaded.settings.state))?;
+        }
+    }
+    if cli.json {
+        report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        report["running"] = told.json;
+        print::json(&report)?;
+    } else if wanted && !refused {
+        print::line(&[done(plan.add.len(), &ground.target), told.lines].concat().join("\n"))?;
+    }
+    match (refused, gathered.errors.is_empty()) {
+        (true, _) => Err(Trouble::Misused(
+            "nothing was added, since nobody can be asked here; say --yes to add without asking".to_owned(),
+        )),
+        (false, true) => Ok(Ending::Good),
+        (false, false) => Ok(Ending::Failed),
+    }
+}
+
+/// How other clients know this program.
+fn ourselves(loaded: Option<&Loaded>) -> Ourselves {
+    let bind = loaded.map(|loaded| loaded.settings.server.bind).unwrap_or(server::Config::default().bind);
+    let doors = vec![bind.to_string(), format!("localhost:{}", bind.port())];
+    Ourselves { program: std::env::current_exe().ok(), doors }
+}
+
+/// Asks which of them to add; leaves those in the plan. Whether there are any.
+fn choose(plan: &mut Plan, target: &Path) -> Result<bool, Trouble> {
+    let what = format!("add {} to {}?", show::servers(plan.add.len()), target.display());
+    let answer = ask::ask(&format!("{what} [y]es, [N]o, [c]hoose"))?.unwrap_or_default().to_lowercase();
+    match answer.as_str() {
+        "y" | "yes" => Ok(true),
+        "c" | "choose" => {
+            let mut chosen = Vec::new();
+            for planned in std::mem::take(&mut plan.add) {
+                if ask::confirm(&print::harmless(&format!("add {}?", planned.name)))? {
+                    chosen.push(planned);
+                }
+            }
+            plan.add = chosen;
+            Ok(!plan.add.is_empty())
+        }
+        _ => Ok(false),
+    }
+}
+
+/// What was done, in lines.
+fn done(added: usize, target: &Path) -> Vec<String> {
+    match added {
+        0 => vec!["nothing was added".to_owned()],
+        count => vec![
+            format!("added {} to {}", show::servers(count), target.display()),
+            "now run `toolcrib mcp test` to see whether they work".to_owned(),
+        ],
+    }
+}

@@ -1,0 +1,327 @@
+//! What an import would do: which servers are new, under which names, and why others are not taken.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use upstream::{Config, Value};
+
+use super::gather::Candidate;
+use crate::clients::{Findings, Server};
+
+/// Longest name of a server, in characters; `settings` of `upstream` refuses longer ones.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Where something was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct From {
+    pub(super) client: &'static str,
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+}
+
+/// A server that is new.
+#[derive(Debug)]
+pub(super) struct Planned {
+    /// Under which name.
+    pub(super) name: String,
+    /// It is disabled if something is missing.
+    pub(super) server: Server,
+    pub(super) findings: Findings,
+    /// The same server may be in several files.
+    pub(super) from: Vec<From>,
+}
+
+/// A server that is not taken.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) from: From,
+    pub(super) why: String,
+}
+
+/// What an import would do.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) add: Vec<Planned>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// What Toolcrib itself is in other clients' files.
+#[derive(Debug, Default)]
+pub(super) struct Ourselves {
+    /// Our own program.
+    pub(super) program: Option<PathBuf>,
+    /// The addresses, as host and port, that our own door has.
+    pub(super) doors: Vec<String>,
+}
+
+impl Ourselves {
+    /// A loop would be the end of both.
+    fn are(&self, server: &Server) -> bool {
+        let command = server.command.as_deref().map(Path::new);
+        let is_program = command.is_some_and(|command| {
+            command.file_stem().is_some_and(|name| name == "toolcrib")
+                || Some(command) == self.program.as_deref()
+        });
+        // A bridge has the address among its arguments.
+        let leads_to = |word: &&str| self.doors.iter().any(|door| word.contains(&format!("//{door}/")));
+        is_program || server.endpoint().iter().any(leads_to)
+    }
+}
+
+/// Holds what was found against what is configured.
+pub(super) fn plan(
+    candidates: Vec<Candidate>,
+    configured: &BTreeMap<String, Config>,
+    ourselves: &Ourselves,
+) -> Plan {
+    let mut plan = Plan::default();
+    let mut names = Names::of(configured);
+    let mut ours: HashMap<_, Vec<(&str, &Config)>> = HashMap::new();
+    for (name, config) in configured {
+        ours.entry(endpoint(config)).or_default().push((name, config));
+    }
+    // Where in the plan each of them is.
+    let mut twins = HashMap::new();
+    for Candidate { client, path, found } in candidates {
+        let from = From { client: client.title, path, name: found.name };
+        let mut skip = |from: From, why: String| plan.skipped.push(Skipped { from, why });
+        let mut server = match found.server {
+            Ok(server) if ourselves.are(&server) => {
+                skip(from, "it is Toolcrib itself".to_owned());
+                continue;
+            }
+            Ok(server) => server,
+            Err(why) => {
+                skip(from, why);
+                continue;
+            }
+        };
+        let Ok(config) = toml::from_str::<Config>(&server.to_toml()) else {
+            skip(from, "it does not fit into a table of the configuration".to_owned());
+            continue;
+        };
+        let mut rivals = ours.get(&endpoint(&config)).into_iter().flatten();
+        if let Some((name, _)) = rivals.find(|(_, ours)| is_same(ours, &config)) {
+            skip(from, format!("it is configured already, as {name}"));
+            continue;
+        }
+        match twins.entry(identity(&server)) {
+            Entry::Occupied(at) => {
+                let same: &mut Planned = &mut plan.add[*at.get()];
+                same.from.push(from);
+                continue;
+            }
+            Entry::Vacant(free) => drop(free.insert(plan.add.len())),
+        }
+        let name = names.free(&from.name);
+        let mut findings = found.findings;
+        if name != from.name {
+            findings
+                .remarks
+                .push(format!("called {:?} there; that name is taken or cannot be used here", from.name));
+        }
+        server.disabled |= !findings.missing.is_empty();
+        plan.add.push(Planned { name, server, findings, from: vec![from] });
+    }
+    plan
+}
+
+/// What a configured server is reached by.
+fn endpoint(config: &Config) -> (Option<String>, Vec<String>, Option<String>, Option<PathBuf>) {
+    (config.command.clone(), config.args.clone(), config.url.clone(), config.cwd.clone())
+}
+
+/// Whether a configured server is the one that was found at the same endpoint. People replace secrets by references
+/// after an import, and that does not make it another.
+fn is_same(ours: &Config, found: &Config) -> bool {
+    are_same(&ours.env, &found.env) && are_same(&ours.headers, &found.headers)
+}
+
+fn are_same(ours: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> bool {
+    ours.len() == found.len()
+        && ours.iter().zip(found).all(|((name, value), (other, other_value))| {
+            name == other && (is_reference(value) || value == other_value)
+        })
+}
+
+fn is_reference(value: &Value) -> bool {
+    match value {
+        Value::Reference(_) => true,
+        Value::Plain(text) => text.contains("{env:") || text.contains("{file:"),
+    }
+}
+
+/// What two have in common that were found and are one.
+fn identity(server: &Server) -> impl Eq + std::hash::Hash + use<> {
+    let endpoint: Vec<String> = server.endpoint().into_iter().map(str::to_owned).collect();
+    (endpoint, server.env.clone(), server.headers.clone(), server.cwd.clone())
+}
+
+/// What must differ between names: tools and resources of two servers are told apart by it.
+fn alike(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+}
+
+/// The names of servers.
+struct Names {
+    /// What those that are taken are alike.
+    taken: HashSet<String>,
+    /// The first number that may be free, for what names are alike: all before it are taken.
+    next: HashMap<String, usize>,
+}
+
+impl Names {
+    fn of(configured: &BTreeMap<String, Config>) -> Names {
+        Names { taken: configured.keys().map(|name| alike(name)).collect(), next: HashMap::new() }
+    }
+
+    /// The name, or one with a number behind it; it is taken from then on.
+    fn free(&mut self, wanted: &str) -> String {
+        let is_usable =
+            wanted.chars().any(|c| c.is_ascii_alphanumeric()) && !wanted.chars().any(char::is_control);
+        let wanted = if is_usable { wanted } else { "server" };
+        let wanted: Vec<char> = wanted.chars().take(NAME_CHARS_MAX).collect();
+        let next = self.next.entry(alike(&wanted.iter().collect::<String>())).or_insert(1);
+        loop {
+            let end = if *next == 1 { String::new() } else { format!("-{next}") };
+            let name = wanted.iter().take(NAME_CHARS_MAX - end.len()).collect::<String>() + &end;
+            *next += 1;
+            if self.taken.insert(alike(&name)) {
+                return name;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::clients::{Found, client};
+
+    const CONFIGURED: &str = r#"
+        [git]
+        command = "uvx"
+        args = ["git"]
+        [my_web]
+        url = "https://a.example/mcp"
+        headers = { Authorization = { env = "TOKEN" } }
+    "#;
+
+    fn program(words: &str) -> Server {
+        let mut words = words.split(' ').map(str::to_owned);
+        Server { command: words.next(), args: words.collect(), ..Server::default() }
+    }
+
+    fn found(name: &str, server: Server) -> Candidate {
+        let found = Found { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
+        Candidate { client: client("cursor").expect("it is known"), path: "/f".into(), found }
+    }
+
+    #[track_caller]
+    fn check(candidates: Vec<Candidate>, expected: Expect) {
+        let configured = toml::from_str(CONFIGURED).expect("sound");
+        let ourselves =
+            Ourselves { program: Some("/opt/crib".into()), doors: vec!["127.0.0.1:3000".to_owned()] };
+        let plan = plan(candidates, &configured, &ourselves);
+        let add = plan.add.iter().map(|planned| {
+            let from: Vec<&str> = planned.from.iter().map(|from| from.name.as_str()).collect();
+            let off = if planned.server.disabled { ", off" } else { "" };
+            let said = [planned.findings.remarks.as_slice(), &planned.findings.missing].concat();
+            format!("+ {} ({}{off}) {}\n", planned.name, from.join(", "), said.join("; "))
+        });
+        let skipped =
+            plan.skipped.iter().map(|skipped| format!("- {}: {}\n", skipped.from.name, skipped.why));
+        expected.assert_eq(&add.chain(skipped).collect::<String>());
+    }
+
+    #[test]
+    fn what_is_configured_is_not_taken_again() {
+        let web = |token: &str| Server {
+            url: Some("https://a.example/mcp".to_owned()),
+            headers: [("Authorization".to_owned(), token.to_owned())].into(),
+            ..Server::default()
+        };
+        check(
+            vec![
+                found("git", program("uvx git")),
+                found("other-name", program("uvx git")),
+                // The secret was replaced by a reference since the last import.
+                found("web", web("Bearer hunter2")),
+                found("web", Server { headers: BTreeMap::new(), ..web("") }),
+            ],
+            expect![[r#"
+                + web (web) 
+                - git: it is configured already, as git
+                - other-name: it is configured already, as git
+                - web: it is configured already, as my_web
+            "#]],
+        );
+    }
+
+    #[test]
+    fn names_that_are_taken_get_a_number() {
+        let long = "x".repeat(70);
+        check(
+            vec![
+                found("git", program("npx git")),
+                found("Git", program("docker git")),
+                found("my-web", program("a")),
+                found("!?", program("b")),
+                found("?", program("c")),
+                found(&long, program("d")),
+                found(&long, program("e")),
+                found("a\nb", program("f")),
+            ],
+            expect![[r#"
+                + git-2 (git) called "git" there; that name is taken or cannot be used here
+                + Git-3 (Git) called "Git" there; that name is taken or cannot be used here
+                + my-web-2 (my-web) called "my-web" there; that name is taken or cannot be used here
+                + server (!?) called "!?" there; that name is taken or cannot be used here
+                + server-2 (?) called "?" there; that name is taken or cannot be used here
+                + xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx (xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx) called "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" there; that name is taken or cannot be used here
+                + xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-2 (xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx) called "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" there; that name is taken or cannot be used here
+                + server-3 (a
+                b) called "a\nb" there; that name is taken or cannot be used here
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_same_server_in_two_files_is_one() {
+        let mut missing = found("a", program("npx x"));
+        missing.found.findings.missing.push("a token".to_owned());
+        check(
+            vec![missing, found("b", program("npx x")), found("a", program("npx y"))],
+            expect![[r#"
+            + a (a, b, off) a token
+            + a-2 (a) called "a" there; that name is taken or cannot be used here
+        "#]],
+        );
+    }
+
+    #[test]
+    fn toolcrib_is_not_taken_into_itself() {
+        let address = |url: &str| Server { url: Some(url.to_owned()), ..Server::default() };
+        check(
+            vec![
+                found("a", program("/usr/bin/toolcrib stdio")),
+                found("b", program("/opt/crib stdio")),
+                found("c", address("http://127.0.0.1:3000/mcp")),
+                found("d", program("npx mcp-remote http://127.0.0.1:3000/mcp")),
+                found("e", program("npx filesystem /home/ada/toolcrib")),
+                found("f", address("http://127.0.0.1:30001/mcp")),
+            ],
+            expect![[r#"
+                + e (e) 
+                + f (f) 
+                - a: it is Toolcrib itself
+                - b: it is Toolcrib itself
+                - c: it is Toolcrib itself
+                - d: it is Toolcrib itself
+            "#]],
+        );
+    }
+}

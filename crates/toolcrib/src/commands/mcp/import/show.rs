@@ -1,0 +1,211 @@
+//! An import, as it is shown: whole command lines, since they are what would run, and no values that may be secret.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::gather::Gathered;
+use super::plan::{From, Plan, Planned};
+use crate::clients::Server;
+
+/// The plan for a person.
+pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
+    let mut out = String::new();
+    for planned in &plan.add {
+        out.push_str(&one(planned));
+        out.push('\n');
+    }
+    if !plan.skipped.is_empty() {
+        out.push_str("not taken:\n");
+        for skipped in &plan.skipped {
+            let line = format!("  {} ({}): {}", skipped.from.name, place(&skipped.from), skipped.why);
+            let _ = writeln!(out, "{}", on_one_line(&line));
+        }
+        out.push('\n');
+    }
+    for note in &gathered.notes {
+        let _ = writeln!(out, "note: {}", on_one_line(note));
+    }
+    let files = gathered.files.len();
+    let end = match plan.add.len() {
+        0 if files == 0 => "no client's file was found; nothing to add".to_owned(),
+        0 => "nothing to add".to_owned(),
+        count => format!("{} for {}", servers(count), target.display()),
+    };
+    out.push_str(&end);
+    out
+}
+
+/// So many servers.
+pub(super) fn servers(count: usize) -> String {
+    if count == 1 { "1 server".to_owned() } else { format!("{count} servers") }
+}
+
+/// One server that would be added.
+fn one(planned: &Planned) -> String {
+    let shown = planned.server.masked();
+    let mut out = String::new();
+    // Writing to a text cannot fail.
+    let _ = writeln!(out, "[mcp.{}]", on_one_line(&toml_edit::Key::new(&planned.name).display_repr()));
+    let mut row = |title: &str, text: &str| {
+        let _ = writeln!(out, "  {title:<8} {}", on_one_line(text));
+    };
+    for from in &planned.from {
+        let name = if from.name == planned.name { String::new() } else { format!(" ({})", from.name) };
+        row("from", &format!("{}{name}", place(from)));
+    }
+    match &shown.url {
+        Some(url) => row("reaches", url),
+        None => row("runs", &command_line(&shown)),
+    }
+    if let Some(cwd) = &shown.cwd {
+        row("in", cwd);
+    }
+    for (title, values) in [("env", &shown.env), ("headers", &shown.headers)] {
+        if !values.is_empty() {
+            let pairs: Vec<String> = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            row(title, &pairs.join(" "));
+        }
+    }
+    let hidden: Vec<String> = planned.server.references().difference(&shown.references()).cloned().collect();
+    if !hidden.is_empty() {
+        row("with", &hidden.join(" "));
+    }
+    planned.findings.remarks.iter().for_each(|remark| row("note", remark));
+    planned.findings.missing.iter().for_each(|what| row("needs", what));
+    match (planned.findings.missing.is_empty(), shown.disabled) {
+        (false, _) => row("added", "with `enabled = false`, until it has what it needs"),
+        (true, true) => row("added", "with `enabled = false`, as it is off there"),
+        (true, false) => {}
+    }
+    out
+}
+
+/// The text as it can neither pretend to be another line nor be shown in another order than it runs.
+fn on_one_line(text: &str) -> String {
+    let is_odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+    };
+    text.chars().map(|c| if is_odd(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+fn place(from: &From) -> String {
+    format!("{}, {}", from.client, from.path.display())
+}
+
+/// The command line as a shell would take it.
+fn command_line(server: &Server) -> String {
+    server.endpoint().into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// A word in quotes, if it needs them.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@=,+%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// The plan for a script.
+pub(super) fn object(gathered: &Gathered, plan: &Plan, target: &Path) -> Value {
+    let from = |from: &From| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
+    let add = |planned: &Planned| {
+        let table = toml::from_str::<toml::Table>(&planned.server.masked().to_toml());
+        json!({
+            "name": planned.name,
+            "server": table.unwrap_or_default(),
+            "references": planned.server.references(),
+            "from": planned.from.iter().map(from).collect::<Vec<_>>(),
+            "notes": planned.findings.remarks,
+            "needs": planned.findings.missing,
+        })
+    };
+    let skipped = plan.skipped.iter();
+    json!({
+        "file": target.display().to_string(),
+        "servers": plan.add.iter().map(add).collect::<Vec<_>>(),
+        "skipped": skipped.map(|skipped| json!({ "from": from(&skipped.from), "why": skipped.why })).collect::<Vec<_>>(),
+        "read": gathered.files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "notes": gathered.notes,
+        "errors": gathered.errors,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::super::plan::Skipped;
+    use super::*;
+    use crate::clients::Findings;
+
+    #[test]
+    fn whole_command_lines_and_no_secret() {
+        let from = |name: &str| From { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
+        let args = ["-c", "rm -rf 'it'", "", "\u{1b}[2J\nnote:\u{202e}", "a=b"];
+        let secrets = [
+            ("KEY", "hunter2"),
+            ("REF", "${env:REF}"),
+            ("BOTH", "hunter2 ${env:REF}"),
+            ("FILE", "{file:/etc/passwd}"),
+        ];
+        let program = Server {
+            command: Some("sh".to_owned()),
+            args: args.map(str::to_owned).into(),
+            env: secrets.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            cwd: Some("/work".to_owned()),
+            ..Server::default()
+        };
+        let address = Server {
+            url: Some("https://ada:hunter2@a.example/mcp?key={env:KEY}".to_owned()),
+            headers: [("X-Key".to_owned(), "hunter2".to_owned())].into(),
+            disabled: true,
+            ..Server::default()
+        };
+        let findings = Findings { remarks: vec!["something".to_owned()], missing: Vec::new() };
+        let needs = Findings { remarks: Vec::new(), missing: vec!["a token".to_owned()] };
+        let plan = Plan {
+            add: vec![
+                Planned {
+                    name: "a b".to_owned(),
+                    server: program,
+                    findings,
+                    from: vec![from("a b"), from("c")],
+                },
+                Planned { name: "web".to_owned(), server: address, findings: needs, from: vec![from("web")] },
+            ],
+            skipped: vec![Skipped { from: from("git"), why: "it is Toolcrib itself".to_owned() }],
+        };
+        let gathered = Gathered { notes: vec!["a note".to_owned()], ..Gathered::default() };
+        let shown = text(&gathered, &plan, Path::new("/crib.toml"));
+        let object = format!("{:#}", object(&gathered, &plan, Path::new("/crib.toml")));
+        assert!(!shown.contains("hunter2") && !object.contains("hunter2"), "{shown}{object}");
+        expect![[r#"
+            [mcp."a b"]
+              from     Cursor, /f.json
+              from     Cursor, /f.json (c)
+              runs     sh -c 'rm -rf '\''it'\''' '' '�[2J�note:�' a=b
+              in       /work
+              env      BOTH=*** FILE=*** KEY=*** REF=${env:REF}
+              with     ${file:/etc/passwd}
+              note     something
+
+            [mcp.web]
+              from     Cursor, /f.json
+              reaches  https://***@a.example/mcp?key=***
+              headers  X-Key=***
+              with     ${env:KEY}
+              needs    a token
+              added    with `enabled = false`, until it has what it needs
+
+            not taken:
+              git (Cursor, /f.json): it is Toolcrib itself
+
+            note: a note
+            2 servers for /crib.toml"#]]
+        .assert_eq(&shown);
+    }
+}

@@ -1,0 +1,266 @@
+//! `mcp list`: the servers that are configured, where each is, how it is doing, and which file it stands in. Nothing
+//! is started: what is known comes from the Toolcribs that are running and from what earlier runs remember.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use oauth::Status as SignedIn;
+use serde_json::{Value, json};
+use store::{SqliteStore, Store};
+use upstream::{State, Upstream, World};
+
+use super::{NO_SERVERS, world};
+use crate::assemble::now_ms;
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::config::Loaded;
+use crate::control::{self, Running};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime};
+
+pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    runtime::run(async {
+        let world = world(&loaded)?;
+        let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
+        silent.iter().for_each(|line| print::remark(&print::harmless(line)));
+        let store = SqliteStore::at(&loaded.settings.state);
+        let mut listed = Vec::new();
+        for settings in &loaded.settings.upstreams {
+            listed.push(Listed::of(settings, &loaded, &world, &running, &store).await);
+        }
+        if cli.json {
+            print::json(&json!({ "servers": listed.iter().map(Listed::to_json).collect::<Vec<_>>() }))?;
+        } else if listed.is_empty() {
+            print::line(NO_SERVERS)?;
+        } else {
+            print::foreign(&table(&listed))?;
+        }
+        Ok(Ending::Good)
+    })?
+}
+
+/// One server, as it is listed.
+struct Listed {
+    name: String,
+    transport: &'static str,
+    place: String,
+    is_enabled: bool,
+    /// How it is doing in each Toolcrib that is running and has it.
+    running: Vec<InUse>,
+    remembered: Option<Remembered>,
+    is_signed_in: Option<bool>,
+    file: Option<String>,
+}
+
+/// How a server is doing in one running Toolcrib.
+struct InUse {
+    pid: u32,
+    report: Value,
+}
+
+/// What an earlier run has seen of a server.
+struct Remembered {
+    tools: usize,
+    age_ms: i64,
+}
+
+impl Listed {
+    async fn of(
+        settings: &upstream::Settings,
+        loaded: &Loaded,
+        world: &World,
+        running: &[Running],
+        store: &SqliteStore,
+    ) -> Listed {
+        let upstream = Upstream::new(settings.clone(), world.clone());
+        let name = settings.name();
+        let in_use = running.iter().filter_map(|one| {
+            let report = one.upstreams.iter().find(|report| report["name"] == name)?;
+            Some(InUse { pid: one.pid, report: report.clone() })
+        });
+        Listed {
+            name: name.to_owned(),
+            transport: upstream.status().transport,
+            place: settings.place(),
+            is_enabled: settings.is_enabled(),
+            running: in_use.collect(),
+            remembered: remembered(store, name, &settings.fingerprint()),
+            is_signed_in: is_signed_in(&upstream).await,
+            file: loaded.file_of_server(name).map(|file| file.display().to_string()),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let running = self.running.iter().map(|one| {
+            let mut report = one.report.clone();
+            report["pid"] = one.pid.into();
+            report
+        });
+        let remembered = self.remembered.as_ref();
+        json!({
+            "name": self.name,
+            "transport": self.transport,
+            "where": self.place,
+            "enabled": self.is_enabled,
+            "running": running.collect::<Vec<_>>(),
+            "remembered": remembered.map(|it| json!({ "tools": it.tools, "age_ms": it.age_ms })),
+            "signed_in": self.is_signed_in,
+            "file": self.file,
+        })
+    }
+
+    /// How it is doing, for people.
+    fn status(&self) -> String {
+        if !self.is_enabled {
+            return State::Disabled.to_string();
+        }
+        let mut said: Vec<String> = match self.running.as_slice() {
+            [] => self.remembered.iter().map(Remembered::said).collect(),
+            [one] => vec![one.said()],
+            several => several.iter().map(|one| format!("{} (process {})", one.said(), one.pid)).collect(),
+        };
+        // Of one that is not, nothing is said: whether it wants that is known when it was asked.
+        if self.is_signed_in == Some(true) {
+            said.push("signed in".to_owned());
+        }
+        if said.is_empty() { "not connected yet".to_owned() } else { said.join(", ") }
+    }
+}
+
+impl InUse {
+    fn said(&self) -> String {
+        let state = &self.report["state"];
+        let word = state["status"].as_str().unwrap_or("unknown").replace('_', " ");
+        match (word.as_str(), state["error"].as_str()) {
+            ("connected", _) => format!("connected, {}", counted(self.report["tools"].as_u64())),
+            (word, Some(error)) => format!("{word}: {error}"),
+            (word, None) => word.to_owned(),
+        }
+    }
+}
+
+impl Remembered {
+    fn said(&self) -> String {
+        let tools = counted(u64::try_from(self.tools).ok());
+        format!("remembered, {tools}, {}", age(self.age_ms))
+    }
+}
+
+fn counted(tools: Option<u64>) -> String {
+    match tools {
+        Some(1) => "1 tool".to_owned(),
+        Some(tools) => format!("{tools} tools"),
+        None => "its tools unknown".to_owned(),
+    }
+}
+
+/// How long ago something was, in the largest unit that fits.
+pub(super) fn age(ms: i64) -> String {
+    const MINUTE_MS: i64 = 60_000;
+    const HOUR_MS: i64 = 60 * MINUTE_MS;
+    const DAY_MS: i64 = 24 * HOUR_MS;
+    match ms {
+        ..MINUTE_MS => "new".to_owned(),
+        MINUTE_MS..HOUR_MS => format!("{} min old", ms / MINUTE_MS),
+        HOUR_MS..DAY_MS => format!("{} h old", ms / HOUR_MS),
+        DAY_MS.. => format!("{} d old", ms / DAY_MS),
+    }
+}
+
+/// What is remembered, if anything is and it can be read.
+fn remembered(store: &SqliteStore, name: &str, fingerprint: &str) -> Option<Remembered> {
+    let known = store.definitions(name, fingerprint).ok().flatten()?;
+    let lists: Value = serde_json::from_str(&known.tools_json).ok()?;
+    // Once the tools alone were remembered.
+    let tools = lists.as_array().or_else(|| lists["tools"].as_array()).map_or(0, Vec::len);
+    Some(Remembered { tools, age_ms: now_ms().saturating_sub(known.fetched_at_ms) })
+}
+
+/// Whether there is a sign-in, for a server that can be signed in to.
+async fn is_signed_in(upstream: &Arc<Upstream>) -> Option<bool> {
+    let status = upstream.account()?.status().await.ok()?;
+    Some(matches!(status, SignedIn::SignedIn { .. }))
+}
+
+fn table(listed: &[Listed]) -> String {
+    let title = ["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"].map(str::to_owned).to_vec();
+    let here = std::env::current_dir().unwrap_or_default();
+    let row = |one: &Listed| {
+        let file = one.file.as_deref().map_or("", |file| {
+            Path::new(file).strip_prefix(&here).ok().and_then(Path::to_str).unwrap_or(file)
+        });
+        vec![one.name.clone(), one.transport.to_owned(), one.status(), file.to_owned(), one.place.clone()]
+    };
+    print::table(&[title].into_iter().chain(listed.iter().map(row)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed() -> Listed {
+        Listed {
+            name: "git".to_owned(),
+            transport: "stdio",
+            place: "mcp-git".to_owned(),
+            is_enabled: true,
+            running: Vec::new(),
+            remembered: None,
+            is_signed_in: None,
+            file: None,
+        }
+    }
+
+    fn in_use(pid: u32, report: Value) -> InUse {
+        InUse { pid, report }
+    }
+
+    #[test]
+    fn a_status_says_what_is_known() {
+        let remembered = |tools, age_ms| Some(Remembered { tools, age_ms });
+        let connected = || json!({ "state": { "status": "connected" }, "tools": 1 });
+        let failed = || json!({ "state": { "status": "failed", "error": "gone" } });
+        for (listed, expected) in [
+            (listed(), "not connected yet"),
+            (Listed { is_enabled: false, remembered: remembered(3, 0), ..listed() }, "disabled"),
+            (Listed { remembered: remembered(3, 300_000), ..listed() }, "remembered, 3 tools, 5 min old"),
+            (
+                Listed { remembered: remembered(0, 59_999), is_signed_in: Some(true), ..listed() },
+                "remembered, 0 tools, new, signed in",
+            ),
+            (
+                Listed { running: vec![in_use(7, connected())], remembered: remembered(3, 0), ..listed() },
+                "connected, 1 tool",
+            ),
+            (Listed { running: vec![in_use(7, failed())], ..listed() }, "failed: gone"),
+            (
+                Listed { running: vec![in_use(7, failed()), in_use(8, connected())], ..listed() },
+                "failed: gone (process 7), connected, 1 tool (process 8)",
+            ),
+            (
+                Listed {
+                    running: vec![in_use(7, json!({ "state": { "status": "needs_auth" } }))],
+                    is_signed_in: Some(false),
+                    ..listed()
+                },
+                "needs auth",
+            ),
+        ] {
+            assert_eq!(listed.status(), expected);
+        }
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit() {
+        for (ms, expected) in [
+            (-5, "new"),
+            (60_000, "1 min old"),
+            (3_599_999, "59 min old"),
+            (3_600_000, "1 h old"),
+            (86_400_000 * 9, "9 d old"),
+        ] {
+            assert_eq!(age(ms), expected);
+        }
+    }
+}

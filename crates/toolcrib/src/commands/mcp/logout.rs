@@ -1,0 +1,32 @@
+//! `mcp logout`: forgets the sign-in to a server, here and in the Toolcribs that are running.
+
+use serde_json::json;
+use upstream::Upstream;
+
+use super::auth::no_account;
+use super::{named, running, world};
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime};
+
+pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    let settings = named(&loaded, name)?;
+    runtime::run(async {
+        let upstream = Upstream::new(settings.clone(), world(&loaded)?);
+        let account = upstream.account().ok_or_else(|| no_account(settings))?;
+        let was_signed_in = account.sign_out().await.map_err(Trouble::because)?;
+        let told = running::reconnect(&loaded.settings.state, name).await;
+        if cli.json {
+            print::json(&json!({ "name": name, "was_signed_in": was_signed_in, "running": told.json }))?;
+            return Ok(Ending::Good);
+        }
+        let said = match was_signed_in {
+            true => format!("{name}: signed out; what was kept of the sign-in is gone"),
+            false => format!("{name}: there was no sign-in"),
+        };
+        print::line(&[vec![said], told.lines].concat().join("\n"))?;
+        Ok(Ending::Good)
+    })?
+}

@@ -1,0 +1,122 @@
+//! `mcp reload`: has every running Toolcrib read its configuration again, and says what each of them did.
+
+use serde_json::{Value, json};
+
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::control::{self, Asked, Refused, Reloaded};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime};
+
+pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    let asked = runtime::run(control::reload(&loaded.settings.state))?;
+    if cli.json {
+        let asked: Vec<Value> = asked.iter().map(to_json).collect();
+        print::json(&json!({ "toolcribs": asked }))?;
+    }
+    if asked.is_empty() {
+        let what = "no Toolcrib is running on this state folder, so there is nothing to reload; \
+                    the next one reads the configuration when it starts";
+        return Err(Trouble::Failed(what.to_owned()));
+    }
+    if !cli.json {
+        for one in &asked {
+            match &one.answer {
+                Ok(_) => print::foreign(&to_text(one))?,
+                Err(_) => print::remark(&print::harmless(&to_text(one))),
+            }
+        }
+    }
+    Ok(ending(&asked))
+}
+
+/// The worst of what they said.
+fn ending(asked: &[Asked<Reloaded>]) -> Ending {
+    let refused = || asked.iter().filter_map(|one| one.answer.as_ref().err());
+    if refused().any(|refused| matches!(refused, Refused::Problems(_))) {
+        Ending::Misused
+    } else if refused().next().is_some() {
+        Ending::Failed
+    } else {
+        Ending::Good
+    }
+}
+
+fn to_json(one: &Asked<Reloaded>) -> Value {
+    let mut said = match &one.answer {
+        Ok(reloaded) => json!(reloaded),
+        Err(Refused::Problems(problems)) => json!({ "problems": problems }),
+        Err(Refused::Because(why)) => json!({ "error": why }),
+    };
+    said["pid"] = one.pid.into();
+    said
+}
+
+fn to_text(one: &Asked<Reloaded>) -> String {
+    let said = match &one.answer {
+        Ok(reloaded) => did(reloaded),
+        Err(Refused::Problems(problems)) => {
+            format!("the configuration cannot be used, and nothing has changed:\n{}", problems.join("\n"))
+        }
+        Err(Refused::Because(why)) => format!("not reloaded: {why}"),
+    };
+    format!("process {}: {said}", one.pid)
+}
+
+/// What it did, in one line, and another for what it did not.
+fn did(reloaded: &Reloaded) -> String {
+    let Reloaded { added, removed, changed, unchanged, next_start } = reloaded;
+    let lists = [("added", added), ("changed", changed), ("removed", removed), ("unchanged", unchanged)];
+    let told = lists.into_iter().filter(|(_, names)| !names.is_empty());
+    let told: Vec<String> = told.map(|(what, names)| format!("{what} {}", names.join(", "))).collect();
+    let told = if told.is_empty() { "no servers, before and now".to_owned() } else { told.join("; ") };
+    if next_start.is_empty() {
+        return told;
+    }
+    format!("{told}\n  {} changed, too; that takes effect at the next start", next_start.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_did_is_said_and_decides_the_ending() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let reloaded = Reloaded {
+            added: names(&["a", "b"]),
+            changed: names(&["c"]),
+            removed: Vec::new(),
+            unchanged: names(&["d"]),
+            next_start: names(&["[log]", "[server]"]),
+        };
+        let problems = Refused::Problems(names(&["x.toml:1:1: unknown key", "x.toml:2:1: worse"]));
+        let cases = [
+            (
+                Ok(reloaded),
+                "process 7: added a, b; changed c; unchanged d\n  [log], [server] changed, too; that takes effect at \
+                 the next start",
+                Ending::Good,
+            ),
+            (Ok(Reloaded::default()), "process 7: no servers, before and now", Ending::Good),
+            (
+                Err(problems),
+                "process 7: the configuration cannot be used, and nothing has changed:\nx.toml:1:1: unknown key\n\
+                 x.toml:2:1: worse",
+                Ending::Misused,
+            ),
+            (
+                Err(Refused::Because("it is ending".to_owned())),
+                "process 7: not reloaded: it is ending",
+                Ending::Failed,
+            ),
+        ];
+        for (answer, text, expected) in cases {
+            let one = Asked { pid: 7, answer };
+            assert_eq!(to_text(&one), text);
+            assert_eq!(to_json(&one)["pid"], 7);
+            assert_eq!(ending(std::slice::from_ref(&one)), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `mcp remove`: takes a server out of the files it stands in. What is kept of it stays, so that it can be added again,
+//! unless it is to be purged.
+
+use std::path::Path;
+
+use oauth::Account;
+use serde_json::json;
+use store::{SqliteStore, Store};
+use upstream::{Settings, Upstream};
+
+use super::{named, running, unknown, world};
+use crate::cli::Cli;
+use crate::commands::{Log, start, surroundings};
+use crate::config::{Loaded, Surroundings, edit, files_of_server};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime};
+
+pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble> {
+    let surroundings = surroundings()?;
+    let files = files_of_server(cli.config.as_deref(), &surroundings, name)?;
+    // A server may be removed because it is what is wrong with the configuration; but what is to be purged has to be
+    // known.
+    let loaded = start(cli, Log::Quiet);
+    let loaded = if purge || files.is_empty() { Some(loaded?) } else { loaded.ok() };
+    if let (true, Some(loaded)) = (files.is_empty(), &loaded) {
+        return Err(unknown(&loaded.settings.upstreams, name));
+    }
+    // All of them can be changed, or none is.
+    for file in &files {
+        without(file, &edit::hold(file).map_err(Trouble::Failed)?, name)?;
+    }
+    let can_be_signed_in_to = has_address(cli.config.as_deref(), &surroundings, name);
+    runtime::run(async {
+        let purged = match &loaded {
+            Some(loaded) if purge => Some(forget(loaded, named(loaded, name)?).await?),
+            _ => None,
+        };
+        for file in &files {
+            let held = edit::hold(file).map_err(Trouble::Failed)?;
+            held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
+        }
+        let told = match &loaded {
+            Some(loaded) => running::reload(&loaded.settings.state).await,
+            None => running::Told::nothing(),
+        };
+        if cli.json {
+            let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+            print::json(
+                &json!({ "name": name, "files": files, "purged": purged.is_some(), "running": told.json }),
+            )?;
+            return Ok(Ending::Good);
+        }
+        let mut lines: Vec<String> =
+            files.iter().map(|file| format!("{name}: removed from {}", file.display())).collect();
+        let what = match (purged, can_be_signed_in_to) {
+            (Some(()), true) => "its sign-in and its remembered definitions are forgotten",
+            (Some(()), false) => "its remembered definitions are forgotten",
+            (None, true) => "its sign-in, if there is one, is kept; --purge forgets it, too",
+            (None, false) => "its remembered definitions are kept; --purge forgets them, too",
+        };
+        lines.push(what.to_owned());
+        print::line(&[lines, told.lines].concat().join("\n"))?;
+        Ok(Ending::Good)
+    })?
+}
+
+/// Whether a server has an address, so that there may be a sign-in; true if nobody can tell.
+fn has_address(config: Option<&Path>, surroundings: &Surroundings, name: &str) -> bool {
+    let servers = edit::servers(config, surroundings).ok();
+    servers.is_none_or(|servers| servers.get(name).is_none_or(|server| server.url.is_some()))
+}
+
+/// The file's text without the server.
+fn without(file: &Path, held: &edit::Held, name: &str) -> Result<String, Trouble> {
+    let refused = |why: String| Trouble::Failed(format!("{}: {why}; nothing was changed", file.display()));
+    let text = held.text().map_err(Trouble::Failed)?;
+    let text = edit::remove_server(&text, name).map_err(refused)?;
+    text.ok_or_else(|| refused(format!("it has no server `{name}` any more")))
+}
+
+/// Forgets everything that is kept of a server.
+async fn forget(loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
+    let world = world(loaded)?;
+    let upstream = Upstream::new(settings.clone(), world.clone());
+    if let Some(account) = upstream.account() {
+        // Where it cannot be given back it is forgotten all the same.
+        if let Err(error) = account.sign_out().await {
+            print::remark(&print::harmless(&format!("{}: {error}", settings.name())));
+        }
+        account.forget().await.map_err(Trouble::because)?;
+    }
+    // What has no account any more may have had one.
+    Account::forget_all(settings.name(), &*world.keeper).await.map_err(Trouble::because)?;
+    let store = SqliteStore::at(&loaded.settings.state);
+    store.forget_definitions(settings.name()).map_err(Trouble::because)
+}

@@ -1,0 +1,59 @@
+//! Telling the Toolcribs that are running what a command has changed, and saying how they took it.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::control::{self, Asked, Reloaded};
+
+/// What the running Toolcribs made of a change.
+pub(super) struct Told {
+    /// One line for each that has something to say.
+    pub(super) lines: Vec<String>,
+    /// One object for each.
+    pub(super) json: Value,
+}
+
+impl Told {
+    /// Nobody was told anything.
+    pub(super) fn nothing() -> Told {
+        Told { lines: Vec::new(), json: json!([]) }
+    }
+}
+
+/// Has them read the configuration again.
+pub(super) async fn reload(state: &Path) -> Told {
+    let asked = control::reload(state).await;
+    told(&asked, |reloaded: &Reloaded| match reloaded {
+        it if it.added.is_empty() && it.removed.is_empty() && it.changed.is_empty() => {
+            "has another configuration, and nothing changed there".to_owned()
+        }
+        _ => "has taken it up".to_owned(),
+    })
+}
+
+/// Has them connect to a server anew.
+pub(super) async fn reconnect(state: &Path, name: &str) -> Told {
+    let asked = control::reconnect(state, name).await;
+    // Those that have no such server have nothing to do with it.
+    told(&asked, |report: &Value| match report["state"]["status"].as_str() {
+        Some("connected") => "uses it from now on".to_owned(),
+        Some(status) => format!("has connected to it anew: {status}"),
+        None => "has connected to it anew".to_owned(),
+    })
+}
+
+fn told<T: serde::Serialize>(asked: &[Asked<T>], good: impl Fn(&T) -> String) -> Told {
+    let line = |one: &Asked<T>| {
+        let how = match &one.answer {
+            Ok(answer) => good(answer),
+            Err(refused) => format!("has not: {refused}"),
+        };
+        format!("the running Toolcrib (process {}) {how}", one.pid)
+    };
+    let object = |one: &Asked<T>| match &one.answer {
+        Ok(answer) => json!({ "pid": one.pid, "ok": true, "answer": answer }),
+        Err(refused) => json!({ "pid": one.pid, "ok": false, "error": refused.to_string() }),
+    };
+    Told { lines: asked.iter().map(line).collect(), json: asked.iter().map(object).collect() }
+}

@@ -1,0 +1,98 @@
+//! `mcp status`: how the servers of every running Toolcrib are doing, now or with every change; without one, how they
+//! are doing when they are connected to for the moment.
+
+mod shown;
+mod watching;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{UNKNOWN_SERVER, picked};
+use crate::assemble::assemble;
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::config::{Loaded, nearest};
+use crate::control::{self, Running};
+use crate::ending::{Ending, Trouble};
+use crate::signals::unless_stopped;
+use crate::upstreams::Start;
+use crate::{print, runtime};
+use shown::Section;
+
+pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    runtime::run(async {
+        let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
+        silent.iter().for_each(|line| print::remark(&print::harmless(line)));
+        match (running.is_empty(), silent.is_empty()) {
+            (true, true) => return alone(cli, loaded, names, watch).await,
+            (true, false) => {
+                if cli.json {
+                    print_sections(&[], true)?;
+                }
+                return Ok(Ending::Failed);
+            }
+            (false, _) => {}
+        }
+        let sections: Vec<Section> = running.iter().map(|running| Section::of(running, names)).collect();
+        check_names(&running, &sections, names)?;
+        if watch {
+            return watching::run(&loaded.settings.state, names, cli.json).await;
+        }
+        print_sections(&sections, cli.json)?;
+        Ok(if silent.is_empty() { ending(&sections) } else { Ending::Failed })
+    })?
+}
+
+/// Nobody is running: the servers are connected to here, and let go again.
+async fn alone(cli: &Cli, loaded: Loaded, names: &[String], watch: bool) -> Result<Ending, Trouble> {
+    let wanted: Vec<String> =
+        picked(&loaded, names)?.into_iter().map(|settings| settings.name().to_owned()).collect();
+    print::remark(match watch {
+        true => {
+            "no Toolcrib is running, so there is nothing to watch; its servers are connected to for the moment"
+        }
+        false => "no Toolcrib is running; its servers are connected to for the moment",
+    });
+    let crib = assemble(loaded.settings, Start::WhenWanted)?;
+    let upstreams: Vec<_> =
+        crib.upstreams.iter().filter(|upstream| wanted.iter().any(|name| name == upstream.name())).collect();
+    // Each has its own bounds, and says in its report how it went.
+    unless_stopped(join_all(upstreams.iter().map(|upstream| upstream.connect()))).await?;
+    let reports: Vec<Value> = upstreams.iter().map(|upstream| json!(upstream.status())).collect();
+    let section = Section::alone(&reports);
+    drop(upstreams);
+    crib.close().await;
+    let sections = [section];
+    print_sections(&sections, cli.json)?;
+    Ok(ending(&sections))
+}
+
+fn print_sections(sections: &[Section], json: bool) -> Result<(), Trouble> {
+    if json {
+        let sections: Vec<Value> = sections.iter().map(Section::to_json).collect();
+        return Ok(print::json(&json!({ "toolcribs": sections }))?);
+    }
+    let titled = sections.len() > 1;
+    let sections: Vec<String> = sections.iter().map(|section| section.to_text(titled)).collect();
+    Ok(print::foreign(&sections.join("\n\n"))?)
+}
+
+fn ending(sections: &[Section]) -> Ending {
+    if sections.iter().all(Section::is_good) { Ending::Good } else { Ending::Failed }
+}
+
+/// Every name must be a server's in one of those that are running.
+fn check_names(running: &[Running], sections: &[Section], names: &[String]) -> Result<(), Trouble> {
+    let is_known = |name: &&String| sections.iter().any(|section| section.has(name));
+    let Some(unknown) = names.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let known = running.iter().flat_map(|running| &running.upstreams);
+    let known = known.filter_map(|report| report["name"].as_str());
+    let said = match nearest(unknown, known) {
+        Some(near) => format!("no running Toolcrib has a server `{unknown}`; did you mean `{near}`?"),
+        None => {
+            format!("no running Toolcrib has a server `{unknown}`; if it is new, run `toolcrib mcp reload`")
+        }
+    };
+    Err(Trouble::Unknown { code: UNKNOWN_SERVER, said })
+}

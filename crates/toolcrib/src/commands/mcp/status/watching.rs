@@ -1,0 +1,107 @@
+//! `mcp status --watch`: how everything is, and then a line for each change, until the processes end.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::shown::{Section, Server, is_wanted};
+use crate::assemble::now_ms;
+use crate::control::{self, Heard};
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+/// Prints what is heard of the servers of these names, or all if there is none.
+pub(super) async fn run(state: &Path, names: &[String], json: bool) -> Result<Ending, Trouble> {
+    let mut watched = control::watch(state);
+    let mut ending = Ending::Good;
+    while let Some((pid, heard)) = watched.next().await {
+        if let Heard::Refused(why) = &heard {
+            print::remark(&print::harmless(&format!("process {pid} cannot be watched: {why}")));
+            ending = Ending::Failed;
+        }
+        if let Some(line) = line(pid, &heard, names, json) {
+            print::foreign(&line)?;
+        }
+    }
+    Ok(ending)
+}
+
+/// What is printed of what was heard of a process.
+fn line(pid: u32, heard: &Heard, names: &[String], json: bool) -> Option<String> {
+    let said = match heard {
+        Heard::All(running) => {
+            let section = Section::of(running, names);
+            if json { section.to_json().to_string() } else { section.to_text(true) }
+        }
+        Heard::Change(told) => {
+            let server = Server::of(told);
+            if !is_wanted(server.name(), names) {
+                return None;
+            }
+            let at_ms = told["at_ms"].as_i64().unwrap_or_else(now_ms);
+            if json { change_as_json(pid, &server, at_ms) } else { change_as_text(pid, &server, at_ms) }
+        }
+        Heard::Refused(_) => return None,
+        Heard::End if json => json!({ "pid": pid, "ended": true }).to_string(),
+        Heard::End => format!("process {pid} has ended"),
+    };
+    Some(said)
+}
+
+fn change_as_json(pid: u32, server: &Server, at_ms: i64) -> String {
+    let mut change = server.to_json();
+    if let Value::Object(change) = &mut change {
+        change.insert("pid".to_owned(), pid.into());
+        change.insert("at_ms".to_owned(), at_ms.into());
+    }
+    change.to_string()
+}
+
+fn change_as_text(pid: u32, server: &Server, at_ms: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(at_ms).map(|time| format!("{time:.3}")).unwrap_or_default();
+    let what = match server.error() {
+        none if none.is_empty() => server.status(),
+        error => format!("{}: {error}", server.status()),
+    };
+    format!("{time}  process {pid}  {}  {what}", server.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Running;
+
+    #[test]
+    fn a_line_for_each_change() {
+        let status = |name: &str, state: Value| {
+            Heard::Change(json!({ "name": name, "state": state, "at_ms": 1_700_000_000_000_i64 }))
+        };
+        let failed = json!({ "status": "failed", "error": "gone" });
+        let cases = [
+            (
+                status("git", failed.clone()),
+                Some(
+                    "2023-11-14T22:13:20.000Z  process 7  git  failed: gone; `toolcrib mcp test git` says more",
+                ),
+                Some(r#"{"at_ms":1700000000000,"error":"gone","name":"git","pid":7,"status":"failed"}"#),
+            ),
+            (
+                status("git", json!({ "status": "removed" })),
+                Some("2023-11-14T22:13:20.000Z  process 7  git  removed"),
+                Some(r#"{"at_ms":1700000000000,"name":"git","pid":7,"status":"removed"}"#),
+            ),
+            (status("fs", failed), None, None),
+            (Heard::End, Some("process 7 has ended"), Some(r#"{"ended":true,"pid":7}"#)),
+        ];
+        for (heard, text, json) in cases {
+            let names = ["git".to_owned()];
+            assert_eq!(line(7, &heard, &names, false).as_deref(), text, "{heard:?}");
+            assert_eq!(line(7, &heard, &names, true).as_deref(), json, "{heard:?}");
+        }
+        let upstreams = vec![json!({ "name": "git", "state": { "status": "connecting" } })];
+        let all = Heard::All(Running { pid: 7, door: "stdio".into(), configuration: Vec::new(), upstreams });
+        let text = line(7, &all, &[], false).expect("a table");
+        assert!(text.starts_with("process 7, stdio, no configuration\nNAME"), "{text}");
+        assert_eq!(line(7, &all, &[], true).expect("an object").lines().count(), 1);
+    }
+}

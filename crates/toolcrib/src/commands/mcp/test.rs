@@ -1,0 +1,55 @@
+//! `mcp test`: connects to servers, lists what they have, times each step, and says what is wrong and what to try.
+
+mod diagnosis;
+mod evidence;
+mod probe;
+mod programs;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::{picked, world};
+use crate::cli::Cli;
+use crate::commands::{Log, start};
+use crate::ending::{Ending, Trouble};
+use crate::signals::unless_stopped;
+use crate::{print, runtime};
+
+pub(super) use diagnosis::sign_in;
+pub(super) use probe::{Tested, probe};
+pub(super) use programs::on_path;
+
+pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
+    let loaded = start(cli, Log::Quiet)?;
+    let picked = picked(&loaded, names)?;
+    // Whoever names a disabled server is told that it is disabled.
+    let (tested, skipped): (Vec<_>, Vec<_>) =
+        picked.into_iter().partition(|settings| settings.is_enabled() || !names.is_empty());
+    runtime::run(async {
+        let world = world(&loaded)?;
+        let tests = tested.iter().map(|settings| probe(settings, world.clone(), &on_path));
+        let tested = unless_stopped(join_all(tests)).await?;
+        let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
+        if cli.json {
+            let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
+            print::json(&json!({ "servers": servers, "disabled": skipped }))?;
+        } else {
+            print::foreign(&pages(&tested, &skipped))?;
+        }
+        Ok(if tested.iter().all(Tested::is_good) { Ending::Good } else { Ending::Failed })
+    })?
+}
+
+fn pages(tested: &[Tested], skipped: &[&str]) -> String {
+    let mut pages: Vec<String> = tested.iter().map(Tested::lines).collect();
+    if !skipped.is_empty() {
+        pages.push(format!("disabled, and not tested: {}", skipped.join(", ")));
+    }
+    if pages.is_empty() {
+        pages.push(super::NO_SERVERS.to_owned());
+    }
+    pages.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests;

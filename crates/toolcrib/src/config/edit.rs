@@ -1,0 +1,263 @@
+//! Changing the configuration file by command: a server goes in or out, everything else stays byte for byte. What comes
+//! out is read again and compared before anybody gets to see it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
+
+use super::problem::{Problems, line_and_column};
+use super::surroundings::Surroundings;
+use super::{find, read};
+
+pub(crate) use super::held::{Held, hold};
+use crate::clients::Server;
+
+/// The table of servers.
+const SERVERS: &str = "mcp";
+
+/// The file that commands change: the one that was named, else the project's, else the user's, which need not exist yet.
+///
+/// # Errors
+/// If the user has no home.
+pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, String> {
+    let found = find::named(named, surroundings).map(|path| surroundings.absolute(path));
+    let found = found.or_else(|| find::project(surroundings)).or_else(|| find::user(surroundings));
+    found.ok_or_else(|| "there is no home folder to keep the configuration in; use --config FILE".to_owned())
+}
+
+/// The text with a server more.
+///
+/// # Errors
+/// A sentence, with line and column if the text is no TOML.
+pub(crate) fn add_server(text: &str, name: &str, server: &Server) -> Result<String, String> {
+    add_servers(text, &[(name, server)])
+}
+
+/// The text with all these servers more.
+///
+/// # Errors
+/// See [`add_server`].
+pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
+    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    table_of_servers(before.as_table())?;
+    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
+    let (mut after, mut expected) = (text.to_owned(), data(text)?);
+    for (name, server) in new {
+        after = match is_closed {
+            true => inserted(&after, name, server)?,
+            false => appended(&after, name, server),
+        };
+        let table = expected.entry(SERVERS).or_insert_with(|| toml::Table::new().into());
+        if let toml::Value::Table(table) = table
+            && table.insert((*name).to_owned(), data(&server.to_toml())?.into()).is_some()
+        {
+            return Err(format!("it has a server {name:?} already"));
+        }
+    }
+    proven(after, expected)
+}
+
+/// The text with a server less; nothing if it has none of that name.
+///
+/// # Errors
+/// A sentence, with line and column if the text is no TOML.
+pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
+    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    let Some((key, server)) =
+        table_of_servers(before.as_table())?.and_then(|servers| servers.get_key_value(name))
+    else {
+        return Ok(None);
+    };
+    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
+    let after = match is_closed {
+        true => taken_out(text, name)?,
+        false => {
+            let mut spans = Vec::new();
+            collect_spans(key.span(), server, &mut spans);
+            without_lines(text, &spans)
+        }
+    };
+    let mut expected = data(text)?;
+    if let Some(toml::Value::Table(table)) = expected.get_mut(SERVERS) {
+        table.remove(name);
+    }
+    proven(after, expected).map(Some)
+}
+
+/// What another process must be told to have this configuration wherever it is started.
+pub(crate) struct InUse {
+    /// The file that is in effect, above all others.
+    pub(crate) file: PathBuf,
+    /// The user's file, if it is in effect beneath that one; it is not read where the other is named.
+    pub(crate) beneath: Option<PathBuf>,
+}
+
+/// The configuration in use, if there is a file.
+pub(crate) fn in_use(named: Option<&Path>, surroundings: &Surroundings) -> Option<InUse> {
+    if let Some(path) = find::named(named, surroundings) {
+        return Some(InUse { file: surroundings.absolute(path), beneath: None });
+    }
+    let user = find::user(surroundings).filter(|path| path.is_file());
+    match find::project(surroundings) {
+        Some(file) => Some(InUse { file, beneath: user }),
+        None => Some(InUse { file: user?, beneath: None }),
+    }
+}
+
+/// The servers that are configured, as they are written; their references are not followed.
+///
+/// # Errors
+/// Everything that is wrong with the files.
+pub(crate) fn servers(
+    named: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<BTreeMap<String, upstream::Config>, Problems> {
+    let is_new = find::named(named, surroundings).is_some_and(|path| !surroundings.absolute(path).exists());
+    if is_new {
+        return Ok(BTreeMap::new());
+    }
+    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let tree = read::tree(&sources).map_err(|problems| Problems::new(&sources, problems))?;
+    let (file, problems) = read::file(&tree);
+    if problems.is_empty() { Ok(file.mcp) } else { Err(Problems::new(&sources, problems)) }
+}
+
+/// The table of servers, if there is one.
+fn table_of_servers(root: &Table) -> Result<Option<&dyn TableLike>, String> {
+    match root.get(SERVERS) {
+        None => Ok(None),
+        Some(item) => item.as_table_like().map(Some).ok_or_else(|| format!("its `{SERVERS}` is no table")),
+    }
+}
+
+/// With the server's table at the end of the text, in the text's own line ends.
+fn appended(text: &str, name: &str, server: &Server) -> String {
+    let mut servers = Table::new();
+    servers.set_implicit(true);
+    servers.insert(name, Item::Table(server.to_table()));
+    let mut root = DocumentMut::new();
+    root.insert(SERVERS, Item::Table(servers));
+    let line_end = line_end(text);
+    let mut after = text.to_owned();
+    if !text.trim_start_matches('\u{feff}').is_empty() {
+        // A blank line between, and the last line's end where it has none.
+        let ends = if text.ends_with('\n') { 1 } else { 2 };
+        after.push_str(&line_end.repeat(ends));
+    }
+    after.push_str(&root.to_string().replace('\n', line_end));
+    after
+}
+
+/// With the server as a member of `mcp = { … }`, which cannot be added to from elsewhere.
+fn inserted(text: &str, name: &str, server: &Server) -> Result<String, String> {
+    edited(text, |servers| {
+        let mut new = Value::from(server.to_table().into_inline_table());
+        let last = servers.iter_mut().last().and_then(|(_, last)| last.as_value_mut());
+        if let Some(last) = last {
+            // The blank before the closing brace.
+            let gap = last.decor().suffix().and_then(RawString::as_str).unwrap_or_default().to_owned();
+            last.decor_mut().set_suffix("");
+            new.decor_mut().set_suffix(gap);
+        }
+        servers.insert(name, Item::Value(new));
+    })
+}
+
+fn taken_out(text: &str, name: &str) -> Result<String, String> {
+    edited(text, |servers| {
+        servers.remove(name);
+    })
+}
+
+fn edited(text: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error| not_toml(text, &error))?;
+    if let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
+        change(servers);
+    }
+    // The library ends every line with a bare line feed.
+    Ok(document.to_string().replace('\n', line_end(text)))
+}
+
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// The places of an item in the text: each header with all up to its last value, and each value outside of these.
+fn collect_spans(key: Option<Range<usize>>, item: &Item, spans: &mut Vec<Range<usize>>) {
+    match item {
+        Item::Value(value) => {
+            let start = key.map(|key| key.start);
+            spans.extend(value.span().map(|value| start.unwrap_or(value.start)..value.end));
+        }
+        Item::Table(table) => {
+            let mut body = Vec::new();
+            for (name, item) in table {
+                let has_header = item.as_table().is_some_and(|table| !table.is_dotted());
+                let spans = if has_header { &mut *spans } else { &mut body };
+                collect_spans(table.key(name).and_then(Key::span), item, spans);
+            }
+            match table.span().filter(|_| !table.is_dotted() && !table.is_implicit()) {
+                Some(header) => {
+                    let end = body.iter().map(|span| span.end).max();
+                    spans.push(header.start..end.unwrap_or(header.end));
+                }
+                None => spans.extend(body),
+            }
+        }
+        // No key of a server is one.
+        Item::ArrayOfTables(_) | Item::None => {}
+    }
+}
+
+/// The text without the lines that the spans are on, and without the comment right above the first of them.
+fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
+    let mut kept = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.len());
+        at = end;
+        match spans.iter().any(|span| span.start < end && start < span.end) {
+            false => kept.push(line),
+            true => {
+                let is_header = line.trim_start().starts_with('[');
+                while is_header && kept.last().is_some_and(|above| above.trim_start().starts_with('#')) {
+                    kept.pop();
+                }
+                // What separated it from what was above.
+                if is_header && kept.last().is_some_and(|above| above.trim().is_empty()) {
+                    kept.pop();
+                }
+            }
+        }
+    }
+    kept.concat()
+}
+
+fn data(text: &str) -> Result<toml::Table, String> {
+    text.parse().map_err(|error: toml::de::Error| format!("this is no TOML: {}", error.message()))
+}
+
+/// The text, if it says exactly what is expected.
+fn proven(text: String, expected: toml::Table) -> Result<String, String> {
+    // With its last server a table goes that has no header of its own.
+    let settled = |mut data: toml::Table| {
+        data.retain(|key, value| key != SERVERS || value.as_table().is_none_or(|table| !table.is_empty()));
+        data
+    };
+    match data(&text).map(settled) {
+        Ok(found) if found == settled(expected) => Ok(text),
+        Ok(_) | Err(_) => {
+            Err("it is written in a way that this command cannot change; change it by hand".to_owned())
+        }
+    }
+}
+
+fn not_toml(text: &str, error: &TomlError) -> String {
+    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
+    format!("line {line}, column {column}: this is no TOML: {}", error.message())
+}
+
+#[cfg(test)]
+mod tests;

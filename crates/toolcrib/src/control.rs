@@ -1,0 +1,21 @@
+//! The control channel: how one Toolcrib of a user speaks with the others that are running. Every process that
+//! serves listens on `STATE/run/PID.sock`; `toolcrib mcp status`, `reload` and others ask there.
+//!
+//! One JSON line asks, one answers, and then the connection ends; only a watcher's goes on. What a process does
+//! when it is asked is in [`desk`], what reloading means in [`mod@reload`].
+
+mod client;
+mod desk;
+mod folder;
+mod line;
+mod listener;
+mod reload;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub(crate) use client::{Asked, Heard, reconnect, reload, running, stderr, told_apart, watch};
+pub(crate) use desk::Desk;
+pub(crate) use listener::{Control, Opening};
+pub(crate) use reload::AtStart;
+pub(crate) use words::{Refused, Reloaded, Running};

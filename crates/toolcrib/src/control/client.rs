@@ -1,0 +1,218 @@
+//! Asking the Toolcribs that are running.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::desk::RECONNECT_MAX;
+use super::folder::Folder;
+use super::line::Talk;
+use super::words::{ANSWER_BYTES_MAX, Answer, Refused, Reloaded, Request, Running};
+
+/// A process that is not stuck has said how it is doing by then.
+const STATUS_MAX: Duration = Duration::from_secs(2);
+
+/// It has done by then whatever else it is asked.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// A process that connects to a server anew answers when that is done.
+const RECONNECTED_MAX: Duration = RECONNECT_MAX.saturating_add(ANSWER_MAX);
+
+/// Changes that wait for whoever watches; the processes wait, too, when it does not take them.
+const HEARD_WAITING_MAX: usize = 64;
+
+/// One process, and what it answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked<T> {
+    pub(crate) pid: u32,
+    pub(crate) answer: Result<T, Refused>,
+}
+
+/// Every Toolcrib that is running on this state folder.
+pub(crate) async fn running(state: &Path) -> Vec<Asked<Running>> {
+    ask(state, &Request::Status).await
+}
+
+/// Those that say how they are doing, and a sentence for each of the others.
+pub(crate) fn told_apart(asked: Vec<Asked<Running>>) -> (Vec<Running>, Vec<String>) {
+    let (mut running, mut silent) = (Vec::new(), Vec::new());
+    for Asked { pid, answer } in asked {
+        match answer {
+            Ok(one) => running.push(one),
+            Err(why) => {
+                silent.push(format!("the Toolcrib of process {pid} does not say how it is doing: {why}"))
+            }
+        }
+    }
+    (running, silent)
+}
+
+/// Has each of them read its configuration again.
+pub(crate) async fn reload(state: &Path) -> Vec<Asked<Reloaded>> {
+    ask(state, &Request::Reload).await
+}
+
+/// Has each of them let go of an upstream and connect to it anew: how that one is doing then, as JSON. One that has no
+/// upstream of this name refuses.
+pub(crate) async fn reconnect(state: &Path, name: &str) -> Vec<Asked<Value>> {
+    ask(state, &Request::Reconnect { name: name.to_owned() }).await
+}
+
+/// The end of what an upstream's program wrote on its stderr, from each of them.
+pub(crate) async fn stderr(state: &Path, name: &str) -> Vec<Asked<String>> {
+    ask(state, &Request::Stderr { name: name.to_owned() }).await
+}
+
+/// What a watcher hears of one process.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Heard {
+    /// How everything is; first of all, and again if changes were missed.
+    All(Running),
+    /// A change of one upstream: a `crate::upstreams::News` as JSON.
+    Change(Value),
+    /// It does not let itself be watched.
+    Refused(String),
+    /// It has ended, or is not to be understood any longer.
+    End,
+}
+
+/// Hears of every change until all processes have ended.
+pub(crate) struct Watched {
+    heard: mpsc::Receiver<(u32, Heard)>,
+    /// One for each process; they end with this.
+    _tasks: JoinSet<()>,
+}
+
+impl Watched {
+    /// The next thing that is heard, and of which process; nothing once all of them have ended.
+    pub(crate) async fn next(&mut self) -> Option<(u32, Heard)> {
+        self.heard.recv().await
+    }
+}
+
+/// Watches every Toolcrib that is running on this state folder now.
+pub(crate) fn watch(state: &Path) -> Watched {
+    let (sender, heard) = mpsc::channel(HEARD_WAITING_MAX);
+    let mut tasks = JoinSet::new();
+    if let Ok(folder) = Folder::open(state) {
+        let folder = Arc::new(folder);
+        for pid in folder.pids().unwrap_or_default() {
+            let (folder, sender) = (folder.clone(), sender.clone());
+            tasks.spawn(async move {
+                if follow(&folder, pid, &sender).await.is_some() {
+                    // Whoever watched has gone away.
+                    let _ = sender.send((pid, Heard::End)).await;
+                }
+            });
+        }
+    }
+    Watched { heard, _tasks: tasks }
+}
+
+/// Passes on what a process tells until its end; nothing if it was dead or never said a word that is understood.
+async fn follow(folder: &Folder, pid: u32, heard: &mpsc::Sender<(u32, Heard)>) -> Option<()> {
+    let mut talk = connect(folder, pid).await?.ok()?;
+    // One that takes nobody in says so and hangs up before it has read this.
+    let _ = talk.say(&Request::Watch).await;
+    let mut has_begun = None;
+    while let Ok(Some(line)) = talk.hear().await {
+        let value = match serde_json::from_slice(&line) {
+            Ok(Answer::Ok(value)) => value,
+            Ok(Answer::Error(why)) if has_begun.is_none() => {
+                // Whoever wanted to watch has gone away.
+                let _ = heard.send((pid, Heard::Refused(why))).await;
+                break;
+            }
+            Ok(Answer::Error(_) | Answer::Problems(_)) | Err(_) => break,
+        };
+        let said = match Running::deserialize_from(&value) {
+            Some(running) => Heard::All(running),
+            None => Heard::Change(value),
+        };
+        has_begun = Some(());
+        if heard.send((pid, said)).await.is_err() {
+            break;
+        }
+    }
+    has_begun
+}
+
+impl Running {
+    /// What a process says of all its upstreams, unless it speaks of one of them.
+    fn deserialize_from(value: &Value) -> Option<Running> {
+        value.get("upstreams").and_then(|_| serde_json::from_value(value.clone()).ok())
+    }
+}
+
+/// Asks every process, side by side. Sockets of dead ones are removed.
+async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Asked<T>> {
+    // A folder that is not there, or not private, holds no process of ours.
+    let Ok(folder) = Folder::open(state) else { return Vec::new() };
+    let pids = folder.pids().unwrap_or_default();
+    let asked = join_all(pids.into_iter().map(|pid| ask_one(&folder, pid, request))).await;
+    asked.into_iter().flatten().collect()
+}
+
+/// Asks one process; nothing if it is dead.
+async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Request) -> Option<Asked<T>> {
+    // One that is stuck must not be waited for as long as one that has something to do.
+    if !matches!(request, Request::Status)
+        && let Err(refused) = exchange(folder, pid, &Request::Status).await?
+    {
+        return Some(Asked { pid, answer: Err(refused) });
+    }
+    let answer = exchange(folder, pid, request)
+        .await?
+        .and_then(|value| serde_json::from_value(value).map_err(|_| Refused::Because(STRANGE.to_owned())));
+    Some(Asked { pid, answer })
+}
+
+/// What a process answers; nothing if it is dead.
+async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Value, Refused>> {
+    let patience = match request {
+        Request::Status | Request::Watch => STATUS_MAX,
+        Request::Reload | Request::Stderr { .. } => ANSWER_MAX,
+        Request::Reconnect { .. } => RECONNECTED_MAX,
+    };
+    let mut talk = match connect(folder, pid).await? {
+        Ok(talk) => talk,
+        Err(refused) => return Some(Err(refused)),
+    };
+    let answer = timeout(patience, async {
+        // One that takes nobody in says so and hangs up, whatever it was to be asked.
+        let _ = talk.say(request).await;
+        talk.hear().await.ok()?
+    });
+    Some(match answer.await.ok().flatten().map(|line| serde_json::from_slice(&line)) {
+        Some(Ok(Answer::Ok(value))) => Ok(value),
+        Some(Ok(Answer::Error(why))) => Err(Refused::Because(why)),
+        Some(Ok(Answer::Problems(problems))) => Err(Refused::Problems(problems)),
+        Some(Err(_)) => Err(Refused::Because(STRANGE.to_owned())),
+        None => Err(Refused::Because(SILENT.to_owned())),
+    })
+}
+
+const STRANGE: &str = "it answers what this version does not understand; is it another version?";
+const SILENT: &str = "it does not answer; if it stays so, end the process and start it again";
+
+/// A connection to a process; nothing if it is dead, and then its socket is removed.
+async fn connect(folder: &Folder, pid: u32) -> Option<Result<Talk, Refused>> {
+    match sandbox::connect_unix(&folder.socket(pid)).await {
+        Ok(stream) => Some(Ok(Talk::new(stream, ANSWER_BYTES_MAX))),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            folder.remove_if_dead(pid).await;
+            None
+        }
+        // It ended between the look and the call.
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => Some(Err(Refused::Because(format!("it cannot be reached: {error}")))),
+    }
+}

@@ -1,0 +1,122 @@
+//! What is said on the control channel, as types.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Longest line that a process is asked with: a word and a name.
+pub(super) const REQUEST_BYTES_MAX: usize = 4 * 1024;
+
+/// Longest line of an answer: the last words of a program, escaped, or the state of a thousand servers.
+pub(super) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What a process can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub(super) enum Request {
+    /// Who it is, and how its servers are doing: a [`Running`].
+    Status,
+    /// The same, and then every change.
+    Watch,
+    /// To read its configuration again: a [`Reloaded`].
+    Reload,
+    /// To let go of a server and connect to it anew: how that one is doing then.
+    Reconnect {
+        /// The server.
+        name: String,
+    },
+    /// The end of what a server's program wrote on its stderr.
+    Stderr {
+        /// The server.
+        name: String,
+    },
+}
+
+/// How it is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Answer {
+    /// With what was asked for.
+    Ok(Value),
+    /// Not at all, and why.
+    Error(String),
+    /// Not at all, since the configuration has these problems.
+    Problems(Vec<String>),
+}
+
+/// Why a process did not do what it was asked. Prints for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Something is in the way.
+    Because(String),
+    /// Its configuration has these problems.
+    Problems(Vec<String>),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Because(why) => out.write_str(why),
+            Refused::Problems(problems) => out.write_str(&problems.join("\n")),
+        }
+    }
+}
+
+impl From<Refused> for Answer {
+    fn from(refused: Refused) -> Answer {
+        match refused {
+            Refused::Because(why) => Answer::Error(why),
+            Refused::Problems(problems) => Answer::Problems(problems),
+        }
+    }
+}
+
+/// A Toolcrib that is running.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Running {
+    /// Its process.
+    pub(crate) pid: u32,
+    /// Where its clients come in: an address, or `stdio`.
+    pub(crate) door: String,
+    /// The files of its configuration, as they are shown.
+    pub(crate) configuration: Vec<String>,
+    /// How its upstreams are doing, each an `upstream::Report` as JSON. One of another version may say more or less.
+    pub(crate) upstreams: Vec<Value>,
+}
+
+/// What reading the configuration again has changed, by the names of the upstreams.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reloaded {
+    /// New ones.
+    pub(crate) added: Vec<String>,
+    /// Ones that are gone.
+    pub(crate) removed: Vec<String>,
+    /// Ones that were connected anew, switched on or switched off.
+    pub(crate) changed: Vec<String>,
+    /// Ones that were left alone.
+    pub(crate) unchanged: Vec<String>,
+    /// Other sections that read differently than at the start, and take effect at the next one.
+    pub(crate) next_start: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_request() {
+        for (line, expected) in [
+            (r#"{"do":"status"}"#, Some(Request::Status)),
+            (r#"{"do":"watch"}"#, Some(Request::Watch)),
+            (r#"{"do":"reload"}"#, Some(Request::Reload)),
+            (r#"{"do":"reconnect","name":"git"}"#, Some(Request::Reconnect { name: "git".into() })),
+            (r#"{"name":"git","do":"stderr"}"#, Some(Request::Stderr { name: "git".into() })),
+            (r#"{"do":"stderr"}"#, None),
+            (r#"{"do":"shutdown"}"#, None),
+            ("status", None),
+        ] {
+            assert_eq!(serde_json::from_str(line).ok(), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `StateKeeper`: what accounts remember, sealed in the state folder and shared by all processes of its owner.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use oauth::{KeepError, Keeper, Kept, Unfinished};
+use store::{Secrets, Store, StoreError};
+use tokio::task::spawn_blocking;
+
+use crate::assemble::now_ms;
+use crate::runtime;
+
+/// Keeps records in the state folder. Nothing touches the disk until something is asked or kept.
+pub(crate) struct StateKeeper {
+    secrets: Arc<Secrets>,
+    unfinished: Unfinished,
+}
+
+impl StateKeeper {
+    /// Keeps in `store`, sealed with the key in the folder `state`. The run that this is part of waits for what must
+    /// be kept.
+    pub(crate) fn new(store: Arc<dyn Store>, state: &Path) -> StateKeeper {
+        StateKeeper { secrets: Arc::new(Secrets::new(store, state)), unfinished: runtime::unfinished() }
+    }
+
+    /// Runs `work` where the disk may be waited for. It goes on if nobody waits any more: a new token that has
+    /// arrived is kept, whoever asked for it.
+    fn run<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Secrets) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, KeepError>> {
+        let secrets = self.secrets.clone();
+        let running = spawn_blocking(move || work(&secrets));
+        let lost = |_| KeepError("the program is ending".to_owned());
+        async move { running.await.map_err(lost)?.map_err(|error| KeepError(chain(&error))) }.boxed()
+    }
+}
+
+/// What went wrong with all its causes; none of them holds what was to be kept.
+fn chain(error: &StoreError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.fold(error.to_string(), |said, cause| format!("{said}: {cause}"))
+}
+
+impl Keeper for StateKeeper {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Kept>, KeepError>> {
+        let key = key.to_owned();
+        self.run(move |secrets| {
+            let opened = secrets.load(&key)?;
+            Ok(opened.map(|opened| Kept { version: opened.version, record: opened.record }))
+        })
+    }
+
+    fn replace<'a>(
+        &'a self,
+        key: &'a str,
+        expected: Option<u64>,
+        record: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<Option<u64>, KeepError>> {
+        let (key, record) = (key.to_owned(), record.map(<[u8]>::to_owned));
+        self.run(move |secrets| secrets.replace(&key, expected, record.as_deref()))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        key: &'a str,
+        holder: &'a str,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<bool, KeepError>> {
+        let (key, holder) = (key.to_owned(), holder.to_owned());
+        self.run(move |secrets| {
+            let now_ms = now_ms();
+            let until_ms = now_ms.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+            secrets.store().claim(&key, &holder, now_ms, until_ms)
+        })
+    }
+
+    fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), KeepError>> {
+        let (key, holder) = (key.to_owned(), holder.to_owned());
+        self.run(move |secrets| secrets.store().release(&key, &holder))
+    }
+
+    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, KeepError>> {
+        let prefix = prefix.to_owned();
+        self.run(move |secrets| secrets.names(&prefix))
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<bool, KeepError>> {
+        let key = key.to_owned();
+        self.run(move |secrets| secrets.remove(&key))
+    }
+
+    fn unfinished(&self) -> &Unfinished {
+        &self.unfinished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+
+    use store::SqliteStore;
+
+    use super::*;
+
+    fn keeper(state: &Path) -> StateKeeper {
+        StateKeeper::new(Arc::new(SqliteStore::at(state)), state)
+    }
+
+    fn check<F: Future<Output = Result<(), KeepError>>>(work: impl FnOnce(StateKeeper, StateKeeper) -> F) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        crate::runtime::run(work(keeper(&state), keeper(&state))).expect("a runtime").expect("kept");
+    }
+
+    #[test]
+    fn two_processes_keep_one_record() {
+        check(|first, second| async move {
+            assert_eq!(first.load("a").await?, None);
+            let one = first.replace("a", None, Some(b"one")).await?;
+            let kept = second.load("a").await?.expect("a record");
+            assert_eq!((Some(kept.version), kept.record), (one, b"one".to_vec()));
+            let two = second.replace("a", one, Some(b"two")).await?;
+            assert_eq!(first.replace("a", one, Some(b"late")).await?, None);
+            assert_eq!(first.replace("a", one, None).await?, None);
+            assert_eq!(first.replace("a", two, None).await?, Some(0));
+            assert_eq!(second.load("a").await?, None);
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_claim_is_held_by_one() {
+        const LONG: Duration = Duration::from_secs(60);
+        check(|first, second| async move {
+            assert!(first.claim("a", "me", LONG).await?);
+            assert!(!second.claim("a", "you", LONG).await?);
+            second.release("a", "you").await?;
+            assert!(!second.claim("a", "you", LONG).await?);
+            first.release("a", "me").await?;
+            assert!(second.claim("a", "you", Duration::ZERO).await?);
+            assert!(first.claim("a", "me", LONG).await?, "that one was over at once");
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_said_and_nothing_of_the_record() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let keeper = keeper(&file.path().join("state"));
+        let kept = crate::runtime::run(async { keeper.replace("a", None, Some(b"s3cret")).await });
+        let error = kept.expect("a runtime").expect_err("no folder").to_string();
+        assert!(error.starts_with("sign-ins cannot be kept: the state folder "), "{error}");
+        assert!(error.contains("Not a directory") && !error.contains("s3cret"), "{error}");
+    }
+}

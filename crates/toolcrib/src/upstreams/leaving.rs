@@ -1,0 +1,112 @@
+//! Upstreams that have left the configuration: they finish the calls that were made to them, for a while, and end.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use gate::Cancel;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use upstream::{Settings, Upstream};
+
+use super::Member;
+
+/// How long calls under way may still take.
+const CALLS_MAX: Duration = Duration::from_secs(30);
+
+/// How long calls under way may wait for their clients. Whoever has answered by then has [`CALLS_MAX`] from that.
+const ASKED_MAX: Duration = Duration::from_secs(2 * 60);
+
+/// How often it is looked whether calls are under way. Nobody tells, so that no call has to.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What becomes of calls that wait for their clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Whoever has the answers comes to the one that takes its place.
+    ComeBack,
+    /// Nobody gets to it any more.
+    AreLost,
+}
+
+/// Those that are leaving.
+#[derive(Default)]
+pub(super) struct Leaving {
+    now: Mutex<Now>,
+    /// Set when none of them is to be waited for any longer.
+    closing: Cancel,
+}
+
+#[derive(Default)]
+struct Now {
+    tasks: JoinSet<()>,
+    settings: Vec<(Weak<Upstream>, Settings)>,
+}
+
+impl Leaving {
+    /// Ends an upstream once its calls are done. The answer resolves when the next one may take its place: when this
+    /// one has ended, or at once if calls keep it, since the next one need not wait for those.
+    pub(super) fn add(&self, member: Member, asked: Asked) -> oneshot::Receiver<()> {
+        let Member { settings, upstream, mut task } = member;
+        // What it still offers or says is no news.
+        task.abort_all();
+        let (make_way, has_left) = oneshot::channel();
+        let closing = self.closing.clone();
+        let mut now = self.now();
+        now.settings.retain(|(upstream, _)| upstream.strong_count() > 0);
+        now.settings.push((Arc::downgrade(&upstream), settings));
+        // Those that are done are let go of.
+        while now.tasks.try_join_next().is_some() {}
+        now.tasks.spawn(async move {
+            task.shutdown().await;
+            if is_used(&upstream, asked) {
+                drop(make_way);
+                tokio::select! {
+                    () = calls_done(&upstream, asked) => {}
+                    () = closing.cancelled() => {}
+                }
+                upstream.end().await;
+            } else {
+                upstream.end().await;
+                drop(make_way);
+            }
+        });
+        has_left
+    }
+
+    /// The files of those that may still be running.
+    pub(super) fn own_files(&self) -> Vec<PathBuf> {
+        let now = self.now();
+        let left = now.settings.iter().filter(|(upstream, _)| upstream.strong_count() > 0);
+        left.flat_map(|(_, settings)| settings.own_files()).collect()
+    }
+
+    /// Ends all that are left, each within its own bound.
+    pub(super) async fn end(&self) {
+        self.closing.cancel();
+        let mut tasks = std::mem::take(&mut self.now().tasks);
+        while tasks.join_next().await.is_some() {}
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().expect("nothing panics while it holds the lock")
+    }
+}
+
+/// True if somebody waits for an answer of the upstream. A start that nobody waits for does not count.
+fn is_used(upstream: &Upstream, asked: Asked) -> bool {
+    upstream.has_calls() || (asked == Asked::ComeBack && upstream.asks_anybody())
+}
+
+/// Resolves when nobody waits any more, or has waited long enough.
+async fn calls_done(upstream: &Upstream, asked: Asked) {
+    let begun = Instant::now();
+    let mut until = begun + CALLS_MAX;
+    while is_used(upstream, asked) && Instant::now() < until {
+        if asked == Asked::ComeBack && upstream.asks_anybody() && begun.elapsed() < ASKED_MAX {
+            until = Instant::now() + CALLS_MAX;
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}

@@ -1,0 +1,130 @@
+//! The `oauth` key, as people write it: a switch, or a table.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+
+use super::Value;
+
+/// Signing in: a switch, or the details.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Oauth {
+    /// `oauth = true` or `false`.
+    Switch(bool),
+    /// `[mcp.NAME.oauth]`.
+    Table(Box<OauthTable>),
+}
+
+/// How to sign in to one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OauthTable {
+    /// The client that was registered by hand.
+    pub client_id: Option<String>,
+    /// Its secret, best as a reference: `{ env = "MY_SECRET" }`.
+    pub client_secret: Option<Value>,
+    /// Its private key instead of a secret: PKCS#8 as PEM, best as `{ file = "PATH" }`.
+    pub private_key: Option<Value>,
+    /// With what the key signs.
+    pub signing_algorithm: SigningAlgorithm,
+    /// The key's name at the server, if it has one.
+    pub key_id: Option<String>,
+    /// The https address of a client id metadata document, to be used as client id where the server supports that.
+    pub client_metadata_url: Option<String>,
+    /// The scopes to ask for, separated by blanks, instead of those that the server names.
+    pub scope: Option<String>,
+    /// The loopback port that the browser comes back to; by default any free one.
+    pub callback_port: Option<u16>,
+    /// The whole address that the browser comes back to, for a client that was registered with it.
+    pub redirect_uri: Option<String>,
+    /// The issuer to use, where the server names none or several.
+    pub issuer: Option<String>,
+    /// How tokens are got.
+    pub grant: GrantKind,
+    /// The identity provider, for `grant = "enterprise"`.
+    pub identity_provider: Option<ProviderTable>,
+}
+
+/// How tokens are got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantKind {
+    /// A person signs in with a browser.
+    #[default]
+    AuthorizationCode,
+    /// The client itself is signed in, by its secret or key.
+    ClientCredentials,
+    /// A token of the enterprise's identity provider is exchanged.
+    Enterprise,
+}
+
+/// With what a private key signs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum SigningAlgorithm {
+    /// ECDSA on P-256.
+    #[default]
+    #[serde(rename = "ES256")]
+    Es256,
+    /// RSA with PKCS#1 v1.5.
+    #[serde(rename = "RS256")]
+    Rs256,
+    /// Ed25519.
+    #[serde(rename = "EdDSA")]
+    EdDsa,
+}
+
+/// The identity provider of an enterprise.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderTable {
+    /// Its token endpoint.
+    pub token_url: String,
+    /// The ID token that it issued about the user, as a reference.
+    pub id_token: Option<Value>,
+    /// The client that it knows us as.
+    pub client_id: String,
+    /// That client's secret, if it has one.
+    pub client_secret: Option<Value>,
+}
+
+impl<'de> Deserialize<'de> for Oauth {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Oauth, D::Error> {
+        deserializer.deserialize_any(OauthVisitor)
+    }
+}
+
+struct OauthVisitor;
+
+impl<'de> Visitor<'de> for OauthVisitor {
+    type Value = Oauth;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false or a table")
+    }
+
+    fn visit_bool<E: de::Error>(self, switch: bool) -> Result<Oauth, E> {
+        Ok(Oauth::Switch(switch))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Oauth, A::Error> {
+        OauthTable::deserialize(MapAccessDeserializer::new(map)).map(|table| Oauth::Table(Box::new(table)))
+    }
+}
+
+impl JsonSchema for Oauth {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Oauth".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<OauthTable>()] })
+    }
+}

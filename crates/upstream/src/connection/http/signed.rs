@@ -1,0 +1,157 @@
+//! `Signed`: the one place through which requests go to a server. Here they get the token that is due, and a request
+//! whose token is refused is repeated with a better one. The server has not looked at it, so repeating it is safe.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use oauth::{AuthError, Bearer, Reason};
+use sandbox::{Client, NetError};
+
+use super::super::Fault;
+use crate::signer::Signer;
+use crate::trace::Tap;
+
+/// How often one request is repeated with another token. A server may want a first one, a renewed one, and one that
+/// is good for more; whatever it wants beyond that it will not get.
+const REPEATS_MAX: u32 = 3;
+
+/// Sends the requests of one connection. Clones share everything.
+#[derive(Clone)]
+pub(in crate::connection) struct Signed {
+    client: Client,
+    /// Nothing for a server at which we never sign in.
+    signer: Option<Arc<Signer>>,
+    /// True while the server serves us without a token: then none is looked for.
+    is_open: Arc<AtomicBool>,
+    tap: Option<Arc<Tap>>,
+}
+
+impl Signed {
+    pub(in crate::connection) fn new(
+        client: Client,
+        signer: Option<Arc<Signer>>,
+        tap: Option<Arc<Tap>>,
+    ) -> Signed {
+        Signed { client, signer, is_open: Arc::default(), tap }
+    }
+
+    /// Sends the request that `head` makes, and again with another token as long as that may help.
+    ///
+    /// # Errors
+    /// If there is no answer, or no token that the server accepts. A server that refuses us for another reason has
+    /// answered.
+    pub(super) async fn send(
+        &self,
+        head: impl Fn() -> Request<()>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Fault> {
+        let Some(signer) = &self.signer else { return self.pass(head(), body).await };
+        let mut bearer = self.bearer(signer).await?;
+        let mut repeats = 0;
+        loop {
+            let response = self.pass(with(head(), bearer.as_ref()), body.clone()).await?;
+            let Some(refusal) = Refusal::of(&response) else {
+                if bearer.is_none() {
+                    self.is_open.store(true, Ordering::Relaxed);
+                }
+                return Ok(response);
+            };
+            self.is_open.store(false, Ordering::Relaxed);
+            if repeats == REPEATS_MAX {
+                return Err(refusal.fault(exhausted(refusal.status)));
+            }
+            repeats += 1;
+            let better = signer.refused(refusal.status.as_u16(), &refusal.challenges, bearer.as_ref()).await;
+            bearer = Some(better.map_err(|error| refusal.fault(error))?);
+        }
+    }
+
+    /// Sends a request whose answer is of no interest, once.
+    pub(super) async fn send_once(&self, head: Request<()>) -> Result<Response<Incoming>, Fault> {
+        let bearer = match &self.signer {
+            Some(signer) => self.bearer(signer).await?,
+            None => None,
+        };
+        self.pass(with(head, bearer.as_ref()), Bytes::new()).await
+    }
+
+    async fn bearer(&self, signer: &Signer) -> Result<Option<Bearer>, Fault> {
+        if self.is_open.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        signer.bearer().await.map_err(Fault::SignIn)
+    }
+
+    async fn pass(&self, head: Request<()>, body: Bytes) -> Result<Response<Incoming>, Fault> {
+        if let Some(tap) = &self.tap {
+            tap.request(&head, &body);
+        }
+        let response = self.client.send(head.map(|()| Full::new(body))).await;
+        if let Some(tap) = &self.tap {
+            tap.response(&response);
+        }
+        response.map_err(|error| not_answered(&error))
+    }
+}
+
+fn with(mut head: Request<()>, bearer: Option<&Bearer>) -> Request<()> {
+    if let Some(bearer) = bearer {
+        head.headers_mut().insert(AUTHORIZATION, bearer.header().clone());
+    }
+    head
+}
+
+/// An answer that says that the token will not do.
+struct Refusal<'r> {
+    status: StatusCode,
+    challenges: Vec<&'r str>,
+}
+
+impl Refusal<'_> {
+    /// Nothing for any other answer. A 403 without a challenge is not about the token: a firewall says it, too.
+    fn of(response: &Response<Incoming>) -> Option<Refusal<'_>> {
+        let status = response.status();
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            return None;
+        }
+        let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenges: Vec<&str> = challenges.filter_map(|value| value.to_str().ok()).collect();
+        let is_ours = status == StatusCode::UNAUTHORIZED || !challenges.is_empty();
+        is_ours.then_some(Refusal { status, challenges })
+    }
+
+    fn fault(&self, error: AuthError) -> Fault {
+        match self.status {
+            StatusCode::FORBIDDEN => Fault::Scope(error),
+            _ => Fault::SignIn(error),
+        }
+    }
+}
+
+fn exhausted(status: StatusCode) -> AuthError {
+    let status = status.as_u16();
+    AuthError::failed(
+        Reason::Other,
+        format!("it refuses every token that it is given (HTTP status {status}), a new one as well"),
+    )
+}
+
+/// A request that failed before an answer began.
+fn not_answered(error: &NetError) -> Fault {
+    match error {
+        NetError::Address
+        | NetError::Refused { .. }
+        | NetError::Dns { .. }
+        | NetError::Private { .. }
+        | NetError::Tls { .. }
+        | NetError::Timeout { .. } => Fault::NotSent(error.to_string()),
+        NetError::Closed { .. } | NetError::Other { .. } => {
+            Fault::Gone("closed the connection without an answer".to_owned())
+        }
+    }
+}

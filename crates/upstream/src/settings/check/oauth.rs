@@ -1,0 +1,277 @@
+//! The key that says how to sign in.
+
+use http::Uri;
+use http::header::AUTHORIZATION;
+use oauth::{Algorithm, Authentication, Grant, IdentityProvider, Redirect, RegisteredClient, Secret};
+
+use super::Check;
+use super::text::May;
+use crate::config::{Config, GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm, Value};
+
+/// How a private key begins that can be used.
+const PEM_START: &str = "-----BEGIN PRIVATE KEY-----";
+
+/// The table's texts with their references followed.
+#[derive(Default)]
+struct Texts {
+    client_id: Option<String>,
+    client_secret: Option<String>,
+    private_key: Option<String>,
+    key_id: Option<String>,
+    metadata_url: Option<String>,
+    scope: Option<String>,
+    redirect_uri: Option<String>,
+    issuer: Option<String>,
+}
+
+impl Check<'_> {
+    /// Finds a sign-in where there is nothing to sign in to.
+    pub(super) fn refuse_oauth(&mut self, config: &Config) {
+        match config.oauth {
+            None | Some(Oauth::Switch(false)) => {}
+            Some(Oauth::Switch(true) | Oauth::Table(_)) => {
+                self.wrong("oauth", "only a server with `url` can be signed in to");
+            }
+        }
+    }
+
+    /// How to sign in; nothing if we never do.
+    pub(super) fn sign_in(&mut self, config: &Config) -> Option<Box<oauth::Settings>> {
+        let authorizes = config.headers.keys().any(|name| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()));
+        match &config.oauth {
+            Some(Oauth::Switch(true) | Oauth::Table(_)) if authorizes => {
+                self.wrong("oauth", "`headers` has an `Authorization` of its own; keep one");
+                None
+            }
+            None if authorizes => None,
+            Some(Oauth::Switch(false)) => None,
+            None | Some(Oauth::Switch(true)) => Some(Box::default()),
+            Some(Oauth::Table(table)) => Some(Box::new(self.sign_in_as(table))),
+        }
+    }
+
+    fn sign_in_as(&mut self, table: &OauthTable) -> oauth::Settings {
+        self.refuse_pairs(table);
+        let texts = self.texts(table);
+        let client = self.client(table, &texts);
+        let grant = self.grant(table);
+        let redirect = self.redirect(table, texts.redirect_uri);
+        if let Some(url) = &texts.metadata_url {
+            let uri = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("https"));
+            if uri.is_none_or(|uri| matches!(uri.path(), "" | "/")) || url.contains('#') {
+                let why = "must be an https address with a path, such as \"https://example.com/client.json\"";
+                self.wrong("oauth.client_metadata_url", why);
+            }
+        }
+        let is_scope = |c: char| c == ' ' || c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+        if texts.scope.as_deref().is_some_and(|scope| scope.trim().is_empty() || !scope.chars().all(is_scope))
+        {
+            self.wrong(
+                "oauth.scope",
+                "must be scopes separated by blanks, such as \"files:read files:write\"",
+            );
+        }
+        let issuer = texts.issuer.and_then(|issuer| self.endpoint_url("oauth.issuer", &issuer));
+        oauth::Settings {
+            client,
+            metadata_url: texts.metadata_url,
+            grant,
+            scope: texts.scope,
+            redirect,
+            issuer,
+        }
+    }
+
+    /// Finds keys that exclude each other, or that do nothing without another.
+    fn refuse_pairs(&mut self, table: &OauthTable) {
+        let has = |key: &str| match key {
+            "client_id" => table.client_id.is_some(),
+            "client_secret" => table.client_secret.is_some(),
+            "private_key" => table.private_key.is_some(),
+            "client_metadata_url" => table.client_metadata_url.is_some(),
+            "callback_port" => table.callback_port.is_some(),
+            _ => table.redirect_uri.is_some(),
+        };
+        for (first, second) in [
+            ("client_secret", "private_key"),
+            ("client_id", "client_metadata_url"),
+            ("callback_port", "redirect_uri"),
+        ] {
+            if has(first) && has(second) {
+                self.wrong("oauth", format!("has `{first}` and `{second}`; keep one"));
+            }
+        }
+        for key in ["client_secret", "private_key"] {
+            if has(key) && !has("client_id") {
+                self.wrong(&format!("oauth.{key}"), "needs `client_id` beside it");
+            }
+        }
+        let no_key = table.private_key.is_none();
+        for (key, present) in [
+            ("key_id", table.key_id.is_some()),
+            ("signing_algorithm", table.signing_algorithm != SigningAlgorithm::default()),
+        ] {
+            if present && no_key {
+                self.wrong(
+                    &format!("oauth.{key}"),
+                    "says something about a `private_key`, but there is none",
+                );
+            }
+        }
+        if table.grant != GrantKind::AuthorizationCode {
+            for key in ["callback_port", "redirect_uri"].into_iter().filter(|key| has(key)) {
+                self.wrong(&format!("oauth.{key}"), "only a person who signs in comes back to it");
+            }
+        }
+        if table.grant == GrantKind::ClientCredentials
+            && !(has("client_id") && (has("client_secret") || has("private_key")))
+        {
+            self.wrong(
+                "oauth.grant",
+                "\"client_credentials\" needs `client_id` and `client_secret` or `private_key`",
+            );
+        }
+        if table.identity_provider.is_some() && table.grant != GrantKind::Enterprise {
+            self.wrong("oauth.identity_provider", "only `grant = \"enterprise\"` uses it");
+        }
+    }
+
+    fn texts(&mut self, table: &OauthTable) -> Texts {
+        Texts {
+            client_id: self.public("client_id", table.client_id.as_deref()),
+            client_secret: self.secret("client_secret", table.client_secret.as_ref()),
+            private_key: self.secret("private_key", table.private_key.as_ref()),
+            key_id: self.public("key_id", table.key_id.as_deref()),
+            metadata_url: self.public("client_metadata_url", table.client_metadata_url.as_deref()),
+            scope: self.public("scope", table.scope.as_deref()),
+            redirect_uri: self.public("redirect_uri", table.redirect_uri.as_deref()),
+            issuer: self.public("issuer", table.issuer.as_deref()),
+        }
+    }
+
+    fn public(&mut self, key: &str, text: Option<&str>) -> Option<String> {
+        let place = format!("oauth.{key}");
+        let text = self.text(&place, text?, May::Everything)?;
+        if text.is_empty() {
+            self.wrong(&place, "must not be empty");
+        }
+        Some(text)
+    }
+
+    fn secret(&mut self, key: &str, value: Option<&Value>) -> Option<String> {
+        let place = format!("oauth.{key}");
+        let secret = self.value(&place, value?)?;
+        if secret.is_empty() {
+            self.wrong(&place, "must not be empty");
+        }
+        self.secrets.push(secret.as_str().into());
+        Some(secret)
+    }
+
+    fn client(&mut self, table: &OauthTable, texts: &Texts) -> Option<RegisteredClient> {
+        let id = texts.client_id.clone()?;
+        let authentication = match (&texts.client_secret, &texts.private_key) {
+            (Some(secret), _) => Authentication::Secret(Secret::new(secret.as_str())),
+            (None, Some(pem)) => {
+                if !pem.trim_start().starts_with(PEM_START) {
+                    let why = format!("must be PKCS#8 as PEM, which begins with `{PEM_START}`");
+                    self.wrong("oauth.private_key", why);
+                }
+                let algorithm = match table.signing_algorithm {
+                    SigningAlgorithm::Es256 => Algorithm::Es256,
+                    SigningAlgorithm::Rs256 => Algorithm::Rs256,
+                    SigningAlgorithm::EdDsa => Algorithm::EdDsa,
+                };
+                Authentication::Key {
+                    pem: Secret::new(pem.as_str()),
+                    algorithm,
+                    key_id: texts.key_id.clone(),
+                }
+            }
+            (None, None) => Authentication::Public,
+        };
+        Some(RegisteredClient { id, authentication })
+    }
+
+    fn grant(&mut self, table: &OauthTable) -> Grant {
+        match (table.grant, &table.identity_provider) {
+            (GrantKind::AuthorizationCode, _) => Grant::AuthorizationCode,
+            (GrantKind::ClientCredentials, _) => Grant::ClientCredentials,
+            (GrantKind::Enterprise, Some(provider)) => self.enterprise(provider),
+            (GrantKind::Enterprise, None) => {
+                self.wrong("oauth.grant", "\"enterprise\" needs `identity_provider`");
+                Grant::AuthorizationCode
+            }
+        }
+    }
+
+    fn enterprise(&mut self, provider: &ProviderTable) -> Grant {
+        for (key, missing) in [
+            ("token_url", provider.token_url.is_empty()),
+            ("id_token", provider.id_token.is_none()),
+            ("client_id", provider.client_id.is_empty()),
+        ] {
+            if missing {
+                self.wrong("oauth.identity_provider", format!("needs `{key}`"));
+            }
+        }
+        let given = |text: &'_ String| (!text.is_empty()).then(|| text.clone());
+        let token_url = given(&provider.token_url);
+        let token_url = self.public("identity_provider.token_url", token_url.as_deref());
+        let token_url =
+            token_url.and_then(|url| self.endpoint_url("oauth.identity_provider.token_url", &url));
+        let id_token = self.secret("identity_provider.id_token", provider.id_token.as_ref());
+        let id = self.public("identity_provider.client_id", given(&provider.client_id).as_deref());
+        let secret = self.secret("identity_provider.client_secret", provider.client_secret.as_ref());
+        let authentication =
+            secret.map_or(Authentication::Public, |secret| Authentication::Secret(Secret::new(secret)));
+        Grant::Enterprise(IdentityProvider {
+            token_url: token_url.unwrap_or_default(),
+            id_token: Secret::new(id_token.unwrap_or_default()),
+            client: RegisteredClient { id: id.unwrap_or_default(), authentication },
+        })
+    }
+
+    fn redirect(&mut self, table: &OauthTable, uri: Option<String>) -> Redirect {
+        if table.callback_port == Some(0) {
+            self.wrong("oauth.callback_port", "must be between 1 and 65535; leave it out for any free port");
+        }
+        match (uri, table.callback_port) {
+            (Some(uri), _) => {
+                if !is_endpoint(&uri) {
+                    let why = "must be an http address of this machine, such as \"http://127.0.0.1:8123/callback\", or https";
+                    self.wrong("oauth.redirect_uri", why);
+                }
+                Redirect::Uri(uri)
+            }
+            (None, Some(port)) => Redirect::Port(port),
+            (None, None) => Redirect::AnyPort,
+        }
+    }
+
+    fn endpoint_url(&mut self, place: &str, url: &str) -> Option<Uri> {
+        if !is_endpoint(url) {
+            self.wrong(place, "must be an https address, or an http address of this machine");
+        }
+        url.parse().ok()
+    }
+}
+
+/// True for an address that a secret may be sent to: https, or http that does not leave the machine.
+fn is_endpoint(url: &str) -> bool {
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    let Some(authority) = uri.authority() else { return false };
+    let host = uri.host().unwrap_or_default();
+    let bare = host.trim_matches(['[', ']']);
+    let is_here = bare.eq_ignore_ascii_case("localhost")
+        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let is_safe = match uri.scheme_str() {
+        Some("https") => !host.is_empty(),
+        Some("http") => is_here,
+        _ => false,
+    };
+    is_safe && !authority.as_str().contains('@') && !url.contains('#')
+}
+
+#[cfg(test)]
+mod tests;

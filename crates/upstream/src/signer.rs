@@ -1,0 +1,82 @@
+//! `Signer`: the account at one server as its connections use it, and what must not be shown because of it.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::header::AUTHORIZATION;
+use oauth::{Account, AuthError, Bearer};
+
+use crate::World;
+use crate::settings::{Endpoint, Settings};
+
+/// Tokens that are still masked after newer ones have taken their place: a server may speak of one that it was sent
+/// a while ago, and calls that were sent at the same time carried the same one.
+const TOKENS_MASKED_MAX: usize = 4;
+
+/// The account at one server. One for all connections to it.
+pub(crate) struct Signer {
+    upstream: Arc<str>,
+    account: Arc<Account>,
+    /// What was sent, the latest first.
+    sent: ArcSwap<Vec<Bearer>>,
+}
+
+impl Signer {
+    /// Nothing for a server at which we never sign in: one that is no address, or gets other credentials.
+    pub(crate) fn new(settings: &Settings, world: &World) -> Option<Arc<Signer>> {
+        let Endpoint::Address { url, headers, sign_in: Some(sign_in), .. } = &settings.endpoint else {
+            return None;
+        };
+        if headers.contains_key(AUTHORIZATION) {
+            return None;
+        }
+        let (client, keeper) = (world.client.clone(), world.keeper.clone());
+        let account = Account::new(settings.name(), url, (**sign_in).clone(), client, keeper);
+        Some(Arc::new(Signer { upstream: settings.name.clone(), account, sent: ArcSwap::default() }))
+    }
+
+    pub(crate) fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
+    /// The token to send, if there is one.
+    pub(crate) async fn bearer(&self) -> Result<Option<Bearer>, AuthError> {
+        match self.account.bearer().await {
+            Ok(bearer) => Ok(bearer.inspect(|bearer| self.note(bearer))),
+            // Most servers want no token, and are not to suffer from a disk that is full. One that does says so.
+            Err(AuthError::Keep(error)) => {
+                tracing::debug!(target: "upstream", upstream = %self.upstream, %error, "no token is sent");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A better token than `used`, which the server has refused with `status` and these `WWW-Authenticate` values.
+    pub(crate) async fn refused(
+        &self,
+        status: u16,
+        challenges: &[&str],
+        used: Option<&Bearer>,
+    ) -> Result<Bearer, AuthError> {
+        let bearer = self.account.refused(status, challenges, used).await?;
+        self.note(&bearer);
+        Ok(bearer)
+    }
+
+    /// The tokens that are or were in use.
+    pub(crate) fn sent(&self) -> Arc<Vec<Bearer>> {
+        self.sent.load_full()
+    }
+
+    fn note(&self, bearer: &Bearer) {
+        let is = |known: &Bearer| known.secret() == bearer.secret();
+        if self.sent.load().first().is_some_and(is) {
+            return;
+        }
+        self.sent.rcu(|sent| {
+            let others = sent.iter().filter(|known| !is(known)).cloned();
+            std::iter::once(bearer.clone()).chain(others).take(TOKENS_MASKED_MAX).collect::<Vec<_>>()
+        });
+    }
+}
