@@ -64,6 +64,8 @@ const parts = {
     await call(2);
     await exit(2, "tools", "juggle");
     await exit(2, "--juggle");
+    const { error } = JSON.parse((await call(2, "workspace_raed", "{}", "--json")).stdout);
+    checkSame("what programs are told", "unknown_tool", error.code);
   },
 
   "tools call, 3: refused, with the setting that allows it": async () => {

@@ -17,6 +17,7 @@ const connectV1 = async (target) => {
   const client = new Client(INFO);
   await within("the v1 client to connect", client.connect(transportFor(target, { Stdio, Http })));
   return {
+    client,
     list: async () => {
       const tools = [];
       let cursor;

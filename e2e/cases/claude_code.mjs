@@ -1,0 +1,49 @@
+// Claude Code finds Toolcrib in its own settings after an export, keeps what it had, and gives up its other servers to an
+// import.
+
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { everything } from "../support/environment.mjs";
+import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
+import { configure, expectExit } from "../support/toolcrib.mjs";
+
+const claude = platformProgram("@anthropic-ai/claude-code", path.join("claude"));
+const home = makeHome("claude");
+const settings = path.join(home, ".claude.json");
+const read = () => JSON.parse(readFileSync(settings, "utf8"));
+const config = configure({ upstreams: { everything } });
+const toolcrib = (code, ...words) => expectExit(code, [...words, "--config", config.file], { env: homely(home), cwd: home });
+
+const parts = {
+  "a client without settings gets a file of its own": async () => {
+    await toolcrib(0, "mcp", "export", "claude-code", "--yes");
+    const { code, said } = await runClient(claude, ["mcp", "list"], { home });
+    check(code === 0, "exit code 0", said);
+    checkHolds("the list", said, /^toolcrib: .*stdio --config .* - ✔ Connected$/m);
+  },
+
+  "what the client wrote itself is kept": async () => {
+    const add = ["mcp", "add", "--scope", "user", "of-its-own", "-e", "TOKEN=hunter2", "--", everything.command, ...everything.args];
+    const { code, said } = await runClient(claude, add, { home });
+    check(code === 0, "exit code 0", said);
+    const before = read();
+    await toolcrib(0, "mcp", "export", "claude-code", "--name", "crib", "--yes");
+    const { crib, ...others } = read().mcpServers;
+    checkSame("the others", before, { ...read(), mcpServers: others });
+    check(crib.args.includes(config.file), "our configuration", crib);
+    const listed = await runClient(claude, ["mcp", "list"], { home });
+    for (const name of ["toolcrib", "of-its-own", "crib"]) checkHolds("the list", listed.said, new RegExp(`^${name}: .*Connected$`, "m"));
+    check(readdirSync(home).some((name) => name.startsWith(".claude.json.toolcrib-backup-")), "a backup", readdirSync(home));
+  },
+
+  "its other servers can be imported, without ourselves": async () => {
+    const { stdout } = await toolcrib(0, "mcp", "import", "claude-code", "--dry-run");
+    checkHolds("what would be added", stdout, "[mcp.of-its-own]", "TOKEN=***", /toolcrib .*: it is Toolcrib itself/, /crib .*: it is Toolcrib itself/);
+    check(!stdout.includes("hunter2"), "no secret", stdout);
+    await toolcrib(0, "mcp", "import", "claude-code", "--yes");
+    checkHolds("the sum", (await toolcrib(0, "tools", "call", "of-its-own_get-sum", '{"a":40,"b":2}')).stdout, "42");
+  },
+};
+
+await run(parts);

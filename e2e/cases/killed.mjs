@@ -1,0 +1,52 @@
+// Killed without warning, again and again, with ten upstreams: no process of theirs is left.
+
+import { check, checkSame, run, within } from "../support/check.mjs";
+import { everything } from "../support/environment.mjs";
+import { oddUpstream } from "../support/odd_upstream.mjs";
+import { plain } from "../support/plain_upstream.mjs";
+import { allGone, newMark } from "../support/processes.mjs";
+import { configure, start } from "../support/toolcrib.mjs";
+
+/** How often: a few times in every run, two hundred in a long one. */
+const ROUNDS = process.env.TOOLCRIB_E2E_LONG ? 200 : 12;
+
+/** The moments at which it is killed, from its start: some while the upstreams are being started, some later. */
+const MOMENT_MS_MAX = 1_200;
+
+/** A tree takes its grace before it is killed; no longer. */
+const GONE_MS_MAX = 15_000;
+
+const mark = newMark();
+const stubborn = oddUpstream("stubborn", { env: mark.env });
+const upstreams = { everything: { ...everything, env: mark.env }, stubborn: stubborn.table };
+for (let number = 1; number <= 8; number += 1) upstreams[`plain${number}`] = plain(number % 2 ? "legacy" : "modern", [], { env: mark.env });
+const config = configure({ upstreams });
+
+let most = 0;
+
+const once = async (door) => {
+  const program = start([door, "--config", config.file]);
+  if (door === "stdio") program.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n');
+  // Not a wait for an outcome: the moment itself is what is tried.
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * MOMENT_MS_MAX));
+  most = Math.max(most, mark.processes().length);
+  program.child.kill("SIGKILL");
+  await within("the program to die", program.ended);
+  await allGone(mark, GONE_MS_MAX);
+};
+
+await run({
+  [`killed ${ROUNDS} times at any moment, nothing is left`]: async () => {
+    for (let round = 0; round < ROUNDS; round += 1) await once(round % 2 ? "stdio" : "serve");
+    check(most >= 10, "ten upstreams to have been running at some of these moments", most);
+  },
+
+  "nor is anything left of one that is told to end": async () => {
+    const program = start(["serve", "--config", config.file]);
+    await new Promise((resolve) => setTimeout(resolve, MOMENT_MS_MAX));
+    program.child.kill("SIGTERM");
+    const { code } = await within("the program to end", program.ended);
+    checkSame("exit code", 0, code);
+    await allGone(mark, GONE_MS_MAX);
+  },
+});

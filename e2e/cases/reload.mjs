@@ -1,0 +1,167 @@
+// A configuration that changes while Toolcrib runs: what changed is exchanged, the rest is not disturbed, and whoever
+// watches sees it happen. And what a process leaves behind that is killed.
+
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import path from "node:path";
+import { check, checkHolds, checkSame, eventually, failure, run, within } from "../support/check.mjs";
+import { textOf } from "../support/core.mjs";
+import { everything, importPackage } from "../support/environment.mjs";
+import { oddUpstream } from "../support/odd_upstream.mjs";
+import { allGone, newMark } from "../support/processes.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { configure, expectExit, serve, start, stdioCommand } from "../support/toolcrib.mjs";
+
+const mark = newMark();
+const marked = (table, env = {}) => ({ ...table, env: { ...mark.env, ...env } });
+const steady = oddUpstream("odd", { env: mark.env });
+const late = oddUpstream("odd", { env: mark.env });
+
+const config = configure({ upstreams: { steady: steady.table, everything: marked(everything) } });
+const good = readFileSync(config.file, "utf8");
+
+const toml = (table) => Object.entries(table)
+  .map(([key, value]) => `${key} = ${typeof value === "object" && !Array.isArray(value) ? inline(value) : JSON.stringify(value)}\n`)
+  .join("");
+const inline = (value) => `{ ${Object.entries(value).map(([key, inner]) => `${key} = ${JSON.stringify(inner)}`).join(", ")} }`;
+const table = (name, value) => `\n[mcp.${name}]\n${toml(value)}`;
+
+const mcp = (code, ...words) => expectExit(code, ["mcp", ...words, "--config", config.file]);
+const status = async (code, ...names) => JSON.parse((await mcp(code, "status", ...names, "--json")).stdout).toolcribs;
+const reload = async (code) => JSON.parse((await mcp(code, "reload", "--json")).stdout).toolcribs;
+const sockets = () => readdirSync(path.join(config.folder, "state/run")).filter((name) => name.endsWith(".sock"));
+
+/** What `mcp status --watch` tells, line by line. */
+const watch = () => {
+  const program = start(["mcp", "status", "--watch", "--json", "--config", config.file]);
+  const lines = [];
+  createInterface({ input: program.child.stdout }).on("line", (line) => lines.push(JSON.parse(line)));
+  /** Waits for a change of that server to that status. */
+  const sees = (name, word) => eventually(`${name} to be seen ${word} among ${JSON.stringify(lines)}`,
+    () => lines.some((line) => line.name === name && line.status === word));
+  return { ...program, lines, sees };
+};
+
+let toolcrib, client, watching, keptBy;
+let told = 0;
+
+await run({
+  "nobody runs: the servers are connected to for the moment": async () => {
+    const { stdout, stderr } = await mcp(0, "status");
+    checkHolds("the table", stdout, "NAME", "everything", "steady", "connected", "stdio");
+    checkHolds("the remark", stderr, "no Toolcrib is running");
+    await allGone(mark);
+    checkHolds("what reload says", (await mcp(1, "reload")).stderr, "no Toolcrib is running");
+  },
+
+  "a running one is asked": async () => {
+    toolcrib = await serve(config);
+    watching = watch();
+    await eventually("the first line", () => watching.lines.length > 0);
+    client = await connect("v1", { url: toolcrib.url });
+    const { ToolListChangedNotificationSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+    client.client.setNotificationHandler(ToolListChangedNotificationSchema, () => { told += 1; });
+    await client.list();
+    keptBy = textOf(await client.call("steady_fine", {}));
+    await client.call("everything_echo", { message: "hello" });
+    const [one] = await status(0);
+    checkSame("who answers", { pid: toolcrib.child.pid, door: toolcrib.url, configuration: [config.file] },
+      { pid: one.pid, door: one.door, configuration: one.configuration });
+    checkSame("its servers", [["everything", "connected"], ["steady", "connected"]], one.servers.map(({ name, status }) => [name, status]));
+    checkHolds("an unknown name", (await mcp(2, "status", "stedy")).stderr, "steady");
+  },
+
+  "what changed is exchanged, under the eyes of who watches; a call under way is finished": async () => {
+    const long = client.call("everything_trigger-long-running-operation", { duration: 3, steps: 3 });
+    await eventually("the call to be under way", () => mark.processes().length > 0);
+    const before = mark.processes().filter(({ command }) => command.includes("server-everything")).map(({ pid }) => pid);
+    const changed = table("everything", marked(everything, { E2E_CHANGED: "yes" }));
+    writeFileSync(config.file, `${good.slice(0, good.indexOf("[mcp.everything]"))}${changed}${table("late", late.table)}`);
+    const [did] = await reload(0);
+    checkSame("what it did",
+      { pid: toolcrib.child.pid, added: ["late"], changed: ["everything"], removed: [], unchanged: ["steady"], next_start: [] }, did);
+    await watching.sees("late", "connected");
+    await watching.sees("everything", "connected");
+    await eventually("the client to be told of other tools", () => told > 0);
+    check(!watching.lines.some(({ name, status }) => name === "steady" && status !== "connected" && status !== "connecting"),
+      "nothing to happen to the other", watching.lines);
+    checkHolds("the call under way", textOf(await within("the call under way", long)), "completed");
+    checkSame("the kept server's process", keptBy, textOf(await client.call("steady_fine", {})));
+    checkHolds("the new one", textOf(await client.call("late_fine", {})), "fine, from");
+    checkHolds("the changed one", textOf(await client.call("everything_get-env", {})), "E2E_CHANGED");
+    await eventually("the old processes to be gone", () => {
+      const now = new Set(mark.processes().map(({ pid }) => pid));
+      return before.every((pid) => !now.has(pid));
+    });
+  },
+
+  "a bad file is refused, all of it is said, and nothing changes": async () => {
+    const text = readFileSync(config.file, "utf8");
+    writeFileSync(config.file, text.replace("[mcp.late]", "[mcp.late]\ncomand = 1\n[mcp.worse]\nurl = \"ftp://x\""));
+    const { stderr } = await mcp(2, "reload");
+    checkHolds("what it says", stderr, "comand", "command", "worse", /toolcrib\.toml:\d+:\d+/);
+    toolcrib.child.kill("SIGHUP");
+    await eventually("the log to say it", () => toolcrib.stderr().includes("changes nothing"));
+    checkSame("the kept server's process", keptBy, textOf(await client.call("steady_fine", {})));
+    await client.call("late_fine", {});
+    writeFileSync(config.file, text);
+  },
+
+  "other sections wait for the next start": async () => {
+    const text = readFileSync(config.file, "utf8");
+    writeFileSync(config.file, text.replace("per_second = 0", "per_second = 7"));
+    const [did] = await reload(0);
+    checkSame("what waits", ["[limits]"], did.next_start);
+    checkSame("what changed", [], [...did.added, ...did.changed, ...did.removed]);
+    checkHolds("in words", (await mcp(0, "reload")).stdout, "[limits] changed, too", "next start");
+    writeFileSync(config.file, text);
+  },
+
+  "SIGHUP does the same; what is gone is gone for clients, too": async () => {
+    const text = readFileSync(config.file, "utf8");
+    writeFileSync(config.file, text.slice(0, text.indexOf("[mcp.late]")));
+    toolcrib.child.kill("SIGHUP");
+    await watching.sees("late", "removed");
+    await failure("a call of the removed one", client.call("late_fine", {}));
+    const names = (await client.list()).map(({ name }) => name);
+    check(!names.includes("late_fine") && names.includes("steady_fine"), "its tools to be gone", names);
+  },
+
+  "a server that fails makes the status fail": async () => {
+    const text = readFileSync(config.file, "utf8");
+    writeFileSync(config.file, text + table("broken", { command: "/does/not/exist" }));
+    await reload(0);
+    await watching.sees("broken", "failed");
+    const [{ servers: [server] }] = await status(1, "broken");
+    checkSame("its form", ["broken", "failed", "string"], [server.name, server.status, typeof server.error]);
+    checkHolds("what to do", (await mcp(1, "status")).stdout, "toolcrib mcp test broken");
+    await status(0, "steady");
+    writeFileSync(config.file, text);
+    await reload(0);
+  },
+
+  "killed, it leaves a socket that the next status removes": async () => {
+    checkSame("the sockets", [`${toolcrib.child.pid}.sock`], sockets());
+    toolcrib.child.kill("SIGKILL");
+    await within("its end", toolcrib.ended);
+    checkSame("how the watcher ended", { code: 0, signal: null }, await within("the watcher to end", watching.ended));
+    await eventually("the watcher's last word", () => watching.lines.at(-1).ended === true && watching.lines.at(-1).pid === toolcrib.child.pid);
+    checkSame("what is left", [`${toolcrib.child.pid}.sock`], sockets());
+    await mcp(0, "status", "steady");
+    checkSame("what is left after a status", [], sockets());
+    await allGone(mark);
+  },
+
+  "a process on stdio can be asked, too": async () => {
+    const other = start(stdioCommand(config).args);
+    await eventually("its socket", () => sockets().length === 1);
+    const [one] = await status(0);
+    checkSame("its door", "stdio", one.door);
+    // What is remembered is offered, and nothing was started for it.
+    checkSame("its servers", [["everything", "stopped"], ["steady", "stopped"]], one.servers.map(({ name, status }) => [name, status]));
+    checkSame("unchanged", ["everything", "steady"], (await reload(0))[0].unchanged);
+    other.child.stdin.end();
+    await within("its end", other.ended);
+    checkSame("what is left", [], sockets());
+  },
+});
