@@ -365,10 +365,4 @@ impl Upstream {
     fn fetched_at_ms(&self) -> Option<i64> {
         Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
     }
-
-    /// The first line that its program wrote on stdout which was no message, cleaned; nothing if there was none since
-    /// it was started. Servers that print there disturb clients that are less patient.
-    pub fn stdout_noise(&self) -> Option<String> {
-        self.stderr.first_noise()
-    }
 }

@@ -126,14 +126,9 @@ pub fn prompt_result(revision: Revision, result: &Text) -> Text {
     replaced(result, edited)
 }
 
-/// The result of `resources/read`. What may be kept depends on the caller, so nothing leaves as public.
+/// The result of `resources/read` or of a list request, entries as they are. What may be kept depends on the caller, so nothing leaves as public.
 pub fn read_result(revision: Revision, result: &Text) -> Text {
     if revision.is_modern() { completed(result, &UNSAID_CACHE) } else { legacy(result) }
-}
-
-/// The result of a list request, its entries as they are.
-pub fn list_result(revision: Revision, result: &Text) -> Text {
-    read_result(revision, result)
 }
 
 /// The result of `completion/complete`, and of every other request that has no function of its own here.

@@ -16,7 +16,6 @@ use super::asked::{Kind, Question};
 use super::heard::{Ears, Heard};
 use super::parked::Parked;
 use super::pending::{Caller, Happening, Nobody, Pending, Reply, Waiting};
-use super::stderr::Stderr;
 use super::{Fault, Via};
 use crate::settings::Mask;
 use crate::trace::Tap;
@@ -39,8 +38,6 @@ pub(crate) struct Exchange {
     /// How it is meant to be over, or came to its end.
     parting: AtomicU8,
     garbage: AtomicU64,
-    /// Where the first output is kept that is no message.
-    noise: OnceLock<Arc<Stderr>>,
     /// Hears everything, if somebody wants to know.
     tap: Option<Arc<Tap>>,
     /// What nobody else should read.
@@ -84,7 +81,6 @@ impl Exchange {
             closed: CancellationToken::new(),
             parting: AtomicU8::new(Parting::ByItself as u8),
             garbage: AtomicU64::new(0),
-            noise: OnceLock::new(),
             tap: None,
             mask: Mask::default(),
         }
@@ -199,11 +195,6 @@ impl Exchange {
         let said = self.parting.load(Ordering::Relaxed);
         let all = [Parting::ByItself, Parting::Well, Parting::Dismissed];
         all.into_iter().find(|parting| *parting as u8 == said).unwrap_or(Parting::ByItself)
-    }
-
-    /// Keeps the first output that is no message in `stderr`. Called once.
-    pub(super) fn note_noise_in(&self, stderr: &Arc<Stderr>) {
-        self.noise.get_or_init(|| stderr.clone());
     }
 
     /// What `close` or `retire` was told first, once the connection is over.
@@ -425,9 +416,6 @@ impl Exchange {
         let intent = serde_json::from_slice::<Intent>(frame).ok().filter(|intent| intent.method.is_none());
         let fault = Fault::Broken(error.message.clone());
         if !intent.is_some_and(|intent| self.pending.answer(intent.id, Err(fault))) {
-            if let Some(stderr) = self.noise.get() {
-                stderr.note_noise(frame);
-            }
             self.take_garbage(&error.message);
         }
     }

@@ -1,5 +1,5 @@
 //! What a server writes on its stderr: always read, so that a chatty server never stands still, and the
-//! end of it kept for people; and the first that it writes on its stdout which is no message.
+//! end of it kept for people.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -22,8 +22,6 @@ const LINE_BYTES_MAX: usize = 300;
 #[derive(Debug, Default)]
 pub(crate) struct Stderr {
     kept: Mutex<VecDeque<u8>>,
-    /// The first line on its stdout that was no message.
-    noise: Mutex<Option<String>>,
     /// What nobody else should read.
     mask: Mask,
 }
@@ -49,21 +47,9 @@ impl Stderr {
         kept.extend(piece);
     }
 
-    /// Forgets what an earlier run of the server wrote, on either.
+    /// Forgets what an earlier run of the server wrote.
     pub(crate) fn clear(&self) {
         self.kept().clear();
-        *self.noise() = None;
-    }
-
-    /// The server has written `line` where only messages belong; the first of them is kept.
-    pub(crate) fn note_noise(&self, line: &[u8]) {
-        let clean = || self.mask.sentence(&String::from_utf8_lossy(line), LINE_BYTES_MAX);
-        self.noise().get_or_insert_with(clean);
-    }
-
-    /// The first line that the server wrote where only messages belong, fit for a message.
-    pub(crate) fn first_noise(&self) -> Option<String> {
-        self.noise().clone()
     }
 
     /// What is kept, without secrets; bytes that are no UTF-8 show as U+FFFD.
@@ -85,10 +71,6 @@ impl Stderr {
         let text = self.text();
         let line = text.lines().rev().find(|line| !line.trim().is_empty());
         clean::sentence(line.unwrap_or_default(), LINE_BYTES_MAX)
-    }
-
-    fn noise(&self) -> MutexGuard<'_, Option<String>> {
-        self.noise.lock().expect("nothing panics while it holds the lock")
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<u8>> {
@@ -117,8 +99,6 @@ mod tests {
         const SECRET: &str = "sk-0123456789";
         let stderr = Stderr::masking(&crate::settings::mask::tests::mask(SECRET));
         let line = format!("{}{SECRET}", "x".repeat(LINE_BYTES_MAX - SECRET.len() + 1));
-        stderr.note_noise(line.as_bytes());
-        assert!(stderr.first_noise().expect("a line").ends_with("x***"));
         stderr.drain(line.as_bytes()).await;
         assert!(stderr.last_line().ends_with("x***"));
         // The beginning of the first is not kept.

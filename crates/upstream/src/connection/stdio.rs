@@ -50,7 +50,6 @@ impl Stdio {
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
-        exchange.note_noise_in(&stderr);
         let tap = exchange.tap().cloned();
         let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
         // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.

@@ -189,17 +189,6 @@ async fn the_report_says_what_there_is_and_how_old_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_printed_where_messages_belong_is_remembered() {
-    let it = fixture(&["garbage"]);
-    assert_eq!(it.stdout_noise(), None);
-    it.connect().await.expect("connected");
-    assert_eq!(it.stdout_noise().as_deref(), Some("Server listening on port 3000"));
-    let quiet = fixture(&[]);
-    quiet.connect().await.expect("connected");
-    assert_eq!(quiet.stdout_noise(), None);
-}
-
-#[tokio::test]
 async fn the_whole_tree_ends_whatever_it_ignores() {
     for habits in [&[] as &[&str], &["stubborn"]] {
         let it = fixture(habits);

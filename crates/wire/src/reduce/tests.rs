@@ -305,7 +305,7 @@ fn results_that_may_be_kept_say_for_how_long() {
 #[test]
 fn other_results_say_that_they_are_complete() {
     check(
-        list_result,
+        read_result,
         r#"{"tools":[],"cacheScope":"private"}"#,
         expect![[r#"
         2024-11-05 {"tools":[]}
