@@ -15,23 +15,24 @@ pub fn anchored(store: &dyn Store) -> Result<Option<Head>, AnchorError> {
     }
 }
 
+/// Keeps a head that is in the book, or behind a line that says why the kept one is not. Blocks on the store.
+pub(crate) fn keep(store: &dyn Store, head: Head) -> Result<(), AnchorError> {
+    Ok(store.keep_anchor(KEY, &head.to_string())?)
+}
+
 impl Book {
-    /// Flushes, then keeps the head of the book in the store. Does nothing for a process that wrote
-    /// nothing. Refuses to replace a later head by an earlier one: that would hide what was cut off.
+    /// Flushes, signs the end of the book, then keeps its head in the store. Does nothing for a process that wrote
+    /// nothing. If the head that the store has is not in the book, that is written down there first.
     /// Blocks on the disk; meant for the shutdown, and now and then before.
     pub fn anchor(&self, store: &dyn Store) -> Result<(), AnchorError> {
         self.flush()?;
         if self.is_unused() {
             return Ok(());
         }
-        // Before the head: another process may write and keep a later one in between.
-        let kept = anchored(store)?;
-        let head = self.head()?;
-        match kept {
-            Some(kept) if kept.seq > head.seq => {
-                Err(AnchorError::EndMissing { found: head.seq, anchored: kept.seq })
-            }
-            _ => Ok(store.keep_anchor(KEY, &head.to_string())?),
-        }
+        // One that cannot be read stays as it is: perhaps somebody can.
+        anchored(store)?;
+        self.shared.compare(Some(store))?;
+        let head = self.sign_end()?;
+        keep(store, head)
     }
 }

@@ -1,41 +1,86 @@
 //! The book that cannot be skipped: one line for every call, chained so that no line can be changed,
 //! moved or taken out without a trace.
 //!
-//! The book is `audit.jsonl` in the state folder, shared by every process of its owner. Each line is one
-//! JSON object whose first members are `seq` (1, 2, 3…) and `prev` (the `hash` of the record before, 64
-//! zeros for the first) and whose last member is `hash`. Canonical form: `hash` is the SHA-256, in
-//! lower-case hexadecimal, of the literal bytes of the line from its `{` up to, and without, the closing
-//! `,"hash":"`. Those bytes contain `prev`, so each hash covers the whole book before it.
+//! **Form.** The book lies in the state folder, shared by every process of its owner: closed segments
+//! `audit-000001.jsonl`, `audit-000002.jsonl`… and the open one, `audit.jsonl`, to which lines are added under
+//! a lock. Each line is one JSON object whose first members are `seq` (1, 2, 3…, through all segments),
+//! `prev` (the `hash` of the record before, 64 zeros for the first) and `written_at_ms`, and whose last member
+//! is `hash`. Canonical form: `hash` is the SHA-256, in lower-case hexadecimal, of the literal bytes of the line
+//! from its `{` up to, and without, the closing `,"hash":"`. Those bytes contain `prev`, so each hash covers the
+//! whole book before it, and the first line of a segment continues the one before.
 //!
-//! A line that a crash cut short stays, ended by a line break; the chain goes on from the last whole line
-//! and [`verify`] counts the torn one. That the *end* of the book is missing can only be seen from outside:
-//! [`Book::anchor`] keeps the head of the chain in the store for that.
+//! **Checkpoints** are lines with a member `checkpoint` instead of a call: after every
+//! [`CHECKPOINT_RECORDS`] records, at the end of a segment and of a process. They are signed (Ed25519, key in
+//! [`KEY_FILE`]): `signature` covers the words `toolcrib audit checkpoint`, a line break, and the line up to,
+//! and without, `,"signature":"`. Whoever has the public key can verify a copy of the book anywhere.
 //!
-//! Argument and result values never enter the book, only their sizes and a hash of the arguments.
+//! **Retention** removes whole segments, oldest first, by age and size. Each is named, with its last record,
+//! in a signed line before it goes, so the rest can be verified from there.
+//!
+//! **The end.** A line that a crash cut short stays, ended by a line break; the chain goes on from the last
+//! whole line and [`verify`] counts the torn one. That the *end* of the book is missing can only be seen from
+//! outside: the head that is safe on the disk is noted, signed, in `audit.head` at least every second while
+//! calls come, and [`Book::anchor`] keeps it in the store at the end of the process. Before a process writes its first
+//! line it looks for both in the book. If one is not there, a signed line says what was lost, and only then newer heads
+//! are kept; [`verify`] finds fault with the book until [`Book::acknowledge`] has signed that somebody knows.
+//!
+//! **What survives.** A call that may change something runs only after a note of it would survive a power
+//! cut; the note goes when the call's record would. Records of other calls are written within some 20 ms and
+//! synced within a second or so. Whoever answers calls waits for no disk: [`before_run`](Book::before_run) is
+//! a future, its work is done by a thread of its own, one sync for all who wait.
+//!
+//! **A full disk.** Calls that may change something are refused by name. Others go on, their records wait in
+//! memory until [`RECORDS_WAITING_MAX`] or [`ARGUMENTS_BYTES_WAITING_MAX`] is reached, then they are refused
+//! too. The writer tries again four times a second.
+//!
+//! Arguments enter the book without secrets, or as a size and a hash; results never, but for their size.
 
 mod anchor;
+mod arguments;
 mod book;
+mod checkpoint;
+mod config;
+mod desk;
 mod error;
+mod export;
+#[cfg(feature = "failing")]
+mod failing;
 #[cfg(test)]
 mod faults;
 mod file;
 mod hash;
+mod head_note;
 mod journal;
+mod key;
 mod line;
+mod loss;
 mod pen;
+#[cfg(test)]
+mod power_cut;
+mod prune;
 mod queue;
+mod read;
 mod record;
 mod recover;
-mod tail;
+mod segments;
 mod verify;
 mod writer;
 
 pub use anchor::anchored;
-pub use book::{Book, Clock, FILE, RECORDS_WAITING_MAX};
+pub use arguments::{ARGUMENTS_BYTES_MAX, Plain};
+pub use book::{ARGUMENTS_BYTES_WAITING_MAX, Book, Clock, FILE, RECORDS_WAITING_MAX};
+pub use checkpoint::{CHECKPOINT_RECORDS, Removed};
+pub use config::{Age, Arguments, Config, Problem, Size};
 pub use error::{AnchorError, BookError};
+pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
+#[cfg(feature = "failing")]
+pub use failing::Faults;
 pub use hash::Hash;
+pub use head_note::noted_head;
 pub use journal::JournalMark;
+pub use key::{KEY_FILE, PublicKey};
 pub use line::Head;
-pub use record::{Opening, Outcome, Record, TEXT_BYTES_MAX};
-pub use tail::tail;
-pub use verify::{Verified, VerifyError, Why, verify};
+pub use loss::{Loss, marked_loss};
+pub use read::{Reader, tail};
+pub use record::{Approved, DECISIONS_MAX, Decided, Opening, Outcome, Record, TEXT_BYTES_MAX};
+pub use verify::{Trust, Verified, VerifyError, Why, verify};

@@ -3,16 +3,24 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use redact::Redactor;
+use store::Store;
+
 use crate::{
+    arguments::Plain,
+    checkpoint::{Occasion, Removed, Said},
+    config::{Arguments, Config},
+    desk::Desk,
     error::BookError,
     file::BookFile,
-    journal::{Journal, JournalMark},
+    head_note,
+    journal::{Intent, Journal, JournalMark, Until},
     line::Head,
     pen::{Pen, Steady},
     queue::{Closed, Queue},
@@ -20,12 +28,15 @@ use crate::{
     recover, writer,
 };
 
-/// The book's name within the state folder.
+/// The name of the book's open segment within the state folder.
 pub const FILE: &str = "audit.jsonl";
 
-/// Records that may wait for the disk before calls are refused: about 16 MiB, and seconds of the fastest
+/// Records that may wait for the disk before calls are refused: about 64 MiB, and seconds of the fastest
 /// callers.
 pub const RECORDS_WAITING_MAX: usize = 65_536;
+
+/// Bytes of arguments that may wait with them before calls are refused.
+pub const ARGUMENTS_BYTES_WAITING_MAX: usize = 64 * 1024 * 1024;
 
 /// How long a flush may take. A disk that needs longer for a few megabytes is not coming back.
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -39,38 +50,71 @@ pub type Clock = fn() -> i64;
 /// [`before_run`](Self::before_run); the run; [`close`](Self::close). Before the process ends,
 /// [`flush`](Self::flush): dropping the book does not wait for the disk.
 pub struct Book {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Book {
-    /// The book that lies, or will lie, in this folder.
+    /// The book that lies, or will lie, in this folder, with the default settings. It keeps hashes of
+    /// arguments only, since it knows no secret to strike out of them.
     pub fn at(dir: &Path, clock: Clock) -> Self {
-        Self::with_pen(dir, clock, Box::new(Steady))
+        let config = Config { arguments: Arguments::Hash, ..Config::default() };
+        Self::new(dir, clock, config, None, Box::new(Steady))
     }
 
-    pub(crate) fn with_pen(dir: &Path, clock: Clock, pen: Box<dyn Pen>) -> Self {
+    /// The book that lies, or will lie, in this folder. Arguments are put down as `redactor` leaves them.
+    pub fn with(dir: &Path, clock: Clock, config: Config, redactor: Redactor) -> Self {
+        Self::new(dir, clock, config, Some(redactor), Box::new(Steady))
+    }
+
+    pub(crate) fn new(
+        dir: &Path,
+        clock: Clock,
+        config: Config,
+        redactor: Option<Redactor>,
+        pen: Box<dyn Pen>,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 dir: dir.to_owned(),
                 clock,
+                config,
+                redactor,
                 pen,
                 queue: Queue::default(),
-                end: AtomicU64::new(0),
+                desk: Desk::default(),
+                last_seen: AtomicU64::new(0),
                 file: Mutex::new(None),
+                store: None,
+                is_compared: AtomicBool::new(false),
                 journal: Mutex::new(Journal::at(dir)),
             }),
         }
     }
 
-    /// Whether a call may go on: its record will find a place. Two loads from memory, once the book is
-    /// open; the first time it opens the book and starts the writer. A call refused by this error has no
-    /// record and needs no `close`.
+    /// The same book, held against the head that this store keeps before the first line is written.
+    #[must_use]
+    pub fn kept_in(mut self, store: Arc<dyn Store>) -> Self {
+        let shared = Arc::get_mut(&mut self.shared);
+        shared.expect("nothing is shared before the first call").store = Some(store);
+        self
+    }
+
+    /// How arguments are put down unless a rule says otherwise.
+    pub fn arguments(&self) -> Arguments {
+        self.shared.config.arguments
+    }
+
+    /// Whether a call may go on: its record will find a place. Three loads from memory, once the book is
+    /// open; the first time it opens the book and starts the writer. On a full disk it still says yes, until
+    /// no more records fit into memory: calls that change something learn of it by
+    /// [`before_run`](Self::before_run). A call refused by this error has no record and needs no `close`.
     pub fn ready(&self) -> Result<(), BookError> {
-        if !self.shared.queue.is_healthy() {
+        let queue = &self.shared.queue;
+        if !queue.is_healthy() {
             self.open_or_explain()?;
         }
-        if self.shared.queue.waiting() >= RECORDS_WAITING_MAX {
-            return Err(BookError::Full);
+        if queue.waiting() >= RECORDS_WAITING_MAX || queue.waiting_bytes() >= ARGUMENTS_BYTES_WAITING_MAX {
+            return Err(queue.failure().unwrap_or(BookError::Full));
         }
         Ok(())
     }
@@ -78,39 +122,65 @@ impl Book {
     #[cold]
     fn open_or_explain(&self) -> Result<(), BookError> {
         if let Some(failure) = self.shared.queue.failure() {
-            return Err(failure);
+            return if failure.lets_reads_go_on() { Ok(()) } else { Err(failure) };
         }
-        self.shared.with_file(|_| {
+        let opened = self.shared.with_file(|_| {
             if !self.shared.queue.is_unopened() {
                 return Ok(()); // another thread was faster
             }
-            // Before the writer starts: what it finds out is newer.
-            self.shared.queue.set_opened(true);
-            writer::start(Arc::clone(&self.shared)).map_err(|error| {
-                self.shared.queue.set_opened(false);
-                BookError::unwritable(error)
-            })
+            self.start_writer(None)
+        });
+        match opened {
+            // The writer opens it as soon as there is space.
+            Err(failure) if failure.lets_reads_go_on() && self.shared.queue.is_unopened() => {
+                self.start_writer(Some(failure))
+            }
+            opened => opened,
+        }
+    }
+
+    fn start_writer(&self, failure: Option<BookError>) -> Result<(), BookError> {
+        let queue = &self.shared.queue;
+        // Before the writer starts: what it finds out is newer.
+        match failure {
+            None => queue.set_opened(true),
+            Some(failure) => queue.set_failing(failure),
+        }
+        writer::start(Arc::clone(&self.shared)).map_err(|error| {
+            queue.set_opened(false);
+            BookError::unwritable(error)
         })
     }
 
-    /// Notes, before it runs, a call that changes something: one `write` to this process's journal. After
-    /// an error the call must not run. The mark goes back with [`close`](Self::close).
-    pub fn before_run(&self, opening: &Opening) -> Result<JournalMark, BookError> {
+    /// Notes, before it runs, a call that changes something: in this process's journal, on the disk itself
+    /// unless the settings say otherwise. After an error the call must not run. The mark goes back with
+    /// [`close`](Self::close); a future that is dropped takes the note back.
+    pub async fn before_run(&self, opening: &Opening) -> Result<JournalMark, BookError> {
         self.ready()?;
-        let from = self.shared.end.load(Ordering::Relaxed);
-        let mut journal = self.shared.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.open_call(opening, from, &*self.shared.pen)
+        if let Some(failure) = self.shared.queue.failure_now() {
+            return Err(failure);
+        }
+        let intent =
+            Intent { opening: opening.clone(), since: self.shared.last_seen.load(Ordering::Relaxed) };
+        if self.shared.config.durable {
+            return self.shared.note(intent)?.await;
+        }
+        let marks =
+            self.shared.journal().open_calls([intent].into_iter(), Until::Written, &*self.shared.pen)?;
+        Ok(marks.into_iter().next().expect("one intent gets one mark"))
     }
 
-    /// Closes a call. The record is on disk some 20 ms later; this neither waits for a disk nor fails.
-    /// Calls that were let in are noted however many wait by now; only without that leave, beyond twice
-    /// [`RECORDS_WAITING_MAX`], a record is let go.
-    pub fn close(&self, mut record: Record, mark: Option<JournalMark>) {
+    /// Closes a call. The record is on disk some 20 ms later, with what is left of its arguments if they are
+    /// given; this neither waits for a disk nor fails. Calls that were let in are noted however many wait by
+    /// now; only without that leave, beyond twice [`RECORDS_WAITING_MAX`], a record is let go.
+    pub fn close(&self, mut record: Record, plain: Option<Plain>, mark: Option<JournalMark>) {
         if self.shared.queue.waiting() >= 2 * RECORDS_WAITING_MAX {
             return;
         }
+        // The hash stays, so nothing but the text is lost.
+        let plain = plain.filter(|_| self.shared.queue.waiting_bytes() < ARGUMENTS_BYTES_WAITING_MAX);
         record.cut();
-        self.shared.queue.put(Closed { record, mark });
+        self.shared.queue.put(Closed { record, plain, mark });
     }
 
     /// Waits until every closed call is on disk and would survive a power cut. `Err` names why not; the
@@ -131,32 +201,53 @@ impl Book {
         self.shared.recover()
     }
 
+    /// Removes segments that are too old or too many by the settings, and says which. The writer does this by
+    /// itself when the book is first used and whenever a segment is closed.
+    pub fn prune(&self) -> Result<Vec<Removed>, BookError> {
+        self.shared.prune()
+    }
+
     /// Whether this process never let a call in.
     pub(crate) fn is_unused(&self) -> bool {
         self.shared.queue.is_unopened()
     }
 
-    /// The head of the book now, whoever wrote it.
-    pub(crate) fn head(&self) -> Result<Head, BookError> {
-        self.shared.with_file(BookFile::head)
+    /// Signs the end of the book and hands it to the disk. Returns the record that says so.
+    pub(crate) fn sign_end(&self) -> Result<Head, BookError> {
+        let shared = &*self.shared;
+        // What others write behind it may not be on the disk yet.
+        let head = shared.with_file(|file| {
+            file.checkpoint(Occasion::Shutdown, Said::default(), (shared.clock)(), &*shared.pen)?;
+            Ok(file.last_seen())
+        })?;
+        shared.sync()?;
+        Ok(head)
     }
 }
 
 impl Drop for Book {
     fn drop(&mut self) {
         self.shared.queue.stop();
+        self.shared.desk.stop();
     }
 }
 
-/// What the book and its writer share. Locks are taken in the order file, journal, queue.
+/// What the book and its threads share. Locks are taken in the order file, journal, queue.
 pub(crate) struct Shared {
     pub(crate) pen: Box<dyn Pen>,
     pub(crate) queue: Queue,
-    pub(crate) journal: Mutex<Journal>,
-    dir: PathBuf,
-    clock: Clock,
-    /// The book's length when last seen. Where a call's record will be is never before it.
-    end: AtomicU64,
+    pub(crate) desk: Desk,
+    pub(crate) config: Config,
+    pub(crate) dir: PathBuf,
+    pub(crate) clock: Clock,
+    redactor: Option<Redactor>,
+    /// Where the head is kept besides.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// Whether the kept heads were looked for in the book.
+    pub(crate) is_compared: AtomicBool,
+    journal: Mutex<Journal>,
+    /// The number of the book's last record when last seen. A call's own record is never before it.
+    last_seen: AtomicU64,
     file: Mutex<Option<BookFile>>,
 }
 
@@ -169,27 +260,71 @@ impl Shared {
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match &mut *slot {
             Some(file) => file,
-            none => none.insert(BookFile::open(&self.dir)?),
+            none => none.insert(BookFile::open(&self.dir, &self.config, &*self.pen)?),
         };
         let done = work(file);
-        self.end.store(file.end(), Ordering::Relaxed);
+        self.last_seen.store(file.last_seen().seq, Ordering::Relaxed);
         done
     }
 
-    /// Appends and takes out of the list what reached the disk.
-    pub(crate) fn append(&self, records: &mut Vec<Record>) -> Result<(), BookError> {
+    /// The journal. With `durable` it may be held for as long as a disk takes, so only by the threads of the
+    /// book.
+    pub(crate) fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends and takes out of the list what reached the disk. True if a segment was closed before.
+    pub(crate) fn append(&self, records: &mut Vec<Record>) -> Result<bool, BookError> {
+        self.compare_once()?;
         self.with_file(|file| file.append(records, (self.clock)(), &*self.pen))
+    }
+
+    /// Hands what was written to the disk itself and notes the head that is safe by now.
+    pub(crate) fn sync(&self) -> Result<(), BookError> {
+        self.compare_once()?;
+        self.with_file(|file| {
+            let safe = file.last_seen();
+            file.sync(&*self.pen)?;
+            file.signer()?;
+            file.locked(&*self.pen, |file| {
+                let dir = file.dir.clone();
+                // Best effort: the store has an older head, and the next time is a second away.
+                let _ = head_note::note(&dir, safe, file.signer()?, &*self.pen);
+                Ok(())
+            })
+        })
+    }
+
+    /// Puts what is left of the arguments into the record, and strikes what a caller made up out of it.
+    /// Returns the bytes that are no longer held.
+    pub(crate) fn strike(&self, closed: &mut Closed) -> usize {
+        let (plain, opening) = (closed.plain.take(), &mut closed.record.opening);
+        if let Some(redactor) = &self.redactor {
+            opening.arguments = plain.as_ref().and_then(|plain| plain.strike(redactor));
+            // The name of a tool that there is none of is the caller's text.
+            if opening.effect.is_none() {
+                let struck = redactor.text(&opening.tool);
+                if *struck != *opening.tool {
+                    opening.tool = Arc::from(struck);
+                }
+            }
+        }
+        plain.map_or(0, |plain| plain.bytes())
     }
 
     pub(crate) fn recover(&self) -> Result<usize, BookError> {
         let mut recovered = 0;
         for journal in recover::dead_journals(&self.dir).map_err(BookError::journal)? {
-            let mut crashed = journal.crashed(&self.dir).map_err(BookError::journal)?;
-            recovered += crashed.len();
-            if !crashed.is_empty() {
-                self.append(&mut crashed)?;
+            let mut left_open = journal.left_open(&self.dir).map_err(BookError::journal)?;
+            recovered += left_open.len();
+            if !left_open.is_empty() {
+                self.append(&mut left_open)?;
             }
-            journal.remove().map_err(BookError::journal)?;
+            if self.config.durable {
+                // Its other records may have been written a moment before their process died.
+                self.sync()?;
+            }
+            journal.remove(&*self.pen).map_err(BookError::journal)?;
         }
         Ok(recovered)
     }

@@ -14,6 +14,14 @@ pub enum BookError {
         "the audit book {FILE} cannot be written; calls are refused until it can: check the state folder"
     )]
     Unwritable(#[source] Arc<io::Error>),
+    /// There is no space for another record. Calls that only read go on for a while.
+    #[error(
+        "the disk is full: the audit book {FILE} takes no record; calls that change something are refused until there is space below the state folder"
+    )]
+    NoSpace(#[source] Arc<io::Error>),
+    /// The key that signs the book could not be read or made.
+    #[error("the key that signs the audit book cannot be used: {0}")]
+    Key(Arc<io::Error>),
     /// The journal of running calls could not be written.
     #[error(
         "the journal of running calls cannot be written; calls that change something are refused until it can"
@@ -41,6 +49,12 @@ pub enum BookError {
     Stopped,
 }
 
+/// Space comes back by itself, or by somebody's hand; other faults of a disk do not.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 /// Why the head of the book could not be kept or read.
 #[derive(Debug, thiserror::Error)]
 pub enum AnchorError {
@@ -53,22 +67,23 @@ pub enum AnchorError {
     /// The kept text is not a head.
     #[error("the kept head of the audit book cannot be read")]
     Unreadable,
-    /// The book is shorter than it was when its head was last kept. The older head stays.
-    #[error("the end of the audit book is missing: it has {found} records, {anchored} were kept")]
-    EndMissing {
-        /// Records in the book now.
-        found: u64,
-        /// Records when the head was kept.
-        anchored: u64,
-    },
 }
 
 impl BookError {
     pub(crate) fn unwritable(error: io::Error) -> Self {
-        Self::Unwritable(Arc::new(error))
+        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Unwritable(Arc::new(error)) }
+    }
+
+    pub(crate) fn key(error: io::Error) -> Self {
+        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Key(Arc::new(error)) }
     }
 
     pub(crate) fn journal(error: io::Error) -> Self {
-        Self::Journal(Arc::new(error))
+        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Journal(Arc::new(error)) }
+    }
+
+    /// Whether calls that change nothing may go on while their records wait in memory.
+    pub(crate) fn lets_reads_go_on(&self) -> bool {
+        matches!(self, Self::NoSpace(_))
     }
 }

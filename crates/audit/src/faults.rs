@@ -8,13 +8,17 @@ use std::{
     io,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
+    task::{Context, Poll, Waker},
+    thread,
+    time::{Duration, Instant},
 };
 
 use crate::{
-    Book, FILE, Outcome, Record,
+    Book, BookError, Config, FILE, JournalMark, Opening, Outcome, RECORDS_WAITING_MAX, Record, Trust,
     pen::{Pen, Steady},
     record::tests::sample,
     verify,
@@ -77,6 +81,11 @@ impl Pen for Arc<Shaky> {
     }
 }
 
+pub(crate) fn before_run(book: &Book, opening: &Opening) -> Result<JournalMark, BookError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(book.before_run(opening))
+}
+
 fn clock() -> i64 {
     1_700_000_000_000
 }
@@ -96,42 +105,38 @@ fn recorded(dir: &Path) -> BTreeMap<String, Vec<String>> {
 fn live_through(nth: usize, reaches: Reaches) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let pen = Shaky::new(nth, reaches);
-    let book = Book::with_pen(dir.path(), clock, Box::new(Arc::clone(&pen)));
-    let open = book.before_run(&sample("open").opening);
+    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    let open = before_run(&book, &sample("open").opening);
     let mut expected = BTreeMap::new();
     for call in 0..6 {
         let id = format!("call {call}");
-        match book.before_run(&sample(&id).opening) {
-            Ok(mark) => book.close(sample(&id), Some(mark)),
-            Err(_) => book.close(Record { outcome: Outcome::Refused, ..sample(&id) }, None),
+        match before_run(&book, &sample(&id).opening) {
+            Ok(mark) => book.close(sample(&id), None, Some(mark)),
+            Err(_) => book.close(Record { outcome: Outcome::Refused, ..sample(&id) }, None, None),
         }
         expected.insert(id, ());
         for id in [format!("read {call}a"), format!("read {call}b")] {
-            book.close(sample(&id), None);
+            book.close(sample(&id), None, None);
             expected.insert(id, ());
         }
         if book.flush().is_err() {
-            let refused = book.ready().map_err(|error| error.to_string());
-            assert_eq!(
-                refused,
-                Err("the audit book audit.jsonl cannot be written; calls are refused until it can: \
-                     check the state folder"
-                    .to_owned())
-            );
+            book.ready().expect("reads go on while the disk is full");
+            let refused = before_run(&book, &sample("refused").opening);
+            assert!(matches!(refused, Err(BookError::NoSpace(_))), "{refused:?}");
         }
     }
     pen.mended.store(true, Ordering::SeqCst);
     book.flush().expect("a mended disk takes what waited");
     book.ready().expect("a mended disk lets calls in again");
     if let Ok(mark) = open {
-        book.close(sample("open"), Some(mark));
+        book.close(sample("open"), None, Some(mark));
         expected.insert("open".to_owned(), ());
         book.flush().unwrap();
     }
     let recorded = recorded(dir.path());
     assert_eq!(recorded.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "write {nth}");
     assert!(recorded.values().all(|outcomes| outcomes.len() == 1), "write {nth}: {recorded:?}");
-    let verified = verify(&dir.path().join(FILE), None).expect("the chain holds");
+    let verified = verify(dir.path(), &Trust::default()).expect("the chain holds");
     assert_eq!(verified.records, expected.len() as u64, "write {nth}");
     assert!(verified.torn_lines == 0 || reaches == Reaches::HalfAndStays, "write {nth}: {verified:?}");
     pen.failed.load(Ordering::SeqCst)
@@ -146,4 +151,130 @@ fn the_nth_write_fails() {
         // Six calls are noted in the journal, in the book, and in the journal again; one more is open.
         assert_eq!(met, 3 * 6 + 1, "{reaches:?}");
     }
+}
+
+/// A pen whose syncs wait until they are let go, one by one; each says whether it works.
+struct Slow {
+    syncs: Mutex<mpsc::Receiver<bool>>,
+    begun: mpsc::SyncSender<()>,
+}
+
+impl Pen for Slow {
+    fn sync(&self, _: &File) -> io::Result<()> {
+        self.begun.send(()).unwrap();
+        match self.syncs.lock().unwrap().recv() {
+            Ok(true) | Err(_) => Ok(()),
+            Ok(false) => Err(io::Error::other("the disk does not answer")),
+        }
+    }
+}
+
+/// A book on such a pen, what lets a sync go, and what tells that one has begun.
+fn slow(dir: &Path) -> (Book, mpsc::SyncSender<bool>, mpsc::Receiver<()>) {
+    let (go, syncs) = mpsc::sync_channel(100);
+    let (begun, is_begun) = mpsc::sync_channel(100);
+    let pen = Slow { syncs: Mutex::new(syncs), begun };
+    (Book::new(dir, clock, Config::default(), None, Box::new(pen)), go, is_begun)
+}
+
+#[test]
+fn a_slow_disk_holds_up_nobody_else_and_one_sync_serves_all_who_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let (book, go, is_begun) = slow(dir.path());
+    let records = ["first", "a", "b", "c"].map(sample);
+    let mut notes: Vec<_> = records.iter().map(|record| Box::pin(book.before_run(&record.opening))).collect();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut poll = |nth: usize| notes[nth].as_mut().poll(&mut cx);
+    // Returns at once, though the disk does not.
+    assert!(poll(0).is_pending());
+    is_begun.recv().unwrap();
+    for nth in 1..4 {
+        assert!(poll(nth).is_pending());
+    }
+    go.send(true).unwrap();
+    is_begun.recv().unwrap();
+    let first = poll(0);
+    assert!(matches!(first, Poll::Ready(Ok(_))), "{first:?}");
+    assert!((1..4).all(|nth| poll(nth).is_pending()));
+    go.send(true).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    for nth in 1..4 {
+        let noted = loop {
+            match poll(nth) {
+                Poll::Ready(noted) => break noted,
+                Poll::Pending => thread::yield_now(),
+            }
+            assert!(Instant::now() < deadline, "{nth} is not told");
+        };
+        assert!(noted.is_ok());
+    }
+    assert!(is_begun.try_recv().is_err(), "one sync for three calls");
+    drop((notes, go));
+}
+
+#[test]
+fn a_note_that_is_not_on_the_disk_refuses_its_call_and_the_next_one_begins_a_new_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let (book, go, _is_begun) = slow(dir.path());
+    go.send(false).unwrap();
+    let refused = before_run(&book, &sample("1").opening).map_err(|error| error.to_string());
+    let why = "the journal of running calls cannot be written; calls that change something are refused until it can";
+    assert_eq!(refused, Err(why.to_owned()));
+    book.ready().expect("reads need no journal");
+    // One for the new file, one for the note.
+    go.send(true).unwrap();
+    go.send(true).unwrap();
+    let mark = before_run(&book, &sample("2").opening).unwrap();
+    assert_eq!(fs::read_dir(dir.path().join("inflight")).unwrap().count(), 1, "the old one is gone");
+    drop(go);
+    book.close(sample("2"), None, Some(mark));
+    book.flush().unwrap();
+}
+
+#[test]
+fn a_call_that_is_given_up_before_its_note_is_written_leaves_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (book, go, is_begun) = slow(dir.path());
+    let record = sample("given up");
+    let mut note = Box::pin(book.before_run(&record.opening));
+    assert!(note.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    is_begun.recv().unwrap();
+    drop(note);
+    drop(go);
+    // The next note is written after the first was taken back.
+    let mark = before_run(&book, &sample("next").opening).unwrap();
+    book.close(sample("next"), None, Some(mark));
+    book.flush().unwrap();
+    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::metadata(journal).unwrap().len(), 0, "nothing is open");
+}
+
+#[test]
+fn on_a_full_disk_reads_go_on_until_memory_is_full_and_recover_by_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let pen = Shaky::new(1, Reaches::Half);
+    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    book.ready().unwrap();
+    book.close(sample("0"), None, None);
+    book.flush().unwrap_err();
+    for nth in 1..RECORDS_WAITING_MAX {
+        book.ready().unwrap_or_else(|error| panic!("{nth}: {error}"));
+        book.close(sample(&nth.to_string()), None, None);
+    }
+    let refused = book.ready().map_err(|error| error.to_string());
+    assert_eq!(
+        refused,
+        Err("the disk is full: the audit book audit.jsonl takes no record; calls that change something are refused \
+             until there is space below the state folder"
+            .to_owned())
+    );
+    pen.mended.store(true, Ordering::SeqCst);
+    let mended = Instant::now();
+    while before_run(&book, &sample("writes").opening).is_err() {
+        // A machine with much else to do needs longer to write what has gathered.
+        assert!(mended.elapsed() < Duration::from_secs(30), "it does not recover");
+        thread::yield_now();
+    }
+    book.flush().unwrap();
+    assert_eq!(verify(dir.path(), &Trust::default()).unwrap().head.seq / RECORDS_WAITING_MAX as u64, 1);
 }

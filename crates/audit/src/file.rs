@@ -1,10 +1,11 @@
-//! The book on the disk: appended to under a lock, since several processes share it.
+//! The open segment of the book: appended to under a lock, since several processes share it, closed when it
+//! is large or old, and begun anew.
 #![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -12,17 +13,18 @@ use std::{
 
 use crate::{
     book::FILE,
+    checkpoint::{self, CHECKPOINT_RECORDS, Occasion, Said},
+    config::Config,
     error::BookError,
-    line::{self, Head, LINE_BYTES_MAX, Line},
+    key::Signer,
+    line::{self, Head},
     pen::Pen,
     record::Record,
+    segments::{self, is_same},
 };
 
 /// Only the owner may read what they did.
 pub(crate) const FILE_MODE: u32 = 0o600;
-
-/// How far back a whole line is looked for. Beyond, the end of the book is not ours.
-const TAIL_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Another process holds the lock for one write; seconds mean that it is stuck.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -30,135 +32,277 @@ const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How often to ask for the lock. The system's own wait has no deadline.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// The open book.
+/// Segments that others may close while we wait for the lock of one. Nobody is so fast.
+const REOPENED_MAX: usize = 64;
+
+/// What a usual line takes; more is only a growth of the buffer.
+const LINE_BYTES_USUAL: usize = 800;
+
+/// The open segment.
 pub(crate) struct BookFile {
+    pub(crate) dir: PathBuf,
     path: PathBuf,
-    file: File,
-    /// Where the book ended when we last looked. If it still does, `head` is its last record.
+    pub(crate) file: File,
+    /// Where the segment ended when we last looked. If it still does, `head` is the last record of the book.
     end: u64,
     head: Head,
     /// Whether the last line lacks its line break.
     torn: bool,
+    /// When the segment's first line was written, in milliseconds since 1970; `None` for an empty one.
+    began_at_ms: Option<i64>,
+    signer: Option<Signer>,
+    /// Whether the file's name would survive a power cut. Left to the first sync, since the first call waits
+    /// for the opening.
+    has_safe_name: bool,
+    segment_bytes: u64,
+    segment_age_ms: i64,
+}
+
+/// Where the file that we have open is now.
+enum Place {
+    /// In its place.
+    Here,
+    /// It was closed; the book goes on in another one.
+    Closed,
 }
 
 impl BookFile {
     /// Opens the book of this folder; creates both if need be.
-    pub(crate) fn open(dir: &Path) -> Result<Self, BookError> {
+    pub(crate) fn open(dir: &Path, config: &Config, pen: &dyn Pen) -> Result<Self, BookError> {
+        let is_new = !dir.join(FILE).exists();
         store::create_private(dir).map_err(BookError::unwritable)?;
         let path = dir.join(FILE);
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(FILE_MODE)
-            .open(&path)
-            .map_err(BookError::unwritable)?;
-        let mut book = Self { path, file, end: 0, head: Head::START, torn: false };
-        book.locked(|_| Ok(()))?;
+        let file = pen.open(&path).map_err(BookError::unwritable)?;
+        let mut book = Self {
+            dir: dir.to_owned(),
+            path,
+            file,
+            end: 0,
+            head: Head::START,
+            torn: false,
+            began_at_ms: None,
+            signer: None,
+            has_safe_name: !is_new,
+            segment_bytes: config.segment_bytes(),
+            segment_age_ms: config.segment_age_ms(),
+        };
+        book.locked(pen, |_| Ok(()))?;
         Ok(book)
     }
 
     /// Appends these records with one write and takes out of the list what reached the disk: after an
-    /// error that may be a part of them.
+    /// error that may be a part of them. True if a segment was closed before.
     pub(crate) fn append(
         &mut self,
         records: &mut Vec<Record>,
-        written_at_ms: i64,
+        now_ms: i64,
         pen: &dyn Pen,
-    ) -> Result<(), BookError> {
-        self.locked(|book| {
+    ) -> Result<bool, BookError> {
+        let has_closed = self.close_if_due(now_ms, pen)?;
+        self.locked(pen, |book| {
             if records.is_empty() {
                 return Ok(());
             }
             let before = book.head;
-            let (bytes, head) = book.lines(records, written_at_ms);
-            let Err(error) = pen.write(&book.file, &bytes) else {
-                (book.end, book.head, book.torn) = (book.end + bytes.len() as u64, head, false);
-                records.clear();
-                return Ok(());
-            };
-            // Best effort: `look` finds what stays, be it whole lines or a torn one.
-            let _ = pen.take_back(&book.file, book.end);
-            book.look()?;
+            let mut bytes = book.begin(records.len() * LINE_BYTES_USUAL);
+            let mut head =
+                records.iter().fold(before, |head, record| line::write(&mut bytes, head, now_ms, record));
+            if before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS {
+                let said = Said::default();
+                head = checkpoint::write(&mut bytes, head, now_ms, Occasion::Records, said, book.signer()?);
+            }
+            let written = book.write(&bytes, head, now_ms, pen);
             records.drain(..landed(before, book.head, records.len()));
-            Err(BookError::unwritable(error))
-        })
+            written
+        })?;
+        Ok(has_closed)
     }
 
-    fn lines(&self, records: &[Record], written_at_ms: i64) -> (Vec<u8>, Head) {
-        /// What a usual line takes; more is only a growth of the buffer.
-        const LINE_BYTES_USUAL: usize = 640;
-        let mut bytes = Vec::with_capacity(records.len() * LINE_BYTES_USUAL);
+    /// Appends a checkpoint.
+    pub(crate) fn checkpoint(
+        &mut self,
+        why: Occasion,
+        said: Said,
+        now_ms: i64,
+        pen: &dyn Pen,
+    ) -> Result<(), BookError> {
+        self.locked(pen, |book| book.write_checkpoint(why, said, now_ms, pen))
+    }
+
+    /// Appends a checkpoint, for the holder of the lock.
+    pub(crate) fn write_checkpoint(
+        &mut self,
+        why: Occasion,
+        said: Said,
+        now_ms: i64,
+        pen: &dyn Pen,
+    ) -> Result<(), BookError> {
+        let mut bytes = self.begin(LINE_BYTES_USUAL);
+        let head = self.head;
+        let head = checkpoint::write(&mut bytes, head, now_ms, why, said, self.signer()?);
+        self.write(&bytes, head, now_ms, pen)
+    }
+
+    /// What lines to be written begin with.
+    fn begin(&self, capacity: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(capacity);
         if self.torn {
             bytes.push(b'\n');
         }
-        let head = records
-            .iter()
-            .fold(self.head, |head, record| line::write(&mut bytes, head, written_at_ms, record));
-        (bytes, head)
+        bytes
     }
 
-    /// The last record of the book now, whoever wrote it.
-    pub(crate) fn head(&mut self) -> Result<Head, BookError> {
-        self.locked(|book| Ok(book.head))
+    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, pen: &dyn Pen) -> Result<(), BookError> {
+        let Err(error) = pen.write(&self.file, bytes) else {
+            (self.end, self.head, self.torn) = (self.end + bytes.len() as u64, head, false);
+            self.began_at_ms.get_or_insert(now_ms);
+            return Ok(());
+        };
+        // Best effort: `look` finds what stays, be it whole lines or a torn one.
+        let _ = pen.take_back(&self.file, self.end);
+        self.look(pen)?;
+        Err(BookError::unwritable(error))
     }
 
-    /// Where the book ended when we last looked.
-    pub(crate) fn end(&self) -> u64 {
-        self.end
+    /// Closes the segment if it is large or old. True if it was.
+    pub(crate) fn close_if_due(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, BookError> {
+        if !self.is_due(now_ms) {
+            return Ok(false);
+        }
+        // Asked again under the lock: another process may have closed it.
+        self.locked(pen, |book| if book.is_due(now_ms) { book.close(now_ms, pen) } else { Ok(false) })
+    }
+
+    fn is_due(&self, now_ms: i64) -> bool {
+        let is_old = |began: i64| now_ms.saturating_sub(began) >= self.segment_age_ms;
+        self.end >= self.segment_bytes || self.began_at_ms.is_some_and(is_old)
+    }
+
+    /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins
+    /// another one, which goes on with the chain.
+    fn close(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, BookError> {
+        self.write_checkpoint(Occasion::Segment, Said::default(), now_ms, pen)?;
+        let unwritable = BookError::unwritable;
+        pen.sync(&self.file).map_err(unwritable)?;
+        let last = segments::closed(&self.dir).map_err(unwritable)?.last().map_or(0, |last| last.number);
+        pen.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
+        pen.sync_folder(&self.dir).map_err(unwritable)?;
+        Ok(true)
+    }
+
+    /// The key, read or made when first needed.
+    pub(crate) fn signer(&mut self) -> Result<&Signer, BookError> {
+        match &mut self.signer {
+            Some(signer) => Ok(signer),
+            none => Ok(none.insert(Signer::of_folder(&self.dir).map_err(BookError::key)?)),
+        }
+    }
+
+    /// The last record of the book when we last looked.
+    pub(crate) fn last_seen(&self) -> Head {
+        self.head
     }
 
     /// Hands what was written to the disk itself, so that it survives the machine.
-    pub(crate) fn sync(&self) -> Result<(), BookError> {
-        self.file.sync_data().map_err(BookError::unwritable)
+    pub(crate) fn sync(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
+        if !self.has_safe_name {
+            pen.sync_folder(&self.dir).map_err(BookError::unwritable)?;
+            self.has_safe_name = true;
+        }
+        pen.sync(&self.file).map_err(BookError::unwritable)
     }
 
     /// Runs `work` while no other process writes, knowing the true end of the book.
-    fn locked<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, BookError>) -> Result<T, BookError> {
-        lock(&self.file).map_err(BookError::unwritable)?;
-        let done = self.catch_up().and_then(|()| work(self));
-        let unlocked = self.file.unlock().map_err(BookError::unwritable);
-        done.and_then(|done| unlocked.map(|()| done))
-    }
-
-    fn catch_up(&mut self) -> Result<(), BookError> {
-        let open = self.file.metadata().map_err(BookError::unwritable)?;
-        // A book that was moved away would take our records with it, unseen.
-        let named = fs::metadata(&self.path).map_err(|_| BookError::Removed)?;
-        if open.len() < self.end || (open.dev(), open.ino()) != (named.dev(), named.ino()) {
-            return Err(BookError::Removed);
-        }
-        if open.len() == self.end { Ok(()) } else { self.look() }
-    }
-
-    /// Finds the last whole line. What follows it was torn by a crash.
-    fn look(&mut self) -> Result<(), BookError> {
-        let len = self.file.metadata().map_err(BookError::unwritable)?.len();
-        for window in [2 * LINE_BYTES_MAX as u64, TAIL_BYTES_MAX] {
-            let window = window.min(len);
-            let mut tail = vec![0; window as usize];
-            self.file.read_exact_at(&mut tail, len - window).map_err(BookError::unwritable)?;
-            let head = last_head(&tail).or((window == len).then_some(Head::START));
-            if let Some(head) = head {
-                (self.end, self.head, self.torn) =
-                    (len, head, tail.last().is_some_and(|byte| *byte != b'\n'));
-                return Ok(());
+    pub(crate) fn locked<T>(
+        &mut self,
+        pen: &dyn Pen,
+        work: impl FnOnce(&mut Self) -> Result<T, BookError>,
+    ) -> Result<T, BookError> {
+        for _ in 0..REOPENED_MAX {
+            lock(&self.file).map_err(BookError::unwritable)?;
+            match self.catch_up(pen) {
+                Ok(Place::Here) => {
+                    // The lock belongs to this file, whatever `work` does to the name.
+                    let done = work(self);
+                    let unlocked = self.file.unlock().map_err(BookError::unwritable);
+                    return done.and_then(|done| unlocked.map(|()| done));
+                }
+                Ok(Place::Closed) => self.reopen(pen)?,
+                Err(error) => {
+                    // What is wrong with the book matters more than that it cannot be unlocked.
+                    let _ = self.file.unlock();
+                    return Err(error);
+                }
             }
         }
-        Err(BookError::Damaged)
+        Err(BookError::Removed)
+    }
+
+    fn reopen(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
+        self.file = pen.open(&self.path).map_err(BookError::unwritable)?;
+        // With the lock `catch_up` looks at all of it.
+        (self.end, self.has_safe_name) = (0, false);
+        Ok(())
+    }
+
+    fn catch_up(&mut self, pen: &dyn Pen) -> Result<Place, BookError> {
+        let open = self.file.metadata().map_err(BookError::unwritable)?;
+        if open.len() < self.end {
+            return Err(BookError::Removed);
+        }
+        match fs::metadata(&self.path) {
+            Ok(named) if is_same(&open, &named) => {}
+            // A book that was moved away would take our records with it, unseen.
+            _ if self.was_closed(&open)? => return Ok(Place::Closed),
+            _ => return Err(BookError::Removed),
+        }
+        if open.len() != self.end || open.len() == 0 {
+            self.look(pen)?;
+        }
+        Ok(Place::Here)
+    }
+
+    /// Whether our file is a closed segment now, or was one before it was removed as too old.
+    fn was_closed(&self, open: &fs::Metadata) -> Result<bool, BookError> {
+        let closed = segments::closed(&self.dir).map_err(BookError::unwritable)?;
+        if closed.iter().any(|segment| fs::metadata(&segment.path).is_ok_and(|found| is_same(open, &found))) {
+            return Ok(true);
+        }
+        let Some(oldest) = closed.first().filter(|_| open.nlink() == 0) else { return Ok(false) };
+        let first = File::open(&oldest.path).and_then(|file| segments::first_of(&file));
+        Ok(first.is_ok_and(|first| first.is_some_and(|first| first.head.seq > self.head.seq)))
+    }
+
+    /// Finds the last whole line. What follows it was torn by a crash; zeros were left by a power cut, hold
+    /// nothing and are taken away.
+    fn look(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
+        let end = segments::end_of(&self.file).map_err(BookError::unwritable)?.ok_or(BookError::Damaged)?;
+        if end.has_zeros {
+            pen.take_back(&self.file, end.len).map_err(BookError::unwritable)?;
+        }
+        self.head = match &end.last {
+            Some(last) => last.head,
+            None => self.closed_head()?,
+        };
+        let first = segments::first_of(&self.file).map_err(BookError::unwritable)?;
+        self.began_at_ms = first.map(|first| first.written_at_ms);
+        (self.end, self.torn) = (end.len, end.is_torn);
+        Ok(())
+    }
+
+    /// The last record of the newest closed segment, with which an empty one goes on.
+    fn closed_head(&self) -> Result<Head, BookError> {
+        let closed = segments::closed(&self.dir).map_err(BookError::unwritable)?;
+        let Some(newest) = closed.last() else { return Ok(Head::START) };
+        let file = File::open(&newest.path).map_err(BookError::unwritable)?;
+        let end = segments::end_of(&file).map_err(BookError::unwritable)?;
+        end.and_then(|end| end.last).map(|last| last.head).ok_or(BookError::Damaged)
     }
 }
 
-/// How many records of a failed write are in the book nevertheless. Nobody else wrote: we held the lock.
+/// How many records of a write are in the book. Nobody else wrote: we held the lock.
 fn landed(before: Head, after: Head, written: usize) -> usize {
     usize::try_from(after.seq.saturating_sub(before.seq)).map_or(written, |landed| landed.min(written))
-}
-
-fn last_head(tail: &[u8]) -> Option<Head> {
-    tail.rsplit(|byte| *byte == b'\n').find_map(|line| match line::read(line) {
-        Line::Whole { head, .. } => Some(head),
-        Line::Changed | Line::Torn => None,
-    })
 }
 
 /// Waits for the lock of a file, but not for ever.

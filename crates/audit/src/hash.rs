@@ -22,26 +22,36 @@ impl Hash {
 
     /// Reads the written form; no other spelling is accepted.
     pub fn parse(hex: &[u8]) -> Option<Self> {
-        let (pairs, rest) = hex.as_chunks::<2>();
-        let mut bytes = [0; 32];
-        if pairs.len() != bytes.len() || !rest.is_empty() {
-            return None;
-        }
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = digit(*high)? << 4 | digit(*low)?;
-        }
-        Some(Self(bytes))
+        bytes_of_hex(hex).map(Self)
     }
 
     /// The written form.
     pub(crate) fn hex(self) -> [u8; HEX_BYTES] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut hex = [0; HEX_BYTES];
-        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-        }
-        hex
+        hex_of(&self.0)
     }
+}
+
+/// The bytes that lower-case hexadecimal digits stand for; nothing for any other text.
+pub(crate) fn bytes_of_hex<const BYTES: usize>(hex: &[u8]) -> Option<[u8; BYTES]> {
+    let (pairs, rest) = hex.as_chunks::<2>();
+    let mut bytes = [0; BYTES];
+    if pairs.len() != BYTES || !rest.is_empty() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(bytes)
+}
+
+/// Bytes as lower-case hexadecimal digits; `DIGITS` is twice their number.
+pub(crate) fn hex_of<const DIGITS: usize>(bytes: &[u8]) -> [u8; DIGITS] {
+    const LETTERS: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = [0; DIGITS];
+    for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = [LETTERS[usize::from(byte >> 4)], LETTERS[usize::from(byte & 15)]];
+    }
+    hex
 }
 
 fn digit(byte: u8) -> Option<u8> {

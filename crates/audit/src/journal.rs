@@ -2,21 +2,22 @@
 //!
 //! One file for each process, `inflight/PID-RANDOM.jsonl`, locked for as long as the process lives. When the
 //! lock is free the process is gone, and [`crate::recover`] makes records of what it left open. Only calls
-//! that change something are noted: a read that was lost changed nothing.
+//! that change something are noted, and never with their arguments: a read that was lost changed nothing.
+//! Everything here blocks on the disk; who must not wait for one asks [`crate::desk`].
 #![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
 
 use std::{
     collections::HashMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, TryLockError},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process,
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::BookError, file::FILE_MODE, pen::Pen, record::Opening};
+use crate::{error::BookError, pen::Pen, record::Opening};
 
 /// The folder of journals within the state folder.
 pub(crate) const FOLDER: &str = "inflight";
@@ -29,10 +30,10 @@ const JOURNAL_BYTES_MAX: u64 = 1024 * 1024;
 const NAMES_TRIED_MAX: usize = 8;
 
 /// The note that a call is running. It goes back with the call's record; a mark that is dropped instead
-/// makes the call a crashed one at the next start.
+/// makes the call one that nobody knows the end of at the next start.
 #[derive(Debug, PartialEq, Eq, Hash)]
 #[must_use = "give it back with the call's record"]
-pub struct JournalMark(u64);
+pub struct JournalMark(pub(crate) u64);
 
 /// One entry. Each is written after a line break, so that a torn one spoils only itself.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,22 +43,34 @@ pub(crate) enum Entry {
     Open {
         /// Its number in this journal.
         mark: u64,
-        /// The book's length at the time: the call's record, if there is one, lies after it.
-        from: u64,
+        /// The book's last record at the time: the call's own, if there is one, comes after it. Older journals
+        /// do not have it.
+        #[serde(default)]
+        since: u64,
         /// What is known of it.
-        opening: Opening,
+        opening: Box<Opening>,
     },
     /// These calls have their records.
     Closed(Vec<u64>),
 }
 
+/// A call that is about to run.
+pub(crate) struct Intent {
+    /// What is known of it.
+    pub(crate) opening: Opening,
+    /// The book's last record, as far as we know.
+    pub(crate) since: u64,
+}
+
 /// This process's journal. No file exists before the first call that needs one.
 pub(crate) struct Journal {
-    folder: PathBuf,
+    dir: PathBuf,
     file: Option<Written>,
     /// The entries of the calls that run, as written.
     open: HashMap<u64, Vec<u8>>,
     marks: u64,
+    /// After a write or a sync that did not work nothing in the file can be relied on: the next one is new.
+    is_spoilt: bool,
 }
 
 struct Written {
@@ -66,35 +79,64 @@ struct Written {
     bytes: u64,
 }
 
+/// Whether to wait until what was written survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// It would survive the end of the process.
+    Written,
+    /// It would survive a power cut.
+    Synced,
+}
+
 impl Journal {
     /// The journal of this process in a state folder.
     pub(crate) fn at(dir: &Path) -> Self {
-        Self { folder: dir.join(FOLDER), file: None, open: HashMap::new(), marks: 0 }
+        Self { dir: dir.to_owned(), file: None, open: HashMap::new(), marks: 0, is_spoilt: false }
     }
 
-    /// Notes that a call is about to run. After an error it must not.
-    pub(crate) fn open_call(
+    /// Notes, with one write, that calls are about to run. After an error none of them must.
+    pub(crate) fn open_calls(
         &mut self,
-        opening: &Opening,
-        from: u64,
+        intents: impl Iterator<Item = Intent>,
+        until: Until,
         pen: &dyn Pen,
-    ) -> Result<JournalMark, BookError> {
-        let mut opening = opening.clone();
-        opening.cut();
-        let mark = self.marks;
-        let entry = entry(&Entry::Open { mark, from, opening });
+    ) -> Result<Vec<JournalMark>, BookError> {
+        let first = self.marks;
+        let entries: Vec<Vec<u8>> = intents
+            .zip(first..)
+            .map(|(Intent { mut opening, since }, mark)| {
+                opening.cut();
+                entry(&Entry::Open { mark, since, opening: Box::new(opening) })
+            })
+            .collect();
+        self.marks += entries.len() as u64;
+        if let Err(error) = self.write(&entries.concat(), until, pen) {
+            self.is_spoilt = true;
+            return Err(BookError::journal(error));
+        }
+        let marks = first..self.marks;
+        self.open.extend(marks.clone().zip(entries));
+        Ok(marks.map(JournalMark).collect())
+    }
+
+    fn write(&mut self, entries: &[u8], until: Until, pen: &dyn Pen) -> io::Result<()> {
+        if self.is_spoilt {
+            self.renew(pen)?;
+        }
         let written = match &mut self.file {
             Some(written) => written,
-            none => none.insert(create(&self.folder).map_err(BookError::journal)?),
+            none => none.insert(create(&self.dir, pen)?),
         };
-        written.write(&entry, pen).map_err(BookError::journal)?;
-        self.open.insert(mark, entry);
-        self.marks += 1;
-        Ok(JournalMark(mark))
+        written.write(entries, pen)?;
+        match until {
+            Until::Written => Ok(()),
+            Until::Synced => pen.sync(&written.file),
+        }
     }
 
-    /// Notes that these calls have their records. Nothing depends on it but the size of the journal:
-    /// recovery looks into the book before it believes that a call has no record.
+    /// Notes that these calls have their records, which survive what their notes survive. Nothing depends on
+    /// it but the size of the journal: recovery looks into the book before it believes that a call has no
+    /// record.
     pub(crate) fn close_calls(&mut self, marks: &[JournalMark], pen: &dyn Pen) {
         for mark in marks {
             self.open.remove(&mark.0);
@@ -103,33 +145,35 @@ impl Journal {
         if marks.is_empty() {
             return;
         }
-        if self.open.is_empty() && written.file.set_len(0).is_ok() {
-            written.bytes = 0;
+        if self.open.is_empty() && pen.take_back(&written.file, 0).is_ok() {
+            (written.bytes, self.is_spoilt) = (0, false);
             return;
         }
         let closed = entry(&Entry::Closed(marks.iter().map(|mark| mark.0).collect()));
         // Best effort, as said above.
         let _ = written.write(&closed, pen);
-        if written.bytes > JOURNAL_BYTES_MAX {
-            self.compact(pen);
+        let open_bytes: usize = self.open.values().map(Vec::len).sum();
+        // With most of it needed a new file would be no smaller.
+        if written.bytes > JOURNAL_BYTES_MAX && open_bytes as u64 <= JOURNAL_BYTES_MAX / 2 {
+            // The old one is as good, only larger.
+            let _ = self.renew(pen);
         }
     }
 
     /// Begins a new file with what is still open. The old one goes last: a call that stands in both is
     /// found in the book by whoever recovers the second.
-    fn compact(&mut self, pen: &dyn Pen) {
+    fn renew(&mut self, pen: &dyn Pen) -> io::Result<()> {
         let open: Vec<u8> = self.open.values().flatten().copied().collect();
-        if open.len() as u64 > JOURNAL_BYTES_MAX / 2 {
-            return; // most of it is needed: a new file would be no smaller
-        }
-        let Ok(mut fresh) = create(&self.folder) else { return };
-        if fresh.write(&open, pen).is_err() {
-            remove(&fresh.path);
-            return;
+        let mut fresh = create(&self.dir, pen)?;
+        if let Err(error) = fresh.write(&open, pen).and_then(|()| pen.sync(&fresh.file)) {
+            remove(&fresh.path, pen);
+            return Err(error);
         }
         if let Some(old) = self.file.replace(fresh) {
-            remove(&old.path);
+            remove(&old.path, pen);
         }
+        self.is_spoilt = false;
+        Ok(())
     }
 }
 
@@ -137,7 +181,8 @@ impl Drop for Journal {
     /// A journal that holds nothing leaves nothing behind.
     fn drop(&mut self) {
         if let Some(written) = self.file.take_if(|_| self.open.is_empty()) {
-            remove(&written.path);
+            // One that stays has all its records; the next recovery removes it.
+            let _ = fs::remove_file(&written.path);
         }
     }
 }
@@ -158,14 +203,21 @@ fn entry(entry: &Entry) -> Vec<u8> {
 
 /// A new file, locked, and certainly still in its place: a process that looks for dead journals may find
 /// it before it is locked.
-fn create(folder: &Path) -> io::Result<Written> {
-    store::create_private(folder)?;
+fn create(dir: &Path, pen: &dyn Pen) -> io::Result<Written> {
+    let folder = dir.join(FOLDER);
+    store::create_private(&folder)?;
     for _ in 0..NAMES_TRIED_MAX {
         let random = getrandom::u64().map_err(io::Error::other)?;
         let path = folder.join(format!("{}-{random:016x}.jsonl", process::id()));
-        let file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&path)?;
-        file.lock()?;
+        let file = pen.create(&path)?;
+        match file.try_lock() {
+            // The other one removes it.
+            Err(TryLockError::WouldBlock) => continue,
+            locked => locked.map_err(io::Error::from)?,
+        }
         if file.metadata()?.nlink() > 0 {
+            pen.sync_folder(&folder)?;
+            pen.sync_folder(dir)?;
             return Ok(Written { path, file, bytes: 0 });
         }
     }
@@ -173,9 +225,9 @@ fn create(folder: &Path) -> io::Result<Written> {
 }
 
 /// Removes a journal that is no longer needed.
-fn remove(path: &Path) {
+fn remove(path: &Path, pen: &dyn Pen) {
     // One that stays is empty or has all its records; the next recovery removes it.
-    let _ = fs::remove_file(path);
+    let _ = pen.remove(path);
 }
 
 #[cfg(test)]
@@ -194,18 +246,23 @@ mod tests {
             fs::copy(&path, copy.path().join(FOLDER).join(path.file_name().unwrap())).unwrap();
         }
         let dead = dead_journals(copy.path()).unwrap();
-        let records = dead.iter().flat_map(|journal| journal.crashed(copy.path()).unwrap());
+        let records = dead.iter().flat_map(|journal| journal.left_open(copy.path()).unwrap());
         records.map(|record| record.opening.call_id.to_string()).collect()
+    }
+
+    fn open_one(journal: &mut Journal, opening: Opening) -> JournalMark {
+        let intents = [Intent { opening, since: 0 }].into_iter();
+        journal.open_calls(intents, Until::Synced, &Steady).unwrap().remove(0)
     }
 
     #[test]
     fn a_journal_stays_small_and_keeps_what_is_open() {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::at(dir.path());
-        let first = journal.open_call(&sample("first").opening, 0, &Steady).unwrap();
+        let first = open_one(&mut journal, sample("first").opening);
         let mut largest = 0;
         for nth in 0..5_000 {
-            let mark = journal.open_call(&sample(&nth.to_string()).opening, 0, &Steady).unwrap();
+            let mark = open_one(&mut journal, sample(&nth.to_string()).opening);
             journal.close_calls(&[mark], &Steady);
             largest = largest.max(journal.file.as_ref().unwrap().bytes);
         }
@@ -224,7 +281,7 @@ mod tests {
         let mut journal = Journal::at(dir.path());
         let mut opening = sample("long").opening;
         opening.tool = Arc::from("\0".repeat(1_000_000));
-        let _mark = journal.open_call(&opening, 0, &Steady).unwrap();
+        let _mark = open_one(&mut journal, opening);
         assert!(journal.file.as_ref().unwrap().bytes < LINE_BYTES_MAX as u64);
         assert_eq!(left_open(dir.path()), ["long"]);
     }

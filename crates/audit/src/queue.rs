@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{error::BookError, journal::JournalMark, record::Record};
+use crate::{arguments::Plain, error::BookError, journal::JournalMark, record::Record};
 
 /// How long the writer gathers: long enough that a wake-up and a write serve many calls, short enough that
 /// whoever looks finds the book up to date.
@@ -18,10 +18,22 @@ const GATHER: Duration = Duration::from_millis(20);
 /// How long the writer waits before it tries a disk again that did not work.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// A record, and the note of the journal it settles.
+/// How long records may be written without having been handed to the disk itself: what a power cut takes of
+/// calls that only read.
+const SYNC_AFTER: Duration = Duration::from_secs(1);
+
+/// A record, what it still lacks, and the note of the journal it settles.
 pub(crate) struct Closed {
     pub(crate) record: Record,
+    /// The arguments, from which secrets are struck out before they are written.
+    pub(crate) plain: Option<Plain>,
     pub(crate) mark: Option<JournalMark>,
+}
+
+impl Closed {
+    fn plain_bytes(&self) -> usize {
+        self.plain.as_ref().map_or(0, Plain::bytes)
+    }
 }
 
 const UNOPENED: u8 = 0;
@@ -36,6 +48,8 @@ pub(crate) struct Queue {
     condition: AtomicU8,
     /// Records that are not on disk. Changed under the lock, read without.
     waiting: AtomicUsize,
+    /// Bytes of arguments that are not on disk. Changed under the lock, read without.
+    waiting_bytes: AtomicUsize,
     /// Rung for the writer.
     work: Condvar,
     /// Rung after each attempt to write.
@@ -45,6 +59,8 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct State {
     waiting: Vec<Closed>,
+    /// Bytes of arguments put in and not taken to the disk.
+    plain_bytes: usize,
     /// Records put in and records on disk, since the start.
     closed: u64,
     written: u64,
@@ -53,6 +69,8 @@ struct State {
     ended: u64,
     /// Why the last attempt did not work.
     failure: Option<BookError>,
+    /// Since when there is something written that was not handed to the disk.
+    unsynced_since: Option<Instant>,
     flush: bool,
     stopping: bool,
     /// The writer sleeps until somebody rings.
@@ -70,6 +88,12 @@ impl Queue {
         self.condition.load(Ordering::Acquire) == UNOPENED
     }
 
+    /// Notes that the book could not be opened, which the writer tries again.
+    pub(crate) fn set_failing(&self, failure: BookError) {
+        self.lock().failure = Some(failure);
+        self.condition.store(FAILING, Ordering::Release);
+    }
+
     /// Notes that a writer is about to be started, or could not be.
     pub(crate) fn set_opened(&self, opened: bool) {
         self.condition.store(if opened { HEALTHY } else { UNOPENED }, Ordering::Release);
@@ -80,10 +104,17 @@ impl Queue {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// Bytes of arguments that are not on disk.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes.load(Ordering::Relaxed)
+    }
+
     /// Puts a record in. Rings only for a writer that sleeps: one that gathers or writes comes back by
     /// itself.
     pub(crate) fn put(&self, closed: Closed) {
         let mut state = self.lock();
+        state.plain_bytes += closed.plain_bytes();
+        self.waiting_bytes.store(state.plain_bytes, Ordering::Relaxed);
         state.waiting.push(closed);
         state.closed += 1;
         self.waiting.store(state.count(), Ordering::Relaxed);
@@ -125,7 +156,16 @@ impl Queue {
         let calm = |state: &State| state.waiting.is_empty() && state.failure.is_none();
         while batch.is_empty() && calm(&state) && !state.flush && !state.stopping {
             state.idle = true;
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match state.unsynced_since {
+                None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(since) => {
+                    let left = SYNC_AFTER.saturating_sub(since.elapsed());
+                    if left.is_zero() {
+                        break;
+                    }
+                    self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
         state.idle = false;
         let pause = if state.failure.is_some() { RETRY } else { GATHER };
@@ -138,17 +178,25 @@ impl Queue {
         }
         batch.append(&mut state.waiting);
         state.begun += 1;
-        Some(if std::mem::take(&mut state.flush) { Flush::ToTheDisk } else { Flush::No })
+        let is_due = state.unsynced_since.is_some_and(|since| since.elapsed() >= SYNC_AFTER);
+        Some(if std::mem::take(&mut state.flush) || is_due { Flush::ToTheDisk } else { Flush::No })
     }
 
-    /// For the writer: so many records of the last batch are on disk; why not the others.
-    pub(crate) fn wrote(&self, records: usize, failure: Option<BookError>) {
+    /// For the writer: what came of the last attempt.
+    pub(crate) fn wrote(&self, attempt: Attempt) {
         let mut state = self.lock();
-        state.written += records as u64;
+        state.written += attempt.records as u64;
+        state.plain_bytes = state.plain_bytes.saturating_sub(attempt.plain_bytes);
         state.ended += 1;
         self.waiting.store(state.count(), Ordering::Relaxed);
-        self.condition.store(if failure.is_none() { HEALTHY } else { FAILING }, Ordering::Release);
-        state.failure = failure;
+        self.waiting_bytes.store(state.plain_bytes, Ordering::Relaxed);
+        if attempt.is_synced {
+            state.unsynced_since = None;
+        } else if attempt.records > 0 {
+            state.unsynced_since.get_or_insert_with(Instant::now);
+        }
+        self.condition.store(if attempt.failure.is_none() { HEALTHY } else { FAILING }, Ordering::Release);
+        state.failure = attempt.failure;
         self.done.notify_all();
     }
 
@@ -167,6 +215,11 @@ impl Queue {
         self.work.notify_one();
     }
 
+    /// Why the last attempt did not work; costs a load from memory if it did.
+    pub(crate) fn failure_now(&self) -> Option<BookError> {
+        if self.is_healthy() { None } else { self.failure() }
+    }
+
     /// Why the last attempt did not work.
     pub(crate) fn failure(&self) -> Option<BookError> {
         self.lock().failure.clone()
@@ -176,6 +229,18 @@ impl Queue {
         // Nothing in here can panic half way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What came of an attempt to write.
+pub(crate) struct Attempt {
+    /// Records that are on disk by it.
+    pub(crate) records: usize,
+    /// Bytes of arguments that are no longer held.
+    pub(crate) plain_bytes: usize,
+    /// Whether everything written would survive the machine.
+    pub(crate) is_synced: bool,
+    /// Why it did not take all.
+    pub(crate) failure: Option<BookError>,
 }
 
 /// Whether somebody waits for the records to survive the machine, not only the process.

@@ -1,4 +1,4 @@
-//! What is noted of a call: who asked for what, what was decided, how it ended. Never with what values.
+//! What is noted of a call: who asked for what, what was decided, how it ended.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,6 +8,9 @@ use crate::hash::Hash;
 
 /// The longest text of one member. Names that callers invent may be of any length; the book keeps this much.
 pub const TEXT_BYTES_MAX: usize = 256;
+
+/// Rules that a record names. More than a few have a say in no call.
+pub const DECISIONS_MAX: usize = 16;
 
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +22,8 @@ pub struct Opening {
     pub opened_at_ms: i64,
     /// Who asked.
     pub caller: Arc<str>,
+    /// What sort of caller it is: `local_user`, `key`, `token`.
+    pub caller_kind: Cow<'static, str>,
     /// The door they came through.
     pub via: Cow<'static, str>,
     /// The tool's name as it was asked for.
@@ -34,6 +39,40 @@ pub struct Opening {
     pub arguments_sha256: Option<Hash>,
     /// The size of the arguments as they came.
     pub arguments_bytes: u64,
+    /// The arguments as JSON text without secrets; `None` if only their hash is kept. Filled in by the book's
+    /// writer, which is given them apart from the record: nothing that can be written holds them as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Arc<str>>,
+    /// The hash of the tool's definition that the call was admitted by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_sha256: Option<Hash>,
+    /// The trace that the call belongs to (W3C Trace Context, 32 hexadecimal digits).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<Arc<str>>,
+}
+
+/// One rule that had a say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// Who asked it: `policy`, `ai_rules`.
+    pub by: &'static str,
+    /// The rule's id.
+    pub rule: Arc<str>,
+    /// What it said: `allow`, `ask`, `deny`, or an AI rule's action.
+    pub effect: Cow<'static, str>,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Approved {
+    /// The id of the approval.
+    pub id: Arc<str>,
+    /// Who answered.
+    pub by: Arc<str>,
+    /// Where: `terminal`, `rest`, `elicitation`, `grant`.
+    pub through: &'static str,
+    /// What: `approved`, `denied`, `expired`.
+    pub answer: &'static str,
 }
 
 /// One finished call.
@@ -44,6 +83,15 @@ pub struct Record {
     pub opening: Opening,
     /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
+    /// The rules that had a say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Decided>,
+    /// What a person answered, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approved>,
+    /// How many places were struck out of the result.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub redactions: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// The stable code of what went wrong, or of the rule that refused.
@@ -71,23 +119,17 @@ pub enum Outcome {
     Cancelled,
     /// The caller went away before the answer.
     Abandoned,
-    /// The process ended while the call ran; found by a later one.
-    Crashed,
+    /// The process, or the machine, ended while the call ran; found by a later process. Nobody knows what it
+    /// has done.
+    UnknownAfterCrash,
 }
 
 impl Opening {
     /// Shortens what is longer than the book keeps, so that a waiting record has a bounded size.
     pub(crate) fn cut(&mut self) {
-        for text in
-            [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter().chain(&mut self.upstream)
-        {
-            if text.len() > TEXT_BYTES_MAX {
-                *text = Arc::from(cut(text));
-            }
-        }
-        for text in [&mut self.via].into_iter().chain(&mut self.effect) {
-            cut_word(text);
-        }
+        let texts = [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter();
+        texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(cut_text);
+        [&mut self.caller_kind, &mut self.via].into_iter().chain(&mut self.effect).for_each(cut_word);
     }
 }
 
@@ -95,17 +137,27 @@ impl Record {
     /// Shortens what is longer than the book keeps.
     pub(crate) fn cut(&mut self) {
         self.opening.cut();
-        if let Some(code) = &mut self.code {
-            cut_word(code);
+        self.code.iter_mut().for_each(cut_word);
+        self.decisions.truncate(DECISIONS_MAX);
+        for decided in &mut self.decisions {
+            cut_text(&mut decided.rule);
+            cut_word(&mut decided.effect);
+        }
+        if let Some(approved) = &mut self.approval {
+            cut_text(&mut approved.id);
+            cut_text(&mut approved.by);
         }
     }
 
     /// The record of a call that was open when its process ended. How long it ran is not known.
-    pub(crate) fn crashed(opening: Opening) -> Self {
+    pub(crate) fn unknown_after_crash(opening: Opening) -> Self {
         Self {
             opening,
             verdicts: Cow::Borrowed(&[]),
-            outcome: Outcome::Crashed,
+            decisions: Vec::new(),
+            approval: None,
+            redactions: 0,
+            outcome: Outcome::UnknownAfterCrash,
             code: None,
             duration_us: 0,
             result_bytes: 0,
@@ -113,7 +165,19 @@ impl Record {
     }
 }
 
-fn cut(text: &str) -> &str {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn cut_text(text: &mut Arc<str>) {
+    if text.len() > TEXT_BYTES_MAX {
+        *text = Arc::from(cut(text));
+    }
+}
+
+/// The beginning of a text, as much of it as the book keeps.
+pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }
 
@@ -133,15 +197,29 @@ pub(crate) mod tests {
             call_id: Arc::from(call_id),
             opened_at_ms: 1_700_000_000_000,
             caller: Arc::from("local"),
+            caller_kind: Cow::Borrowed("local_user"),
             via: Cow::Borrowed("stdio"),
             tool: Arc::from("workspace_read"),
             upstream: None,
             effect: Some(Cow::Borrowed("reads")),
             arguments_sha256: Some(Hash::of(b"{}")),
             arguments_bytes: 2,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: None,
         };
         let verdicts = Cow::Borrowed(&[("scope", "pass"), ("policy", "pass")][..]);
-        Record { opening, verdicts, outcome: Outcome::Result, code: None, duration_us: 12, result_bytes: 34 }
+        Record {
+            opening,
+            verdicts,
+            decisions: Vec::new(),
+            approval: None,
+            redactions: 0,
+            outcome: Outcome::Result,
+            code: None,
+            duration_us: 12,
+            result_bytes: 34,
+        }
     }
 
     #[test]
@@ -151,7 +229,11 @@ pub(crate) mod tests {
         record.opening.upstream = Some(Arc::from("x".repeat(300)));
         record.opening.via = Cow::Owned("v".repeat(256));
         record.code = Some(Cow::Owned(format!("{}é", "c".repeat(255))));
+        let decided = Decided { by: "policy", rule: Arc::from("r".repeat(300)), effect: "deny".into() };
+        record.decisions = vec![decided; DECISIONS_MAX + 1];
         record.cut();
+        assert_eq!(record.decisions.len(), DECISIONS_MAX);
+        assert_eq!(&*record.decisions[0].rule, "r".repeat(256));
         assert_eq!(&*record.opening.tool, "é".repeat(128));
         assert_eq!(record.opening.upstream.as_deref(), Some(&*"x".repeat(256)));
         assert_eq!(record.opening.via, "v".repeat(256));

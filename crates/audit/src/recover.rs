@@ -2,9 +2,9 @@
 #![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, ErrorKind, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -13,10 +13,11 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    book::FILE,
     journal::{Entry, FOLDER},
-    line::LINE_BYTES_MAX,
+    line::{self, LINE_BYTES_MAX},
+    pen::Pen,
     record::{Opening, Record},
+    segments,
 };
 
 /// A dead process's journal. It is locked while this lives, so that one process alone recovers it.
@@ -53,24 +54,24 @@ fn claim(path: PathBuf) -> io::Result<Option<DeadJournal>> {
 
 impl DeadJournal {
     /// The records of the calls that were running and have none yet, in the order they began.
-    pub(crate) fn crashed(&self, dir: &Path) -> io::Result<Vec<Record>> {
+    pub(crate) fn left_open(&self, dir: &Path) -> io::Result<Vec<Record>> {
         let mut open = self.open_calls()?;
-        if let Some(from) = open.values().map(|(from, _)| *from).min() {
-            let recorded = recorded_since(dir, from, &open)?;
+        if let Some(since) = open.values().map(|(since, _)| *since).min() {
+            let recorded = recorded_since(dir, since, &open)?;
             open.retain(|_, (_, opening)| !recorded.contains(&opening.call_id));
         }
-        Ok(open.into_values().map(|(_, opening)| Record::crashed(opening)).collect())
+        Ok(open.into_values().map(|(_, opening)| Record::unknown_after_crash(opening)).collect())
     }
 
-    /// Removes the journal; its records are in the book.
-    pub(crate) fn remove(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+    /// Removes the journal; its records are in the book, and survive what it would.
+    pub(crate) fn remove(self, pen: &dyn Pen) -> io::Result<()> {
+        pen.remove(&self.path)
     }
 
     fn open_calls(&self) -> io::Result<BTreeMap<u64, (u64, Opening)>> {
         let mut open = BTreeMap::new();
         for_each_line(BufReader::new(&self.file), |line| match serde_json::from_slice(line) {
-            Ok(Entry::Open { mark, from, opening }) => drop(open.insert(mark, (from, opening))),
+            Ok(Entry::Open { mark, since, opening }) => drop(open.insert(mark, (since, *opening))),
             Ok(Entry::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
             // Torn by the crash: had it been whole, the call would have run.
             Err(_) => {}
@@ -79,26 +80,28 @@ impl DeadJournal {
     }
 }
 
-/// Which of these calls have a record after this place of the book. The process may have died between
-/// writing a record and noting so in its journal.
-fn recorded_since(dir: &Path, from: u64, open: &BTreeMap<u64, (u64, Opening)>) -> io::Result<Vec<Arc<str>>> {
+/// Which of these calls have a record after this one of the book. The process may have died between writing
+/// a record and noting so in its journal.
+fn recorded_since(
+    dir: &Path,
+    since: u64,
+    open: &BTreeMap<u64, (u64, Opening)>,
+) -> io::Result<HashSet<Arc<str>>> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow)]
         call_id: std::borrow::Cow<'a, str>,
     }
-    let mut book = match File::open(dir.join(FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        book => book?,
-    };
-    book.seek(SeekFrom::Start(from))?;
-    let mut recorded = Vec::new();
-    for_each_line(BufReader::new(book), |line| {
-        let Ok(Named { call_id }) = serde_json::from_slice(line) else { return };
-        if let Some((_, opening)) = open.values().find(|(_, opening)| *opening.call_id == *call_id) {
-            recorded.push(Arc::clone(&opening.call_id));
-        }
-    })?;
+    let ids: HashSet<&str> = open.values().map(|(_, opening)| &*opening.call_id).collect();
+    let mut recorded = HashSet::new();
+    for file in segments::files_since(dir, since)? {
+        for_each_line(BufReader::new(file), |line| {
+            let Ok(Named { call_id }) = serde_json::from_slice(line) else { return };
+            if ids.contains(&*call_id) {
+                recorded.insert(Arc::from(call_id));
+            }
+        })?;
+    }
     Ok(recorded)
 }
 
@@ -107,7 +110,8 @@ fn recorded_since(dir: &Path, from: u64, open: &BTreeMap<u64, (u64, Opening)>) -
 fn for_each_line(mut reader: impl BufRead, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        each(line.trim_ascii());
+        // Zeros are what a power cut leaves of the entry after this one.
+        each(line::without_zeros(line.trim_ascii_end()).trim_ascii());
         line.clear();
     }
     Ok(())

@@ -1,20 +1,21 @@
-//! The thread that writes: takes what waits, appends it with one write, and settles the journal.
+//! The thread that writes: takes what waits, strikes secrets out, appends it with one write, and settles the
+//! journal.
 
-use std::{io, sync::Arc, sync::PoisonError, thread};
+use std::{io, sync::Arc, thread};
 
 use crate::{
     book::Shared,
     error::BookError,
     journal::JournalMark,
-    queue::{Closed, Flush},
+    queue::{Attempt, Closed, Flush},
     record::Record,
 };
 
 /// Records for one write. More would hold the lock, and our memory, for longer than others should wait.
 const BATCH_RECORDS_MAX: usize = 4_096;
 
-/// It calls nothing deep.
-const STACK_BYTES: usize = 256 * 1024;
+/// The patterns of secrets are matched by automata that want some room.
+const STACK_BYTES: usize = 1024 * 1024;
 
 /// Starts the writer. It ends when the queue is stopped.
 pub(crate) fn start(shared: Arc<Shared>) -> io::Result<()> {
@@ -22,50 +23,78 @@ pub(crate) fn start(shared: Arc<Shared>) -> io::Result<()> {
     Ok(())
 }
 
+/// What is on its way.
+#[derive(Default)]
+struct Work {
+    left: Vec<Closed>,
+    /// Marks of calls whose records are written, but may not survive a power cut yet.
+    unsynced: Vec<JournalMark>,
+    /// Bytes of arguments that were struck since the last attempt.
+    struck_bytes: usize,
+    /// A segment was closed, so there may be one to remove.
+    has_closed: bool,
+}
+
 fn run(shared: &Shared) {
     let alarm = Alarm(shared);
-    // What cannot be recovered now stays in its journal for the next start, or for who asks by name.
+    // What cannot be recovered or removed now stays for the next start, or for who asks by name.
     let _ = shared.recover();
-    let mut left = Vec::new();
-    while let Some(flush) = shared.queue.take(&mut left) {
-        let before = left.len();
-        let failure = write(shared, &mut left, flush).err();
-        shared.queue.wrote(before - left.len(), failure);
-        left.shrink_to(BATCH_RECORDS_MAX);
+    let _ = shared.prune();
+    let mut work = Work::default();
+    while let Some(flush) = shared.queue.take(&mut work.left) {
+        let before = work.left.len();
+        let (is_synced, failure) = match write(shared, &mut work, flush) {
+            Ok(is_synced) => (is_synced, None),
+            Err(error) => (false, Some(error)),
+        };
+        let (records, plain_bytes) = (before - work.left.len(), std::mem::take(&mut work.struck_bytes));
+        shared.queue.wrote(Attempt { records, plain_bytes, is_synced, failure });
+        work.left.shrink_to(BATCH_RECORDS_MAX);
+        if std::mem::take(&mut work.has_closed) {
+            // What cannot be removed now is tried again with the next segment.
+            let _ = shared.prune();
+        }
     }
     std::mem::forget(alarm);
 }
 
 /// Writes all, or what the disk takes; the rest stays in the list. With nothing to write it still looks
-/// whether the book is in its place.
-fn write(shared: &Shared, left: &mut Vec<Closed>, flush: Flush) -> Result<(), BookError> {
+/// whether the book is in its place. True if all would survive a power cut.
+fn write(shared: &Shared, work: &mut Work, flush: Flush) -> Result<bool, BookError> {
     loop {
-        write_batch(shared, left)?;
-        if left.is_empty() {
+        write_batch(shared, work)?;
+        if work.left.is_empty() {
             break;
         }
     }
-    match flush {
-        Flush::ToTheDisk => shared.with_file(|file| file.sync()),
-        Flush::No => Ok(()),
+    // The notes of these calls may go only when their records survive what the notes would.
+    let must_sync = flush == Flush::ToTheDisk || (shared.config.durable && !work.unsynced.is_empty());
+    if must_sync {
+        shared.sync()?;
     }
+    if !work.unsynced.is_empty() {
+        shared.journal().close_calls(&work.unsynced, &*shared.pen);
+        work.unsynced.clear();
+    }
+    Ok(must_sync)
 }
 
-fn write_batch(shared: &Shared, left: &mut Vec<Closed>) -> Result<(), BookError> {
-    let later = left.split_off(left.len().min(BATCH_RECORDS_MAX));
+fn write_batch(shared: &Shared, work: &mut Work) -> Result<(), BookError> {
+    let later = work.left.split_off(work.left.len().min(BATCH_RECORDS_MAX));
+    for closed in &mut work.left {
+        work.struck_bytes += shared.strike(closed);
+    }
     let (mut records, mut marks): (Vec<Record>, Vec<Option<JournalMark>>) =
-        left.drain(..).map(|closed| (closed.record, closed.mark)).unzip();
+        work.left.drain(..).map(|closed| (closed.record, closed.mark)).unzip();
     let written = shared.append(&mut records);
     // The records that are left are the last ones; so are their marks.
     let marks_left = marks.split_off(marks.len() - records.len());
-    left.extend(records.into_iter().zip(marks_left).map(|(record, mark)| Closed { record, mark }));
-    left.extend(later);
-    let settled: Vec<JournalMark> = marks.into_iter().flatten().collect();
-    if !settled.is_empty() {
-        let mut journal = shared.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.close_calls(&settled, &*shared.pen);
-    }
-    written
+    let left = records.into_iter().zip(marks_left);
+    work.left.extend(left.map(|(record, mark)| Closed { record, plain: None, mark }));
+    work.left.extend(later);
+    work.unsynced.extend(marks.into_iter().flatten());
+    work.has_closed |= written?;
+    Ok(())
 }
 
 /// Shuts the book if the writer panics: calls must not run on without it.

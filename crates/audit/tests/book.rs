@@ -14,7 +14,8 @@ use std::{
 };
 
 use audit::{
-    AnchorError, Book, BookError, FILE, Hash, Opening, Outcome, Record, Why, anchored, tail, verify,
+    AnchorError, Book, BookError, FILE, Hash, JournalMark, Loss, Opening, Outcome, Record, Trust,
+    VerifyError, Why, anchored, tail, verify,
 };
 use store::{SqliteStore, Store};
 
@@ -28,14 +29,21 @@ fn record(call_id: &str) -> Record {
             call_id: Arc::from(call_id),
             opened_at_ms: clock(),
             caller: Arc::from("local"),
+            caller_kind: Cow::Borrowed("local_user"),
             via: Cow::Borrowed("stdio"),
             tool: Arc::from("workspace_write"),
             upstream: None,
             effect: Some(Cow::Borrowed("writes")),
             arguments_sha256: Some(Hash::of(b"planted argument value")),
             arguments_bytes: 22,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: None,
         },
         verdicts: Cow::Borrowed(&[("scope", "pass")]),
+        decisions: Vec::new(),
+        approval: None,
+        redactions: 0,
         outcome: Outcome::Result,
         code: None,
         duration_us: 1,
@@ -43,10 +51,15 @@ fn record(call_id: &str) -> Record {
     }
 }
 
+fn before_run(book: &Book, opening: &Opening) -> Result<JournalMark, BookError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(book.before_run(opening))
+}
+
 fn write(book: &Book, call_ids: impl IntoIterator<Item = u32>) {
     for id in call_ids {
         book.ready().unwrap();
-        book.close(record(&id.to_string()), None);
+        book.close(record(&id.to_string()), None, None);
     }
     book.flush().unwrap();
 }
@@ -78,7 +91,7 @@ fn nothing_touches_the_disk_before_the_first_call() {
     let book = Book::at(&state, clock);
     write(&book, [1]);
     assert!(!state.join("inflight").exists(), "a read needs no journal");
-    let mark = book.before_run(&record("2").opening).unwrap();
+    let mark = before_run(&book, &record("2").opening).unwrap();
     for (path, expected) in
         [(state.clone(), 0o700), (state.join(FILE), 0o600), (state.join("inflight"), 0o700)]
     {
@@ -87,7 +100,7 @@ fn nothing_touches_the_disk_before_the_first_call() {
     let journal = fs::read_dir(state.join("inflight")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(mode(&journal), 0o600);
     assert!(fs::metadata(&journal).unwrap().len() > 0);
-    book.close(record("2"), Some(mark));
+    book.close(record("2"), None, Some(mark));
     book.flush().unwrap();
     assert_eq!(fs::metadata(&journal).unwrap().len(), 0, "nothing is open");
 }
@@ -99,7 +112,7 @@ fn records_are_in_order_and_the_chain_goes_on_after_a_restart() {
     write(&Book::at(dir.path(), clock), 10..20);
     let expected: Vec<String> = (0..20).map(|id| id.to_string()).collect();
     assert_eq!(calls(dir.path()), expected);
-    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines, verified.head.seq), (20, 0, 20));
 }
 
@@ -116,8 +129,8 @@ fn many_books_and_threads_share_one_chain() {
             scope.spawn(move || {
                 for id in nth * EACH..(nth + 1) * EACH {
                     let mark =
-                        (id % 7 == 0).then(|| book.before_run(&record(&id.to_string()).opening).unwrap());
-                    book.close(record(&id.to_string()), mark);
+                        (id % 7 == 0).then(|| before_run(book, &record(&id.to_string()).opening).unwrap());
+                    book.close(record(&id.to_string()), None, mark);
                     if id % 50 == 0 {
                         book.flush().unwrap();
                     }
@@ -131,7 +144,7 @@ fn many_books_and_threads_share_one_chain() {
     let calls = calls(dir.path());
     assert_eq!(calls.len() as u32, BOOKS * THREADS * EACH);
     assert_eq!(calls.iter().collect::<HashSet<_>>().len(), calls.len(), "none twice");
-    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (calls.len() as u64, 0));
     assert_eq!(books[0].recover().unwrap(), 0, "the living have nothing to recover");
 }
@@ -143,8 +156,10 @@ fn a_torn_line_is_ended_counted_and_stepped_over() {
     write(&Book::at(dir.path(), clock), [1, 2, 3]);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 100]).unwrap();
+    // As if the crash had come before it.
+    fs::remove_file(dir.path().join("audit.head")).unwrap();
     write(&Book::at(dir.path(), clock), [4]);
-    let verified = verify(&path, None).unwrap();
+    let verified = verify(&path, &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (3, 1));
     assert!(tail(&path, 1).unwrap()[0].starts_with(r#"{"seq":3,"#));
 }
@@ -157,7 +172,7 @@ fn a_folder_that_cannot_be_written_refuses_every_call_until_it_can() {
     let book = Book::at(&blocked, clock);
     for _ in 0..2 {
         assert!(matches!(book.ready(), Err(BookError::Unwritable(_))));
-        assert!(matches!(book.before_run(&record("1").opening), Err(BookError::Unwritable(_))));
+        assert!(matches!(before_run(&book, &record("1").opening), Err(BookError::Unwritable(_))));
     }
     fs::remove_file(&blocked).unwrap();
     write(&book, [1]);
@@ -177,7 +192,7 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
         let book = Book::at(dir.path(), clock);
         write(&book, [1]);
         damage(&dir.path().join(FILE));
-        book.close(record("2"), None);
+        book.close(record("2"), None, None);
         assert!(matches!(book.flush(), Err(BookError::Removed)));
         assert!(matches!(book.ready(), Err(BookError::Removed)));
     }
@@ -190,7 +205,7 @@ fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
     let book = Book::at(dir.path(), clock);
     write(&book, [1]);
     fs::rename(&path, &away).unwrap();
-    book.close(record("2"), None);
+    book.close(record("2"), None, None);
     book.flush().unwrap_err();
     fs::rename(&away, &path).unwrap();
     book.flush().unwrap();
@@ -231,37 +246,67 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     write(&book, [1, 2, 3]);
     book.anchor(&store).unwrap();
     let kept = anchored(&store).unwrap();
-    assert_eq!(kept, Some(verify(&path, kept).unwrap().head));
+    let trust = Trust { heads: kept.into_iter().collect(), ..Trust::default() };
+    assert_eq!(kept, Some(verify(dir.path(), &trust).unwrap().head));
     drop(book);
 
     let text = fs::read_to_string(&path).unwrap();
     let first_two = text.split_inclusive('\n').take(2).collect::<String>();
     fs::write(&path, &first_two).unwrap();
-    verify(&path, None).unwrap();
-    let check = |line, why| match verify(&path, kept) {
-        Err(audit::VerifyError::Broken { line: at, why: because }) => assert_eq!((at, because), (line, why)),
+    verify(dir.path(), &Trust::default()).unwrap();
+    let check = |line, why| match verify(dir.path(), &trust) {
+        Err(VerifyError::Broken { segment, line: at, seq, why: because }) => {
+            assert_eq!((&*segment, at, seq, because), (FILE, line, line, why));
+        }
         other => panic!("{other:?}"),
     };
-    check(3, Why::EndMissing { found: 2, kept: 3 });
+    // Three calls and the checkpoint at the end.
+    check(3, Why::EndMissing { kept: 4 });
 
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), clock).kept_in(Arc::new(SqliteStore::at(dir.path())));
     book.ready().unwrap();
-    assert!(matches!(book.anchor(&store), Err(AnchorError::EndMissing { found: 2, anchored: 3 })));
-    assert_eq!(anchored(&store).unwrap(), kept, "the evidence stays");
-    write(&book, [30, 40]);
-    check(3, Why::NotAsKept { seq: 3 });
+    book.anchor(&store).unwrap();
+    assert!(
+        anchored(&store).unwrap().is_some_and(|head| head.seq == 4),
+        "the line that tells of it, and the end"
+    );
+    let loss = Loss { seq: 3, kept: 4, acknowledged: None, because: None };
+    let lost = verify(dir.path(), &Trust::default()).unwrap_err();
+    assert!(matches!(lost, VerifyError::Broken { why: Why::Lost(told), .. } if told == loss));
+    check(4, Why::NotAsKept);
 
+    drop(book);
     fs::remove_file(&path).unwrap();
-    check(1, Why::EndMissing { found: 0, kept: 3 });
+    check(1, Why::EndMissing { kept: 4 });
     store.keep_anchor("audit.head", "nonsense").unwrap();
     assert!(matches!(anchored(&store), Err(AnchorError::Unreadable)));
+}
+
+#[test]
+fn a_line_from_somebodys_hand_is_not_shown_and_is_no_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE);
+    write(&Book::at(dir.path(), clock), [1, 2, 3]);
+    let whole = fs::read_to_string(&path).unwrap();
+    let (first, rest) = whole.split_at(whole.find('\n').unwrap() + 1);
+    let body = &first[..first.rfind(",\"hash\"").unwrap()];
+    for forged in [format!("{body}}}"), format!("{body},\"hash\":\"0123\"}}")] {
+        fs::write(&path, [first, &forged, "\n", rest].concat()).unwrap();
+        assert_eq!(calls(dir.path()), ["1", "2", "3"], "{forged}");
+        let told = verify(dir.path(), &Trust::default()).map_err(|error| error.to_string());
+        let expected = "line 2 of audit.jsonl, record 2: it was changed: its hash does not match";
+        assert_eq!(told, Err(expected.to_owned()));
+    }
+    fs::write(&path, [first, &first[..50], "\n", rest].concat()).unwrap();
+    assert_eq!(calls(dir.path()), ["1", "2", "3"]);
+    assert_eq!(verify(dir.path(), &Trust::default()).unwrap().torn_lines, 1);
 }
 
 #[test]
 fn no_argument_value_is_in_any_file() {
     let dir = tempfile::tempdir().unwrap();
     let book = Book::at(dir.path(), clock);
-    let _open = book.before_run(&record("open").opening).unwrap();
+    let _open = before_run(&book, &record("open").opening).unwrap();
     write(&book, [1]);
     book.anchor(&SqliteStore::at(dir.path())).unwrap();
     let folders = [dir.path().to_owned(), dir.path().join("inflight")];

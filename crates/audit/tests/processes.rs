@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use audit::{Book, FILE, Opening, Outcome, Record, tail, verify};
+use audit::{Book, JournalMark, Opening, Outcome, Record, Trust, tail, verify};
 
 /// Where the child finds its orders.
 const FOLDER: &str = "AUDIT_TEST_FOLDER";
@@ -32,19 +32,31 @@ fn record(call_id: &str) -> Record {
             call_id: Arc::from(call_id),
             opened_at_ms: clock(),
             caller: Arc::from("local"),
+            caller_kind: Cow::Borrowed("local_user"),
             via: Cow::Borrowed("stdio"),
             tool: Arc::from("git_push"),
             upstream: Some(Arc::from("git")),
             effect: Some(Cow::Borrowed("destroys")),
             arguments_sha256: None,
             arguments_bytes: 0,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: None,
         },
         verdicts: Cow::Borrowed(&[]),
+        decisions: Vec::new(),
+        approval: None,
+        redactions: 0,
         outcome: Outcome::Result,
         code: None,
         duration_us: 1,
         result_bytes: 2,
     }
+}
+
+fn before_run(book: &Book, call_id: &str) -> JournalMark {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(book.before_run(&record(call_id).opening)).unwrap()
 }
 
 fn child(dir: &Path, orders: &str) -> Child {
@@ -60,7 +72,7 @@ fn child(dir: &Path, orders: &str) -> Child {
 /// How each call ended, as the book has it.
 fn outcomes(dir: &Path) -> BTreeMap<String, String> {
     let mut outcomes = BTreeMap::new();
-    for line in tail(&dir.join(FILE), usize::MAX).unwrap() {
+    for line in tail(dir, usize::MAX).unwrap() {
         let record: serde_json::Value = serde_json::from_str(&line).unwrap();
         let text = |name: &str| record[name].as_str().unwrap().to_owned();
         let earlier = outcomes.insert(text("call_id"), text("outcome"));
@@ -76,10 +88,9 @@ fn the_child() {
     let book = Book::at(Path::new(&dir), clock);
     match orders.as_str() {
         "die" => {
-            let marks =
-                ["closed", "open 1", "open 2"].map(|id| book.before_run(&record(id).opening).unwrap());
+            let marks = ["closed", "open 1", "open 2"].map(|id| before_run(&book, id));
             let [closed, _open_1, _open_2] = marks;
-            book.close(record("closed"), Some(closed));
+            book.close(record("closed"), None, Some(closed));
             book.flush().unwrap();
             println!("\nrunning still");
             std::io::stdout().flush().unwrap();
@@ -90,8 +101,8 @@ fn the_child() {
         name => {
             for nth in 0..EACH {
                 let id = format!("{name} {nth}");
-                let mark = (nth % 5 == 0).then(|| book.before_run(&record(&id).opening).unwrap());
-                book.close(record(&id), mark);
+                let mark = (nth % 5 == 0).then(|| before_run(&book, &id));
+                book.close(record(&id), None, mark);
                 if nth % 20 == 0 {
                     book.flush().unwrap();
                 }
@@ -111,7 +122,7 @@ fn leave_a_dead_process(dir: &Path) {
 }
 
 fn expected_after_recovery() -> BTreeMap<String, String> {
-    [("closed", "result"), ("open 1", "crashed"), ("open 2", "crashed")]
+    [("closed", "result"), ("open 1", "unknown_after_crash"), ("open 2", "unknown_after_crash")]
         .map(|(id, outcome)| (id.to_owned(), outcome.to_owned()))
         .into()
 }
@@ -128,7 +139,7 @@ fn processes_interleave_without_breaking_the_chain() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(outcomes(dir.path()).len() as u32, 3 * EACH);
-    let verified = verify(&dir.path().join(FILE), None).unwrap();
+    let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (u64::from(3 * EACH), 0));
     Book::at(dir.path(), clock).recover().unwrap();
     assert_eq!((journals(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
@@ -144,9 +155,9 @@ fn calls_that_ran_when_their_process_was_killed_become_records() {
     assert_eq!(book.recover().unwrap(), 0);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
     assert_eq!(journals(dir.path()), 0);
-    let line = tail(&dir.path().join(FILE), 1).unwrap().remove(0);
+    let line = tail(dir.path(), 1).unwrap().remove(0);
     assert!(line.contains(r#""tool":"git_push","upstream":"git","effect":"destroys""#), "{line}");
-    assert_eq!(verify(&dir.path().join(FILE), None).unwrap().records, 3);
+    assert_eq!(verify(dir.path(), &Trust::default()).unwrap().records, 3);
 }
 
 #[test]

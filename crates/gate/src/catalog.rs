@@ -14,7 +14,7 @@ use tool_api::{AnyTool, Event, Listing, Shelf};
 use crate::offer::{self, Collision, Offer, Report, Shown, Source, Versions};
 
 /// How long a list waits for sources that have not reported. Later ones come as a change of the list.
-const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
+pub(crate) const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// Events that may wait for a slow listener; it is told that it missed some.
 const EVENTS_WAITING_MAX: usize = 1_024;
@@ -135,6 +135,19 @@ impl Catalog {
         offer.versions.resources += u64::from(resources);
         let versions = offer.versions;
         self.offer.store(Arc::new(offer));
+        drop(sources);
+        self.versions.send_replace(versions);
+    }
+
+    /// Counts a change of every list: who may see what is another question now.
+    pub(crate) fn revise(&self) {
+        let sources = self.lock();
+        let mut versions = self.offer.load().versions;
+        versions.all += 1;
+        versions.tools += 1;
+        versions.prompts += 1;
+        versions.resources += 1;
+        self.offer.store(Arc::new(build(&sources, versions)));
         drop(sources);
         self.versions.send_replace(versions);
     }

@@ -7,10 +7,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use audit::{Book, Hash, JournalMark, Opening, Record};
-use tool_api::{CallId, Definition, Effect, Outcome};
+use audit::{Approved, Arguments, Book, Decided, Hash, JournalMark, Opening, Plain, Record};
+use bytes::Bytes;
+use policy::{Decision, Recorded};
+use redact::Redactor;
+use serde::Deserialize;
+use telemetry::{Ended, Telemetry};
+use tool_api::{CallId, Effect, Outcome};
 
 use crate::failure::{Failure, Refusal};
+use crate::offer::Offered;
+use crate::seen::Seen;
 use crate::{Call, Caller};
 
 /// What the record says of a stage that let the call pass.
@@ -19,15 +26,31 @@ const PASS: &str = "pass";
 /// What the record says of a stage that did not.
 const REFUSE: &str = "refuse";
 
+/// What the record says of a stage that has the client ask its user.
+const ASK: &str = "ask";
+
+/// Where figures count a refusal by no stage.
+const NO_STAGE: &str = "none";
+
 /// An open record.
 pub(crate) struct Entry<'b> {
     book: &'b Book,
     opening: Option<Opening>,
+    /// As they came, or as AI rules have left them; the book strikes secrets out of them.
+    arguments: Option<Bytes>,
+    keeps: Arguments,
     verdicts: Vec<(&'static str, &'static str)>,
+    decisions: Vec<Decided>,
+    approval: Option<Approved>,
+    redactions: u32,
+    /// The stage that did not let the call pass.
+    refused_by: Option<&'static str>,
     mark: Option<JournalMark>,
     /// True for a call that must be in the book before it runs.
     has_effect: bool,
     since: Instant,
+    method: &'static str,
+    seen: Seen<'b>,
 }
 
 impl<'b> Entry<'b> {
@@ -37,41 +60,58 @@ impl<'b> Entry<'b> {
     /// A book that cannot be written refuses the call; there is then nothing to close.
     pub(crate) fn open(
         book: &'b Book,
+        telemetry: &'b Telemetry,
+        redactor: &Redactor,
         id: CallId,
         caller: &Caller,
         call: &Call<'_>,
     ) -> Result<Entry<'b>, Refusal> {
         book.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
-        let name = call.target.recorded();
+        let seen = Seen::open(telemetry, call.meta.as_deref());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let opening = Opening {
             call_id: id.to_string().into(),
             opened_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
             caller: caller.id().clone(),
+            caller_kind: Cow::Borrowed(caller.kind().as_str()),
             via: Cow::Borrowed(caller.via().as_str()),
-            tool: Arc::from(name.get(..name.floor_char_boundary(audit::TEXT_BYTES_MAX)).unwrap_or("")),
+            tool: kept_of(call.target.recorded(), redactor),
             upstream: None,
             effect: None,
             arguments_sha256: call.arguments.as_deref().map(Hash::of),
             arguments_bytes: call.arguments.as_ref().map_or(0, bytes::Bytes::len) as u64,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: seen.trace_id().or_else(|| call.meta.as_deref().and_then(trace_id)),
         };
         Ok(Entry {
             book,
             opening: Some(opening),
+            arguments: call.arguments.clone(),
+            keeps: book.arguments(),
             verdicts: Vec::with_capacity(8),
+            decisions: Vec::new(),
+            approval: None,
+            redactions: 0,
+            refused_by: None,
             mark: None,
             has_effect: false,
             since: Instant::now(),
+            method: call.target.method(),
+            seen,
         })
     }
 
     /// Notes which tool it is.
-    pub(crate) fn found(&mut self, definition: &Definition) {
+    pub(crate) fn found(&mut self, offered: &Offered) {
+        self.seen.found(offered);
+        let definition = offered.definition();
         self.has_effect = definition.effect > Effect::Reads;
         if let Some(opening) = &mut self.opening {
             opening.tool = definition.name.shared();
             opening.upstream = definition.upstream.clone();
             opening.effect = Some(Cow::Borrowed(definition.effect.name()));
+            opening.definition_sha256 = Some(offered.hash());
         }
     }
 
@@ -82,19 +122,75 @@ impl<'b> Entry<'b> {
         verdict: Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         self.verdicts.push((stage, if verdict.is_ok() { PASS } else { REFUSE }));
+        self.seen.station(stage, verdict.is_ok());
+        if let Err(refusal) = &verdict {
+            self.refused_by = Some(stage);
+            self.seen.refused(stage, refusal.code());
+        }
         verdict
     }
 
-    /// Writes down, before it runs, a call that may change something.
+    /// A station that is no stage is over.
+    pub(crate) fn station(&mut self, name: &'static str, is_good: bool) {
+        self.seen.station(name, is_good);
+    }
+
+    /// What an upstream is sent beside the arguments.
+    pub(crate) fn onward(&self, meta: Option<Bytes>) -> Option<Bytes> {
+        self.seen.onward(meta)
+    }
+
+    /// Notes a stage whose question the caller's client must answer first.
+    pub(crate) fn asks(&mut self, stage: &'static str) {
+        self.verdicts.push((stage, ASK));
+    }
+
+    /// Notes what the deciding rule asks of the record.
+    pub(crate) fn obliged(&mut self, decision: &Decision) {
+        match decision.obligations.arguments {
+            Some(Recorded::Redacted) => self.keeps = Arguments::Redacted,
+            Some(Recorded::Hash) => self.keeps = Arguments::Hash,
+            None => {}
+        }
+    }
+
+    /// Keeps the arguments as the AI rules have left them; the hash stays that of what came.
+    pub(crate) fn rewritten(&mut self, arguments: Bytes) {
+        self.arguments = Some(arguments);
+    }
+
+    /// Notes a rule that had a say.
+    pub(crate) fn decided(&mut self, decided: Decided) {
+        self.decisions.push(decided);
+    }
+
+    /// Notes what a person answered.
+    pub(crate) fn approved(&mut self, approved: Approved) {
+        self.approval = Some(approved);
+    }
+
+    /// Notes how much was struck out.
+    pub(crate) fn redacted(&mut self, count: u32) {
+        self.redactions = self.redactions.saturating_add(count);
+        self.seen.redacted(count);
+    }
+
+    /// Writes down, before it runs, a call that may change something. Waits for the disk, but holds up nobody
+    /// else.
     ///
     /// # Errors
     /// What cannot be written down does not run.
-    pub(crate) fn before_run(&mut self) -> Result<(), Refusal> {
+    pub(crate) async fn before_run(&mut self) -> Result<(), Refusal> {
         if let (true, Some(opening)) = (self.has_effect, &self.opening) {
-            let mark = self.book.before_run(opening);
+            let mark = self.book.before_run(opening).await;
             self.mark = Some(mark.map_err(|error| Refusal::NoBook(error.to_string()))?);
         }
         Ok(())
+    }
+
+    /// Whether the call may have waited, for a person or for the disk.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.has_effect || self.approval.is_some()
     }
 
     /// Closes the record with what came of the call.
@@ -104,20 +200,30 @@ impl<'b> Entry<'b> {
             Ok(outcome) => (audit::Outcome::Result, None, outcome.payload.bytes()),
             Err(failure) => (ending(failure), Some(code(failure)), 0),
         };
+        if let (Err(Failure::Refused(refusal)), None) = (result, self.refused_by) {
+            // Refused where there is no stage: it was not found, could not be read, or not be noted.
+            self.seen.refused(NO_STAGE, refusal.code());
+        }
         self.write(outcome, code, bytes);
     }
 
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
         let Some(opening) = self.opening.take() else { return };
+        let names = (self.method, opening.tool.clone(), opening.upstream.clone());
+        self.seen.close(ended(outcome), self.since.elapsed(), names, code.as_deref());
         let record = Record {
             opening,
             verdicts: Cow::Owned(std::mem::take(&mut self.verdicts)),
+            decisions: std::mem::take(&mut self.decisions),
+            approval: self.approval.take(),
+            redactions: self.redactions,
             outcome,
             code,
             duration_us: u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX),
             result_bytes: result_bytes as u64,
         };
-        self.book.close(record, self.mark.take());
+        let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
+        self.book.close(record, plain.as_deref().and_then(Plain::of), self.mark.take());
     }
 }
 
@@ -125,6 +231,33 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         self.write(audit::Outcome::Abandoned, None, 0);
     }
+}
+
+/// The trace that the call belongs to, if its caller says so in the form of W3C Trace Context.
+fn trace_id(meta: &[u8]) -> Option<Arc<str>> {
+    /// `00-<32 digits>-<16 digits>-<2 digits>`; later versions may add to it.
+    const TRACE_ID: std::ops::Range<usize> = 3..35;
+    #[derive(Deserialize)]
+    struct Traced<'m> {
+        #[serde(borrow)]
+        traceparent: Cow<'m, str>,
+    }
+    let Traced { traceparent } = serde_json::from_slice(meta).ok()?;
+    let parts: Vec<usize> = traceparent.split('-').map(str::len).collect();
+    let trace_id = traceparent.get(TRACE_ID)?;
+    let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    let is_one = parts.starts_with(&[2, 32, 16, 2]) && trace_id.chars().all(is_hex);
+    (is_one && trace_id.contains(|c| c != '0')).then(|| trace_id.into())
+}
+
+/// As much of a name as the book keeps. What is longer is struck first: of a secret at the end the beginning would be
+/// left, which nobody could tell as one.
+fn kept_of(name: &str, redactor: &Redactor) -> Arc<str> {
+    if name.len() <= audit::TEXT_BYTES_MAX {
+        return name.into();
+    }
+    let clean = redactor.text(name);
+    clean[..clean.floor_char_boundary(audit::TEXT_BYTES_MAX)].into()
 }
 
 fn ending(failure: &Failure) -> audit::Outcome {
@@ -136,10 +269,59 @@ fn ending(failure: &Failure) -> audit::Outcome {
     }
 }
 
+fn ended(outcome: audit::Outcome) -> Ended {
+    match outcome {
+        audit::Outcome::Result => Ended::Result,
+        audit::Outcome::ToolError => Ended::ToolError,
+        audit::Outcome::Refused => Ended::Refused,
+        audit::Outcome::Cancelled => Ended::Cancelled,
+        audit::Outcome::Abandoned => Ended::Abandoned,
+        // The last is written for processes that died, never by a living one.
+        audit::Outcome::Internal | audit::Outcome::UnknownAfterCrash => Ended::Internal,
+    }
+}
+
 fn code(failure: &Failure) -> Cow<'static, str> {
     match failure {
         Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
         Failure::Tool(error) => error.code().clone(),
         Failure::Internal(_) => Cow::Borrowed("internal"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_no_beginning_of_a_secret() {
+        let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
+        redactor.know("store", vec![redact::Known { name: "A".into(), value: "planted-s3cret".into() }]);
+        for before in 200..audit::TEXT_BYTES_MAX {
+            let name = format!("{}planted-s3cret{}", "n".repeat(before), "m".repeat(80));
+            let kept = kept_of(&name, &redactor);
+            assert!(!kept.contains("plan") && kept.len() <= audit::TEXT_BYTES_MAX, "{kept}");
+        }
+        assert_eq!(&*kept_of("short", &redactor), "short");
+    }
+
+    #[test]
+    fn a_trace_is_taken_from_a_well_formed_parent_only() {
+        let of = |parent: &str| trace_id(format!("{{\"a\":[1],\"traceparent\":{parent:?}}}").as_bytes());
+        let id = "0af7651916cd43dd8448eb211c80319c";
+        assert_eq!(of(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));
+        assert_eq!(of(&format!("01-{id}-b7ad6b7169203331-01-more")).as_deref(), Some(id));
+        for wrong in [
+            "",
+            "00-1",
+            &format!("00-{}-b7ad6b7169203331-01", id.to_uppercase()),
+            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
+            &format!("00-{id}-b7ad6b716920333-01"),
+            &format!("00-{id}é-b7ad6b7169203331-01"),
+        ] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+        assert_eq!(trace_id(b"{}"), None);
+        assert_eq!(trace_id(b"no JSON"), None);
     }
 }

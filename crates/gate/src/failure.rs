@@ -1,5 +1,7 @@
 //! Why a call gave no outcome. Three kinds and no fourth; the door maps them to protocol.
 
+use std::sync::Arc;
+
 use tool_api::{ArgumentsFault, CallId, ToolError};
 
 use crate::schema::Violation;
@@ -39,6 +41,14 @@ pub enum Refusal {
         /// What was to be done with it.
         action: &'static str,
     },
+    /// Its definition has changed, or is new, and nobody has accepted it.
+    #[error("{why}")]
+    HeldBack {
+        /// The tool.
+        tool: String,
+        /// What is the matter, and what a person can do about it: a sentence.
+        why: Arc<str>,
+    },
     /// The state that the client brings from an earlier round cannot be used.
     #[error("{0}")]
     BadState(StateFault),
@@ -48,24 +58,84 @@ pub enum Refusal {
         /// The tool.
         tool: String,
         /// The rule that decided.
-        rule: &'static str,
+        rule: Arc<str>,
         /// Its reason, completing "the tool …".
-        why: &'static str,
+        why: Arc<str>,
     },
-    /// A person would have to agree, and nobody can be asked; the setting says how to allow it beforehand.
+    /// An AI rule forbids it.
+    #[error("refused by the rules for AI: `{tool}` {why} (rule {rule})")]
+    RuleBlocked {
+        /// The tool.
+        tool: String,
+        /// The rule that decided.
+        rule: Arc<str>,
+        /// Its reason, completing "the tool …".
+        why: Arc<str>,
+    },
+    /// A person would have to agree, and nobody may be asked; it says how to allow it beforehand.
     #[error(
-        "`{tool}` {why}, so a person must allow it first: add \"{tool}\" to `{setting}` in the configuration, then call again"
+        "`{tool}` {why} (rule {rule}), so a person must allow it first, and nobody may be asked: name roles in \
+         `approvals.roles`, or allow it in the policy, then call again"
     )]
     NeedsApproval {
         /// The tool.
         tool: String,
         /// The rule that decided.
-        rule: &'static str,
+        rule: Arc<str>,
         /// Its reason, completing "the tool …".
-        why: &'static str,
-        /// The setting that allows it.
-        setting: &'static str,
+        why: Arc<str>,
     },
+    /// A person has been asked and has not answered yet.
+    #[error(transparent)]
+    ApprovalPending(Box<Awaited>),
+    /// A person has said no.
+    #[error(
+        "`{tool}` was not allowed: {by} denied approval {id}{}; do not try the same call again unless a person asks for it",
+        .reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default()
+    )]
+    ApprovalDenied {
+        /// The tool.
+        tool: String,
+        /// The question.
+        id: Arc<str>,
+        /// Who said it.
+        by: Arc<str>,
+        /// And why.
+        reason: Option<Arc<str>>,
+    },
+    /// Nobody has answered in time.
+    #[error(
+        "`{tool}` was not allowed in time: approval {id} has expired; call again with the same arguments to ask again"
+    )]
+    ApprovalExpired {
+        /// The tool.
+        tool: String,
+        /// The question.
+        id: Arc<str>,
+    },
+    /// The caller's key was taken back while the call waited.
+    #[error("`{tool}` does not run: the key that it was called with was revoked")]
+    KeyRevoked {
+        /// The tool.
+        tool: String,
+    },
+    /// People are asked too much already.
+    #[error(
+        "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; have some of them answered \
+         (toolcrib approvals list), then call again",
+        if *.is_own_share { " of this caller" } else { "" }
+    )]
+    TooManyApprovals {
+        /// The tool.
+        tool: String,
+        /// How many may wait.
+        max: usize,
+        /// Whether those of this caller alone are too many.
+        is_own_share: bool,
+    },
+    /// The question cannot be kept, and what cannot be asked does not run.
+    #[error("a person must allow this call, and the question cannot be kept: {0}")]
+    NoApprovals(String),
     /// The arguments do not fit the tool's input schema.
     #[error("the arguments do not fit `{tool}`:{}", Violation::lines(.violations))]
     InvalidArguments {
@@ -87,10 +157,30 @@ pub enum Refusal {
     RateLimited {
         /// When the next call is allowed, in milliseconds from now.
         retry_after_ms: u64,
+        /// Which limit it is, by its name in the configuration: `limits.rate`, `limits.tools."web_*".per_day`.
+        limit: Arc<str>,
     },
     /// The call could not be written in the book, and what cannot be recorded does not run.
     #[error("the audit book cannot be written, so no call runs: {0}")]
     NoBook(String),
+}
+
+/// A question that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{why}, so a person must allow it first: approval {id} is pending until {expires_at}. Ask a person ({}) to run \
+     `toolcrib approvals approve {id}`, or to answer it at /mcp/approvals/{id}; then call again with the same arguments",
+    roles.join(" or ")
+)]
+pub struct Awaited {
+    /// The question.
+    pub id: Arc<str>,
+    /// What is asked, and by which rules.
+    pub why: String,
+    /// Who may answer, by role.
+    pub roles: Vec<String>,
+    /// When it ends.
+    pub expires_at: String,
 }
 
 /// We failed. The caller gets a name to look for in the log, the log gets the cause.
@@ -133,9 +223,16 @@ impl Refusal {
             Refusal::UnknownPrompt(_) => "unknown_prompt",
             Refusal::UnknownTask => "unknown_task",
             Refusal::Unsupported { .. } => "unsupported",
+            Refusal::HeldBack { .. } => "held_back",
             Refusal::BadState(_) => "bad_request_state",
             Refusal::Denied { .. } => "policy_denied",
-            Refusal::NeedsApproval { .. } => "approval_required",
+            Refusal::RuleBlocked { .. } => "rule_blocked",
+            Refusal::NeedsApproval { .. } | Refusal::ApprovalPending(_) => "approval_required",
+            Refusal::ApprovalDenied { .. } => "approval_denied",
+            Refusal::ApprovalExpired { .. } => "approval_expired",
+            Refusal::KeyRevoked { .. } => "key_revoked",
+            Refusal::TooManyApprovals { .. } => "too_many_approvals",
+            Refusal::NoApprovals(_) => "approvals_unavailable",
             Refusal::InvalidArguments { .. } => "invalid_arguments",
             Refusal::UnusableSchema { .. } => "unusable_schema",
             Refusal::RateLimited { .. } => "rate_limited",

@@ -4,41 +4,54 @@
 //! with a permit, its result cleaned, the record closed. Whoever wants to know what happens to a call reads
 //! that function; whoever wants to know in which order the checks are made reads `stages.rs`.
 
+pub mod approvals;
+mod bylaws;
 mod catalog;
 mod entry;
 mod failure;
 mod offer;
 mod pending;
+mod redaction;
+mod refusals;
 mod result;
 mod rounds;
 mod run;
 pub mod schema;
 mod seal;
+mod seen;
 mod stages;
 mod target;
 mod tokens;
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use audit::Book;
 use bytes::Bytes;
-use policy::Policy;
 use sandbox::Root;
+pub use telemetry::Telemetry;
 use tool_api::{Arguments, CallId};
 
+use approvals::Admitted;
+pub use approvals::Approvals;
+pub use bylaws::Bylaws;
 pub use catalog::{BUILT_IN, Catalog};
 use entry::Entry;
-pub use failure::{Failure, Internal, Refusal};
+pub use failure::{Awaited, Failure, Internal, Refusal};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
 use pending::Pending;
-pub use policy::{Caller, Scopes, Via};
+pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
+pub use redact::Redactor;
+use refusals::Refusals;
 // What a door says of calls and reads of outcomes; doors depend on the gate alone.
 pub use result::RESULT_BYTES_MAX;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
-pub use stages::RateConfig;
+use seen::Seen;
 use stages::Stage;
+pub use stages::{LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes};
 pub use target::Target;
-pub use tokens::Tokens;
+pub use tokens::{Task, Tokens};
 pub use tool_api::{
     Abilities, Action, Block, Cancel, Client, Definition, Effect, Event, Hold, Input, Item, Listener,
     Listing, Outcome, Payload, Progress, Protocol, Shelf, ToolError,
@@ -48,10 +61,12 @@ pub use tool_api::{
 pub struct Parts {
     /// The tools on offer.
     pub catalog: Arc<Catalog>,
-    /// Who may do what.
-    pub policy: Policy,
-    /// How often.
-    pub rate: RateConfig,
+    /// What decides about calls.
+    pub bylaws: Bylaws,
+    /// What is struck out of all that leaves.
+    pub redactor: Redactor,
+    /// Where people are asked and answer.
+    pub approvals: Arc<Approvals>,
     /// Where every call is noted.
     pub book: Arc<Book>,
     /// The workspace, with all the access any tool may have.
@@ -61,12 +76,17 @@ pub struct Parts {
 /// Admits, runs, cleans and records calls.
 pub struct Gate {
     catalog: Arc<Catalog>,
-    policy: Policy,
+    bylaws: ArcSwap<Bylaws>,
+    redactor: Redactor,
+    approvals: Arc<Approvals>,
     stages: Vec<Box<dyn Stage>>,
     book: Arc<Book>,
+    telemetry: Arc<Telemetry>,
+    since: Instant,
     files: Root,
     sealer: Sealer,
     tokens: Tokens,
+    refusals: Arc<Refusals>,
 }
 
 /// A call as a door hands it in.
@@ -114,22 +134,59 @@ impl Gate {
         getrandom::fill(&mut token_key)?;
         Ok(Gate {
             catalog: parts.catalog,
-            stages: stages::in_order(parts.policy.clone(), &parts.rate),
-            policy: parts.policy,
+            stages: stages::in_order(),
+            bylaws: ArcSwap::from_pointee(parts.bylaws),
+            redactor: parts.redactor,
+            approvals: parts.approvals,
             book: parts.book,
+            telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
+            since: Instant::now(),
             files: parts.files,
             sealer: Sealer::new(&seal_key),
             tokens: Tokens::new(&token_key),
+            refusals: Arc::default(),
         })
+    }
+
+    /// The same gate, counting into these figures and tracing with them.
+    #[must_use]
+    pub fn with_telemetry(self, telemetry: Arc<Telemetry>) -> Gate {
+        Gate { telemetry, ..self }
+    }
+
+    /// What the gate counts into.
+    pub fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// Why calls would not be served as they should be right now, if so.
+    pub fn unready(&self) -> Option<String> {
+        if let Err(error) = self.book.ready() {
+            return Some(error.to_string());
+        }
+        // One that is broken must not keep all others from being used.
+        let is_waited_for =
+            self.since.elapsed() < catalog::REPORT_WAIT_MAX && !self.catalog.offer().is_settled();
+        is_waited_for.then(|| "not every upstream has reported yet".to_owned())
     }
 
     /// Carries one call from its arrival to its end. Every way out of here closes the call's record, even
     /// if the future is dropped.
     pub async fn call(&self, caller: &Caller, call: Call<'_>) -> Result<Outcome, Failure> {
+        if let Some(refusal) = self.refusals.turn_away(caller, &self.book) {
+            Seen::turned_away(&self.telemetry, &refusal);
+            return Err(refusal.into());
+        }
         let id = CallId::next();
-        let mut entry = Entry::open(&self.book, id, caller, &call)?;
-        let result = self.pass(id, caller, call, &mut entry).await;
+        let mut entry = Entry::open(&self.book, &self.telemetry, &self.redactor, id, caller, &call)?;
+        let bylaws = self.bylaws.load_full();
+        let result = self.pass(id, caller, call, &bylaws, &mut entry).await;
+        let (result, struck) = redaction::strike(&self.redactor, result);
+        entry.redacted(struck);
         entry.close(&result);
+        if let Err(Failure::Refused(_)) = &result {
+            self.refusals.note(caller, &bylaws.rates);
+        }
         result
     }
 
@@ -137,7 +194,8 @@ impl Gate {
         &self,
         id: CallId,
         caller: &Caller,
-        call: Call<'_>,
+        mut call: Call<'_>,
+        bylaws: &Bylaws,
         entry: &mut Entry<'_>,
     ) -> Result<Outcome, Failure> {
         let found = tokio::select! {
@@ -145,34 +203,74 @@ impl Gate {
             found = self.find_target(caller, call.target) => found?,
             () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
         };
-        entry.found(found.offered.definition());
+        entry.found(&found.offered);
         let name = call.target.name();
         let arguments =
-            Arguments::parse(call.arguments).map_err(|fault| Refusal::unreadable(name, &fault))?;
-        let round = self.open_round(caller, &call.target, &arguments, call.input)?;
+            Arguments::parse(call.arguments.take()).map_err(|fault| Refusal::unreadable(name, &fault))?;
+        let mut round = self.open_round(caller, &call.target, &arguments, call.input.take())?;
 
         let action = call.target.action();
-        let goes_on = round.input.as_ref().is_some_and(|input| input.state.is_some());
-        let pending = Pending { id, caller, offered: found.offered, arguments, goes_on, action };
+        let mut pending = Pending::new(id, caller, found.offered, arguments, round.goes_on, action);
+        pending.task_tool = found.task_tool;
+        pending.answers = round.input.as_ref().and_then(|input| input.responses.clone());
         for stage in &self.stages {
-            entry.verdict(stage.name(), stage.check(&pending))?;
+            let verdict = stage.check(&mut pending, bylaws);
+            if std::mem::take(&mut pending.is_rewritten) {
+                entry.rewritten(pending.arguments.bytes());
+            }
+            pending.decisions.drain(..).for_each(|decided| entry.decided(decided));
+            pending.decision.iter().for_each(|decision| entry.obliged(decision));
+            entry.verdict(stage.name(), verdict)?;
         }
+        entry.redacted(pending.struck);
+        let on_result = pending.on_result.take();
+        if let Some(input) = &mut round.input {
+            input.responses = pending.answers.take();
+        }
+        round.carried = match self.approve(&pending, &call, &mut round, bylaws, entry).await? {
+            Admitted::Yes(carried) => carried,
+            Admitted::AskClient(outcome) => return Ok(outcome),
+        };
 
-        if call.cancel.is_cancelled() {
-            return Err(ToolError::cancelled().into());
+        // What is cancelled while the disk takes its time must not begin; its note is taken back.
+        tokio::select! {
+            biased;
+            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+            noted = entry.before_run() => noted?,
         }
-        entry.before_run()?;
+        if entry.has_waited() {
+            self.renew(&call.target, &mut pending);
+        }
+        let on_messages = stages::on_messages(on_result.as_ref());
         let waiting = run::Waiting {
-            meta: call.meta,
+            meta: entry.onward(call.meta),
             cancel: call.cancel,
-            listener: call.listener,
+            listener: call
+                .listener
+                .map(|next| stages::listener(&on_messages, redaction::listener(&self.redactor, next))),
             client: Client { caller: caller.id().clone(), ..call.client },
-            input: round.input,
+            input: round.input.take(),
             key: found.key,
         };
-        let (outcome, offered) = run::run(&self.files, pending, waiting).await?;
-        let outcome = result::clean(&offered, outcome)?;
-        self.close_round(caller, offered.definition(), &call.target, round.arguments, outcome, id)
+        let (offered, task_tool) = (pending.offered.clone(), pending.task_tool.take());
+        let ran = run::run(&self.files, pending, waiting).await.map(|(outcome, _)| outcome);
+        entry.station("run", ran.is_ok());
+        stages::note_messages(&on_messages, entry);
+        let outcome = stages::judge_result(on_result, ran, entry)?;
+        let outcome = result::clean(&offered, outcome);
+        entry.station("clean", outcome.is_ok());
+        let outcome = outcome?;
+        self.close_round(caller, (offered.definition(), task_tool), &call.target, round, outcome, id)
+    }
+
+    /// While a call waited for a person or the disk, its server may have been exchanged for another one: the call then goes
+    /// to that, if its tool is still what was admitted.
+    fn renew(&self, target: &Target<'_>, pending: &mut Pending<'_>) {
+        let Target::Tool(name) = target else { return };
+        let offer = self.catalog.offer();
+        if let Some(now) = offer.get(name).filter(|now| now.hash() == pending.offered.hash()) {
+            pending.offered = now.clone();
+        }
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.
@@ -185,12 +283,35 @@ impl Gate {
 
     /// Whether a caller may see a tool. The one function behind listing and calling.
     pub fn may_see(&self, caller: &Caller, tool: &Offered) -> bool {
-        let definition = tool.definition();
+        self.may_do(caller, tool, None)
+    }
+
+    /// The same for an action, which rules may tell from a call.
+    pub(crate) fn may_do(&self, caller: &Caller, offered: &Offered, action: Option<Action>) -> bool {
+        let definition = offered.definition();
         stages::has_scopes(caller, definition)
-            && !matches!(
-                self.policy.decide(&stages::facts(caller, definition)),
-                policy::Decision::Deny { .. }
-            )
+            && self.bylaws.load().policy.may_see(&stages::facts(caller, definition, action))
+    }
+
+    /// Puts other rules in force. Calls that are on their way go by the old ones.
+    pub fn govern(&self, bylaws: Bylaws) {
+        self.bylaws.store(Arc::new(bylaws));
+        self.catalog.revise();
+    }
+
+    /// Callers of one class are shown the same things.
+    pub fn class(&self, caller: &Caller) -> u64 {
+        self.bylaws.load().policy.class(caller)
+    }
+
+    /// What people are asked about calls, and how they answer.
+    pub fn approvals(&self) -> &Arc<Approvals> {
+        &self.approvals
+    }
+
+    /// What strikes secrets out of all that leaves.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// The tools on offer; what a caller may see of them is for [`Gate::may_see`] to say.

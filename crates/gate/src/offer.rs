@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use tool_api::{Abilities, Action, AnyTool, Definition, Item, Shelf};
+use audit::Hash;
+use telemetry::{Meter, Metrics};
+use tool_api::{Abilities, Action, AnyTool, Definition, Item, Listing, Shelf};
 
 use crate::schema::Schema;
 
@@ -12,11 +14,15 @@ pub struct Offered {
     tool: Arc<dyn AnyTool>,
     input: OnceLock<Result<Schema, String>>,
     output: OnceLock<Option<Result<Schema, String>>>,
+    hash: OnceLock<Hash>,
+    meter: OnceLock<Arc<Meter>>,
 }
 
 impl Offered {
     pub(crate) fn new(tool: Arc<dyn AnyTool>) -> Arc<Offered> {
-        Arc::new(Offered { tool, input: OnceLock::new(), output: OnceLock::new() })
+        let (input, output, hash, meter) =
+            (OnceLock::new(), OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Offered { tool, input, output, hash, meter })
     }
 
     /// What is known of the tool.
@@ -26,6 +32,16 @@ impl Offered {
 
     pub(crate) fn tool(&self) -> &dyn AnyTool {
         &*self.tool
+    }
+
+    /// The hash of all that the tool is known by: what it is shown as, what it takes and gives, and what we hold it for.
+    pub(crate) fn hash(&self) -> Hash {
+        *self.hash.get_or_init(|| hash_of(self.definition()))
+    }
+
+    /// What counts its calls.
+    pub(crate) fn meter(&self, metrics: &Metrics) -> &Arc<Meter> {
+        self.meter.get_or_init(|| metrics.meter(&self.definition().name.shared()))
     }
 
     pub(crate) fn input_schema(&self) -> Result<&Schema, &str> {
@@ -49,6 +65,31 @@ impl Offered {
             Some(Ok(_)) | None => Ok(()),
         }
     }
+}
+
+fn hash_of(definition: &Definition) -> Hash {
+    let (title, summary, listing): (&str, &str, &[u8]) = match &definition.listing {
+        Listing::Ours(about) => (about.title, about.summary, b""),
+        Listing::Relayed(listing) => ("", "", listing),
+    };
+    let flags = [definition.effect as u8, definition.marked_destructive.into(), definition.open_world.into()];
+    let parts = [
+        definition.name.as_str().as_bytes(),
+        definition.upstream.as_deref().unwrap_or_default().as_bytes(),
+        definition.description.as_bytes(),
+        title.as_bytes(),
+        summary.as_bytes(),
+        listing,
+        &definition.input_schema,
+        definition.output_schema.as_deref().unwrap_or_default(),
+        &flags,
+    ];
+    let mut whole = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
+    for part in parts {
+        whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        whole.extend_from_slice(part);
+    }
+    Hash::of(&whole)
 }
 
 /// How often each list has changed. Grows, never shrinks.
@@ -93,6 +134,8 @@ pub struct Offer {
     prompt_owner: HashMap<Arc<str>, Arc<Source>>,
     resource_owner: HashMap<Arc<str>, Arc<Source>>,
     collisions: Vec<Collision>,
+    /// Why, by the names under which nothing is offered before a person accepts it.
+    held: HashMap<Arc<str>, (Arc<Offered>, Arc<str>)>,
     settled: bool,
 }
 
@@ -105,6 +148,11 @@ impl Offer {
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Offered>> {
         self.by_name.get(name)
+    }
+
+    /// The tool of this name that is not offered before a person accepts it, and what to tell who wants to call it.
+    pub(crate) fn held(&self, name: &str) -> Option<(&Arc<Offered>, &Arc<str>)> {
+        self.held.get(name).map(|(tool, why)| (tool, why))
     }
 
     /// Everyone who has reported, in the order of announcement.
@@ -236,6 +284,7 @@ pub(crate) fn build<'r>(
         prompt_owner: HashMap::new(),
         resource_owner: HashMap::new(),
         collisions: Vec::new(),
+        held: HashMap::new(),
         settled,
     };
     let mut templates = HashSet::new();
@@ -253,6 +302,10 @@ pub(crate) fn build<'r>(
             offer.by_name.insert(name, offered);
         }
         let shelf = &source.shelf;
+        for held in &shelf.held {
+            let entry = (Offered::new(held.tool.clone()), held.why.clone());
+            offer.held.entry(held.tool.definition().name.shared()).or_insert(entry);
+        }
         merge(source, &shelf.prompts, &mut offer.prompts, &mut offer.collisions, |key| {
             take(&mut offer.prompt_owner, key, source)
         });

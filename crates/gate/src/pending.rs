@@ -1,9 +1,15 @@
-//! A call that is not yet admitted: all that the stages may look at.
+//! A call that is not yet admitted: all that the stages may look at, and what they leave for those after them.
 
-use policy::Caller;
 use std::sync::Arc;
+use std::time::Duration;
+
+use audit::Decided;
+use bytes::Bytes;
+use policy::{Caller, Decision, Roles};
+use rules::OnResult;
 use tool_api::{Action, Arguments, CallId, Definition};
 
+use crate::failure::Refusal;
 use crate::offer::Offered;
 
 /// A call on its way through the stages.
@@ -16,13 +22,86 @@ pub(crate) struct Pending<'a> {
     pub(crate) offered: Arc<Offered>,
     /// With what.
     pub(crate) arguments: Arguments,
+    /// What the client answers to what the tool has asked in an earlier round, as JSON text.
+    pub(crate) answers: Option<Bytes>,
     /// True if it goes on with a call that was admitted in an earlier round.
     pub(crate) goes_on: bool,
     /// What it does, if it is no call of a tool.
     pub(crate) action: Option<Action>,
+    /// The tool whose call goes on in the task that it is about.
+    pub(crate) task_tool: Option<Arc<str>>,
+    /// True once the AI rules have changed the arguments, until the record knows.
+    pub(crate) is_rewritten: bool,
+    /// What the policy decided, once it was asked.
+    pub(crate) decision: Option<Decision>,
+    /// What a person must agree to before it runs.
+    pub(crate) questions: Vec<Question>,
+    /// The rules that had a say, for the record; the loop around the stages takes them out.
+    pub(crate) decisions: Vec<Decided>,
+    /// How many places the AI rules struck out of the arguments.
+    pub(crate) struck: u32,
+    /// The AI rules that what it gives is held against.
+    pub(crate) on_result: Option<OnResult>,
 }
 
-impl Pending<'_> {
+/// One thing that a person must agree to.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// The rule that asks.
+    pub(crate) rule: Arc<str>,
+    /// Its reason, completing "the tool …".
+    pub(crate) why: Arc<str>,
+    /// Who may answer; empty for the configured roles.
+    pub(crate) approvers: Roles,
+    /// How long it stays open; none for the configured time.
+    pub(crate) lasts: Option<Duration>,
+}
+
+impl Question {
+    /// What a rule of the policy asks.
+    pub(crate) fn of_policy(decision: &Decision) -> Question {
+        Question {
+            rule: decision.rule.clone(),
+            why: decision.why.clone(),
+            approvers: decision.obligations.approvers,
+            lasts: decision.obligations.approval_lasts,
+        }
+    }
+
+    /// The refusal of a call that nobody can be asked about.
+    pub(crate) fn refusal(&self, tool: String) -> Refusal {
+        Refusal::NeedsApproval { tool, rule: self.rule.clone(), why: self.why.clone() }
+    }
+}
+
+impl<'a> Pending<'a> {
+    /// A call that no stage has seen.
+    pub(crate) fn new(
+        id: CallId,
+        caller: &'a Caller,
+        offered: Arc<Offered>,
+        arguments: Arguments,
+        goes_on: bool,
+        action: Option<Action>,
+    ) -> Pending<'a> {
+        Pending {
+            id,
+            caller,
+            offered,
+            arguments,
+            answers: None,
+            goes_on,
+            action,
+            task_tool: None,
+            is_rewritten: false,
+            decision: None,
+            questions: Vec::new(),
+            decisions: Vec::new(),
+            struck: 0,
+            on_result: None,
+        }
+    }
+
     /// What is known of the tool.
     pub(crate) fn definition(&self) -> &Definition {
         self.offered.definition()

@@ -43,5 +43,5 @@ fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
     };
     let text = structured.ok_or_else(|| invalid(" it has no structured content".into()))?;
     let value: Value = serde_json::from_slice(text).map_err(|error| invalid(format!(" {error}")))?;
-    schema.check(&value).map_err(|violations| invalid(Violation::lines(&violations)))
+    schema.check(&value, text.len()).map_err(|violations| invalid(Violation::lines(&violations)))
 }

@@ -1,21 +1,51 @@
 //! The rounds of a call whose tool asks for more: each passes the gate anew, tied to the one before by a
 //! state that the tool gave out and the gate has sealed.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use policy::Caller;
 use serde_json::Value;
-use tool_api::{Arguments, CallId, Definition, Input, Outcome, Payload, ToolError};
+use tool_api::{Action, Arguments, CallId, Definition, Input, Outcome, Payload, ToolError};
 
+use crate::approvals::{Carried, Question};
 use crate::failure::{Failure, Internal, Refusal};
-use crate::seal::{Binding, STATE_SEALED_MAX};
-use crate::{Gate, Target};
+use crate::seal::{Binding, STATE_SEALED_MAX, StateFault};
+use crate::tokens::Task;
+use crate::{Gate, Target, stages};
+
+/// What a state begins with that is our own question about an approval.
+pub(crate) const QUESTION: char = 'q';
+
+/// What a tool's state begins with.
+const TOOLS: char = 't';
+
+/// What a tool's state begins with whose call a person has allowed; the permission follows on a line of its own.
+const ALLOWED: char = 'a';
+
+/// Longest state of a tool, in bytes: beside it there is room for a permission.
+const TOOL_STATE_MAX: usize = STATE_SEALED_MAX - 16 * 1024;
 
 /// What is known of a round when it begins.
 pub(crate) struct Round {
-    /// What the client sends, its state opened.
+    /// What the client sends for the tool, its state opened.
     pub(crate) input: Option<Input>,
     /// The arguments, to tie the next round to them.
     pub(crate) arguments: Bytes,
+    /// True if it goes on with a call that was admitted, or asked about, in an earlier round.
+    pub(crate) goes_on: bool,
+    /// The permission that the call got in an earlier round.
+    pub(crate) carried: Option<Carried>,
+    /// What the client was asked about the call, and what it brings for an answer.
+    pub(crate) question: Option<Question>,
+    /// That answer.
+    pub(crate) answers: Option<Bytes>,
+}
+
+impl Round {
+    fn first(arguments: Bytes) -> Round {
+        Round { input: None, arguments, goes_on: false, carried: None, question: None, answers: None }
+    }
 }
 
 impl Gate {
@@ -30,16 +60,33 @@ impl Gate {
         arguments: &Arguments,
         input: Option<Input>,
     ) -> Result<Round, Refusal> {
-        let text = arguments.bytes();
-        let Some(input) = input else { return Ok(Round { input: None, arguments: text }) };
-        let state = match input.state {
-            None => None,
-            Some(sealed) => {
-                let binding = bind(caller, target, arguments.value());
-                Some(self.sealer.open(&binding, &sealed).map_err(Refusal::BadState)?)
-            }
+        let first = Round::first(arguments.bytes());
+        let Some(Input { responses, state }) = input else { return Ok(first) };
+        let Some(sealed) = state else {
+            return Ok(Round { input: Some(Input { responses, state: None }), ..first });
         };
-        Ok(Round { input: Some(Input { state, ..input }), arguments: text })
+        let binding = bind(caller, target, arguments.value());
+        let state = self.sealer.open(&binding, &sealed).map_err(Refusal::BadState)?;
+        let goes_on = true;
+        let of_tool = |state: &str| Some(Input { responses: responses.clone(), state: Some(state.into()) });
+        let mut rest = state.chars();
+        let round = match (rest.next(), rest.as_str()) {
+            (Some(QUESTION), text) => Question::parse(text).map(|(question, input)| Round {
+                input,
+                goes_on,
+                question: Some(question),
+                answers: responses.clone(),
+                ..first
+            }),
+            (Some(ALLOWED), text) => text.split_once('\n').and_then(|(permission, state)| {
+                let carried = Some(Carried::parse(permission)?);
+                Some(Round { input: of_tool(state), goes_on, carried, ..first })
+            }),
+            (Some(TOOLS), state) => Some(Round { input: of_tool(state), goes_on, ..first }),
+            _ => None,
+        };
+        // Whatever opens was written here.
+        round.ok_or(Refusal::BadState(StateFault::Foreign))
     }
 
     /// Seals what the tool wants back, and gives a task the name its caller knows it by.
@@ -49,28 +96,33 @@ impl Gate {
     pub(crate) fn close_round(
         &self,
         caller: &Caller,
-        definition: &Definition,
+        (definition, task_tool): (&Definition, Option<Arc<str>>),
         target: &Target<'_>,
-        arguments: Bytes,
+        round: Round,
         outcome: Outcome,
         call: CallId,
     ) -> Result<Outcome, Failure> {
         let payload = match outcome.payload {
             Payload::InputRequired { requests, state: Some(state), hold } => {
-                if state.len() > STATE_SEALED_MAX {
+                if state.len() > TOOL_STATE_MAX {
                     let why =
-                        format!("the tool asks the client to keep more than {STATE_SEALED_MAX} bytes for it");
+                        format!("the tool asks the client to keep more than {TOOL_STATE_MAX} bytes for it");
                     return Err(ToolError::new("state_too_large", why).into());
                 }
                 let internal = || Failure::Internal(Internal { call });
-                let arguments = Arguments::parse(Some(arguments)).map_err(|_| internal())?;
-                let binding = bind(caller, target, arguments.value());
-                let state = Some(self.sealer.seal(&binding, &state).ok_or_else(internal)?);
+                let state = match &round.carried {
+                    Some(carried) => format!("{ALLOWED}{}\n{state}", carried.to_text()),
+                    None => format!("{TOOLS}{state}"),
+                };
+                let sealed = self.seal_state(caller, target, &round.arguments, &state);
+                let state = Some(sealed.ok_or_else(internal)?);
                 Payload::InputRequired { requests, state, hold }
             }
             Payload::Task { result, id } => {
-                let source = definition.upstream.as_deref().unwrap_or(crate::BUILT_IN);
-                Payload::Task { result, id: self.task_token(caller, source, &id).into() }
+                let source = definition.upstream.clone().unwrap_or_else(|| crate::BUILT_IN.into());
+                let tool = task_tool.unwrap_or_else(|| definition.name.shared());
+                let token = self.task_token(caller, &Task { source, id: id.as_ref().into(), tool });
+                Payload::Task { result, id: token.into() }
             }
             payload @ (Payload::Ours { .. } | Payload::Relayed { .. } | Payload::InputRequired { .. }) => {
                 payload
@@ -79,18 +131,41 @@ impl Gate {
         Ok(Outcome { payload, ..outcome })
     }
 
-    /// What this caller knows a source's task by.
-    pub fn task_token(&self, caller: &Caller, source: &str, id: &str) -> String {
-        self.tokens.seal(caller.id(), source, id)
-    }
-
-    /// The source and its own id for a task, if the token was given to this caller.
-    pub fn open_task_token(
+    /// Seals a state for another round of this very call; nothing if the system gives no randomness.
+    pub(crate) fn seal_state(
         &self,
         caller: &Caller,
-        token: &str,
-    ) -> Option<(std::sync::Arc<str>, std::sync::Arc<str>)> {
+        target: &Target<'_>,
+        arguments: &Bytes,
+        state: &str,
+    ) -> Option<Arc<str>> {
+        // They were parsed when the call came.
+        let arguments = Arguments::parse(Some(arguments.clone())).ok()?;
+        self.sealer.seal(&bind(caller, target, arguments.value()), state)
+    }
+
+    /// What this caller knows a source's task by.
+    pub fn task_token(&self, caller: &Caller, task: &Task) -> String {
+        self.tokens.seal(caller.id(), task)
+    }
+
+    /// The task of a token, if it was given to this caller.
+    pub fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
         self.tokens.open(caller.id(), token)
+    }
+
+    /// What a source tells of a task unasked, as far as the AI rules for its tool leave it, and without secrets; nothing
+    /// if they withhold it. `told` is the task as JSON text.
+    pub fn task_news(&self, task: &Task, told: &Bytes) -> Option<Bytes> {
+        let offer = self.catalog.offer();
+        let action = offer.source(&task.source).and_then(|source| source.action(Action::GetTask));
+        let action = action.map(|offered| offered.definition().name.shared());
+        let rules = &self.bylaws.load().rules;
+        let told = [Some(task.tool.clone()), action]
+            .into_iter()
+            .flatten()
+            .try_fold(told.clone(), |told, tool| stages::judge_news(rules, &tool, &task.source, told))?;
+        Some(self.redactor.json(&told).map_or(told, |struck| struck.bytes))
     }
 }
 

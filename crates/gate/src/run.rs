@@ -40,10 +40,12 @@ pub(crate) async fn run(
     pending: Pending<'_>,
     waiting: Waiting,
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
-    let Pending { id, offered, arguments, .. } = pending;
+    let Pending { id, offered, arguments, decision, .. } = pending;
+    let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
     let Waiting { meta, cancel, listener, client, input, key } = waiting;
     let definition = offered.definition();
-    let deadline = Deadline::new(definition.timeout, definition.extends_to, listener);
+    let within = |limit: Duration| allowed.as_ref().map_or(limit, |(most, _)| limit.min(*most));
+    let deadline = Deadline::new(within(definition.timeout), definition.extends_to.map(within), listener);
 
     #[expect(
         clippy::disallowed_methods,
@@ -62,7 +64,10 @@ pub(crate) async fn run(
         biased;
         done = work => done,
         () = cancel.cancelled() => return Err(ToolError::cancelled().into()),
-        limit = deadline.passed() => return Err(timed_out(definition, limit).into()),
+        limit = deadline.passed() => return Err(match &allowed {
+            Some((most, rule)) if *most == limit => not_allowed_longer(limit, rule).into(),
+            _ => timed_out(definition, limit).into(),
+        }),
     };
     match done {
         Ok(outcome) => Ok((outcome?, offered)),
@@ -76,6 +81,12 @@ fn access(effect: Effect) -> Access {
         Effect::Reads | Effect::Executes => Access::Read,
         Effect::Writes | Effect::Destroys => Access::ReadWrite,
     }
+}
+
+/// The time is up that a rule of the policy leaves it.
+fn not_allowed_longer(limit: Duration, rule: &str) -> ToolError {
+    let said = "it was told to stop; the rule of the policy that allows it leaves it no more time";
+    ToolError::new("timeout", format!("the tool did not answer within {limit:?}; {said}: `{rule}`"))
 }
 
 /// Time is up; how much it was decides what has to be raised.

@@ -45,6 +45,8 @@ pub(crate) struct Found {
     pub(crate) offered: Arc<Offered>,
     /// What the source knows the target by, if that is not what the caller said.
     pub(crate) key: Option<Arc<str>>,
+    /// The tool whose call goes on in the task that it is about.
+    pub(crate) task_tool: Option<Arc<str>>,
 }
 
 impl<'a> Target<'a> {
@@ -63,6 +65,16 @@ impl<'a> Target<'a> {
             Target::Tool(_) => None,
             Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
                 Some(action)
+            }
+        }
+    }
+
+    /// The protocol's name for it, for spans.
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Target::Tool(_) => "tools/call",
+            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
+                action.name()
             }
         }
     }
@@ -106,16 +118,21 @@ impl Gate {
 
     fn look_up(&self, caller: &Caller, offer: &Offer, target: Target<'_>) -> Result<Found, Refusal> {
         let unknown = || target.unknown();
-        let (source, action, key) = match target {
+        let (source, action, task) = match target {
             Target::Tool(name) => {
                 let offered = offer.get(name).filter(|tool| self.may_see(caller, tool)).cloned();
-                return offered.map(|offered| Found { offered, key: None }).ok_or_else(unknown);
+                let held = || offer.held(name).filter(|(tool, _)| self.may_see(caller, tool));
+                let found = offered.map(|offered| Found { offered, key: None, task_tool: None });
+                return found.ok_or_else(|| match held() {
+                    Some((_, why)) => Refusal::HeldBack { tool: name.to_owned(), why: why.clone() },
+                    None => unknown(),
+                });
             }
             Target::Resource { action, uri } => (offer.owner_of_resource(uri), action, None),
             Target::Prompt { action, name } => (offer.owner_of_prompt(name), action, None),
             Target::Task { action, token } => {
-                let (source, id) = self.tokens.open(caller.id(), token).ok_or_else(unknown)?;
-                (offer.source(&source), action, Some(id))
+                let task = self.tokens.open(caller.id(), token).ok_or_else(unknown)?;
+                (offer.source(&task.source), action, Some(task))
             }
         };
         let source = source.ok_or_else(unknown)?;
@@ -127,8 +144,9 @@ impl Gate {
             return Err(if may_use { unsupported } else { unknown() });
         };
         // The same words as for what does not exist: a caller learns nothing it may not see.
-        if self.may_see(caller, offered) {
-            Ok(Found { offered: offered.clone(), key })
+        if self.may_do(caller, offered, Some(action)) {
+            let (key, task_tool) = task.map(|task| (task.id, task.tool)).unzip();
+            Ok(Found { offered: offered.clone(), key, task_tool })
         } else {
             Err(unknown())
         }
@@ -137,6 +155,6 @@ impl Gate {
     /// Whether a caller may do something with what a source offers. The one function behind listing prompts
     /// and resources and using them.
     pub fn may_use(&self, caller: &Caller, source: &Source, action: Action) -> bool {
-        source.action(action).is_some_and(|offered| self.may_see(caller, offered))
+        source.action(action).is_some_and(|offered| self.may_do(caller, offered, Some(action)))
     }
 }

@@ -1,6 +1,6 @@
 //! Names for other people's tasks: what a caller gets in place of a source's own id.
 //!
-//! A token says whose task it is and which source runs it, under a keyed hash that nobody else can make. It
+//! A token says whose task it is, which source runs it and which tool began it, under a keyed hash that nobody else can make. It
 //! is the same each time, so that a client recognises its task in notifications, and good for its caller
 //! only. The key lives as long as the process, as do the connections that the tasks were made over.
 
@@ -16,6 +16,17 @@ const TOKEN_BYTES_MAX: usize = 4 * 1024;
 /// Length of the hash in a token, in bytes.
 const TAG_BYTES: usize = 32;
 
+/// Whose task it is, and what it goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Who runs it.
+    pub source: Arc<str>,
+    /// Its source's own id for it.
+    pub id: Arc<str>,
+    /// The tool whose call it is, by which rules know it.
+    pub tool: Arc<str>,
+}
+
 /// Makes and opens tokens.
 pub struct Tokens {
     key: hmac::Key,
@@ -28,35 +39,45 @@ impl Tokens {
     }
 
     /// The token for a task.
-    pub fn seal(&self, caller: &str, source: &str, id: &str) -> String {
-        let mut body = hmac::sign(&self.key, &signed(caller, source, id)).as_ref().to_vec();
-        body.extend_from_slice(&lengthened(source));
-        body.extend_from_slice(id.as_bytes());
+    pub fn seal(&self, caller: &str, task: &Task) -> String {
+        let said = [&lengthened(&task.source), &lengthened(&task.tool), task.id.as_bytes()].concat();
+        let mut body = self.sign(caller, &said).as_ref().to_vec();
+        body.extend_from_slice(&said);
         URL_SAFE_NO_PAD.encode(body)
     }
 
-    /// The source and its own id for the task, if the token was made for this caller.
-    pub fn open(&self, caller: &str, token: &str) -> Option<(Arc<str>, Arc<str>)> {
+    /// The task, if the token was made for this caller.
+    pub fn open(&self, caller: &str, token: &str) -> Option<Task> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
         let body = URL_SAFE_NO_PAD.decode(token).ok()?;
-        let (tag, rest) = body.split_at_checked(TAG_BYTES)?;
-        let (length, rest) = rest.split_at_checked(size_of::<u16>())?;
-        let length = usize::from(u16::from_be_bytes(length.try_into().ok()?));
-        let (source, id) = rest.split_at_checked(length)?;
-        let (source, id) = (std::str::from_utf8(source).ok()?, std::str::from_utf8(id).ok()?);
-        hmac::verify(&self.key, &signed(caller, source, id), tag).ok()?;
-        Some((source.into(), id.into()))
+        let (tag, said) = body.split_at_checked(TAG_BYTES)?;
+        hmac::verify(&self.key, &signed(caller, said), tag).ok()?;
+        let (source, rest) = first(said)?;
+        let (tool, id) = first(rest)?;
+        Some(Task { source: source.into(), id: std::str::from_utf8(id).ok()?.into(), tool: tool.into() })
+    }
+
+    fn sign(&self, caller: &str, said: &[u8]) -> hmac::Tag {
+        hmac::sign(&self.key, &signed(caller, said))
     }
 }
 
 /// The parts, each so that it cannot run into the next.
-fn signed(caller: &str, source: &str, id: &str) -> Vec<u8> {
-    [&lengthened(caller), &lengthened(source), id.as_bytes()].concat()
+fn signed(caller: &str, said: &[u8]) -> Vec<u8> {
+    [&lengthened(caller), said].concat()
 }
 
-/// A text behind its length. Names of callers and sources are short.
+/// The text behind the length that `said` begins with, and the rest.
+fn first(said: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = said.split_at_checked(size_of::<u16>())?;
+    let length = usize::from(u16::from_be_bytes(length.try_into().ok()?));
+    let (text, rest) = rest.split_at_checked(length)?;
+    Some((std::str::from_utf8(text).ok()?, rest))
+}
+
+/// A text behind its length. Names of callers, sources and tools are short.
 fn lengthened(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
     [&length.to_be_bytes()[..], text.as_bytes()].concat()
@@ -69,9 +90,10 @@ mod tests {
     #[test]
     fn a_token_opens_for_its_caller_only_and_cannot_be_made_elsewhere() {
         let tokens = Tokens::new(&[1; 32]);
-        let token = tokens.seal("ann", "files", "task-1");
-        assert_eq!(token, tokens.seal("ann", "files", "task-1"), "the same each time");
-        assert_eq!(tokens.open("ann", &token), Some(("files".into(), "task-1".into())));
+        let task = Task { source: "files".into(), id: "task-1".into(), tool: "files_pack".into() };
+        let token = tokens.seal("ann", &task);
+        assert_eq!(token, tokens.seal("ann", &task), "the same each time");
+        assert_eq!(tokens.open("ann", &token), Some(task));
         assert_eq!(tokens.open("bob", &token), None);
         assert_eq!(Tokens::new(&[2; 32]).open("ann", &token), None, "another process");
         for at in 0..token.len() {

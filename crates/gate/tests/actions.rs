@@ -10,7 +10,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{Action, Item, Payload, Shelf, Target, ToolError, Via};
 use gate::{
-    Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Listing, Outcome, Parts, RateConfig,
+    Approvals, Bylaws, Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Listing, Outcome,
+    Parts, RateConfig, Redactor,
 };
 use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
 
@@ -80,7 +81,7 @@ fn shelf(source: &str, prompt: &str, uri: &str, claims: &'static str) -> Shelf {
 
 struct World {
     gate: Gate,
-    _folders: [tempfile::TempDir; 2],
+    folders: [tempfile::TempDir; 2],
 }
 
 impl World {
@@ -98,12 +99,13 @@ impl World {
             policy::Config { deny: deny.iter().map(|&glob| glob.to_owned()).collect(), ..Default::default() };
         let gate = Gate::new(Parts {
             catalog,
-            policy: policy::Policy::new(&rules).unwrap(),
-            rate,
+            bylaws: Bylaws::new(policy::Policy::new(&rules).unwrap(), rate),
+            redactor: Redactor::new(&redact::Config::default()),
+            approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
             book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
             files: tool_api::Root::open(folders[1].path(), tool_api::Access::Read).unwrap(),
         });
-        World { gate: gate.unwrap(), _folders: folders }
+        World { gate: gate.unwrap(), folders }
     }
 
     async fn call(
@@ -152,6 +154,78 @@ async fn a_target_is_found_at_its_owner_or_refused() {
 }
 
 #[tokio::test]
+async fn ai_rules_see_what_upstreams_are_told_and_give() {
+    let world = World::new(&[]);
+    let file = world.folders[1].path().join("rules.yaml");
+    let rules = "
+version: '1.0'
+rules:
+- {id: keys, match: {content_regex: 'sk-[a-z]+'}, action: {on_violation: redact}}
+- {id: env, match: {paths: ['*.env']}, action: {on_violation: block}}
+- {id: local, match: {content_regex: plan}, action: {on_violation: override_provider, allowed_providers: [b]}}
+- {id: here, match: {content_regex: '^b$'}, action: {on_violation: block}}
+";
+    #[expect(clippy::disallowed_methods, reason = "the test writes the rules that it is about")]
+    std::fs::write(&file, rules).unwrap();
+    let settings = rules::Settings { project: Some(file), ..Default::default() };
+    let policy = policy::Policy::new(&policy::Config::default()).unwrap();
+    let bylaws = Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 });
+    world.gate.govern(Bylaws { rules: Arc::new(rules::Rules::new(settings)), ..bylaws });
+    let prompt = Target::Prompt { action: Action::GetPrompt, name: "greet" };
+    let read = |uri| Target::Resource { action: Action::ReadResource, uri };
+    for (target, arguments, expected) in [
+        // Struck out before the upstream hears it.
+        (prompt, r#"{"a":"sk-abc"}"#, r#"{"by":"a","key":"","state":"","arguments":{"a":"[REDACTED]"}}"#),
+        (prompt, r#"{"a":"plan"}"#, "rule_blocked"),
+        (prompt, r#"{"a":1.50}"#, r#"{"by":"a","key":"","state":"","arguments":{"a":1.50}}"#),
+        (read("x://one"), r#"{"uri":"a+file:///x/.env"}"#, "rule_blocked"),
+        // Allowed to `b`, and then its answer is withheld.
+        (read("x://two"), r#"{"a":"plan"}"#, "rule_blocked"),
+    ] {
+        let said = match world.call(target, arguments, None).await {
+            Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+                String::from_utf8(result.to_vec()).unwrap()
+            }
+            Ok(other) => panic!("{:?}", other.payload),
+            Err(failure) => failure.code().to_owned(),
+        };
+        assert_eq!(said, expected, "{target:?} {arguments}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_task_unasked_is_judged_by_its_tool() {
+    let world = World::new(&[]);
+    let file = world.folders[1].path().join("rules.yaml");
+    let rules = "
+version: '1.0'
+rules:
+- {id: of-tool, match: {tools: [works], content_regex: 'sk-[a-z]+'}, action: {on_violation: redact}}
+- {id: of-action, match: {tools: [a_tasks_get], content_regex: plan}, action: {on_violation: block}}
+";
+    #[expect(clippy::disallowed_methods, reason = "the test writes the rules that it is about")]
+    std::fs::write(&file, rules).unwrap();
+    let settings = rules::Settings { project: Some(file), ..Default::default() };
+    let policy = policy::Policy::new(&policy::Config::default()).unwrap();
+    let bylaws = Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 });
+    world.gate.govern(Bylaws { rules: Arc::new(rules::Rules::new(settings)), ..bylaws });
+    let Ok(Outcome { payload: Payload::Task { id: token, .. }, .. }) =
+        world.call(Target::Tool("works"), "{}", None).await
+    else {
+        panic!("a task")
+    };
+    let task = world.gate.open_task_token(&Caller::local_user(Via::Stdio), &token).unwrap();
+    assert_eq!((&*task.source, &*task.tool, &*task.id), ("a", "works", "t1"));
+    let told = |text: &'static str| world.gate.task_news(&task, &Bytes::from_static(text.as_bytes()));
+    assert_eq!(told(r#"{"a":"sk-abc"}"#).unwrap(), r#"{"a":"[REDACTED]"}"#);
+    assert_eq!(told(r#"{"a": 1.50}"#).unwrap(), r#"{"a": 1.50}"#);
+    assert_eq!(told(r#"{"a":"plan"}"#), None);
+    // Looked at, it keeps its name.
+    let again = Target::Task { action: Action::GetTask, token: &token };
+    assert_eq!(world.said(again).await, r#"{"by":"a","key":"t1","state":"","arguments":{}}"#);
+}
+
+#[tokio::test]
 async fn a_source_hears_who_calls_from_the_gate_and_nobody_else() {
     let world = World::new(&[]);
     let client = Client { caller: "somebody else".into(), ..Client::default() };
@@ -194,7 +268,7 @@ async fn a_task_is_known_to_its_caller_by_a_token() {
     else {
         panic!("a task")
     };
-    assert!(!token.contains("t1"));
+    assert_ne!(&*token, "t1", "the source's own name for it is not handed out");
     let asked = world.said(Target::Task { action: Action::GetTask, token: &token }).await;
     assert_eq!(asked, r#"{"by":"a","key":"t1","state":"","arguments":{}}"#);
 }

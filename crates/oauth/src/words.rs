@@ -1,5 +1,7 @@
 //! What a server says, made fit for one of our sentences.
 
+use sandbox::is_hidden;
+
 /// Enough for a sentence; what is longer is cut.
 const WORDS_CHARS_MAX: usize = 200;
 
@@ -8,7 +10,7 @@ const WORDS_CHARS_MAX: usize = 200;
 pub(crate) fn cleaned(text: &str) -> String {
     let visible: String = text
         .chars()
-        .map(|character| if is_shown(character) { character } else { ' ' })
+        .map(|character| if is_hidden(character) { ' ' } else { character })
         .take(WORDS_CHARS_MAX * 2)
         .collect();
     let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -16,11 +18,6 @@ pub(crate) fn cleaned(text: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-fn is_shown(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::role::{Role, Roles};
 use crate::scope::Scopes;
 
 /// One known caller. Cloning copies no text.
@@ -9,19 +13,39 @@ use crate::scope::Scopes;
 pub struct Caller {
     id: Arc<str>,
     kind: CallerKind,
+    roles: Roles,
     scopes: Scopes,
     via: Via,
+    proof: Proof,
+}
+
+/// By what a caller proved who they are, as far as it tells one holder of a name from the next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Proof {
+    /// Nothing that could change hands or run out: the local user.
+    #[default]
+    None,
+    /// The key of this id. A later key of the same name has another.
+    Key(Arc<str>),
+    /// A token that is good until this second since 1970.
+    Until(i64),
 }
 
 /// What sort of caller it is; the default permissions differ by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CallerKind {
     /// The person who started the program, or an agent working for them on the same machine.
     LocalUser,
+    /// The holder of an API key that was created here.
+    Key,
+    /// The holder of a token that an OpenID provider has issued.
+    Token,
 }
 
 /// The door a caller came through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Via {
     /// MCP over standard input and output.
     Stdio,
@@ -36,13 +60,37 @@ pub enum Via {
 impl Caller {
     /// The local user: holds every scope; what they may do without asking is the policy's decision.
     pub fn local_user(via: Via) -> Self {
-        Self { id: Arc::from("local"), kind: CallerKind::LocalUser, scopes: Scopes::all(), via }
+        Self::new(Arc::from("local"), CallerKind::LocalUser, Role::Owner.into(), Scopes::all(), via)
+    }
+
+    /// A caller whose credentials have been checked.
+    pub fn new(id: Arc<str>, kind: CallerKind, roles: Roles, scopes: Scopes, via: Via) -> Self {
+        Self { id, kind, roles, scopes, via, proof: Proof::None }
     }
 
     /// The same caller, holding these scopes only.
     #[must_use]
     pub fn with_scopes(self, scopes: Scopes) -> Self {
         Self { scopes, ..self }
+    }
+
+    /// The same caller, by this proof.
+    #[must_use]
+    pub fn with_proof(self, proof: Proof) -> Self {
+        Self { proof, ..self }
+    }
+
+    /// By what this caller proved who they are.
+    pub fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    /// The id of the key that this caller holds.
+    pub fn key_id(&self) -> Option<&Arc<str>> {
+        match &self.proof {
+            Proof::Key(id) => Some(id),
+            Proof::None | Proof::Until(_) => None,
+        }
     }
 
     /// The name the audit book knows this caller by.
@@ -55,6 +103,11 @@ impl Caller {
         self.kind
     }
 
+    /// What this caller is here.
+    pub fn roles(&self) -> Roles {
+        self.roles
+    }
+
     /// What this caller was granted.
     pub fn scopes(&self) -> &Scopes {
         &self.scopes
@@ -63,6 +116,17 @@ impl Caller {
     /// The door this caller came through.
     pub fn via(&self) -> Via {
         self.via
+    }
+}
+
+impl CallerKind {
+    /// The word for rules, logs and the audit book.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LocalUser => "local_user",
+            Self::Key => "key",
+            Self::Token => "token",
+        }
     }
 }
 

@@ -1,125 +1,262 @@
-//! The `[policy]` section: globs over tool names, checked and compiled once.
+//! The `[policy]` section as it is written. What it means is settled when a [`Policy`](crate::Policy) is made of it.
 
-use std::fmt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
+use crate::caller::{CallerKind, Via};
+use crate::case::Case;
+use crate::engine::Verdict;
+use crate::facts::Effect;
+use crate::role::Role;
 
-/// Rules are written by people; more than this is a program's mistake.
-const GLOBS_MAX: usize = 1_024;
-
-/// Longer than any tool name.
-const GLOB_BYTES_MAX: usize = 256;
-
-/// Which tools are always allowed or always refused, by the name the caller sees.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+/// Who may do what. A project's file tightens what your own says and takes none of it back: the denials and rules of
+/// both are in force, yours before the project's.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Tools that run without asking, as globs over their names, for example `["git_git_reset"]`.
+    /// Tools that run without asking where the default policy asks, as globs over their names, with the server that they
+    /// are meant of before them (`built-in` for our own): `["git/git_git_reset"]`. Without a server, an entry is good for
+    /// whatever tool has such a name, also one of a server that is added later. It permits nothing that is refused, and answers no question that a rule of yours asks. A
+    /// project's list stands in place of that of your own file, unless that has `defaults = false`.
     pub allow: Vec<String>,
-    /// Tools that never run, as globs over their names, for example `["*_delete_*"]`. Wins over `allow`.
+    /// Tools that never run, as globs over their names, for example `["*_delete_*"]`. Wins over everything.
+    /// Those of your own file and of a project's are both in force.
     pub deny: Vec<String>,
+    /// Whether the default policy stands behind your rules. `toolcrib policy show` prints it. Without it, what no rule
+    /// permits is refused. `false` in your own file or in a project's is enough.
+    pub defaults: bool,
+    /// Your rules. A rule that denies wins wherever it stands; among all others the first that fits decides.
+    /// The rules of your own file come before a project's, so one of those that allows or asks decides only what none
+    /// of yours does; no two may have the same `id`.
+    pub rules: Vec<RuleConfig>,
+    /// Calls and what is to come of them, for `toolcrib policy test`.
+    pub tests: Vec<Case>,
 }
 
-/// Everything that is wrong with a `[policy]` section.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigError {
-    /// At least one.
-    pub problems: Vec<BadGlob>,
+impl Default for Config {
+    fn default() -> Config {
+        Config { allow: Vec::new(), deny: Vec::new(), defaults: true, rules: Vec::new(), tests: Vec::new() }
+    }
 }
 
-/// One entry that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{setting}: {glob:?} cannot be used: {why}")]
-pub struct BadGlob {
-    /// `policy.allow` or `policy.deny`.
-    pub setting: &'static str,
-    /// The entry as written.
-    pub glob: String,
-    /// What is wrong with it.
-    pub why: String,
+/// One rule. It fits a call if everything that is written in it fits; what is not written fits every call.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleConfig {
+    /// Its name in refusals, in the audit book and in tests: letters, digits, `_`, `-` and `.`.
+    pub id: String,
+    /// What is done with a call that fits.
+    pub effect: RuleEffect,
+    /// The tools, as globs over the names that callers see, `["git_*"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Whose tools: the names of servers in `[mcp]` or globs over them, and `"built-in"` for our own. Without it a rule
+    /// that allows speaks of our own tools only, so that a new server never inherits the permission of another; one
+    /// that asks or denies speaks of all, but asking alone permits nothing of a server that nothing else permits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream: Vec<String>,
+    /// What is done: `"tools_call"`, `"resources_read"`, `"resources_subscribe"`, `"resources_unsubscribe"`,
+    /// `"prompts_get"`, `"completion_complete"`, `"tasks_get"`, `"tasks_update"`, `"tasks_cancel"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionWord>,
+    /// Who calls: ids of callers or globs over them, `["ci-*"]`. The local user is `"local"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<String>,
+    /// What sort of caller: `"local_user"`, `"key"`, `"token"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<CallerKind>,
+    /// Callers of any of these roles; `"none"` for those without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleWord>,
+    /// Callers that hold all of these scopes. `"{upstream}:call"` stands for the scope that bears the server's name,
+    /// with `_` for everything but lower-case letters and digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// The door they came through: `"stdio"`, `"socket"`, `"http"`, `"command_line"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<Via>,
+    /// What the tool does: `"reads"`, `"writes"`, `"destroys"`, `"executes"`. A tool that its server marks destructive
+    /// counts as one that destroys, too; nothing else that a server says of its tools is believed: they execute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
+    /// Only tools that send something off this machine, or only those that do not. Servers' tools always do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves_machine: Option<bool>,
+    /// A condition in CEL over `caller`, `tool`, `args` and `now`, for example
+    /// `has(args.path) && args.path.isUnder("docs")`. If it cannot be evaluated the call is refused. For our own tools
+    /// `isUnder` knows every spelling of the workspace and follows links; for those of servers it compares words, and a
+    /// path from the root on with another one not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The reason that callers read; completes "the tool …".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whoever may answer the question, by role; without it those of `[approvals]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<ApproverWord>,
+    /// How long the question stays open, such as `"10m"`: between `"10s"` and `"7d"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_lasts: Option<String>,
+    /// How long the call may take at most, such as `"30s"`, whatever its tool allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_max: Option<String>,
+    /// How the arguments are put down in the audit book: `"redacted"` or `"hash"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<ArgumentsWord>,
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, problem) in self.problems.iter().enumerate() {
-            let separator = if nth == 0 { "" } else { "; " };
-            write!(out, "{separator}{problem}")?;
+impl RuleConfig {
+    /// A rule that fits every call.
+    pub fn new(id: &str, effect: RuleEffect) -> RuleConfig {
+        RuleConfig {
+            id: id.to_owned(),
+            effect,
+            tools: Vec::new(),
+            upstream: Vec::new(),
+            actions: Vec::new(),
+            callers: Vec::new(),
+            kinds: Vec::new(),
+            roles: Vec::new(),
+            scopes: Vec::new(),
+            via: Vec::new(),
+            effects: Vec::new(),
+            leaves_machine: None,
+            when: None,
+            why: None,
+            approvers: Vec::new(),
+            approval_lasts: None,
+            timeout_max: None,
+            arguments: None,
         }
-        Ok(())
     }
 }
 
-/// Compiles the globs of one setting and notes every problem.
-pub(crate) fn compile(setting: &'static str, globs: &[String], problems: &mut Vec<BadGlob>) -> GlobSet {
-    let bad = |glob: &str, why: String| BadGlob { setting, glob: glob.to_owned(), why };
-    if let Some(first_over) = globs.get(GLOBS_MAX) {
-        problems.push(bad(first_over, format!("there are more than {GLOBS_MAX} entries")));
-        return GlobSet::empty();
-    }
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        match checked(glob) {
-            Ok(glob) => drop(set.add(glob)),
-            Err(why) => problems.push(bad(glob, why)),
+/// What a rule does with a call that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleEffect {
+    /// Run it.
+    Allow,
+    /// Run it if a person agrees.
+    Ask,
+    /// Do not run it.
+    Deny,
+}
+
+impl From<RuleEffect> for Verdict {
+    fn from(effect: RuleEffect) -> Verdict {
+        match effect {
+            RuleEffect::Allow => Verdict::Allow,
+            RuleEffect::Ask => Verdict::Ask,
+            RuleEffect::Deny => Verdict::Deny,
         }
     }
-    set.build().unwrap_or_else(|error| {
-        problems.push(bad(error.glob().unwrap_or(""), error.kind().to_string()));
-        GlobSet::empty()
-    })
 }
 
-fn checked(glob: &str) -> Result<Glob, String> {
-    if glob.is_empty() {
-        return Err("it is empty; write `*` for every tool".to_owned());
-    }
-    if glob.len() > GLOB_BYTES_MAX {
-        return Err(format!("it is longer than {GLOB_BYTES_MAX} bytes"));
-    }
-    Glob::new(glob).map_err(|error| error.kind().to_string())
+/// What is done, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionWord {
+    /// A tool is called.
+    ToolsCall,
+    /// A resource is read.
+    ResourcesRead,
+    /// Changes of a resource are asked for.
+    ResourcesSubscribe,
+    /// They are no longer wanted.
+    ResourcesUnsubscribe,
+    /// A prompt is filled in.
+    PromptsGet,
+    /// What might be typed next is asked for.
+    CompletionComplete,
+    /// A task is looked at.
+    TasksGet,
+    /// A task is given what it waits for.
+    TasksUpdate,
+    /// A task is ended.
+    TasksCancel,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Policy;
-
-    #[track_caller]
-    fn check_refused(allow: &[&str], deny: &[&str], expected: &str) {
-        let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        let error = Policy::new(&Config { allow: owned(allow), deny: owned(deny) }).unwrap_err();
-        assert_eq!(error.to_string(), expected);
+impl ActionWord {
+    /// The word, as [`Facts::action`](crate::Facts::action) has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolsCall => TOOLS_CALL,
+            Self::ResourcesRead => "resources_read",
+            Self::ResourcesSubscribe => "resources_subscribe",
+            Self::ResourcesUnsubscribe => "resources_unsubscribe",
+            Self::PromptsGet => "prompts_get",
+            Self::CompletionComplete => "completion_complete",
+            Self::TasksGet => "tasks_get",
+            Self::TasksUpdate => "tasks_update",
+            Self::TasksCancel => "tasks_cancel",
+        }
     }
+}
 
-    #[test]
-    fn every_bad_glob_is_named_at_once() {
-        check_refused(
-            &["git_[", "fine_*"],
-            &["{a", ""],
-            "policy.allow: \"git_[\" cannot be used: unclosed character class; missing ']'; \
-             policy.deny: \"{a\" cannot be used: unclosed alternate group; missing '}' \
-             (maybe escape '{' with '[{]'?); \
-             policy.deny: \"\" cannot be used: it is empty; write `*` for every tool",
-        );
-    }
+/// The action of a call of a tool, for which the facts name none.
+pub(crate) const TOOLS_CALL: &str = "tools_call";
 
-    #[test]
-    fn limits_are_kept() {
-        let long = "x".repeat(GLOB_BYTES_MAX + 1);
-        check_refused(
-            &[&long],
-            &[],
-            &format!("policy.allow: {long:?} cannot be used: it is longer than 256 bytes"),
-        );
-        let many = vec!["tool"; GLOBS_MAX + 1];
-        check_refused(&[], &many, "policy.deny: \"tool\" cannot be used: there are more than 1024 entries");
-    }
+/// What a caller is, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RoleWord {
+    /// See [`Role::Owner`].
+    Owner,
+    /// See [`Role::Maintainer`].
+    Maintainer,
+    /// See [`Role::Developer`].
+    Developer,
+    /// See [`Role::Auditor`].
+    Auditor,
+    /// See [`Role::Agent`].
+    Agent,
+    /// A caller without any role.
+    None,
+}
 
-    #[test]
-    fn unknown_settings_are_refused() {
-        assert_eq!(serde_json::from_str::<Config>("{}").unwrap(), Config::default());
-        let error = serde_json::from_str::<Config>(r#"{"alow": ["x"]}"#).unwrap_err();
-        assert!(error.to_string().starts_with("unknown field `alow`, expected `allow` or `deny`"), "{error}");
+impl RoleWord {
+    /// The role; nothing for a caller without one.
+    pub const fn role(self) -> Option<Role> {
+        match self {
+            Self::Owner => Some(Role::Owner),
+            Self::Maintainer => Some(Role::Maintainer),
+            Self::Developer => Some(Role::Developer),
+            Self::Auditor => Some(Role::Auditor),
+            Self::Agent => Some(Role::Agent),
+            Self::None => None,
+        }
     }
+}
+
+/// Who may answer a question. Agents answer for nothing, and auditors change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApproverWord {
+    /// See [`Role::Owner`].
+    Owner,
+    /// See [`Role::Maintainer`].
+    Maintainer,
+    /// See [`Role::Developer`].
+    Developer,
+}
+
+impl From<ApproverWord> for Role {
+    fn from(word: ApproverWord) -> Role {
+        match word {
+            ApproverWord::Owner => Role::Owner,
+            ApproverWord::Maintainer => Role::Maintainer,
+            ApproverWord::Developer => Role::Developer,
+        }
+    }
+}
+
+/// How arguments are put down in the audit book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentsWord {
+    /// As they are, secrets struck out.
+    Redacted,
+    /// As a hash and a size.
+    Hash,
 }

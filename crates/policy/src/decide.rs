@@ -1,222 +1,405 @@
-//! The decision: the owner's own rules first and last, the default permissions in between.
+//! The decision. A rule that denies wins wherever it stands; among the others the first that fits decides; what no rule
+//! permits is refused, and so is whatever cannot be evaluated.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use globset::GlobSet;
+use serde_json::Value;
 
-use crate::{
-    caller::CallerKind,
-    config::{self, Config, ConfigError},
-    facts::{Effect, Facts},
-};
+use crate::cache::Cache;
+use crate::caller::Caller;
+use crate::case::Case;
+use crate::condition::{Condition, Conditions, Given, Places};
+use crate::config::{Config, RuleConfig};
+use crate::default_policy::{NOTHING, default_rules};
+use crate::engine::{Decision, Engine, Verdict};
+use crate::facts::Facts;
+use crate::names;
+use crate::plan::{Plan, State, Step};
+use crate::problem::{ConfigError, Problem};
+use crate::rule::{BUILT_IN, Origin, Rule};
 
-/// The setting that turns a question into a permission.
-const SETTING_ALLOW: &str = "policy.allow";
+/// The setting that turns a question of the default policy into a permission.
+pub(crate) const SETTING_ALLOW: &str = "policy.allow";
 
 /// The setting that refuses whatever it names.
-const SETTING_DENY: &str = "policy.deny";
+pub(crate) const SETTING_DENY: &str = "policy.deny";
 
-/// What is to be done with a call. `rule` is a stable id for the audit book; `why` completes the sentence
-/// "the tool NAME …" for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// Run it.
-    Allow {
-        /// The rule that decided.
-        rule: &'static str,
-    },
-    /// Run it if a person agrees.
-    Ask {
-        /// The rule that decided.
-        rule: &'static str,
-        /// What a person should know before they agree.
-        why: &'static str,
-        /// The setting that allows the call without asking.
-        setting: &'static str,
-    },
-    /// Do not run it, whoever agrees.
-    Deny {
-        /// The rule that decided; here it is also the name of the setting.
-        rule: &'static str,
-        /// The reason.
-        why: &'static str,
-    },
+/// What stands between a server and its tools in [`SETTING_ALLOW`]. No name has it.
+pub(crate) const OF_SERVER: char = '/';
+
+/// Rules are written by people; more than this is a program's mistake.
+const RULES_MAX: usize = 1_000;
+
+/// Cases beside the rules; more of them belong into files of their own.
+const CASES_MAX: usize = 1_000;
+
+/// The rules in force. Made once for a configuration; clones share it.
+#[derive(Clone)]
+pub struct Policy {
+    pub(crate) inner: Arc<Inner>,
 }
 
-/// The rules in force. Made once for a configuration; cheap to ask and free of shared state.
-#[derive(Debug, Clone)]
-pub struct Policy {
-    allow: GlobSet,
-    deny: GlobSet,
+/// What is allowed by a setting.
+pub(crate) struct Allowed {
+    /// By the name that callers see, whosever it is.
+    named: GlobSet,
+    /// By `SERVER/NAME`.
+    of_servers: GlobSet,
+}
+
+impl Allowed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.of_servers.is_empty()
+    }
+
+    pub(crate) fn fits(&self, facts: &Facts<'_>) -> bool {
+        names::matches(&self.named, facts.tool)
+            || !self.of_servers.is_empty()
+                && self.of_servers.is_match(server_and_tool(facts.upstream, facts.tool))
+    }
+}
+
+/// A tool as [`SETTING_ALLOW`] may name it together with its server.
+pub(crate) fn server_and_tool(upstream: Option<&str>, tool: &str) -> String {
+    format!("{}{OF_SERVER}{tool}", upstream.unwrap_or(BUILT_IN))
+}
+
+/// What clones share.
+pub(crate) struct Inner {
+    pub(crate) allow: Allowed,
+    pub(crate) deny: GlobSet,
+    pub(crate) rules: Vec<Rule>,
+    /// As they were written, in the order of `rules`.
+    pub(crate) written: Vec<RuleConfig>,
+    pub(crate) conditions: Conditions,
+    cases: Vec<Case>,
+    lists: (Vec<String>, Vec<String>),
+    /// The globs over tools of all rules: one look for a name, however many rules there are.
+    tools: GlobSet,
+    /// For each of them the rule it belongs to.
+    rule_of_glob: Vec<usize>,
+    cache: Cache,
+    nothing: Decision,
+    denied: Decision,
+    allowed: Decision,
 }
 
 impl Policy {
-    /// Compiles the rules. Reports every bad entry, not only the first.
+    /// Compiles the rules and tries each once.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not only the first.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        Policy::made(config, None)
+    }
+
+    /// The same, with `isUnder` knowing what paths mean to our own tools. Without that, paths from the root on and others
+    /// cannot be compared.
+    ///
+    /// # Errors
+    /// As for [`Policy::new`].
+    pub fn within(config: &Config, places: Arc<Places>) -> Result<Self, ConfigError> {
+        Policy::made(config, Some(places))
+    }
+
+    fn made(config: &Config, places: Option<Arc<Places>>) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
-        let allow = config::compile(SETTING_ALLOW, &config.allow, &mut problems);
-        let deny = config::compile(SETTING_DENY, &config.deny, &mut problems);
-        if problems.is_empty() { Ok(Self { allow, deny }) } else { Err(ConfigError { problems }) }
-    }
-
-    /// Decides one call. The same facts give the same decision for the life of this value.
-    pub fn decide(&self, facts: &Facts<'_>) -> Decision {
-        // A rule against a tool wins over everything that speaks for it.
-        if matches(&self.deny, facts.tool) {
-            return Decision::Deny { rule: SETTING_DENY, why: "is refused by the configuration" };
-        }
-        match default_permission(facts) {
-            Decision::Ask { .. } if matches(&self.allow, facts.tool) => {
-                Decision::Allow { rule: SETTING_ALLOW }
+        let allow = Allowed {
+            named: setting("allow", &config.allow, &mut problems, |glob| !glob.contains(OF_SERVER)),
+            of_servers: setting("allow", &config.allow, &mut problems, |glob| glob.contains(OF_SERVER)),
+        };
+        let deny = setting("deny", &config.deny, &mut problems, |_| true);
+        for (key, count, most) in
+            [("rules", config.rules.len(), RULES_MAX), ("tests", config.tests.len(), CASES_MAX)]
+        {
+            if count > most {
+                problems.push(Problem::at(
+                    [key],
+                    format!("policy.{key}: there are {count}; the limit is {most}"),
+                ));
             }
-            decision => decision,
         }
-    }
-}
-
-/// An empty set is asked on every call, so it must cost nothing.
-fn matches(globs: &GlobSet, tool: &str) -> bool {
-    !globs.is_empty() && globs.is_match(tool)
-}
-
-/// The default permissions, one list for each kind of caller.
-fn default_permission(facts: &Facts<'_>) -> Decision {
-    match (facts.caller.kind(), facts.upstream) {
-        (CallerKind::LocalUser, None) => own_tool(facts),
-        (CallerKind::LocalUser, Some(_)) => upstream_tool(facts),
-    }
-}
-
-/// Our own tools tell the truth about themselves, so their effect decides.
-fn own_tool(facts: &Facts<'_>) -> Decision {
-    if facts.marked_destructive {
-        return ask("default.destroys", "destroys something for good");
-    }
-    if facts.leaves_machine {
-        return ask("default.leaves_machine", "sends something off this machine");
-    }
-    match facts.effect {
-        Effect::Reads => Decision::Allow { rule: "default.reads" },
-        Effect::Writes => Decision::Allow { rule: "default.writes" },
-        Effect::Destroys => ask("default.destroys", "destroys something for good"),
-        // Confined and without network, since a program that reaches out also leaves the machine.
-        Effect::Executes => Decision::Allow { rule: "default.executes" },
-    }
-}
-
-/// An upstream's tools were granted when it was added. Of what it says about them only the warning counts:
-/// a claim to be harmless must loosen nothing.
-fn upstream_tool(facts: &Facts<'_>) -> Decision {
-    if facts.marked_destructive {
-        return ask("default.upstream_destructive", "is marked destructive by its server");
-    }
-    Decision::Allow { rule: "default.upstream" }
-}
-
-fn ask(rule: &'static str, why: &'static str) -> Decision {
-    Decision::Ask { rule, why, setting: SETTING_ALLOW }
-}
-
-#[cfg(test)]
-mod tests {
-    use Effect::{Destroys, Executes, Reads, Writes};
-
-    use super::*;
-    use crate::{Caller, Via};
-
-    type Globs = &'static [&'static str];
-
-    /// Writes a decision as its verdict and rule.
-    fn told(decision: Decision) -> String {
-        match decision {
-            Decision::Allow { rule } => format!("allow {rule}"),
-            Decision::Ask { rule, setting, .. } => format!("ask {rule} ({setting})"),
-            Decision::Deny { rule, .. } => format!("deny {rule}"),
+        let written: Vec<RuleConfig> = config.rules.iter().take(RULES_MAX).cloned().collect();
+        repeated_ids(&written, &mut problems);
+        let own = written.len();
+        let defaults = if config.defaults { default_rules() } else { Vec::new() };
+        let written: Vec<RuleConfig> = written.into_iter().chain(defaults).collect();
+        let mut conditions = Conditions::new(places);
+        let (mut rules, mut globs, mut rule_of_glob) = (Vec::new(), Vec::new(), Vec::new());
+        for (nth, rule) in written.iter().enumerate() {
+            let mut bad = |keys: &[&str], why: String| {
+                let number = nth.to_string();
+                let keys =
+                    ["rules", &number].iter().chain(keys).map(|key| (*key).to_owned()).collect::<Vec<_>>();
+                let key = keys.get(2).map_or(String::new(), |key| format!(" {key}:"));
+                problems.push(Problem {
+                    keys,
+                    what: format!("policy rule {}:{key} {why}", shown(&rule.id, nth)),
+                });
+            };
+            let written_here =
+                if nth < own { Origin::Written { defaults: config.defaults } } else { Origin::Default };
+            let (compiled, tools) = Rule::compile(rule, written_here, &mut conditions, &mut bad);
+            rules.push(compiled);
+            rule_of_glob.extend(tools.iter().map(|_| nth));
+            globs.extend(tools);
         }
+        let tools =
+            names::set(globs, |why| problems.push(Problem::at(["rules"], format!("policy.rules: {why}"))));
+        if !problems.is_empty() {
+            return Err(ConfigError { problems });
+        }
+        let inner = Inner {
+            allow,
+            deny,
+            rules,
+            written,
+            conditions,
+            cases: config.tests.clone(),
+            lists: (config.allow.clone(), config.deny.clone()),
+            tools,
+            rule_of_glob,
+            cache: Cache::default(),
+            nothing: decision(Verdict::Deny, NOTHING, "is not granted"),
+            denied: decision(Verdict::Deny, SETTING_DENY, "is refused by the configuration"),
+            allowed: decision(Verdict::Allow, SETTING_ALLOW, ""),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
-    fn facts<'a>(caller: &'a Caller, tool: &'a str, effect: Effect) -> Facts<'a> {
-        Facts { caller, tool, upstream: None, effect, marked_destructive: false, leaves_machine: false }
+    /// The rules in force in the order they are looked at, those of the default policy behind the user's own.
+    pub fn rules(&self) -> &[RuleConfig] {
+        &self.inner.written
     }
 
-    fn policy(allow: &[&str], deny: &[&str]) -> Policy {
-        let owned = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        Policy::new(&Config { allow: owned(allow), deny: owned(deny) }).unwrap()
+    /// Decides a call as at another time, in seconds since 1970.
+    pub fn decide_at(&self, facts: &Facts<'_>, arguments: &Value, now: i64) -> Decision {
+        self.decide_knowing(facts, Some(arguments), now).unwrap_or_else(|| self.inner.nothing.clone())
     }
 
-    #[test]
-    fn default_permissions_of_our_own_tools() {
-        let destroys = "ask default.destroys (policy.allow)";
-        let leaves = "ask default.leaves_machine (policy.allow)";
-        // effect, marked destructive, leaves the machine, expected
-        let cases = [
-            (Reads, false, false, "allow default.reads"),
-            (Writes, false, false, "allow default.writes"),
-            (Destroys, false, false, destroys),
-            (Executes, false, false, "allow default.executes"),
-            (Reads, false, true, leaves),
-            (Writes, false, true, leaves),
-            (Destroys, false, true, leaves),
-            (Executes, false, true, leaves),
-            (Reads, true, false, destroys),
-            (Writes, true, false, destroys),
-            (Destroys, true, false, destroys),
-            (Executes, true, false, destroys),
-            (Executes, true, true, destroys),
-        ];
-        let caller = Caller::local_user(Via::Stdio);
-        for (effect, marked_destructive, leaves_machine, expected) in cases {
-            let facts = Facts { marked_destructive, leaves_machine, ..facts(&caller, "tool", effect) };
-            assert_eq!(told(policy(&[], &[]).decide(&facts)), expected, "{facts:?}");
+    /// Decides a call of which the arguments may not be known. Nothing if it depends on them.
+    pub fn decide_knowing(&self, facts: &Facts<'_>, arguments: Option<&Value>, now: i64) -> Option<Decision> {
+        let inner = &*self.inner;
+        match inner.cache.plan(facts, || inner.plan(facts)) {
+            Ok(settled) => Some(settled),
+            Err(plan) => inner.settle(&plan, facts, arguments, now),
         }
     }
 
-    #[test]
-    fn an_upstream_is_believed_only_where_it_warns() {
-        let caller = Caller::local_user(Via::Http);
-        for effect in [Reads, Writes, Destroys, Executes] {
-            for leaves_machine in [false, true] {
-                for (marked_destructive, expected) in [
-                    (false, "allow default.upstream"),
-                    (true, "ask default.upstream_destructive (policy.allow)"),
-                ] {
-                    let facts = Facts {
-                        upstream: Some("git"),
-                        marked_destructive,
-                        leaves_machine,
-                        ..facts(&caller, "git_x", effect)
-                    };
-                    assert_eq!(told(policy(&[], &[]).decide(&facts)), expected, "{facts:?}");
+    /// The cases that stand beside the rules.
+    pub fn cases(&self) -> &[Case] {
+        &self.inner.cases
+    }
+
+    /// The lists `allow` and `deny`, as they were written.
+    pub fn lists(&self) -> (&[String], &[String]) {
+        (&self.inner.lists.0, &self.inner.lists.1)
+    }
+}
+
+impl Engine for Policy {
+    fn decide(&self, facts: &Facts<'_>, arguments: &Value) -> Decision {
+        let inner = &*self.inner;
+        match inner.cache.plan(facts, || inner.plan(facts)) {
+            Ok(settled) => settled,
+            Err(plan) => {
+                inner.settle(&plan, facts, Some(arguments), now()).unwrap_or_else(|| inner.nothing.clone())
+            }
+        }
+    }
+
+    fn may_see(&self, facts: &Facts<'_>) -> bool {
+        self.inner.cache.is_visible(facts, || self.inner.plan(facts))
+    }
+
+    fn class(&self, caller: &Caller) -> u64 {
+        // Scopes decide about lists by themselves, so whoever keeps lists tells them apart anyway; but rules and
+        // conditions may ask for any.
+        let mut hasher = DefaultHasher::new();
+        caller.kind().hash(&mut hasher);
+        caller.scopes().hash(&mut hasher);
+        for rule in &self.inner.rules {
+            rule.tells_apart(caller).hash(&mut hasher);
+            if rule.condition.as_ref().is_some_and(|condition| condition.uses().caller) {
+                (caller.id(), caller.roles(), caller.via()).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+impl Inner {
+    /// For each rule whether its globs fit the tool's name.
+    pub(crate) fn fitting_names(&self, tool: &str) -> Vec<bool> {
+        let mut fitting: Vec<bool> = self.written.iter().map(|rule| rule.tools.is_empty()).collect();
+        if !self.tools.is_empty() {
+            for glob in self.tools.matches(tool) {
+                fitting[self.rule_of_glob[glob]] = true;
+            }
+        }
+        fitting
+    }
+
+    /// What is left to ask about a tool once everything but the arguments and the time is known.
+    fn plan(&self, facts: &Facts<'_>) -> Plan {
+        if names::matches(&self.deny, facts.tool) {
+            return Plan::settled(self.denied.clone());
+        }
+        let fitting = self.fitting_names(facts.tool);
+        let given = Given::new(facts, None, 0, &self.conditions);
+        let evaluation = self.conditions.evaluation(&given);
+        let (mut denies, mut permits, mut is_permitted) = (Vec::new(), Vec::new(), false);
+        for (nth, rule) in self.rules.iter().enumerate().filter(|(nth, _)| fitting[*nth]) {
+            let denies_here = rule.verdict == Verdict::Deny;
+            if is_permitted && !denies_here || rule.misfit(facts).is_some() {
+                continue;
+            }
+            let state = match (&rule.condition, &evaluation) {
+                (None, _) => State::Fits,
+                (Some(condition), _) if is_open(condition) => State::Open,
+                (Some(condition), Some(evaluation)) => match condition.holds(evaluation) {
+                    Ok(true) => State::Fits,
+                    Ok(false) => continue,
+                    Err(why) => State::Failed(failed(rule, &why)),
+                },
+                (Some(_), None) => State::Failed(failed(rule, "it cannot be evaluated")),
+            };
+            let tightens = rule.only_tightens(facts);
+            if denies_here {
+                denies.push(Step { rule: nth, state, tightens });
+            } else {
+                is_permitted = !tightens && !matches!(state, State::Open);
+                permits.push(Step { rule: nth, state, tightens });
+            }
+        }
+        let mut plan = Plan::open(denies, permits);
+        plan.settled = self.walk(&plan, facts, |_| None);
+        plan
+    }
+
+    /// Decides what a plan has left open.
+    fn settle(
+        &self,
+        plan: &Plan,
+        facts: &Facts<'_>,
+        arguments: Option<&Value>,
+        now: i64,
+    ) -> Option<Decision> {
+        let given = Given::new(facts, arguments, now, &self.conditions);
+        let evaluation = self.conditions.evaluation(&given);
+        let held = |rule: &Rule| match (&rule.condition, &evaluation) {
+            (None, _) => Some(Ok(true)),
+            (Some(condition), _) if arguments.is_none() && condition.uses().args => None,
+            (Some(condition), Some(evaluation)) => Some(condition.holds(evaluation)),
+            (Some(_), None) => Some(Err("it cannot be evaluated".to_owned())),
+        };
+        self.walk(plan, facts, held)
+    }
+
+    /// Goes through a plan. Nothing if a condition is needed that `held` says nothing of.
+    fn walk(
+        &self,
+        plan: &Plan,
+        facts: &Facts<'_>,
+        held: impl Fn(&Rule) -> Option<Result<bool, String>>,
+    ) -> Option<Decision> {
+        let fits = |step: &Step| match &step.state {
+            State::Fits => Some(Ok(true)),
+            State::Failed(decision) => Some(Err(decision.clone())),
+            State::Open => {
+                let rule = &self.rules[step.rule];
+                held(rule).map(|it| it.map_err(|why| failed(rule, &why)))
+            }
+        };
+        for step in &plan.denies {
+            match fits(step)? {
+                Ok(true) => return Some(self.rules[step.rule].decision.clone()),
+                Ok(false) => {}
+                Err(refusal) => return Some(refusal),
+            }
+        }
+        let mut asking: Option<&Rule> = None;
+        for step in &plan.permits {
+            match fits(step)? {
+                Err(refusal) => return Some(refusal),
+                Ok(false) => {}
+                Ok(true) if step.tightens => asking = asking.or(Some(&self.rules[step.rule])),
+                Ok(true) => {
+                    let rule = &self.rules[step.rule];
+                    let is_answered =
+                        rule.is_default && rule.verdict == Verdict::Ask && self.allow.fits(facts);
+                    return Some(match asking {
+                        Some(asking) => asking.decision.clone(),
+                        None if is_answered => self.allowed.clone(),
+                        None => rule.decision.clone(),
+                    });
                 }
             }
         }
+        Some(self.nothing.clone())
     }
+}
 
-    #[test]
-    fn configured_rules_meet_the_defaults() {
-        let asks = "ask default.destroys (policy.allow)";
-        // allow, deny, tool, effect, expected
-        let cases: [(Globs, Globs, &str, Effect, &str); 12] = [
-            (&["git_git_reset"], &[], "git_git_reset", Destroys, "allow policy.allow"),
-            (&["git_git_reset"], &[], "git_git_reset_all", Destroys, asks),
-            (&["git_*"], &[], "git_git_reset", Destroys, "allow policy.allow"),
-            (&["git_*"], &[], "Git_reset", Destroys, asks),
-            (&["{a,b}_?"], &[], "b_1", Destroys, "allow policy.allow"),
-            (&["*"], &["git_*"], "git_git_reset", Destroys, "deny policy.deny"),
-            (&["git_git_reset"], &["*"], "git_git_reset", Destroys, "deny policy.deny"),
-            (&[], &["*_read"], "workspace_read", Reads, "deny policy.deny"),
-            (&["workspace_*"], &[], "workspace_read", Reads, "allow default.reads"),
-            (&[], &["*.delete"], "files/old.delete", Reads, "deny policy.deny"),
-            (&[], &["*delete*"], "../delete.", Reads, "deny policy.deny"),
-            (&[], &["*"], ".", Reads, "deny policy.deny"),
-        ];
-        let caller = Caller::local_user(Via::CommandLine);
-        for (allow, deny, tool, effect, expected) in cases {
-            let decision = policy(allow, deny).decide(&facts(&caller, tool, effect));
-            assert_eq!(told(decision), expected, "{tool} with allow {allow:?}, deny {deny:?}");
+/// Whether a condition can only be evaluated with the call at hand.
+fn is_open(condition: &Condition) -> bool {
+    condition.uses().args || condition.uses().now
+}
+
+/// The denial of what cannot be evaluated.
+fn failed(rule: &Rule, why: &str) -> Decision {
+    let why = format!("cannot be decided: the condition of the rule `{}` failed: {why}", rule.id);
+    decision(Verdict::Deny, &rule.id, &why)
+}
+
+fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {
+    Decision { verdict, rule: rule.into(), why: why.into(), obligations: Arc::default() }
+}
+
+/// The globs of a setting that `is_meant`; each that cannot be used is told of by whoever means it.
+fn setting(
+    key: &'static str,
+    listed: &[String],
+    problems: &mut Vec<Problem>,
+    is_meant: impl Fn(&str) -> bool,
+) -> GlobSet {
+    let mut found = Vec::new();
+    let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_meant(&listed[*nth])).collect();
+    let meant: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
+    let globs = names::globs(&meant, "tool", |nth, why| {
+        found.push(Problem::at([key, &numbers[nth].to_string()], format!("policy.{key}: {why}")));
+    });
+    let set = names::set(globs, |why| found.push(Problem::at([key], format!("policy.{key}: {why}"))));
+    problems.append(&mut found);
+    set
+}
+
+fn repeated_ids(rules: &[RuleConfig], problems: &mut Vec<Problem>) {
+    let mut seen = std::collections::HashSet::new();
+    for (nth, rule) in rules.iter().enumerate() {
+        if !seen.insert(&rule.id) && !rule.id.is_empty() {
+            let what =
+                format!("policy rule {}: another rule has this id; each needs its own", shown(&rule.id, nth));
+            problems.push(Problem::at(["rules", &nth.to_string(), "id"], what));
         }
     }
+}
 
-    #[test]
-    fn effects_are_ordered_from_mild_to_severe() {
-        assert!(Reads < Writes && Writes < Destroys && Destroys < Executes);
+/// A rule for people: by its id, or by its number if that is no name.
+fn shown(id: &str, nth: usize) -> String {
+    if id.is_empty() || id.len() > 64 { format!("{}", nth + 1) } else { format!("{id:?}") }
+}
+
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy").field("rules", &self.inner.written.len()).finish_non_exhaustive()
     }
 }

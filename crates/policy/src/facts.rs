@@ -1,9 +1,13 @@
 //! What a decision is taken from. Whoever asks states the facts; nothing here looks anything up.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::caller::Caller;
 
 /// The worst a tool can do, from mild to severe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Changes nothing.
     Reads,
@@ -15,7 +19,7 @@ pub enum Effect {
     Executes,
 }
 
-/// One call, as far as permission is concerned. The arguments are absent on purpose: a decision may be
+/// One call, as far as permission is concerned, but for its arguments: a decision that does not depend on them may be
 /// remembered for a caller and a tool as long as the policy is the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
@@ -25,6 +29,8 @@ pub struct Facts<'a> {
     pub tool: &'a str,
     /// The upstream that owns the tool; `None` for our own.
     pub upstream: Option<&'a str>,
+    /// What is done, if it is no call of a tool: `resource_read`, `prompt_get` and so on.
+    pub action: Option<&'a str>,
     /// What the tool does. Believed of our own tools only.
     pub effect: Effect,
     /// Whether its owner marks the tool destructive. Believed of everyone, since it only tightens.
@@ -32,4 +38,16 @@ pub struct Facts<'a> {
     /// Whether the tool sends anything off this machine. Believed of our own tools only: an upstream goes
     /// where it goes, and adding it was the consent.
     pub leaves_machine: bool,
+}
+
+impl Effect {
+    /// The word for rules and records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Destroys => "destroys",
+            Self::Executes => "executes",
+        }
+    }
 }

@@ -1,17 +1,42 @@
 //! Decides from facts: may this caller run this tool?
 //!
 //! Plain functions over plain values. This crate knows no tool and no wire: whoever asks describes the
-//! call in [`Facts`] and acts on the [`Decision`]. It keeps no state, does no I/O and never waits, so a
-//! decision may be taken on the thread that reads the request.
+//! call in [`Facts`] and acts on the [`Decision`]. It does no I/O and never waits, so a decision may be taken on the
+//! thread that reads the request.
 
+mod cache;
 mod caller;
+mod case;
+mod condition;
 mod config;
 mod decide;
+mod default_policy;
+mod engine;
+mod explain;
 mod facts;
+mod misfit;
+mod names;
+mod near;
+mod plan;
+mod problem;
+mod review;
+mod role;
+mod rule;
 mod scope;
+mod span;
 
-pub use caller::{Caller, CallerKind, Via};
-pub use config::{BadGlob, Config, ConfigError};
-pub use decide::{Decision, Policy};
+pub use caller::{Caller, CallerKind, Proof, Via};
+pub use case::{Case, CaseCaller, CaseResult};
+pub use condition::Places;
+pub use config::{ActionWord, ApproverWord, ArgumentsWord, Config, RoleWord, RuleConfig, RuleEffect};
+pub use decide::Policy;
+pub use default_policy::default_rules;
+pub use engine::{Decision, Engine, Obligations, Recorded, Verdict};
+pub use explain::{Advice, Explanation, Finding, Looked};
 pub use facts::{Effect, Facts};
+pub use misfit::Misfit;
+pub use problem::{ConfigError, Problem};
+pub use role::{Role, Roles};
+pub use rule::{BUILT_IN, scope_of};
 pub use scope::{Scope, ScopeError, Scopes};
+pub use span::parse_span;

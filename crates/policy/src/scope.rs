@@ -1,9 +1,21 @@
 //! Scopes: the names of what a caller was granted, checked when read so that nothing misspelt is granted.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// The scopes that need no area. All others are `area:verb`.
 const KNOWN: [&str; 4] = ["read_workspace", "write_workspace", "run_tests", "network"];
+
+/// Other words for scopes, as agents' and extensions' settings spell them. Running any command is what `run_tests`
+/// stands for here: there is no wider scope for programs.
+const ALIASES: [(&str, &str); 5] = [
+    ("read", "read_workspace"),
+    ("write", "write_workspace"),
+    ("run-tests", "run_tests"),
+    ("run_commands", "run_tests"),
+    ("access-secrets", "secrets:use"),
+];
 
 /// A scope is read by people in lists; a longer name is a mistake or an attack.
 const SCOPE_BYTES_MAX: usize = 64;
@@ -11,7 +23,8 @@ const SCOPE_BYTES_MAX: usize = 64;
 /// How alike (0 to 1) a known name must be to be worth proposing.
 const NEAR_ENOUGH: f64 = 0.8;
 
-/// One checked scope name: a known one, or `area:verb` in lower-case ASCII letters, digits and `_`.
+/// One checked scope name: a known one, or `area:verb` in lower-case ASCII letters, digits and `_`. There are no
+/// patterns: each scope is granted by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope(Cow<'static, str>);
 
@@ -44,13 +57,30 @@ pub enum ScopeError {
 }
 
 impl Scope {
-    /// Checks a name from a configuration or a key.
+    /// The scopes that need no area: `read_workspace`, `write_workspace`, `run_tests` and `network`.
+    pub fn known() -> [Scope; KNOWN.len()] {
+        KNOWN.map(Scope::fixed)
+    }
+
+    /// A scope of ours, which is sound.
+    pub(crate) const fn fixed(name: &'static str) -> Scope {
+        Scope(Cow::Borrowed(name))
+    }
+
+    /// Checks a name from a configuration, a key or a token. The other words `read`, `write`, `run-tests`,
+    /// `run_commands` and `access-secrets` become the scopes that they stand for.
+    ///
+    /// # Errors
+    /// It is no scope; the error proposes the nearest.
     pub fn parse(name: &str) -> Result<Self, ScopeError> {
         if name.len() > SCOPE_BYTES_MAX {
             return Err(ScopeError::TooLong { bytes: name.len() });
         }
         if let Some(known) = KNOWN.iter().find(|known| **known == name) {
-            return Ok(Self(Cow::Borrowed(known)));
+            return Ok(Scope::fixed(known));
+        }
+        if let Some((_, known)) = ALIASES.iter().find(|(alias, _)| *alias == name) {
+            return Ok(Scope::fixed(known));
         }
         match name.split_once(':') {
             Some((area, verb)) if is_word(area) && is_word(verb) => Ok(Self(Cow::Owned(name.to_owned()))),
@@ -83,15 +113,19 @@ fn nearest_or_unknown(name: &str) -> ScopeError {
     }
 }
 
-/// What a caller was granted. Cloning shares the list; asking allocates nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a caller was granted. Cloning shares the list; asking, comparing and hashing allocate nothing.
+#[derive(Debug, Clone)]
 pub struct Scopes(Granted);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Granted {
     All,
-    /// Sorted, so that a question is a binary search.
-    Only(Arc<[Scope]>),
+    Only {
+        /// Sorted, so that a question is a binary search.
+        list: Arc<[Scope]>,
+        /// A hash of the list: sets that differ are mostly told apart without a look at their names.
+        mark: u64,
+    },
 }
 
 impl Scopes {
@@ -105,7 +139,34 @@ impl Scopes {
     pub fn contains(&self, scope: &str) -> bool {
         match &self.0 {
             Granted::All => true,
-            Granted::Only(list) => list.binary_search_by(|held| held.as_str().cmp(scope)).is_ok(),
+            Granted::Only { list, .. } => list.binary_search_by(|held| held.as_str().cmp(scope)).is_ok(),
+        }
+    }
+
+    /// Those granted, in the order of their names; nothing for the holder of all.
+    pub fn named(&self) -> Option<&[Scope]> {
+        match &self.0 {
+            Granted::All => None,
+            Granted::Only { list, .. } => Some(list),
+        }
+    }
+
+    /// All that is in either.
+    #[must_use]
+    pub fn with(&self, others: &Scopes) -> Scopes {
+        match (self.named(), others.named()) {
+            (Some(own), Some(more)) => own.iter().chain(more).cloned().collect(),
+            _ => Scopes::all(),
+        }
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn within(&self, others: &Scopes) -> Scopes {
+        match (self.named(), others.named()) {
+            (Some(own), Some(_)) => own.iter().filter(|own| others.contains(own.as_str())).cloned().collect(),
+            (None, _) => others.clone(),
+            (_, None) => self.clone(),
         }
     }
 }
@@ -115,7 +176,32 @@ impl FromIterator<Scope> for Scopes {
         let mut list: Vec<Scope> = scopes.into_iter().collect();
         list.sort_unstable();
         list.dedup();
-        Self(Granted::Only(list.into()))
+        let mut hasher = DefaultHasher::new();
+        list.hash(&mut hasher);
+        Self(Granted::Only { list: list.into(), mark: hasher.finish() })
+    }
+}
+
+impl PartialEq for Scopes {
+    fn eq(&self, other: &Scopes) -> bool {
+        match (&self.0, &other.0) {
+            (Granted::All, Granted::All) => true,
+            (Granted::Only { list: a, mark: one }, Granted::Only { list: b, mark: other }) => {
+                one == other && (Arc::ptr_eq(a, b) || a == b)
+            }
+            (Granted::All, Granted::Only { .. }) | (Granted::Only { .. }, Granted::All) => false,
+        }
+    }
+}
+
+impl Eq for Scopes {}
+
+impl Hash for Scopes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            Granted::All => state.write_u8(1),
+            Granted::Only { mark, .. } => state.write_u64(*mark),
+        }
     }
 }
 
@@ -140,7 +226,23 @@ mod tests {
     fn misspelt_names_are_refused_with_the_nearest() {
         check_refused("read_workspce", r#"unknown scope "read_workspce"; did you mean "read_workspace""#);
         check_refused("Network", r#"unknown scope "Network"; did you mean "network""#);
-        check_refused("run-tests", r#"unknown scope "run-tests"; did you mean "run_tests""#);
+        check_refused("run_test", r#"unknown scope "run_test"; did you mean "run_tests""#);
+    }
+
+    #[test]
+    fn other_words_become_the_scopes_they_stand_for() {
+        for (word, expected) in [
+            ("read", "read_workspace"),
+            ("write", "write_workspace"),
+            ("run-tests", "run_tests"),
+            ("run_commands", "run_tests"),
+            ("access-secrets", "secrets:use"),
+        ] {
+            assert_eq!(Scope::parse(word).as_ref().map(Scope::as_str), Ok(expected), "{word}");
+        }
+        for word in ["Read", "run-test", "access_secrets", "run-commands"] {
+            assert!(Scope::parse(word).is_err(), "{word}");
+        }
     }
 
     #[test]
@@ -173,5 +275,38 @@ mod tests {
         }
         assert!(!Scopes::from_iter([]).contains("network"));
         assert!(Scopes::all().contains("network") && Scopes::all().contains("new_area:verb"));
+    }
+
+    fn set(names: &[&str]) -> Scopes {
+        names.iter().map(|name| Scope::parse(name).unwrap()).collect()
+    }
+
+    #[test]
+    fn sets_are_put_together_and_narrowed() {
+        let (all, both, one) = (Scopes::all(), set(&["network", "git:call"]), set(&["network"]));
+        for (left, right, together, common) in [
+            (&all, &one, &all, &one),
+            (&one, &all, &all, &one),
+            (&both, &one, &both, &one),
+            (&set(&["git:call"]), &one, &both, &set(&[])),
+            (&all, &all, &all, &all),
+        ] {
+            assert_eq!((&left.with(right), &left.within(right)), (together, common), "{left:?} {right:?}");
+        }
+    }
+
+    #[test]
+    fn equal_sets_are_equal_however_they_were_made() {
+        let hash = |scopes: &Scopes| {
+            let mut hasher = DefaultHasher::new();
+            scopes.hash(&mut hasher);
+            hasher.finish()
+        };
+        let (one, same) = (set(&["network", "run_tests"]), set(&["run-tests", "network", "network"]));
+        assert_eq!((&one, hash(&one)), (&same, hash(&same)));
+        for other in [set(&["network"]), set(&[]), Scopes::all()] {
+            assert_ne!(one, other);
+            assert_ne!(hash(&one), hash(&other));
+        }
     }
 }

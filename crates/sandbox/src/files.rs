@@ -14,7 +14,7 @@ mod write;
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
@@ -24,7 +24,7 @@ use protected::Guarded;
 
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
-pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX};
+pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX, spellings};
 pub use protected::Guard;
 pub use read::{FilePart, Meta};
 pub use write::{Expect, Written};
@@ -63,7 +63,7 @@ impl Root {
     pub fn open(path: &Path, access: Access) -> io::Result<Root> {
         let canonical = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
-        let spellings = vec![PathBuf::from(WORKSPACE_PREFIX), canonical.clone(), absolute(path)?];
+        let spellings = inside::spellings(path);
         let opened = Arc::new(Opened { dir, canonical, spellings });
         Ok(Root { opened, access, guarded: Arc::default() })
     }

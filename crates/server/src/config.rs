@@ -13,10 +13,16 @@ const SOCKET_PATH_BYTES_MAX: usize = 103;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Address and port for HTTP. Port 0 takes any free one. Only loopback addresses are accepted, since
-    /// whoever can reach it has the local user's rights.
+    /// Address and port for HTTP. Port 0 takes any free one. An address that other machines reach is accepted only
+    /// if there are keys (`toolcrib keys create`) or issuers (`[[identity.issuers]]`). TLS is left to a reverse proxy
+    /// before it.
     #[schemars(with = "String")]
     pub bind: SocketAddr,
+    /// Whether programs on this machine may call without a key or token, as the local user. By default they may as
+    /// long as there has never been a key and there is no issuer, as on a first run; from the first one on they need one,
+    /// too, even when it is revoked. Of your own file's word and a project's, `false` holds. What
+    /// a reverse proxy forwards always does.
+    pub open_on_loopback: Option<bool>,
     /// Names beside `localhost` and loopback addresses under which HTTP clients may address this server, such
     /// as the name that a proxy before it is known by. Without port; a name is accepted with any.
     pub hosts: Vec<String>,
@@ -32,6 +38,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             bind: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            open_on_loopback: None,
             hosts: Vec::new(),
             origins: Vec::new(),
             socket: None,
@@ -57,7 +64,6 @@ impl Config {
     /// # Errors
     /// All that cannot be used.
     pub fn check(&self) -> Result<(), Vec<Problem>> {
-        let bind = self.bind_fault().map(|why| Problem { key: "bind", nth: None, why });
         let socket = self.socket_fault().map(|why| Problem { key: "socket", nth: None, why });
         let listed = |key, values: &[String], fault: fn(&str) -> Option<String>| {
             let faults = values.iter().enumerate().filter_map(|(nth, value)| Some((nth, fault(value)?)));
@@ -65,19 +71,8 @@ impl Config {
         };
         let hosts = listed("hosts", &self.hosts, host_fault);
         let origins = listed("origins", &self.origins, origin_fault);
-        let problems: Vec<_> = bind.into_iter().chain(hosts).chain(origins).chain(socket).collect();
+        let problems: Vec<_> = hosts.into_iter().chain(origins).chain(socket).collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
-    }
-
-    fn bind_fault(&self) -> Option<String> {
-        (!self.bind.ip().is_loopback()).then(|| {
-            format!(
-                "{} can be reached from other machines, and everybody who reaches it would have the local user's \
-                 rights; use a loopback address such as 127.0.0.1:{}",
-                self.bind,
-                self.bind.port()
-            )
-        })
     }
 
     fn socket_fault(&self) -> Option<String> {
@@ -120,21 +115,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_loopback_is_listened_on() {
-        for (address, good) in [
-            ("127.0.0.1:3000", true),
-            ("127.9.9.9:1", true),
-            ("[::1]:0", true),
-            ("0.0.0.0:3000", false),
-            ("[::]:1", false),
-            ("192.0.2.1:80", false),
-        ] {
-            let config = Config { bind: address.parse().expect("a sample parses"), ..Config::default() };
-            assert_eq!(config.check().is_ok(), good, "{address}");
-        }
-    }
-
-    #[test]
     fn names_and_origins_are_written_as_they_arrive() {
         let hosts = [
             ("crib.example", true),
@@ -171,13 +151,13 @@ mod tests {
     #[test]
     fn every_problem_is_told_with_its_place() {
         let config = Config {
-            bind: SocketAddr::from(([0, 0, 0, 0], 1)),
             hosts: vec!["good.example".into(), "a:1".into()],
             origins: vec!["null".into()],
             socket: Some("x".repeat(SOCKET_PATH_BYTES_MAX + 1).into()),
+            ..Config::default()
         };
-        let problems = config.check().expect_err("four are wrong");
+        let problems = config.check().expect_err("three are wrong");
         let places: Vec<_> = problems.iter().map(|problem| (problem.key, problem.nth)).collect();
-        assert_eq!(places, [("bind", None), ("hosts", Some(1)), ("origins", Some(0)), ("socket", None)]);
+        assert_eq!(places, [("hosts", Some(1)), ("origins", Some(0)), ("socket", None)]);
     }
 }

@@ -1,9 +1,10 @@
 //! The HTTP door: Streamable HTTP of all revisions at one endpoint, and the HTTP+SSE transport beside it.
 //!
 //! The thread that accepts a connection answers its requests. The way of a request is `route`: who may
-//! knock at all, then one match on path and method. To which era a POST belongs is found in `post`.
+//! knock at all, who it is, then one match on path and method. To which era a POST belongs is found in `post`.
 
 mod answer;
+mod approvals;
 mod channel;
 mod cors;
 mod detached;
@@ -11,6 +12,7 @@ mod event_log;
 mod events;
 mod get;
 mod head;
+mod health;
 mod intake;
 mod legacy;
 mod listen;
@@ -19,15 +21,17 @@ mod modern;
 mod outbound;
 mod post;
 mod sessions;
+mod stranger;
 mod streams;
 mod visitor;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gate::{Caller, Via};
+use gate::Caller;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -40,6 +44,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::identity::Identity;
 use crate::{Config, Server};
 use answer::Answer;
 use event_log::Total;
@@ -66,7 +71,7 @@ const STREAMING_MAX: usize = CONNECTIONS_MAX;
 /// How long open requests may still take once the door closes.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// How often events are looked for that were kept long enough.
+/// How often events are looked for that were kept long enough, and sessions whose callers are known no longer.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// How long a stream of a legacy session may say nothing before a comment goes out.
@@ -79,8 +84,8 @@ const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 struct Door {
     server: Arc<Server>,
     visitors: Visitors,
-    /// Who everybody is that comes through this door.
-    caller: Caller,
+    /// Knows who comes through this door.
+    identity: Arc<Identity>,
     /// Sessions of Streamable HTTP.
     sessions: Sessions,
     /// Sessions of HTTP+SSE, which live as long as their connections.
@@ -100,12 +105,12 @@ struct Door {
 }
 
 impl Door {
-    fn new(server: Arc<Server>, config: &Config) -> Arc<Door> {
+    fn new(server: Arc<Server>, identity: Arc<Identity>, config: &Config) -> Arc<Door> {
         let total = Total::default();
         Arc::new(Door {
             server,
             visitors: Visitors::new(config),
-            caller: Caller::local_user(Via::Http),
+            identity,
             sessions: Sessions::new(total.clone()),
             channels: Sessions::new(total.clone()),
             total,
@@ -118,14 +123,52 @@ impl Door {
     }
 }
 
-/// Serves until `shutdown` resolves, then lets open requests finish for a moment.
+impl Door {
+    /// Who sends this request.
+    ///
+    /// # Errors
+    /// What to answer to somebody whom we do not know.
+    async fn identify(&self, headers: &hyper::HeaderMap, peer: IpAddr) -> Result<Caller, Box<Answer>> {
+        let known = self.identity.identify(headers, peer).await;
+        known.map_err(|unknown| stranger::refuse(&self.identity, &unknown, headers).into())
+    }
+
+    /// Waits until nobody knows this caller any more: its key was revoked, or its token has run out.
+    async fn until_unknown(&self, caller: &Caller) {
+        let good_until_s = sessions::good_until_s(caller);
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            if !self.identity.still_knows(caller, good_until_s).await {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Door {
+    /// One that is open to whoever is on this machine.
+    fn sample(server: Arc<Server>) -> Arc<Door> {
+        let parts = crate::identity::Parts {
+            config: &crate::identity::Config::default(),
+            open_on_loopback: Some(true),
+            store: Arc::new(store::SqliteStore::at(std::path::Path::new("nothing is kept here"))),
+            client: sandbox::Client::new(),
+            now_ms: || 0,
+        };
+        Door::new(server, Arc::new(Identity::new(parts)), &Config::default())
+    }
+}
+
+/// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment.
 pub async fn serve(
     server: Arc<Server>,
+    identity: Arc<Identity>,
     listener: TcpListener,
     config: &Config,
     shutdown: impl Future<Output = ()>,
 ) {
-    let door = Door::new(server, config);
+    let door = Door::new(server, identity, config);
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
@@ -138,13 +181,19 @@ pub async fn serve(
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             _ = sweep.tick() => {
                 door.sessions.forget_old_events();
+                let door = door.clone();
+                // Beside this loop, since it may have to wait for the disk.
+                connections.spawn(async move {
+                    door.sessions.end_of_strangers(&door.identity).await;
+                    door.channels.end_of_strangers(&door.identity).await;
+                });
                 continue;
             }
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => accepted,
         };
         match accepted {
-            Ok((socket, _)) => {
-                connections.spawn(connection(door.clone(), socket, closing.subscribe()));
+            Ok((socket, peer)) => {
+                connections.spawn(connection(door.clone(), socket, peer.ip(), closing.subscribe()));
             }
             // Out of descriptors, most likely: those that end free some.
             Err(error) => {
@@ -167,13 +216,18 @@ pub async fn serve(
     let _ = tokio::time::timeout(DRAIN_MAX, door.tasks.wait()).await;
 }
 
-async fn connection(door: Arc<Door>, socket: TcpStream, mut closing: tokio::sync::watch::Receiver<bool>) {
+async fn connection(
+    door: Arc<Door>,
+    socket: TcpStream,
+    peer: IpAddr,
+    mut closing: tokio::sync::watch::Receiver<bool>,
+) {
     // Without it small answers wait for the client's acknowledgement, some 40 ms.
     let _ = socket.set_nodelay(true);
     let service = service_fn(move |request| {
         let door = door.clone();
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.
-        async move { Ok::<_, Infallible>(route(&door, request).await) }.boxed()
+        async move { Ok::<_, Infallible>(route(&door, peer, request).await) }.boxed()
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -193,25 +247,51 @@ async fn connection(door: Arc<Door>, socket: TcpStream, mut closing: tokio::sync
     }
 }
 
-async fn route(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
+async fn route(door: &Arc<Door>, peer: IpAddr, request: Request<Incoming>) -> Answer {
     let page = match door.visitors.check(request.headers()) {
         Ok(page) => page,
         Err(refusal) => return answer::text(StatusCode::FORBIDDEN, refusal),
     };
+    // Before anybody is asked who they are: a browser asks first what it may send, and a client where to sign in.
     let mut answer = match (request.uri().path(), request.method()) {
         (PATH | channel::PATH | channel::POST_PATH, &Method::OPTIONS) => {
             cors::preflight(request.headers(), page.is_some())
         }
-        (PATH, &Method::POST) => post::handle(door, request).await,
-        (PATH, &Method::GET) => get::open(door, request.headers()),
-        (PATH, &Method::DELETE) => sessions::end(door, request.headers()),
-        (PATH, _) => answer::not_allowed(METHODS),
-        (channel::PATH, _) => channel::open(door, &request),
-        (channel::POST_PATH, _) => channel::post(door, request).await,
-        _ => answer::text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n"),
+        (path, &Method::OPTIONS) if approvals::is_here(path) => {
+            cors::preflight(request.headers(), page.is_some())
+        }
+        (path, method) if health::to_anybody(door, path, method).is_some() => {
+            health::to_anybody(door, path, method).expect("it was just found")
+        }
+        (path, method) if path.starts_with(stranger::WELL_KNOWN) => {
+            stranger::well_known(&door.identity, path, method, request.headers(), page.is_some())
+        }
+        _ => match door.identify(request.headers(), peer).await {
+            Ok(caller) => handle(door, caller, request).await,
+            Err(refusal) => *refusal,
+        },
     };
     if let Some(page) = page {
         cors::admit(&mut answer, page);
     }
     answer
+}
+
+/// Answers somebody whom we know.
+async fn handle(door: &Arc<Door>, caller: Caller, request: Request<Incoming>) -> Answer {
+    match (request.uri().path(), request.method()) {
+        (PATH, &Method::POST) => post::handle(door, caller, request).await,
+        (PATH, &Method::GET) => get::open(door, &caller, request.headers()),
+        (PATH, &Method::DELETE) => sessions::end(door, &caller, request.headers()),
+        (PATH, _) => answer::not_allowed(METHODS),
+        (channel::PATH, _) => channel::open(door, caller, &request),
+        (channel::POST_PATH, _) => channel::post(door, &caller, request).await,
+        (health::METRICS, method) => health::metrics(door, &caller, method),
+        (path, _) if approvals::is_here(path) => approvals::handle(door, caller, request).await,
+        _ => nothing_here(),
+    }
+}
+
+fn nothing_here() -> Answer {
+    answer::text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n")
 }

@@ -2,7 +2,7 @@
 //! scopes, and handed out from then on.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use gate::{Action, Caller, Definition, Effect, Gate, Item, Listing, Offer, Offered, Shown, Source};
@@ -38,6 +38,9 @@ struct Key {
     version: u64,
     revision: Revision,
     scopes: gate::Scopes,
+    class: u64,
+    /// Which secrets were known.
+    redactor: u64,
 }
 
 /// Whose list, and for whom.
@@ -84,13 +87,14 @@ impl Lists {
         }
         // Whether a source can do anything with what it lists is no part of the list's own version.
         let version = offer.versions.all;
-        let key = Key { kind, version, revision, scopes: caller.scopes().clone() };
+        let (class, redactor) = (gate.class(caller), gate.redactor().version());
+        let key = Key { kind, version, revision, scopes: caller.scopes().clone(), class, redactor };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = kept.iter().find(|(known, _)| *known == key) {
             return Ok(page.clone());
         }
         let page = view.write(&view.rows());
-        kept.retain(|(known, _)| known.version == version);
+        kept.retain(|(known, _)| known.version == version && known.redactor == redactor);
         kept.truncate(PAGES_KEPT_MAX - 1);
         kept.push((key, page.clone()));
         Ok(page)
@@ -103,26 +107,28 @@ impl<'a> View<'a> {
         let Some(after) = cursor::parse(cursor) else {
             return Err(invalid("this cursor was not made here; ask again without one"));
         };
+        if self.kind == Kind::Tools {
+            // They are in the order of their names, so there is a place after one that has gone.
+            let tools = self.offer.tools();
+            let start = tools.partition_point(|tool| tool.definition().name.as_str() <= &after[..]);
+            return Ok(self.write(&self.tools(&tools[start..])));
+        }
         let rows = self.rows();
-        let start = match self.kind {
-            // Tools are in the order of their names, so there is a place after one that has gone.
-            Kind::Tools => rows.partition_point(|row| row.name() <= &after[..]),
-            Kind::Prompts | Kind::Resources | Kind::Templates => {
-                rows.iter().position(|row| mark(row.name()) == after).map(|at| at + 1).ok_or_else(|| {
-                    invalid("the list has changed since this cursor was made; ask again without one")
-                })?
-            }
-        };
-        Ok(self.write(&rows[start..]))
+        let place = rows.iter().position(|row| mark(row.name()) == after);
+        let changed = || invalid("the list has changed since this cursor was made; ask again without one");
+        Ok(self.write(&rows[place.ok_or_else(changed)? + 1..]))
+    }
+
+    /// Those of these tools that the caller may see.
+    fn tools(&self, tools: &'a [Arc<Offered>]) -> Vec<Row<'a>> {
+        let seen = tools.iter().filter(|tool| self.gate.may_see(self.caller, tool));
+        seen.map(|tool| Row::Tool(tool)).collect()
     }
 
     /// All that the caller may see.
     fn rows(&self) -> Vec<Row<'a>> {
         match self.kind {
-            Kind::Tools => {
-                let seen = self.offer.tools().iter().filter(|tool| self.gate.may_see(self.caller, tool));
-                seen.map(|tool| Row::Tool(tool)).collect()
-            }
+            Kind::Tools => self.tools(self.offer.tools()),
             Kind::Prompts => self.items(self.offer.prompts(), Action::GetPrompt),
             Kind::Resources => self.items(self.offer.resources(), Action::ReadResource),
             Kind::Templates => self.items(self.offer.templates(), Action::ReadResource),
@@ -157,10 +163,11 @@ impl<'a> View<'a> {
             self.revision.is_modern().then_some(cache),
         );
         let whole = std::str::from_utf8(&list).ok().filter(|_| self.revision.is_modern());
-        match whole.and_then(Object::parse) {
+        let page: Bytes = match whole.and_then(Object::parse) {
             Some(whole) => meta::complete(whole, &OUR_INFO).into(),
             None => list.into(),
-        }
+        };
+        self.gate.redactor().json(&page).map_or(page, |struck| struck.bytes)
     }
 
     fn entry(&self, row: &Row<'_>) -> Bytes {

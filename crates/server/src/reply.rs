@@ -255,7 +255,8 @@ mod tests {
         let violations =
             vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
         let invalid = Refusal::InvalidArguments { tool: "t".into(), violations };
-        let denied = Refusal::Denied { tool: "t".into(), rule: "policy.deny", why: "is refused" };
+        let denied =
+            Refusal::Denied { tool: "t".into(), rule: "policy.deny".into(), why: "is refused".into() };
         let unsupported = Refusal::Unsupported { upstream: "u".into(), action: "resources_subscribe" };
         for (refusal, expected) in [
             (
@@ -386,9 +387,9 @@ mod tests {
             expect![[r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: x\"y"}}"#]],
         );
         check(
-            refused(Refusal::RateLimited { retry_after_ms: 90 }),
+            refused(Refusal::RateLimited { retry_after_ms: 90, limit: "limits.rate".into() }),
             expect![[
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Rate limit exceeded. Please try again later.","data":{"retry_after_ms":90}}}"#
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Rate limit exceeded. Please try again later.","data":{"limit":"limits.rate","retry_after_ms":90}}}"#
             ]],
         );
     }
@@ -407,14 +408,9 @@ mod tests {
             ]],
         );
         check(
-            refused(Refusal::NeedsApproval {
-                tool: "t".into(),
-                rule: "r",
-                why: "is marked",
-                setting: "policy.allow",
-            }),
+            refused(Refusal::NeedsApproval { tool: "t".into(), rule: "r".into(), why: "is marked".into() }),
             expect![[
-                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked, so a person must allow it first: add \"t\" to `policy.allow` in the configuration, then call again"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r","setting":"policy.allow"},"message":"`t` is marked, so a person must allow it first: add \"t\" to `policy.allow` in the configuration, then call again"}},"isError":true}}"#
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked: name roles in `approvals.roles`, or allow it in the policy, then call again"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked: name roles in `approvals.roles`, or allow it in the policy, then call again"}},"isError":true}}"#
             ]],
         );
         check(

@@ -9,6 +9,7 @@ mod config;
 mod dispatch;
 mod feed;
 pub mod http;
+pub mod identity;
 mod lists;
 mod progress;
 mod reply;

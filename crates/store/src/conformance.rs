@@ -5,7 +5,7 @@ use std::{any::Any, thread};
 
 use crate::{
     ANCHOR_BYTES_MAX, CLAIM_MS_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX,
-    SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoreError,
+    RECORD_BYTES_MAX, SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoreError,
 };
 
 /// Runs the suite; `fresh` makes an empty store with two handles and whatever must outlive them.
@@ -23,6 +23,7 @@ pub(crate) fn check<S: Store, G: Any>(fresh: impl Fn() -> (S, S, G)) {
         secrets_are_listed_by_the_beginning_of_their_names,
         secrets_have_limits,
         of_many_who_replace_at_once_one_wins_each_round,
+        records_are_replaced_by_who_knows_their_version,
         a_claim_is_held_by_one_until_it_is_over,
         of_many_who_claim_at_once_one_gets_it,
     ] {
@@ -208,6 +209,28 @@ fn of_many_who_replace_at_once_one_wins_each_round(first: &dyn Store, second: &d
         version = Some(winners[0]);
         assert_eq!(first.secret("a").unwrap().unwrap().sealed, [round]);
     }
+}
+
+fn records_are_replaced_by_who_knows_their_version(first: &dyn Store, second: &dyn Store) {
+    assert_eq!((first.record("k", "a").unwrap(), first.record_changes("k").unwrap()), (None, 0));
+    let one = first.replace_record("k", "a", None, Some("1")).unwrap().expect("there was none");
+    assert_eq!(second.replace_record("k", "a", None, Some("2")).unwrap(), None, "there is one");
+    let kept = second.record("k", "a").unwrap().expect("it was kept");
+    assert_eq!((kept.key.as_str(), kept.version, kept.value.as_str()), ("a", one, "1"));
+    let two = second.replace_record("k", "a", Some(one), Some("2")).unwrap().expect("it knew the version");
+    assert_ne!(one, two);
+    first.replace_record("k", "b", None, Some("3")).unwrap().expect("there was none");
+    first.replace_record("other", "a", None, Some("4")).unwrap().expect("another kind");
+    let keys = |kind| first.records(kind).unwrap().into_iter().map(|record| record.key).collect::<Vec<_>>();
+    assert_eq!((keys("k"), keys("other")), (vec!["a".to_owned(), "b".to_owned()], vec!["a".to_owned()]));
+    assert_eq!(first.replace_record("k", "a", Some(one), None).unwrap(), None, "it is out of date");
+    assert_eq!(first.replace_record("k", "a", Some(two), None).unwrap(), Some(0));
+    assert_eq!(keys("k"), ["b"]);
+    assert_eq!((second.record_changes("k").unwrap(), second.record_changes("other").unwrap()), (4, 1));
+    let large = "x".repeat(RECORD_BYTES_MAX + 1);
+    assert!(first.replace_record("k", "c", None, Some(&large[1..])).unwrap().is_some());
+    let refused = first.replace_record("k", "d", None, Some(&large));
+    assert!(matches!(refused, Err(StoreError::TooLarge { .. })), "{refused:?}");
 }
 
 fn a_claim_is_held_by_one_until_it_is_over(first: &dyn Store, second: &dyn Store) {

@@ -2,6 +2,8 @@
 
 use std::{error::Error, io, path::PathBuf};
 
+use crate::named::PREFIX as NAMED;
+
 /// Why a store could not do what it was asked. Names files and limits, never what was to be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -52,6 +54,14 @@ pub enum StoreError {
         /// The limit, in bytes.
         max: usize,
     },
+    /// There are as many records of a kind as there may be.
+    #[error("there are {max} records of the kind `{kind}` already; remove some that are over")]
+    Full {
+        /// The kind.
+        kind: String,
+        /// The limit.
+        max: usize,
+    },
     /// The file with the key that seals secrets is not to be trusted, or is none.
     #[error("the key file {} {why}", file.display())]
     Key {
@@ -60,19 +70,63 @@ pub enum StoreError {
         /// What is wrong with it, and what to do.
         why: String,
     },
+    /// Who holds the key that seals secrets does not give one.
+    #[error("{holder} {why}")]
+    KeyHolder {
+        /// Who that is, as [`crate::KeyHolder::name`] says it.
+        holder: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// There is no key where one was said to be.
+    #[error("there is no key at {0}")]
+    NoKey(
+        /// Where it should be.
+        String,
+    ),
     /// A record does not open.
     #[error(
-        "the kept secret {name} cannot be opened: it was changed, or {} is not the key that it was sealed with; put \
-         the right key back, or forget the record with `toolcrib mcp logout` and sign in again",
-        key.display()
+        "the kept secret {} cannot be opened: it was changed, or {key} is not the key that it was sealed with; put \
+         the right key back, or {}",
+        shown(name),
+        anew(name)
     )]
     Sealed {
         /// The record's name, of which nothing is secret.
         name: String,
-        /// The file with the key.
-        key: PathBuf,
+        /// Where the key comes from.
+        key: String,
+    },
+    /// A person's secret is kept, but there is no key any more.
+    #[error(
+        "the kept secret {} cannot be opened, since {key} is gone; put it back, or name in [secrets] where the key is \
+         now, or {}",
+        shown(name),
+        anew(name)
+    )]
+    KeyLost {
+        /// The record's name, of which nothing is secret.
+        name: String,
+        /// Where the key came from.
+        key: String,
     },
     /// Anything else the database reports, a full disk for example.
     #[error("the state database did not answer")]
     Database(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// A record's name as a person knows it.
+fn shown(name: &str) -> &str {
+    name.strip_prefix(NAMED).unwrap_or(name)
+}
+
+/// How one does without a record.
+fn anew(name: &str) -> String {
+    match name.strip_prefix(NAMED) {
+        Some(name) => format!(
+            "if you have the old key in a file, run `toolcrib secrets rekey --from FILE`, or give it up with \
+             `toolcrib secrets remove {name}` and set it again"
+        ),
+        None => "forget the record with `toolcrib mcp logout` and sign in again".to_owned(),
+    }
 }

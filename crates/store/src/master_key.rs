@@ -1,14 +1,19 @@
-//! The key that seals secrets: a file beside the database that only its owner may read, made when it is first needed.
-//! It keeps a copy of the database alone, in a backup for example, from being of use.
+//! The key that seals secrets. Unless its owner says otherwise it is a file beside the database that only they may read,
+//! made when it is first needed: it keeps a copy of the database alone, in a backup for example, from being of use. A
+//! key that somebody else keeps, in a file of their own, a keyring or a variable, keeps a copy of the whole state folder
+//! from being of use.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
 use crate::{StoreError, folder};
@@ -22,8 +27,159 @@ const KEY_BYTES: usize = 32;
 /// Only the owner may read it.
 const FILE_MODE: u32 = 0o600;
 
+/// More than any spelling of a key, in bytes.
+const SPELT_BYTES_MAX: u64 = 4 * 1024;
+
+/// How a key is made by hand.
+const HOW: &str = "make one with `head -c 32 /dev/urandom | base64`";
+
+/// Where the key comes from.
+#[derive(Clone, Default)]
+pub enum KeySource {
+    /// The file `secret.key` in the state folder, made when it is first needed.
+    #[default]
+    State,
+    /// A file of the owner's, which is never made: 32 bytes, or how they are spelt in hexadecimal digits or base64.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// True if the system put it there for this process and says itself who may read it.
+        is_credential: bool,
+    },
+    /// Somebody who is asked for it.
+    Holder(Arc<dyn KeyHolder>),
+}
+
+/// Who holds a key.
+pub trait KeyHolder: Send + Sync {
+    /// Who that is, as the beginning of a sentence: "the environment variable X".
+    fn name(&self) -> String;
+
+    /// The key, spelt in hexadecimal digits or base64; nothing if there is none yet. May block.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the name, and never anything of the key.
+    fn load(&self) -> Result<Option<String>, String>;
+
+    /// Keeps a new key where there was none a moment ago. May block.
+    ///
+    /// # Errors
+    /// As [`KeyHolder::load`]; also if it is not for us to put one there.
+    fn keep(&self, key: &str) -> Result<(), String>;
+}
+
+/// Shows no key.
+impl std::fmt::Debug for KeySource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            KeySource::State => f.write_str("State"),
+            KeySource::File { path, .. } => f.debug_tuple("File").field(path).finish(),
+            KeySource::Holder(holder) => f.debug_tuple("Holder").field(&holder.name()).finish(),
+        }
+    }
+}
+
+impl KeySource {
+    /// Where that is, for people.
+    pub(crate) fn shown(&self, dir: &Path) -> String {
+        match self {
+            KeySource::State => dir.join(FILE).display().to_string(),
+            KeySource::File { path, .. } => path.display().to_string(),
+            KeySource::Holder(holder) => format!("what {} holds", holder.name()),
+        }
+    }
+
+    /// The key, if there is one. One that is not made here must be there.
+    pub(crate) fn load(&self, dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
+        match self {
+            KeySource::State => load(dir),
+            KeySource::File { path, is_credential } => load_from(path, *is_credential).map(Some),
+            KeySource::Holder(holder) => {
+                let wrong = |why| StoreError::KeyHolder { holder: holder.name(), why };
+                let Some(spelt) = holder.load().map_err(wrong)? else { return Ok(None) };
+                let key = spelt_key(&spelt).ok_or_else(|| {
+                    wrong(format!("holds no key: 64 hexadecimal digits, or 32 bytes in base64; {HOW}"))
+                })?;
+                Ok(Some(ready(&key)))
+            }
+        }
+    }
+
+    /// Makes a key where there was none a moment ago.
+    pub(crate) fn make(&self, dir: &Path) -> Result<LessSafeKey, StoreError> {
+        match self {
+            KeySource::State => make(dir),
+            KeySource::File { path, is_credential } => load_from(path, *is_credential),
+            KeySource::Holder(holder) => {
+                let wrong = |why: String| StoreError::KeyHolder { holder: holder.name(), why };
+                let mut key = [0; KEY_BYTES];
+                getrandom::fill(&mut key).map_err(|error| wrong(format!("gets no new key: {error}")))?;
+                holder.keep(&STANDARD.encode(key)).map_err(wrong)?;
+                // What it gives back is what everybody uses, even if somebody else was faster.
+                self.load(dir)?
+                    .ok_or_else(|| wrong("does not give back the key that it was given".to_owned()))
+            }
+        }
+    }
+}
+
+fn ready(key: &[u8; KEY_BYTES]) -> LessSafeKey {
+    LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, key).expect("the key has the algorithm's length"))
+}
+
+/// The key that hexadecimal digits or base64 spell.
+fn spelt_key(text: &str) -> Option<[u8; KEY_BYTES]> {
+    let text = text.trim();
+    if text.len() == 2 * KEY_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok();
+        let bytes: Option<Vec<u8>> = (0..KEY_BYTES).map(byte).collect();
+        return bytes?.try_into().ok();
+    }
+    let decoded = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD]
+        .iter()
+        .find_map(|engine| engine.decode(text).ok());
+    decoded?.try_into().ok()
+}
+
+/// The key in a file of the owner's.
+fn load_from(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError> {
+    let cannot_be_read =
+        |error: io::Error| wrong(path, format!("cannot be read ({error}); check `key` in [secrets]"));
+    let file = File::open(path).map_err(cannot_be_read)?;
+    let found = file.metadata().map_err(cannot_be_read)?;
+    let mode = found.permissions().mode() & 0o777;
+    // The system lets one user read a credential through a list beside the mode, which then shows as the group's.
+    let others = if is_credential { 0o037 } else { 0o077 };
+    if !found.is_file() {
+        return Err(wrong(path, format!("is no file; {HOW}")));
+    }
+    if mode & others != 0 {
+        let why = format!(
+            "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; run \
+             `chmod 600` on it if nobody else has read it"
+        );
+        return Err(wrong(path, why));
+    }
+    let mut bytes = Vec::new();
+    file.take(SPELT_BYTES_MAX).read_to_end(&mut bytes).map_err(cannot_be_read)?;
+    // Thirty-two characters that can be typed are a pass phrase, which can be guessed.
+    let is_raw = bytes.len() == KEY_BYTES && !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    let key = match std::str::from_utf8(&bytes) {
+        _ if is_raw => <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).ok(),
+        Ok(text) => spelt_key(text),
+        Err(_) => None,
+    };
+    let key = key.ok_or_else(|| {
+        wrong(
+            path,
+            format!("holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; {HOW}"),
+        )
+    })?;
+    Ok(ready(&key))
+}
+
 /// The key in `dir`, if there is one.
-pub(crate) fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
+fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
     let path = dir.join(FILE);
     let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
     let mut file = match File::open(&path) {
@@ -54,8 +210,7 @@ pub(crate) fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
     }
     let mut key = [0; KEY_BYTES];
     file.read_exact(&mut key).map_err(cannot)?;
-    let key = UnboundKey::new(&CHACHA20_POLY1305, &key).expect("the key has the algorithm's length");
-    Ok(Some(LessSafeKey::new(key)))
+    Ok(Some(ready(&key)))
 }
 
 fn wrong(file: &Path, why: String) -> StoreError {
@@ -63,7 +218,7 @@ fn wrong(file: &Path, why: String) -> StoreError {
 }
 
 /// Makes a key in `dir`, where there was none a moment ago. If there is one by now, it is that one.
-pub(crate) fn make(dir: &Path) -> Result<LessSafeKey, StoreError> {
+fn make(dir: &Path) -> Result<LessSafeKey, StoreError> {
     let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
     folder::create_private(dir).and_then(|()| put(dir, &dir.join(FILE))).map_err(cannot)?;
     load(dir)?.ok_or_else(|| cannot(ErrorKind::NotFound.into()))

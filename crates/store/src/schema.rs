@@ -31,6 +31,20 @@ const STEPS: &[&str] = &[
         until_ms INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 ",
+    // AUTOINCREMENT: the latest version of a kind tells whether anything in it has changed.
+    "
+    CREATE TABLE records (
+        version INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind    TEXT NOT NULL,
+        key     TEXT NOT NULL,
+        value   TEXT NOT NULL,
+        UNIQUE (kind, key)
+    ) STRICT;
+    CREATE TABLE changes (
+        kind  TEXT    NOT NULL PRIMARY KEY,
+        count INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// The first of them, for tests that begin with an old database.

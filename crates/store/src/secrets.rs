@@ -7,7 +7,9 @@ use std::{
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
 
-use crate::{Store, StoreError, StoredSecret, master_key};
+use crate::master_key::KeySource;
+use crate::named::PREFIX as NAMED;
+use crate::{Store, StoreError, StoredSecret};
 
 /// How records are sealed, as their first byte: then follow the nonce, and the ciphertext with its tag.
 const FORMAT: u8 = 1;
@@ -35,6 +37,7 @@ impl std::fmt::Debug for Opened {
 pub struct Secrets {
     store: Arc<dyn Store>,
     dir: PathBuf,
+    source: KeySource,
     /// Read once; the lock also keeps threads from making it twice.
     key: Mutex<Option<Arc<LessSafeKey>>>,
 }
@@ -42,24 +45,38 @@ pub struct Secrets {
 impl Secrets {
     /// The secrets in `store`, sealed with the key in the folder `dir`, which is made when it is first needed.
     pub fn new(store: Arc<dyn Store>, dir: &Path) -> Secrets {
-        Secrets { store, dir: dir.to_owned(), key: Mutex::default() }
+        Secrets::sealed_by(store, dir, KeySource::default())
     }
 
-    /// The record of this name; none if the key has been lost, with which everything is.
+    /// The same, sealed with the key from `source`.
+    pub fn sealed_by(store: Arc<dyn Store>, dir: &Path, source: KeySource) -> Secrets {
+        Secrets { store, dir: dir.to_owned(), source, key: Mutex::default() }
+    }
+
+    /// The record of this name; none if the key has been lost, with which a sign-in is.
     ///
     /// # Errors
-    /// If it is not as it was sealed, if the key is not to be trusted, or as the store's.
+    /// If it is not as it was sealed, if the key is not to be trusted, if a person has set it and the key is lost, or as
+    /// the store's.
     pub fn load(&self, name: &str) -> Result<Option<Opened>, StoreError> {
         let Some(StoredSecret { version, sealed }) = self.store.secret(name)? else { return Ok(None) };
         for _ in 0..2 {
-            let Some(key) = self.key(Missing::StaysSo)? else { return Ok(None) };
+            let key = match self.key(Missing::StaysSo)? {
+                Some(key) => key,
+                None if name.starts_with(NAMED) => return Err(self.lost(name)),
+                None => return Ok(None),
+            };
             if let Some(record) = open(&key, name, &sealed) {
                 return Ok(Some(Opened { version, record }));
             }
             // The key may be another one by now.
             self.forget_key();
         }
-        Err(StoreError::Sealed { name: name.to_owned(), key: self.dir.join(master_key::FILE) })
+        Err(StoreError::Sealed { name: name.to_owned(), key: self.source.shown(&self.dir) })
+    }
+
+    fn lost(&self, name: &str) -> StoreError {
+        StoreError::KeyLost { name: name.to_owned(), key: self.source.shown(&self.dir) }
     }
 
     /// As [`Store::replace_secret`], for a record that is sealed on the way.
@@ -80,6 +97,37 @@ impl Secrets {
             None => None,
         };
         self.store.replace_secret(name, expected, sealed.as_deref())
+    }
+
+    /// Seals everything anew that does not open with the key in use, which is made if there is none, but with the one
+    /// from `old`. How many records that were. Whoever is interrupted begins again.
+    ///
+    /// # Errors
+    /// If one of the keys cannot be had, if a record opens with neither, or as the store's.
+    pub fn reseal(&self, old: &KeySource) -> Result<usize, StoreError> {
+        let old_key = old.load(&self.dir)?.ok_or_else(|| StoreError::NoKey(old.shown(&self.dir)))?;
+        let new_key = match self.source.load(&self.dir)? {
+            Some(key) => key,
+            None => self.source.make(&self.dir)?,
+        };
+        let mut resealed = 0;
+        for name in self.store.secret_names("")? {
+            while let Some(StoredSecret { version, sealed }) = self.store.secret(&name)? {
+                if open(&new_key, &name, &sealed).is_some() {
+                    break;
+                }
+                let Some(record) = open(&old_key, &name, &sealed) else {
+                    return Err(StoreError::Sealed { key: old.shown(&self.dir), name });
+                };
+                let sealed = seal(&new_key, &name, &record)?;
+                // Another process may have been faster; what it has put there is looked at again.
+                if self.store.replace_secret(&name, Some(version), Some(&sealed))?.is_some() {
+                    resealed += 1;
+                }
+            }
+        }
+        self.forget_key();
+        Ok(resealed)
     }
 
     /// Removes the record of this name without opening it, so that one which does not open can be removed, too. False
@@ -105,6 +153,11 @@ impl Secrets {
         self.store.secret_names(prefix)
     }
 
+    /// The state folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// The store, for its claims.
     pub fn store(&self) -> &dyn Store {
         &*self.store
@@ -114,10 +167,14 @@ impl Secrets {
         // A panic cannot leave half a key.
         let mut known = self.key.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none() {
-            *known = master_key::load(&self.dir)?.map(Arc::new);
+            *known = self.source.load(&self.dir)?.map(Arc::new);
         }
         if known.is_none() && missing == Missing::IsMade {
-            let key = Arc::new(master_key::make(&self.dir)?);
+            // Those cannot be had again by signing in; whoever has set them decides.
+            if let Some(name) = self.store.secret_names(NAMED)?.first() {
+                return Err(self.lost(name));
+            }
+            let key = Arc::new(self.source.make(&self.dir)?);
             // What an earlier key has sealed is lost, and must not stand in the way.
             self.remove_lost(&key)?;
             *known = Some(key);

@@ -1,6 +1,7 @@
 //! The store of one machine: one SQLite file in the state folder, shared by every process of its owner.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
+mod records;
 mod sealed;
 
 use std::{
@@ -15,9 +16,12 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use records::Replaced;
+
 use crate::{
-    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, SECRET_BYTES_MAX,
-    SECRET_NAME_BYTES_MAX, Store, StoreError, StoredSecret, folder, schema,
+    ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, RECORD_BYTES_MAX,
+    RECORDS_PER_KIND_MAX, SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoreError, StoredRecord,
+    StoredSecret, folder, schema,
 };
 
 /// The database's name within the state folder.
@@ -59,6 +63,20 @@ impl SqliteStore {
             None => self.open()?,
         };
         work(slot.insert(connection)).map_err(explain)
+    }
+
+    /// The same for what only looks: in a database that is not there, there is nothing, and looking makes none. Whoever
+    /// keeps nothing pays one question to the system for it.
+    fn look<T: Default>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let is_open = self.connection.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let path = self.dir.join(FILE);
+        if !is_open && matches!(fs::metadata(&path), Err(error) if error.kind() == ErrorKind::NotFound) {
+            return Ok(T::default());
+        }
+        self.with(work)
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
@@ -217,6 +235,35 @@ impl Store for SqliteStore {
         self.with(|connection| sealed::names(connection, prefix))
     }
 
+    fn record(&self, kind: &str, key: &str) -> Result<Option<StoredRecord>, StoreError> {
+        self.look(|connection| records::record(connection, kind, key))
+    }
+
+    fn records(&self, kind: &str) -> Result<Vec<StoredRecord>, StoreError> {
+        self.look(|connection| records::records(connection, kind))
+    }
+
+    fn record_changes(&self, kind: &str) -> Result<u64, StoreError> {
+        self.look(|connection| records::changes(connection, kind))
+    }
+
+    fn replace_record(
+        &self,
+        kind: &str,
+        key: &str,
+        expected: Option<u64>,
+        value: Option<&str>,
+    ) -> Result<Option<u64>, StoreError> {
+        within("the kind of a record", kind.len(), SECRET_NAME_BYTES_MAX)?;
+        within("the key of a record", key.len(), SECRET_NAME_BYTES_MAX)?;
+        within("a record", value.map_or(0, str::len), RECORD_BYTES_MAX)?;
+        match self.with(|connection| records::replace(connection, kind, key, expected, value))? {
+            Replaced::By(version) => Ok(Some(version)),
+            Replaced::Raced => Ok(None),
+            Replaced::Full => Err(StoreError::Full { kind: kind.to_owned(), max: RECORDS_PER_KIND_MAX }),
+        }
+    }
+
     fn claim(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Result<bool, StoreError> {
         within("the key of a claim", key.len(), SECRET_NAME_BYTES_MAX)?;
         within("the holder of a claim", holder.len(), SECRET_NAME_BYTES_MAX)?;
@@ -267,6 +314,17 @@ mod tests {
         for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
             assert_eq!(mode(&state.join(file)), 0o600, "{file}");
         }
+    }
+
+    #[test]
+    fn looking_at_records_makes_no_database() {
+        let dir = scratch();
+        let state = dir.path().join("a");
+        let store = SqliteStore::at(&state);
+        assert_eq!((store.record("k", "a").unwrap(), store.record_changes("k").unwrap()), (None, 0));
+        assert!(store.records("k").unwrap().is_empty() && !state.exists());
+        SqliteStore::at(&state).replace_record("k", "a", None, Some("1")).unwrap();
+        assert_eq!(store.record_changes("k").unwrap(), 1);
     }
 
     #[test]
@@ -326,7 +384,7 @@ mod tests {
         let error = SqliteStore::at(dir.path()).anchor("x").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the state database toolcrib.db has version 3, this program knows 2; \
+            "the state database toolcrib.db has version 4, this program knows 3; \
              use the newer toolcrib, or another state.dir"
         );
         assert_eq!(fs::read(&path).unwrap(), before);

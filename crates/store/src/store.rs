@@ -10,12 +10,15 @@ mod conformance;
 mod error;
 mod folder;
 mod master_key;
+mod named;
 mod schema;
 mod secrets;
 mod sqlite;
 
 pub use error::StoreError;
 pub use folder::create_private;
+pub use master_key::{KeyHolder, KeySource};
+pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};
 pub use secrets::{Opened, Secrets};
 pub use sqlite::SqliteStore;
 
@@ -34,6 +37,12 @@ pub const SECRET_BYTES_MAX: usize = 256 * 1024;
 
 /// The longest name of a record, and of a claim's key or holder, in bytes.
 pub const SECRET_NAME_BYTES_MAX: usize = 1024;
+
+/// The largest record, in bytes: an approval with all that a person must see of it.
+pub const RECORD_BYTES_MAX: usize = 256 * 1024;
+
+/// Most records of one kind. Whoever keeps them removes what is over before that.
+pub const RECORDS_PER_KIND_MAX: usize = 100_000;
 
 /// The longest time a claim is held, in milliseconds. Who dies with a claim holds the others up no longer, nor does
 /// a clock that was wrong.
@@ -66,6 +75,17 @@ impl std::fmt::Debug for StoredSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoredSecret").field("version", &self.version).finish_non_exhaustive()
     }
+}
+
+/// A record as it is kept: a JSON text that its owner understands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// Its name among those of its kind.
+    pub key: String,
+    /// Another one after each change, and never one that any record had before.
+    pub version: u64,
+    /// The record.
+    pub value: String,
 }
 
 /// A place that remembers. Shared by threads, and by processes that serve the same user.
@@ -103,6 +123,28 @@ pub trait Store: Send + Sync {
 
     /// The names of the records that begin with `prefix`, in order.
     fn secret_names(&self, prefix: &str) -> Result<Vec<String>, StoreError>;
+
+    /// The record of this kind and key. A kind is a noun such as `key` or `approval`.
+    fn record(&self, kind: &str, key: &str) -> Result<Option<StoredRecord>, StoreError>;
+
+    /// All records of a kind, in the order of their last change.
+    fn records(&self, kind: &str) -> Result<Vec<StoredRecord>, StoreError>;
+
+    /// How often records of this kind were changed, which never gets less. Cheap: by it a process sees what another one
+    /// has done, and whether there has ever been a record.
+    fn record_changes(&self, kind: &str) -> Result<u64, StoreError>;
+
+    /// Puts a record in place of the one with version `expected` (`None`: where there is none); no value removes it.
+    /// Returns the new version (0 after a removal), or nothing, and changes nothing, if there is another version by
+    /// now. Once this returns it survives a crash of the machine. Refuses more than [`RECORD_BYTES_MAX`],
+    /// [`SECRET_NAME_BYTES_MAX`] and [`RECORDS_PER_KIND_MAX`].
+    fn replace_record(
+        &self,
+        kind: &str,
+        key: &str,
+        expected: Option<u64>,
+        value: Option<&str>,
+    ) -> Result<Option<u64>, StoreError>;
 
     /// Takes the claim to `key` until `until_ms`, but for no longer than [`CLAIM_MS_MAX`], for whoever calls itself
     /// `holder`, who may have it already. False if somebody else has it at `now_ms`. Both times are milliseconds

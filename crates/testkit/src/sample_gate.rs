@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Catalog, Gate, Parts, RateConfig};
+use gate::{Approvals, Bylaws, Catalog, Gate, Parts, RateConfig, Redactor, approvals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
@@ -30,8 +30,16 @@ impl SampleGate {
         let tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
-            policy: policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
-            rate,
+            bylaws: Bylaws {
+                // No test waits for a person.
+                approvals: approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() },
+                ..Bylaws::new(
+                    policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
+                    rate,
+                )
+            },
+            redactor: Redactor::new(&redact::Config::default()),
+            approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
             book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
             files: Root::open(folders[1].path(), Access::ReadWrite).expect("it was just made"),
         })

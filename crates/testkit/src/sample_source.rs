@@ -35,6 +35,17 @@ pub fn offer_sample_source(catalog: &Catalog) -> Watched {
     watched
 }
 
+/// Reports another source with one tool, `burn`, that the default policy asks a person about. It gives back what it was
+/// handed, and with `{"asks": true}` asks its client first who is there.
+pub fn offer_burning_source(catalog: &Catalog) {
+    let burn = |arguments: &Arguments, cx: &Context| match arguments.value()["asks"] == true {
+        true => ask_first(cx).map_or_else(|| text(&handed(arguments, cx)), done),
+        false => text(&handed(arguments, cx)),
+    };
+    let tool = Scripted { definition: definition("burn", true), run: Box::new(burn) };
+    catalog.replace("fire", vec![Arc::new(tool)], Shelf::default());
+}
+
 /// So many tools that do nothing, named `tool_00000` and so on.
 pub fn many_tools(count: usize) -> Vec<Arc<dyn AnyTool>> {
     (0..count).map(|number| scripted(&format!("tool_{number:05}"), Box::new(relay))).collect()
@@ -85,6 +96,7 @@ fn shelf(watched: &Watched) -> Shelf {
             extensions: vec![("io.modelcontextprotocol/tasks".into(), Bytes::from_static(b"{}"))],
         },
         instructions: Some("notes are short".into()),
+        ..Shelf::default()
     }
 }
 
@@ -96,24 +108,25 @@ struct Scripted {
 }
 
 fn scripted(name: &str, run: Run) -> Arc<dyn AnyTool> {
+    Arc::new(Scripted { definition: definition(name, false), run })
+}
+
+fn definition(name: &str, marked_destructive: bool) -> Definition {
     let listing = json!({ "name": name, "inputSchema": {}, "title": "T" });
-    Arc::new(Scripted {
-        definition: Definition {
-            name: ToolName::parse(name).expect("a sample's name is legal"),
-            upstream: Some(SAMPLE_SOURCE.into()),
-            description: "a sample".into(),
-            effect: Effect::Executes,
-            marked_destructive: false,
-            open_world: true,
-            scopes: Arc::new(["upstream:call".into()]),
-            timeout: Duration::from_secs(60),
-            extends_to: None,
-            input_schema: Bytes::from_static(b"{}"),
-            output_schema: None,
-            listing: Listing::Relayed(listing.to_string().into()),
-        },
-        run,
-    })
+    Definition {
+        name: ToolName::parse(name).expect("a sample's name is legal"),
+        upstream: Some(SAMPLE_SOURCE.into()),
+        description: "a sample".into(),
+        effect: Effect::Executes,
+        marked_destructive,
+        open_world: true,
+        scopes: Arc::new(["upstream:call".into()]),
+        timeout: Duration::from_secs(60),
+        extends_to: None,
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(listing.to_string().into()),
+    }
 }
 
 impl AnyTool for Scripted {

@@ -18,6 +18,7 @@ use tool_api::{
 #[derive(Clone)]
 pub struct Walk {
     steps: Arc<Semaphore>,
+    begun: Arc<Semaphore>,
     given_up: Arc<Semaphore>,
 }
 
@@ -27,7 +28,18 @@ impl Walk {
         self.steps.add_permits(steps);
     }
 
-    /// Resolves once for every call that was given up before its end.
+    /// Resolves once for every call that has begun to walk. A call that came is not there yet: it waits for the disk
+    /// before it runs.
+    pub async fn begun(&self) {
+        self.begun.acquire().await.expect("it is never closed").forget();
+    }
+
+    /// How many calls have begun that [`begun`](Self::begun) did not wait for.
+    pub fn begun_unasked(&self) -> usize {
+        self.begun.available_permits()
+    }
+
+    /// Resolves once for every call that had begun and was given up before its end.
     pub async fn given_up(&self) {
         self.given_up.acquire().await.expect("it is never closed").forget();
     }
@@ -38,7 +50,8 @@ impl Walk {
 /// Its tools are `walk` (`{steps, bytes}`: reports each step when it is allowed, and ends with one more, giving as
 /// many bytes of text), and `region` (`{region}`: its argument is repeated in the header `Mcp-Param-Region`).
 pub fn offer_walk(catalog: &Catalog) -> Walk {
-    let walk = Walk { steps: Arc::new(Semaphore::new(0)), given_up: Arc::new(Semaphore::new(0)) };
+    let [steps, begun, given_up] = [(); 3].map(|()| Arc::new(Semaphore::new(0)));
+    let walk = Walk { steps, begun, given_up };
     let region = json!({
         "type": "object",
         "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
@@ -105,6 +118,7 @@ impl AnyTool for Walker {
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
+            self.walk.begun.add_permits(1);
             let mut on_the_way = OnTheWay(Some(&self.walk.given_up));
             let number = |key: &str| arguments.value()[key].as_u64().unwrap_or_default();
             let step = || async { self.walk.steps.acquire().await.expect("it is never closed").forget() };

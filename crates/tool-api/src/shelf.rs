@@ -102,6 +102,17 @@ pub struct Shelf {
     pub abilities: Abilities,
     /// What it tells models about its use.
     pub instructions: Option<Arc<str>>,
+    /// Its tools that are not offered before a person accepts them.
+    pub held: Vec<Held>,
+}
+
+/// A tool that is neither listed nor called, and what a caller is told who wants to call it.
+#[derive(Clone)]
+pub struct Held {
+    /// The tool. It never runs; its definition says who may know of it.
+    pub tool: Arc<dyn AnyTool>,
+    /// Why it is not offered, and what a person can do about it: a sentence.
+    pub why: Arc<str>,
 }
 
 impl fmt::Debug for Shelf {

@@ -23,7 +23,7 @@ pub use failure::{Protocol, ToolError};
 pub use hold::Hold;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
-pub use shelf::{Abilities, Action, Claims, Event, Item, Shelf};
+pub use shelf::{Abilities, Action, Claims, Event, Held, Item, Shelf};
 // What a tool meets when it uses `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root};
 pub use tool::{AnyTool, Tool, builtin};

@@ -5,16 +5,19 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use audit::Book;
-use gate::{Catalog, Gate, Parts};
+use gate::{Approvals, Bylaws, Catalog, Gate, Parts};
+use rules::Rules;
 use sandbox::{Access, Guard, Launcher, Root};
-use store::{SqliteStore, Store};
+use store::{Secrets, SqliteStore, Store};
 
 use crate::GUARD;
 use crate::config::Settings;
 use crate::keeper::StateKeeper;
+use crate::observing::{self, Exporting};
+use crate::pins;
 use crate::upstreams::{Start, Upstreams};
 
 /// Everything that serves, put together.
@@ -22,8 +25,11 @@ pub(crate) struct Crib {
     pub(crate) gate: Arc<Gate>,
     pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) guarded: Guarded,
+    /// How long a command waits for a person's answer to its call.
+    pub(crate) patience: Duration,
     book: Arc<Book>,
     store: Arc<dyn Store>,
+    exporting: Exporting,
 }
 
 /// Why the parts cannot be put together.
@@ -51,19 +57,62 @@ pub(crate) enum AssembleError {
 /// # Errors
 /// If something is missing without which nothing can be served.
 pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, AssembleError> {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&settings.state));
-    let world = world(&store, &settings.state)?;
+    let store = store(&settings);
+    assemble_over(store, settings, start)
+}
+
+/// What survives the process. Nothing touches the disk until something is asked or kept.
+pub(crate) fn store(settings: &Settings) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::at(&settings.state))
+}
+
+/// The same over a store that others use, too.
+///
+/// # Errors
+/// As for [`assemble`].
+pub(crate) fn assemble_over(
+    store: Arc<dyn Store>,
+    mut settings: Settings,
+    start: Start,
+) -> Result<Crib, AssembleError> {
+    let world = world(settings.kept.sealed_in(store.clone()))?;
     let files = open_workspace(&settings.workspace)?;
     let guarded =
         Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
     guarded.guard(&settings, Vec::new());
-    let book = Arc::new(Book::at(&settings.state, now_ms));
+    let book = Book::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
+    let book = Arc::new(book.kept_in(store.clone()));
     let catalog = Catalog::new(tools::all(&settings.offer));
-    let upstreams = Arc::new(Upstreams::start(settings.upstreams, world, &catalog, &store, start));
-    let (policy, rate) = (settings.policy, settings.rate);
-    let parts = Parts { catalog, policy, rate, book: book.clone(), files };
-    let gate = Arc::new(Gate::new(parts).map_err(AssembleError::Randomness)?);
-    Ok(Crib { gate, upstreams, guarded, book, store })
+    let world =
+        upstream::World { pins: Some(pins::all(store.clone(), &settings.redactor, &catalog)), ..world };
+    let upstreams = Arc::new(Upstreams::start(
+        std::mem::take(&mut settings.upstreams),
+        world,
+        &catalog,
+        &store,
+        &settings.redactor,
+        start,
+    ));
+    let (approvals, patience) = (Approvals::new(store.clone()), settings.approvals.wait);
+    let keys = store.clone();
+    approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
+    let (telemetry, exporting) = observing::begin(&settings.telemetry);
+    let redactor = settings.redactor.clone();
+    let bylaws = bylaws(settings);
+    let parts = Parts { catalog, bylaws, redactor, approvals, book: book.clone(), files };
+    observing::read_with(&telemetry, &upstreams);
+    let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
+    let gate = Arc::new(gate.with_telemetry(Arc::new(telemetry)));
+    Ok(Crib { gate, upstreams, guarded, patience, book, store, exporting })
+}
+
+/// What decides about calls by these settings.
+pub(crate) fn bylaws(settings: Settings) -> Bylaws {
+    Bylaws {
+        approvals: settings.approvals,
+        rules: Arc::new(Rules::new(settings.rules)),
+        ..Bylaws::new(settings.policy, settings.rates)
+    }
 }
 
 fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
@@ -71,9 +120,9 @@ fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
         .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
 }
 
-/// What tools leave alone. What decides about them, or runs with our rights, they do not write: the programs that we
-/// start, ourselves included. What holds our secrets they do not read either: the state, the configuration, and the
-/// files that its references name.
+/// What tools leave alone. What decides about them, or runs with our rights, they do not write: the files of rules for
+/// AI, and the programs that we start, ourselves included. What holds our secrets they do not read either: the state,
+/// the configuration, and the files that its references name.
 #[derive(Clone)]
 pub(crate) struct Guarded {
     /// Shares what is guarded with every handle that tools get.
@@ -90,6 +139,7 @@ impl Guarded {
         let mut unwritten = running;
         unwritten.push(self.ours.clone());
         unwritten.extend(settings.upstreams.iter().flat_map(upstream::Settings::own_files));
+        unwritten.extend(settings.rules.named_files());
         unwritten.sort_unstable();
         unwritten.dedup();
         let mut secrets = self.secrets.lock().expect("nothing panics while it holds the lock");
@@ -99,14 +149,21 @@ impl Guarded {
     }
 }
 
-/// What upstreams need of the outside world. What they are signed in with is kept in `store`, sealed with the key in
-/// the folder `state`.
-pub(crate) fn world(store: &Arc<dyn Store>, state: &Path) -> Result<upstream::World, AssembleError> {
+/// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
+/// back: this is for looking at servers.
+pub(crate) fn world(secrets: Secrets) -> Result<upstream::World, AssembleError> {
     let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    let keeper = Arc::new(StateKeeper::new(store.clone(), state));
+    let keeper = Arc::new(StateKeeper::new(secrets));
     let ourselves = server::OURSELVES;
-    Ok(upstream::World { launcher, client: sandbox::Client::new(), ourselves, keeper, trace: None })
+    Ok(upstream::World {
+        launcher,
+        client: sandbox::Client::new(),
+        ourselves,
+        keeper,
+        pins: None,
+        trace: None,
+    })
 }
 
 /// The time in milliseconds since 1970.
@@ -123,6 +180,7 @@ impl Crib {
         if let Err(error) = self.book.anchor(&*self.store) {
             tracing::error!(%error, "the audit book could not be closed");
         }
+        self.exporting.end().await;
     }
 }
 

@@ -1,13 +1,25 @@
 //! The command line as a type: its words, their help, and which of them go together. What a command does
 //! is in its file below `commands/`.
 
+mod approvals;
+mod audit;
+mod keys;
 mod mcp;
+mod policy;
+mod rules;
+mod secrets;
 
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-pub(crate) use mcp::{Add, Auth, Export, Import, Mcp};
+pub(crate) use approvals::Approvals;
+pub(crate) use audit::{Audit, AuditExport, Filter, Format};
+pub(crate) use keys::Keys;
+pub(crate) use mcp::{Add, Auth, Export, Import, Mcp, Trust};
+pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
+pub(crate) use rules::Rules;
+pub(crate) use secrets::Secrets;
 
 /// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
 /// one gate that checks and records every call.
@@ -56,7 +68,22 @@ pub(crate) enum Command {
     /// Check and show the configuration.
     #[command(subcommand)]
     Config(Config),
-    /// Read and verify the book of calls.
+    /// Check, explain and test who may do what.
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Check and try the AI rules of a project.
+    #[command(subcommand)]
+    Rules(Rules),
+    /// See and answer calls that wait for a person.
+    #[command(subcommand)]
+    Approvals(Approvals),
+    /// Keep secrets for tools, sealed.
+    #[command(subcommand)]
+    Secrets(Secrets),
+    /// Create and revoke the keys that callers over HTTP use.
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Read, verify and export the book of calls.
     #[command(subcommand)]
     Audit(Audit),
     /// Print the completions for a shell.
@@ -124,19 +151,6 @@ pub(crate) enum Config {
     Show,
 }
 
-/// What to do with the book of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
-pub(crate) enum Audit {
-    /// Print the latest records.
-    Tail {
-        /// How many.
-        #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
-        lines: usize,
-    },
-    /// Check that no record was changed, moved or taken out.
-    Verify,
-}
-
 impl Cli {
     /// The command in effect.
     ///
@@ -186,7 +200,15 @@ mod tests {
         check("tools call x", Ok(call("x", "{}")));
         check("tools call x -", Ok(call("x", "-")));
         check("tools call x {} --json", Ok(call("x", "{}")));
-        check("audit tail -n 3", Ok(Command::Audit(Audit::Tail { lines: 3 })));
+        let set = |value: &[&str]| {
+            let value = value.iter().map(|&word| word.to_owned()).collect();
+            Command::Secrets(Secrets::Set { name: "X".into(), value })
+        };
+        check("secrets set X --json", Ok(set(&[])));
+        // Told by the command, which repeats none of it.
+        check("secrets set X a b", Ok(set(&["a", "b"])));
+        let tail = Audit::Tail { lines: 3, follow: false, filter: Filter::default() };
+        check("audit tail -n 3", Ok(Command::Audit(tail)));
     }
 
     #[test]

@@ -1,22 +1,30 @@
 //! The commands, one file each. This file is the list of them, and what they share: loading the
 //! configuration and starting the log.
 
+mod approvals;
 mod audit;
 mod completions;
 mod config;
 mod gated;
+mod keys;
 mod mcp;
+mod policy;
 mod prompts;
 mod resources;
+mod rules;
+mod secrets;
 mod selftest;
 mod serve;
 mod stdio;
 mod tools;
 
+use redact::Known;
+
 use crate::cli::{Cli, Command};
-use crate::config::{self as configuration, Loaded, Surroundings};
+use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::log::{self, Level};
+use crate::print;
 
 /// Runs a command to its end.
 pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
@@ -29,6 +37,11 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Resources(command) => resources::run(cli, command),
         Command::Prompts(command) => prompts::run(cli, command),
         Command::Config(command) => config::run(cli, command),
+        Command::Policy(command) => policy::run(cli, command),
+        Command::Rules(command) => rules::run(cli, command),
+        Command::Approvals(command) => approvals::run(cli, command),
+        Command::Secrets(command) => secrets::run(cli, command),
+        Command::Keys(command) => keys::run(cli, command),
         Command::Audit(command) => audit::run(cli, command),
         Command::Completions { shell } => completions::run(shell),
     }
@@ -50,19 +63,48 @@ fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
     Ok(loaded)
 }
 
-/// Starts the log.
+/// The same for what starts no server, and has to work in an emergency: neither a secret that is missing nor one that
+/// cannot be opened stands in the way.
+fn start_nobody(cli: &Cli) -> Result<Loaded, Trouble> {
+    let loaded = load_resting(cli)?;
+    let kept = loaded.settings.kept.known().unwrap_or_else(|why| {
+        print::remark(&print::harmless(&format!("the kept secrets are not struck out of this: {why}")));
+        Vec::new()
+    });
+    begin_knowing(&loaded, kept, Log::Quiet)?;
+    Ok(loaded)
+}
+
+/// Starts the log. Before a word is said, what must not be said is known.
 fn begin(loaded: &Loaded, log: Log) -> Result<(), Trouble> {
+    begin_knowing(loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?, log)
+}
+
+fn begin_knowing(loaded: &Loaded, kept: Vec<Known>, log: Log) -> Result<(), Trouble> {
+    let settings = &loaded.settings;
+    loaded.learner.configured(settings.secrets.clone());
+    loaded.learner.kept(kept);
+    print::without_secrets(&settings.redactor);
     let mut config = loaded.settings.log.clone();
     if log == Log::Quiet {
         config.level = config.level.min(Level::Error);
     }
-    let started = log::start(&config, loaded.log_override.as_deref());
+    let started = log::start(&config, loaded.log_override.as_deref(), &loaded.settings.redactor);
     started.map_err(|error| Trouble::Misused(error.to_string()))
 }
 
 /// Loads the configuration in effect.
 fn load(cli: &Cli) -> Result<Loaded, Trouble> {
-    Ok(configuration::load(cli.config.as_deref(), &surroundings()?)?)
+    load_with(cli, Unfollowed::FailsItsServer)
+}
+
+/// The same where no server is started.
+fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
+    load_with(cli, Unfollowed::IsPassedOver)
+}
+
+fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
+    Ok(configuration::load(cli.config.as_deref(), &surroundings()?, unfollowed)?)
 }
 
 /// The process's surroundings.

@@ -6,6 +6,7 @@ pub(crate) mod edit;
 mod file;
 mod find;
 mod held;
+mod join;
 pub(crate) mod problem;
 mod read;
 mod reference;
@@ -16,17 +17,23 @@ mod surroundings;
 pub(crate) mod text_file;
 mod tree;
 mod trial;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::secrets::{Kept, Learner};
+
 pub(crate) use check::nearest;
+pub(crate) use reference::Unfollowed;
 pub(crate) use secret::{MASK, without_credentials_in};
 pub(crate) use settings::Settings;
 pub(crate) use surroundings::Surroundings;
 pub(crate) use trial::{files_of_server, load_as_if, text_of};
+pub(crate) use uses::Uses;
 
 pub(crate) use problem::line_and_column;
 use problem::{Problem, Problems, Source};
@@ -39,9 +46,14 @@ const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
 /// The sections that decide about the upstreams, and take effect when they are read again.
 const OF_UPSTREAMS: [&str; 2] = ["mcp", "experimental"];
 
+/// The sections that decide about calls, and take effect when they are read again.
+const OF_CALLS: [&str; 5] = ["policy", "rules", "limits", "approvals", "redaction"];
+
 /// A configuration with nothing wrong in it.
 pub(crate) struct Loaded {
     pub(crate) settings: Settings,
+    /// Has told the redactor what it is to strike out, once the log is begun.
+    pub(crate) learner: Arc<Learner>,
     /// The text of TOOLCRIB_LOG.
     pub(crate) log_override: Option<String>,
     sources: Vec<Source>,
@@ -52,22 +64,50 @@ pub(crate) struct Loaded {
 ///
 /// # Errors
 /// Everything that is wrong.
-pub(crate) fn load(named: Option<&Path>, surroundings: &Surroundings) -> Result<Loaded, Problems> {
+pub(crate) fn load(
+    named: Option<&Path>,
+    surroundings: &Surroundings,
+    unfollowed: Unfollowed,
+) -> Result<Loaded, Problems> {
     let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    loaded(sources, surroundings)
+    loaded(sources, surroundings, unfollowed)
 }
 
-fn loaded(sources: Vec<Source>, surroundings: &Surroundings) -> Result<Loaded, Problems> {
-    let settled = settle(&sources, surroundings);
+/// The secrets that are kept, and what refers to them, whatever else is wrong with the configuration: one that refers to
+/// a missing secret cannot be used before that is set.
+///
+/// # Errors
+/// If it is no TOML, or what is wrong with `[state]` and `[secrets]`.
+pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<(Kept, Uses), Problems> {
+    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let found = read::tree(&sources).and_then(|tree| {
+        let (file, _) = read::file(&tree);
+        let kept = settings::kept(&file, &tree, &sources, surroundings)?;
+        Ok((kept, Uses::of(&tree, &sources)))
+    });
+    found.map_err(|problems| Problems::new(&sources, problems))
+}
+
+fn loaded(
+    sources: Vec<Source>,
+    surroundings: &Surroundings,
+    unfollowed: Unfollowed,
+) -> Result<Loaded, Problems> {
+    let settled = settle(&sources, surroundings, unfollowed);
     let (settings, tree) = settled.map_err(|problems| Problems::new(&sources, problems))?;
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
-    Ok(Loaded { settings, log_override, sources, tree })
+    let learner = Arc::new(Learner::new(&settings.redactor));
+    Ok(Loaded { settings, learner, log_override, sources, tree })
 }
 
-fn settle(sources: &[Source], surroundings: &Surroundings) -> Result<(Settings, Node), Vec<Problem>> {
+fn settle(
+    sources: &[Source],
+    surroundings: &Surroundings,
+    unfollowed: Unfollowed,
+) -> Result<(Settings, Node), Vec<Problem>> {
     let tree = read::tree(sources)?;
     let (file, mut problems) = read::file(&tree);
-    match settings::settle(file, &tree, sources, surroundings) {
+    match settings::settle(file, &tree, sources, surroundings, unfollowed) {
         Ok(settings) if problems.is_empty() => Ok((settings, tree)),
         Ok(_) => Err(problems),
         Err(more) => {
@@ -82,7 +122,7 @@ pub(crate) fn schema() -> Value {
     read::schema()
 }
 
-/// What is written in the sections that take effect when the program starts.
+/// What is written in some sections.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sections(serde_json::Map<String, Value>);
 
@@ -96,13 +136,22 @@ impl Sections {
 }
 
 impl Loaded {
-    /// All sections but those that decide about the upstreams.
+    /// All sections that take effect when the program starts.
     pub(crate) fn sections(&self) -> Sections {
+        self.sections_of(|name| !OF_UPSTREAMS.contains(&name) && !OF_CALLS.contains(&name))
+    }
+
+    /// The sections that decide about calls.
+    pub(crate) fn sections_of_calls(&self) -> Sections {
+        self.sections_of(|name| OF_CALLS.contains(&name))
+    }
+
+    fn sections_of(&self, wanted: impl Fn(&str) -> bool) -> Sections {
         let mut sections = match self.tree.to_json() {
             Value::Object(sections) => sections,
             _ => serde_json::Map::new(),
         };
-        sections.retain(|name, _| !OF_UPSTREAMS.contains(&name.as_str()));
+        sections.retain(|name, _| wanted(name));
         Sections(sections)
     }
 

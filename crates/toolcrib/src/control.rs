@@ -14,7 +14,9 @@ mod reload;
 mod tests;
 mod words;
 
-pub(crate) use client::{Asked, Heard, reconnect, reload, running, stderr, told_apart, watch};
+pub(crate) use client::{
+    Asked, Heard, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart, watch,
+};
 pub(crate) use desk::Desk;
 pub(crate) use listener::{Control, Opening};
 pub(crate) use reload::AtStart;

@@ -1,17 +1,17 @@
 //! `StateKeeper`: what accounts remember, sealed in the state folder and shared by all processes of its owner.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use oauth::{KeepError, Keeper, Kept, Unfinished};
-use store::{Secrets, Store, StoreError};
+use store::{Secrets, StoreError};
 use tokio::task::spawn_blocking;
 
 use crate::assemble::now_ms;
 use crate::runtime;
+use crate::secrets::chain;
 
 /// Keeps records in the state folder. Nothing touches the disk until something is asked or kept.
 pub(crate) struct StateKeeper {
@@ -20,10 +20,9 @@ pub(crate) struct StateKeeper {
 }
 
 impl StateKeeper {
-    /// Keeps in `store`, sealed with the key in the folder `state`. The run that this is part of waits for what must
-    /// be kept.
-    pub(crate) fn new(store: Arc<dyn Store>, state: &Path) -> StateKeeper {
-        StateKeeper { secrets: Arc::new(Secrets::new(store, state)), unfinished: runtime::unfinished() }
+    /// Keeps what accounts remember among `secrets`. The run that this is part of waits for what must be kept.
+    pub(crate) fn new(secrets: Secrets) -> StateKeeper {
+        StateKeeper { secrets: Arc::new(secrets), unfinished: runtime::unfinished() }
     }
 
     /// Runs `work` where the disk may be waited for. It goes on if nobody waits any more: a new token that has
@@ -37,12 +36,6 @@ impl StateKeeper {
         let lost = |_| KeepError("the program is ending".to_owned());
         async move { running.await.map_err(lost)?.map_err(|error| KeepError(chain(&error))) }.boxed()
     }
-}
-
-/// What went wrong with all its causes; none of them holds what was to be kept.
-fn chain(error: &StoreError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.fold(error.to_string(), |said, cause| format!("{said}: {cause}"))
 }
 
 impl Keeper for StateKeeper {
@@ -101,13 +94,14 @@ impl Keeper for StateKeeper {
 #[cfg(test)]
 mod tests {
     use std::future::Future;
+    use std::path::Path;
 
     use store::SqliteStore;
 
     use super::*;
 
     fn keeper(state: &Path) -> StateKeeper {
-        StateKeeper::new(Arc::new(SqliteStore::at(state)), state)
+        StateKeeper::new(Secrets::new(Arc::new(SqliteStore::at(state)), state))
     }
 
     fn check<F: Future<Output = Result<(), KeepError>>>(work: impl FnOnce(StateKeeper, StateKeeper) -> F) {

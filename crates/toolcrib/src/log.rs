@@ -1,8 +1,12 @@
 //! The log: lines on stderr, as text or JSON. What is worth a line is each crate's own affair.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use redact::Redactor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sandbox::is_hidden;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -55,13 +59,14 @@ pub(crate) enum Format {
 )]
 pub(crate) struct BadFilter;
 
-/// Starts the log for the whole process.
+/// Starts the log for the whole process. What `redactor` knows is struck out of every line.
 ///
 /// # Errors
 /// If `overriding`, the text of TOOLCRIB_LOG, is no filter.
-pub(crate) fn start(config: &Config, overriding: Option<&str>) -> Result<(), BadFilter> {
+pub(crate) fn start(config: &Config, overriding: Option<&str>, redactor: &Redactor) -> Result<(), BadFilter> {
     let filter = filter(config.level, overriding)?;
-    let builder = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Stderr);
+    let clean = Clean { redactor: redactor.clone(), format: config.format };
+    let builder = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Lines(clean));
     match config.format {
         Format::Text => builder.finish().with(filter).init(),
         Format::Json => builder.json().finish().with(filter).init(),
@@ -100,28 +105,77 @@ impl From<Level> for LevelFilter {
     }
 }
 
-/// The process's stderr, without waiting: a client that starts us and never reads our stderr must not be
-/// able to stop us. What would block is dropped.
-struct Stderr;
+/// The lines of the log on their way to stderr.
+struct Lines(Clean);
 
-impl<'a> MakeWriter<'a> for Stderr {
-    type Writer = Stderr;
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Stderr<'a>;
 
-    fn make_writer(&'a self) -> Stderr {
-        Stderr
+    fn make_writer(&'a self) -> Stderr<'a> {
+        Stderr(&self.0)
     }
 }
 
-impl Write for Stderr {
+/// The process's stderr, without waiting: a client that starts us and never reads our stderr must not be
+/// able to stop us. What would block is dropped.
+struct Stderr<'a>(&'a Clean);
+
+impl Write for Stderr<'_> {
+    /// Takes a whole line.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !is_ready() {
-            return Ok(bytes.len());
+        if is_ready() {
+            let line = self.0.line(bytes);
+            // With stderr gone, or full, there is nobody to tell.
+            let _ = io::stderr().write(&line.as_bytes()[..line.len().min(READY_BYTES)]);
         }
-        io::stderr().write(&bytes[..bytes.len().min(READY_BYTES)])
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What becomes of a line before anybody reads it.
+struct Clean {
+    redactor: Redactor,
+    format: Format,
+}
+
+impl Clean {
+    /// The line without secrets, and as one line without what drives a terminal or cannot be seen: whoever's words are in
+    /// it must not write another one.
+    fn line(&self, bytes: &[u8]) -> String {
+        let written = String::from_utf8_lossy(bytes);
+        let struck = match self.format {
+            Format::Text => self.redactor.text(&written),
+            Format::Json => match self.redactor.json(bytes) {
+                Some(struck) => Cow::Owned(String::from_utf8_lossy(&struck.bytes).into_owned()),
+                None => written,
+            },
+        };
+        let mut line = String::with_capacity(struck.len() + 1);
+        for character in struck.trim_end_matches('\n').chars() {
+            match character {
+                // No such character stands in JSON but within a string.
+                hidden if is_hidden(hidden) => self.escape(hidden, &mut line),
+                shown => line.push(shown),
+            }
+        }
+        line.push('\n');
+        line
+    }
+
+    fn escape(&self, hidden: char, line: &mut String) {
+        match self.format {
+            Format::Text => line.extend(hidden.escape_default()),
+            Format::Json => {
+                let mut units = [0; 2];
+                hidden.encode_utf16(&mut units).iter().for_each(|unit| {
+                    write!(line, "\\u{unit:04x}").expect("writing to a string cannot fail");
+                });
+            }
+        }
     }
 }
 
@@ -155,5 +209,22 @@ mod tests {
         for unclear in ["loud", "info,upstream", "upstream=loud"] {
             assert_eq!(filter(Level::Info, Some(unclear)).err(), Some(BadFilter), "{unclear}");
         }
+    }
+
+    #[test]
+    fn a_line_is_one_line_without_secrets_and_tricks() {
+        let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
+        redactor.know("store", vec![crate::secrets::known("KEY", "planted-s3cret")]);
+        let text = Clean { redactor: redactor.clone(), format: Format::Text };
+        let said = "INFO why=bad planted-s3cret\n2026 ERROR forged\u{1b}[2J\u{9b}m\u{202e}\tx\n";
+        let expected = "INFO why=bad [REDACTED:KEY]\\n2026 ERROR forged\\u{1b}[2J\\u{9b}m\\u{202e}\\tx\n";
+        assert_eq!(text.line(said.as_bytes()), expected);
+
+        let json = Clean { redactor, format: Format::Json };
+        let said = serde_json::json!({ "why": "planted-s3cret\n\u{9b}\u{202e}\u{e0041}" }).to_string() + "\n";
+        let line = json.line(said.as_bytes());
+        assert_eq!(line, "{\"why\":\"[REDACTED:KEY]\\n\\u009b\\u202e\\udb40\\udc41\"}\n");
+        let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(read["why"], "[REDACTED:KEY]\n\u{9b}\u{202e}\u{e0041}");
     }
 }

@@ -10,9 +10,12 @@ mod control;
 mod ending;
 mod keeper;
 mod log;
+mod observing;
 mod open_files;
+mod pins;
 mod print;
 mod runtime;
+mod secrets;
 mod signals;
 mod upstreams;
 
@@ -20,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use ending::Ending;
+use ending::{Ending, Trouble};
 
 /// The first argument of a process that is to guard another; not for people, so not in the help.
 const GUARD: &str = "__guard";
@@ -31,8 +34,9 @@ fn main() -> ExitCode {
         // Before anything else: a guard must not start threads or read a configuration.
         std::process::exit(sandbox::guard::main(words));
     }
-    let cli = cli::Cli::parse();
-    let command = cli.action().unwrap_or_else(|error| error.exit());
+    signals::outlive_large_files();
+    let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
+    let command = cli.action().unwrap_or_else(|error| unread(&error));
     match commands::run(&cli, command) {
         Ok(ending) => ending.into(),
         Err(trouble) => {
@@ -47,4 +51,17 @@ fn main() -> ExitCode {
             ending.into()
         }
     }
+}
+
+/// Ends the program by a command line that cannot be read, or that asks for help.
+fn unread(error: &clap::Error) -> ! {
+    let wants_json = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
+    if error.use_stderr() && wants_json {
+        let said = error.render().to_string();
+        let first = said.lines().next().unwrap_or_default();
+        let first = first.strip_prefix("error: ").unwrap_or(first);
+        // The exit code says the same if nobody reads it.
+        let _ = print::json(&Trouble::Misused(first.to_owned()).to_json());
+    }
+    error.exit()
 }

@@ -1,8 +1,12 @@
 //! Printing for people and scripts: results to stdout, remarks to stderr. No colours anywhere.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use redact::Redactor;
+use sandbox::is_hidden;
 use serde_json::Value;
 
 /// Set with the first result.
@@ -13,40 +17,70 @@ pub(crate) fn is_silent() -> bool {
     !HAS_PRINTED.load(Ordering::Relaxed)
 }
 
-/// Prints text to stdout with one write, and a line break unless it ends in one.
+/// Knows what must not be printed, once the configuration has been read.
+static REDACTOR: OnceLock<Redactor> = OnceLock::new();
+
+/// Strikes secrets out of whatever is printed from now on.
+pub(crate) fn without_secrets(redactor: &Redactor) {
+    // There is one configuration in the life of a command; the first one learns what comes later.
+    let _ = REDACTOR.set(redactor.clone());
+}
+
+/// Prints text to stdout with one write, and a line break unless it ends in one: without secrets, and to a terminal
+/// without what could drive it.
 pub(crate) fn line(text: &str) -> io::Result<()> {
+    to_stdout(&clean(text))
+}
+
+/// Prints text that is meant to be secret, such as a key that its owner sees this once.
+pub(crate) fn secret(text: &str) -> io::Result<()> {
+    to_stdout(text)
+}
+
+/// Prints a JSON value, laid out for reading, as [`line()`] does.
+pub(crate) fn json(value: &Value) -> io::Result<()> {
+    let json = format!("{value:#}");
+    match REDACTOR.get().and_then(|redactor| redactor.json(json.as_bytes())) {
+        Some(struck) => to_stdout(&String::from_utf8_lossy(&struck.bytes)),
+        None => to_stdout(&json),
+    }
+}
+
+/// Prints text that somebody else wrote, for people: as [`line()`] does, and nothing in it drives a terminal, though it
+/// come there only through a pager.
+pub(crate) fn foreign(text: &str) -> io::Result<()> {
+    to_stdout(&harmless(&clean(text)))
+}
+
+fn to_stdout(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
+    let text = if out.is_terminal() { harmless(text).into() } else { Cow::Borrowed(text) };
     HAS_PRINTED.store(true, Ordering::Relaxed);
     out.write_all(format!("{text}{end}").as_bytes())?;
     out.flush()
 }
 
-/// Prints a JSON value, laid out for reading.
-pub(crate) fn json(value: &Value) -> io::Result<()> {
-    line(&format!("{value:#}"))
-}
-
-/// Prints text that somebody else wrote: to a terminal without what could drive it, to anything else as it is.
-pub(crate) fn foreign(text: &str) -> io::Result<()> {
-    if io::stdout().is_terminal() { line(&harmless(text)) } else { line(text) }
-}
-
-/// Says something to the person at the terminal.
+/// Says something to the person at the terminal, without secrets and without what could drive it.
 pub(crate) fn remark(text: &str) {
     // With stderr gone there is nobody to tell.
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", harmless(&clean(text))).as_bytes());
 }
 
-/// Asks the person at the terminal, who answers behind it.
+/// Asks the person at the terminal, who answers behind it; otherwise as [`remark`].
 pub(crate) fn question(text: &str) {
     // With stderr gone there is nobody to ask, and the answers will end.
-    let _ = io::stderr().write_all(format!("{text} ").as_bytes());
+    let _ = io::stderr().write_all(format!("{} ", harmless(&clean(text))).as_bytes());
 }
 
-/// The text with its control characters made visible, so that it cannot move the cursor or change a title.
+fn clean(text: &str) -> Cow<'_, str> {
+    REDACTOR.get().map_or(Cow::Borrowed(text), |redactor| redactor.text(text))
+}
+
+/// The text with what drives a terminal, and what cannot be seen, made visible: it cannot move the cursor, change a title
+/// or read otherwise than it is written.
 pub(crate) fn harmless(text: &str) -> String {
-    let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
+    let shown = |c: char| if is_hidden(c) && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 
@@ -78,5 +112,6 @@ mod tests {
     #[test]
     fn a_terminal_is_not_driven_by_others() {
         assert_eq!(harmless("a\tb\n\u{1b}[31mred\u{9b}1m\r"), "a\tb\n\u{fffd}[31mred\u{fffd}1m\u{fffd}");
+        assert_eq!(harmless("a\u{202e}b\u{200b}c"), "a\u{fffd}b\u{fffd}c");
     }
 }

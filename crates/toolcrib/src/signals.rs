@@ -1,14 +1,26 @@
 //! The signals that end the program: the first one asks it to stop, the second one insists. And the one that has a
-//! server read its configuration again.
+//! server read its configuration again, and the one that is an error instead.
 
 use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
 
+use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::ending::Trouble;
+use crate::print;
 
 /// The exit code of a program that was ended by an interrupt, as shells count.
 const INTERRUPTED: i32 = 130;
+
+/// Has a write that would make a file larger than the system allows (`ulimit -f`) fail like one to a full disk, instead of
+/// ending the process. The programs that we start are not touched by it.
+pub(crate) fn outlive_large_files() {
+    // Only that somebody takes the signal matters.
+    if let Err(error) = signal_hook::flag::register(Number::XFSZ.as_raw(), Arc::default()) {
+        print::remark(&format!("a file that grows too large will end the program: {error}"));
+    }
+}
 
 /// Listens from now on.
 pub(crate) struct Signals {
@@ -96,5 +108,19 @@ impl Hangups {
             true => Hangup::TerminalGone,
             false => Hangup::Reload,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{getpid, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_too_large_does_not_end_the_program() {
+        outlive_large_files();
+        kill_process(getpid(), Number::XFSZ).expect("it is ours");
+        // Whoever is ended by it does not come here.
     }
 }

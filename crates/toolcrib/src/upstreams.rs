@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gate::Catalog;
+use redact::Redactor;
 use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::{broadcast, oneshot};
@@ -76,6 +77,7 @@ pub(crate) struct Upstreams {
     world: World,
     catalog: Arc<Catalog>,
     store: Arc<dyn Store>,
+    redactor: Redactor,
     start: Start,
     /// In the order of their names; disabled ones too.
     members: Mutex<Vec<Member>>,
@@ -92,18 +94,20 @@ struct Member {
 }
 
 impl Upstreams {
-    /// Announces every upstream that is enabled, and starts its task.
+    /// Announces every upstream that is enabled, and starts its task. What holds a secret of `redactor` is not remembered.
     pub(crate) fn start(
         settings: Vec<Settings>,
         world: World,
         catalog: &Arc<Catalog>,
         store: &Arc<dyn Store>,
+        redactor: &Redactor,
         start: Start,
     ) -> Upstreams {
         let upstreams = Upstreams {
             world,
             catalog: catalog.clone(),
             store: store.clone(),
+            redactor: redactor.clone(),
             start,
             members: Mutex::default(),
             leaving: Leaving::default(),
@@ -237,7 +241,8 @@ impl Upstreams {
             return Member { settings, upstream, task };
         }
         let (catalog, store, news) = (self.catalog.clone(), self.store.clone(), self.news.clone());
-        let carrier = Task { upstream: upstream.clone(), catalog, store, news };
+        let redactor = self.redactor.clone();
+        let carrier = Task { upstream: upstream.clone(), catalog, store, redactor, news };
         let (known, was_connected, has_left) = match before {
             Some(Before { upstream: before, known, was_connected, has_left }) => {
                 upstream.follow(&before);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use tool_api::{AnyTool, ToolName};
+use tool_api::{AnyTool, Held, Shelf, ToolName};
 
 use crate::Upstream;
 use crate::listing::{Entry, Kind, Listed, shown_name};
@@ -13,6 +13,7 @@ use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
 use crate::shape::Reshaped;
 use crate::shelf;
+use crate::trust::{self, HeldBack, Judge, What};
 
 /// The offer that follows from a server's lists.
 pub(crate) fn offer(
@@ -21,11 +22,12 @@ pub(crate) fn offer(
     upstream: &Weak<Upstream>,
     state: State,
     fresh: bool,
+    judge: &Judge,
 ) -> Offer {
     let is_read = lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools);
     let mistakes = if is_read { mistakes(lists, settings) } else { Vec::new() };
-    let offer = Offer { mistakes, fresh, ..tools(lists, settings, upstream, state) };
-    with_shelf(offer, lists, settings, upstream)
+    let offer = Offer { mistakes, fresh, ..tools(lists, settings, upstream, state, judge) };
+    with_shelf(offer, lists, settings, upstream, judge)
 }
 
 /// The same offer with everything but its tools made anew.
@@ -34,15 +36,27 @@ pub(crate) fn with_shelf(
     lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
+    judge: &Judge,
 ) -> Offer {
-    let mut withheld = offer.withheld;
+    let (mut withheld, mut held) = (offer.withheld, offer.held);
     withheld.retain(|it| it.kind == Kind::Tools.singular());
-    let shelf = shelf::shelf(lists, settings, upstream, &mut withheld);
+    held.retain(|it| it.what == What::Tool);
+    let mut apart = Apart { withheld, held };
+    let shelf = shelf::shelf(lists, settings, upstream, judge, &mut apart);
+    let shelf = Shelf { held: offer.shelf.held, ..shelf };
+    let Apart { mut withheld, held } = apart;
     for (kind, error) in &lists.unread {
         let (kind, name) = (kind.singular(), format!("all {}", kind.noun()));
         withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
     }
-    Offer { shelf, withheld, definitions: Some(lists.written().into()), ttl_ms: lists.ttl_ms(), ..offer }
+    Offer {
+        shelf,
+        withheld,
+        held,
+        definitions: Some(lists.written().into()),
+        ttl_ms: lists.ttl_ms(),
+        ..offer
+    }
 }
 
 /// What the server's table says about tools that it does not have.
@@ -51,25 +65,43 @@ fn mistakes(lists: &Lists, settings: &Settings) -> Vec<String> {
     mistakes.into_iter().map(|mistake| format!("mcp.{}.{mistake}", settings.name())).collect()
 }
 
-/// The tools that can be offered, and the others.
-fn tools(lists: &Lists, settings: &Settings, upstream: &Weak<Upstream>, state: State) -> Offer {
+/// What is not offered.
+pub(crate) struct Apart {
+    pub(crate) withheld: Vec<Withheld>,
+    pub(crate) held: Vec<HeldBack>,
+}
+
+/// The tools that can be offered, and the others. What is held back keeps its name from others.
+fn tools(
+    lists: &Lists,
+    settings: &Settings,
+    upstream: &Weak<Upstream>,
+    state: State,
+    judge: &Judge,
+) -> Offer {
     let listed = lists.of(Kind::Tools);
     let shape = &settings.shape;
     let admitted = listed.entries.iter().filter(|entry| shape.admits(&entry.key));
     let admitted: Vec<_> = admitted.map(|entry| (entry, shape.tools.get(&entry.key))).collect();
     let excluded = listed.entries.len() - admitted.len();
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(admitted.len());
-    let mut withheld = Vec::new();
+    let (mut withheld, mut held, mut held_tools) = (Vec::new(), Vec::new(), Vec::new());
     for (&(entry, reshaped), name) in admitted.iter().zip(names(&admitted, settings)) {
         let tool = name
             .and_then(|name| RemoteTool::new(entry, name, reshaped, lists.era, settings, upstream.clone()));
-        match tool {
-            Ok(tool) => tools.push(Arc::new(tool)),
+        match tool.map(|tool| (tool, judge.objection(Kind::Tools, entry))) {
+            Ok((tool, None)) => tools.push(Arc::new(tool)),
+            Ok((tool, Some(why))) => {
+                let one = trust::held(Kind::Tools, entry, why, settings.mask());
+                held_tools.push(Held { why: one.advice(settings.name()).into(), tool: Arc::new(tool) });
+                held.push(one);
+            }
             Err(why) => withheld.push(self::withheld(Kind::Tools, &entry.key, why, settings)),
         }
     }
-    withheld.extend(unusable(listed));
-    Offer { tools, withheld, excluded, ..Offer::empty(state) }
+    withheld.extend(unusable(listed, settings));
+    let shelf = Shelf { held: held_tools, ..Shelf::default() };
+    Offer { tools, shelf, withheld, held, excluded, ..Offer::empty(state) }
 }
 
 /// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.
@@ -90,11 +122,16 @@ pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) 
     Withheld { kind: kind.singular(), name: shown_name(key, settings.mask()), why }
 }
 
-/// What is said of entries that are not sound.
-pub(crate) fn unusable(listed: &Listed) -> Option<Withheld> {
+/// What is said of entries that nobody has a use for: those that are not sound, and those with a secret in the name.
+pub(crate) fn unusable(listed: &Listed, settings: &Settings) -> Vec<Withheld> {
+    let concealed = listed
+        .concealed
+        .iter()
+        .map(|name| withheld(listed.kind, name, "its name holds a secret".to_owned(), settings));
     let name = format!("{} without a sound definition", listed.unusable);
     let why = listed.kind.needs().to_owned();
-    (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why })
+    let unsound = (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why });
+    concealed.chain(unsound).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +152,7 @@ mod tests {
         let all = ["p", "p_q", "long"].map(|prefix| settle(prefix, program(prefix)));
         let settings = settle("it", table).knowing(&all);
         let lists = Lists::remembered(definitions).expect("a list");
-        let offer = offer(&lists, &settings, &Weak::new(), State::Stopped, true);
+        let offer = offer(&lists, &settings, &Weak::new(), State::Stopped, true, &Judge::Everything);
         let tools = offer.tools.iter().map(|tool| format!("{}\n", tool.definition().name));
         let withheld =
             offer.withheld.iter().map(|it| format!("withheld {} {}: {}\n", it.kind, it.name, it.why));
@@ -173,7 +210,8 @@ mod tests {
         let settings = table.settle("it", Duration::from_secs(5), &|_| unreachable!("no reference"));
         let definitions = r#"[{"name":"a","title":"T sk-\"0123456","description":"D sk-\u00220123456.","inputSchema":{"const":"sk-\"0123456"}}]"#;
         let lists = Lists::remembered(definitions).expect("a list");
-        let offer = offer(&lists, &settings.expect("sound"), &Weak::new(), State::Stopped, true);
+        let offer =
+            offer(&lists, &settings.expect("sound"), &Weak::new(), State::Stopped, true, &Judge::Everything);
         let definition = offer.tools[0].definition();
         let tool_api::Listing::Relayed(listing) = &definition.listing else { panic!("it is relayed") };
         assert_eq!(&*definition.description, "D ***.");

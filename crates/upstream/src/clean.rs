@@ -1,5 +1,7 @@
 //! Other people's words made fit for a message of ours: one line, no control characters, bounded.
 
+use sandbox::is_hidden;
+
 /// `text` on one line and at most about `bytes_max` bytes long; what is cut off leaves an ellipsis.
 pub(crate) fn sentence(text: &str, bytes_max: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(bytes_max));
@@ -28,13 +30,6 @@ pub(crate) fn lines(text: &str, bytes_max: usize) -> String {
 
 fn is_layout(character: char) -> bool {
     matches!(character, '\n' | '\t')
-}
-
-/// Control characters, and those that make text read differently from what it says.
-fn is_hidden(character: char) -> bool {
-    let changes_direction =
-        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || changes_direction || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod oauth;
 mod restart;
 mod timeout;
 mod tool;
+mod trust;
 mod value;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm};
 pub use restart::Restart;
 pub use timeout::Timeout;
 pub use tool::Tool;
+pub use trust::Trust;
 pub use value::{Reference, Value};
 
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
@@ -69,8 +71,10 @@ pub struct Config {
     /// if that is longer. Set alone, it also bounds a call without progress.
     pub max_timeout: Option<Timeout>,
     /// Which of the server's tools are offered, as globs over their own names, such as `["read_*"]`. By default all.
+    /// What your own file says holds in every project.
     pub include: Vec<String>,
-    /// Which are not, even if they are included, such as `["delete_*"]`.
+    /// Which are not, even if they are included, such as `["delete_*"]`. Those of your own
+    /// file and of a project's are both left out.
     pub exclude: Vec<String>,
     /// Changes to single tools, by the tool's own name.
     pub tool: BTreeMap<String, Tool>,
@@ -91,6 +95,14 @@ pub struct Config {
     /// Who shares a connection to the server, which for a program means a process: everybody (`"shared"`, the
     /// default), the calls of one caller (`"caller"`), or of one client's session (`"session"`).
     pub isolation: Isolation,
+    /// What a definition of the server (a tool, a prompt, a resource, a resource template, its instructions) has to pass
+    /// before it is offered. `"pin"` (the default): what is there when the server is first seen is offered, unless it
+    /// looks like an attack; what changes or is added later is held back until `toolcrib mcp trust NAME` accepts it.
+    /// `"review"`: nothing is offered before it is accepted. `"trust"`: everything is offered as it comes, and a tool
+    /// that the server marks as `readOnlyHint` counts as one that only reads, which can loosen what rules say of it; for
+    /// servers that you could as well have written yourself. Of your own file's word and a project's the stricter one
+    /// holds.
+    pub trust: Trust,
 }
 
 /// How a server is talked to.
@@ -135,6 +147,7 @@ impl Default for Config {
             restart: Restart::default(),
             concurrency: None,
             isolation: Isolation::default(),
+            trust: Trust::default(),
         }
     }
 }
@@ -163,6 +176,7 @@ impl fmt::Debug for Config {
             .field("restart", &self.restart)
             .field("concurrency", &self.concurrency)
             .field("isolation", &self.isolation)
+            .field("trust", &self.trust)
             .finish_non_exhaustive()
     }
 }
@@ -219,9 +233,12 @@ mod tests {
         );
         check_refused(
             "env = { A = 1 }",
-            "invalid type: integer `1`, expected a string, `{ env = \"NAME\" }` or",
+            "invalid type: integer `1`, expected a string, `{ env = \"NAME\" }`, `{ file",
         );
-        check_refused("env = { A = { envv = \"X\" } }", "unknown field `envv`, expected `env` or `file`");
+        check_refused(
+            "env = { A = { envv = \"X\" } }",
+            "unknown field `envv`, expected one of `env`, `file`, `store`",
+        );
         check_refused("env = { A = {} }", "an empty reference");
         check_refused("env = { A = { env = \"X\", file = \"y\" } }", "a reference names one place");
         check_refused(

@@ -29,6 +29,9 @@ pub enum ConnectError {
     /// `end` was called.
     #[error("it is being shut down")]
     Ended,
+    /// A reference of its table leads to something that is still missing.
+    #[error("{0}")]
+    Lacking(String),
     /// The program is not there or may not be run.
     #[error("{said}")]
     Start {
@@ -142,6 +145,11 @@ impl ConnectError {
     /// True if a person has to do something about the sign-in; trying again is of no use before that.
     pub(crate) fn wants_sign_in(&self) -> bool {
         matches!(self, ConnectError::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)))
+    }
+
+    /// True if it fails in the same way until its table, or what that refers to, is another.
+    pub(crate) fn is_for_good(&self) -> bool {
+        matches!(self, ConnectError::Disabled | ConnectError::Ended | ConnectError::Lacking(_))
     }
 
     /// The failure of a request that belongs to connecting.

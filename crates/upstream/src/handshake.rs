@@ -63,6 +63,9 @@ impl Meeting<'_> {
     /// Meets the server, beginning with what is known of it. Returns the connection, and its era unless that
     /// should be found out anew next time.
     pub(crate) async fn meet(&self, known: Option<Era>) -> Result<(Connection, Option<Era>), ConnectError> {
+        if let Some(why) = self.settings.lacks() {
+            return Err(ConnectError::Lacking(why.to_owned()));
+        }
         let met = match &self.settings.endpoint {
             Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
             Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,

@@ -48,6 +48,7 @@ impl Upstream {
         if self.fingerprint() == before.fingerprint() {
             self.subscribed.take_over(&before.subscribed);
         }
+        self.watch.take_over(&before.watch);
         let mut all = before.succession.before().clone();
         all.push(Arc::downgrade(before));
         all.retain(|one| one.strong_count() > 0);

@@ -1,7 +1,7 @@
 //! Reading one of an upstream's lists, page by page, whatever it lists.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use wire::message::Text;
 use wire::paging::Page;
@@ -11,6 +11,7 @@ use crate::answer;
 use crate::connection::{Answer, Connection, Fault, Request};
 use crate::error::ConnectError;
 use crate::settings::Mask;
+use crate::trust::{Conceal, Hash, What, subject};
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -104,6 +105,20 @@ pub(crate) struct Entry {
     pub(crate) key: String,
     /// The whole object as it came.
     pub(crate) text: Text,
+    /// Of its canonical form, once somebody has asked.
+    hash: OnceLock<Hash>,
+}
+
+impl Entry {
+    /// What the server knows as `key`, and the whole object as it came.
+    pub(crate) fn new(key: String, text: Text) -> Entry {
+        Entry { key, text, hash: OnceLock::new() }
+    }
+
+    /// The hash of its canonical form, by which it is pinned.
+    pub(crate) fn hash(&self, kind: Kind) -> &Hash {
+        self.hash.get_or_init(|| Hash::of(&subject(What::of(kind), self.text.as_str())))
+    }
 }
 
 /// One list of a server.
@@ -113,6 +128,8 @@ pub(crate) struct Listed {
     pub(crate) entries: Vec<Entry>,
     /// How many more are not sound.
     pub(crate) unusable: usize,
+    /// The names of those that hold a secret, without it.
+    pub(crate) concealed: Vec<String>,
     /// How long it stays good, in milliseconds, by the shortest word of any page; 0 in legacy revisions.
     pub(crate) ttl_ms: u64,
     bytes: usize,
@@ -179,7 +196,7 @@ fn read_page(kind: Kind, result: &Text) -> Option<Page<Entry>> {
 fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> {
     let entry = |listed| {
         let (key, text) = part(listed);
-        Entry { key, text }
+        Entry::new(key, text)
     };
     let entries = page.entries.into_iter().map(entry).collect();
     Page { entries, unusable: page.unusable, next_cursor: page.next_cursor, cache: page.cache }
@@ -188,7 +205,7 @@ fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> 
 impl Listed {
     /// Nothing of this kind.
     pub(crate) fn new(kind: Kind) -> Listed {
-        Listed { kind, entries: Vec::new(), unusable: 0, ttl_ms: u64::MAX, bytes: 0 }
+        Listed { kind, entries: Vec::new(), unusable: 0, concealed: Vec::new(), ttl_ms: u64::MAX, bytes: 0 }
     }
 
     /// Adds one page and returns the cursor of the next.
@@ -211,6 +228,20 @@ impl Listed {
             return Err(broken(&format!("its {noun} are over {LIST_BYTES_MAX} bytes together")));
         }
         Ok(page.next_cursor)
+    }
+
+    /// The same without those whose name holds a secret: it would stand wherever names do, and with the secret struck out
+    /// nobody could use it.
+    pub(crate) fn concealed(mut self, conceal: &Conceal) -> Listed {
+        let concealed = &mut self.concealed;
+        self.entries.retain(|entry| match conceal(&entry.key) {
+            Some(name) => {
+                concealed.push(name);
+                false
+            }
+            None => true,
+        });
+        self
     }
 
     /// Reads the entries that `remembered`, an object of several lists, holds of this kind. None if it holds

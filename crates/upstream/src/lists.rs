@@ -11,6 +11,7 @@ use crate::Upstream;
 use crate::connection::{Connection, Era};
 use crate::error::ConnectError;
 use crate::listing::{self, Kind, Listed};
+use crate::trust::Conceal;
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -180,8 +181,24 @@ impl Upstream {
             {
                 Ok(Listed::new(kind))
             }
-            read => read,
+            read => read.map(|listed| match self.conceal() {
+                Some(conceal) => listed.concealed(conceal),
+                None => listed,
+            }),
         }
+    }
+
+    /// Reads what was remembered of it, as [`Lists::remembered`] does.
+    pub(crate) fn remembered(&self, text: &str) -> Option<Lists> {
+        let mut lists = Lists::remembered(text)?;
+        if let Some(conceal) = self.conceal() {
+            lists.all = lists.all.map(|listed| Arc::new(Arc::unwrap_or_clone(listed).concealed(conceal)));
+        }
+        Some(lists)
+    }
+
+    fn conceal(&self) -> Option<&Conceal> {
+        self.world.pins.as_ref().map(|pins| &pins.conceal)
     }
 }
 

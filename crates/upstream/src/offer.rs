@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tool_api::{AnyTool, Shelf};
 use wire::Revision;
 
+use crate::trust::HeldBack;
+
 /// A picture of an upstream; a new one replaces it when something changes.
 #[derive(Clone)]
 pub struct Offer {
@@ -15,8 +17,10 @@ pub struct Offer {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Everything that it offers beside tools.
     pub shelf: Shelf,
-    /// What it has that cannot be offered.
+    /// What it has that cannot be offered, whoever accepts it.
     pub withheld: Vec<Withheld>,
+    /// What is not offered until a person accepts it.
+    pub held: Vec<HeldBack>,
     /// How many of its tools its table leaves out, by `include` and `exclude`.
     pub excluded: usize,
     /// What its table says about tools that it does not have, most likely a slip: sentences that begin with the key.
@@ -123,6 +127,7 @@ impl Offer {
             tools: Vec::new(),
             shelf: Shelf::default(),
             withheld: Vec::new(),
+            held: Vec::new(),
             excluded: 0,
             mistakes: Vec::new(),
             definitions: None,
@@ -141,6 +146,7 @@ impl fmt::Debug for Offer {
             .field("tools", &tools)
             .field("shelf", &self.shelf)
             .field("withheld", &self.withheld)
+            .field("held", &self.held)
             .field("fresh", &self.fresh)
             .finish_non_exhaustive()
     }

@@ -12,9 +12,10 @@ use crate::connection::Heard;
 use crate::error::ConnectError;
 use crate::listing::Kind;
 use crate::lists::Lists;
-use crate::offer::State;
+use crate::offer::{Offer, State};
 use crate::settings::Settings;
 use crate::status::now_ms;
+use crate::trust::Judge;
 use crate::uri_map::UriMap;
 
 impl Upstream {
@@ -25,7 +26,7 @@ impl Upstream {
             Some(before) => lists.filled_from(&before),
             None => lists,
         };
-        let offer = catalogue::offer(&lists, &self.settings, &self.me, state, true);
+        let offer = self.offer_of(&lists, state, &self.watch.judge_now(), true);
         self.log_withheld(&offer);
         self.keep(lists);
         self.note_fetched(now_ms());
@@ -53,16 +54,70 @@ impl Upstream {
             return;
         }
         let changed = self.offers.send_if_modified(|offer| {
-            let lists = self.lists().or_else(|| Lists::remembered(offer.definitions.as_deref()?));
+            let lists = self.lists().or_else(|| self.remembered(offer.definitions.as_deref()?));
             let Some(lists) = lists else { return false };
             let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = catalogue::offer(&lists, &self.settings, &self.me, state, fresh);
+            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
             self.log_withheld(offer);
             true
         });
         if changed {
             self.next_generation();
         }
+    }
+
+    /// The offer that follows from lists, with a warning of what is held back that nobody was warned of.
+    pub(crate) fn offer_of(&self, lists: &Lists, state: State, judge: &Judge, fresh: bool) -> Offer {
+        let offer = catalogue::offer(lists, &self.settings, &self.me, state, fresh, judge);
+        self.watch.warn(lists, judge, self.settings.mask());
+        offer
+    }
+
+    /// Takes note of lists before anything of them is offered.
+    pub(crate) async fn see(&self, lists: &Lists) {
+        self.note_blindness(self.watch.see(lists).await);
+    }
+
+    /// Says why definitions cannot be held against what was accepted, once for as long as it stays the same.
+    fn note_blindness<T>(&self, seen: Result<T, Arc<str>>) -> Option<T> {
+        let why = match seen {
+            Ok(seen) => return Some(seen),
+            Err(why) => self.settings.masked(&why),
+        };
+        if self.note_error(&why) {
+            let upstream = self.name();
+            tracing::error!(target: "upstream", %upstream, why, "its definitions cannot be held against what was accepted");
+        }
+        None
+    }
+
+    /// Offers what is remembered as [`Upstream::offer_cached`] does, after reading what was accepted of the server.
+    pub async fn recall(&self, definitions: &str, fetched_at_ms: i64) -> bool {
+        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.is_enabled()) {
+            self.note_blindness(self.watch.recall(&lists).await);
+        }
+        self.offer_cached(definitions, fetched_at_ms)
+    }
+
+    /// Reads again what was accepted of the server, and offers by it what it has.
+    pub async fn take_up_decisions(&self) {
+        let lists = || {
+            let definitions = || self.offers.borrow().definitions.clone();
+            self.lists().or_else(|| self.remembered(definitions()?.as_ref()))
+        };
+        let Some(seen) = lists() else { return };
+        let is_fresh = self.offers.borrow().fresh;
+        // What is remembered is noted if nothing else is known of the server.
+        if is_fresh || self.note_blindness(self.watch.recall(&seen).await) == Some(false) {
+            self.see(&seen).await;
+        }
+        // What was read meanwhile has been seen, too.
+        let Some(lists) = lists() else { return };
+        self.offers.send_modify(|offer| {
+            let (state, fresh) = (offer.state.clone(), offer.fresh);
+            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
+        });
+        self.next_generation();
     }
 
     /// Reads a list again, and with the resources the templates. If that fails the old one stays: a moment's
@@ -86,6 +141,9 @@ impl Upstream {
                 return is_gone;
             }
         };
+        if let Some(lists) = self.lists() {
+            self.see(&lists.with(listed.clone())).await;
+        }
         self.offers.send_if_modified(|offer| {
             // What a connection says that has lost its place meanwhile is of no interest.
             let is_live = self.live.load().as_ref().is_some_and(|live| Arc::ptr_eq(live, &connection));
@@ -97,11 +155,12 @@ impl Upstream {
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let (settings, me, state) = (&self.settings, &self.me, offer.state.clone());
+                let judge = self.watch.judge_now();
                 *offer = match kind {
-                    Kind::Tools => catalogue::offer(&lists, settings, me, state, true),
+                    Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
                     Kind::Prompts | Kind::Resources | Kind::Templates => {
-                        catalogue::with_shelf(offer.clone(), &lists, settings, me)
+                        self.watch.warn(&lists, &judge, self.settings.mask());
+                        catalogue::with_shelf(offer.clone(), &lists, &self.settings, &self.me, &judge)
                     }
                 };
                 self.log_withheld(offer);

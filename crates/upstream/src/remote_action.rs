@@ -18,6 +18,7 @@ use wire::{Code, Object, patch, resources};
 
 use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
+use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
 use crate::naming;
 use crate::remote_tool::SCOPE;
@@ -32,6 +33,8 @@ pub(crate) struct Target {
     pub(crate) map: UriMap,
     /// The prompts' own names by those offered.
     pub(crate) prompts: HashMap<Arc<str>, Box<str>>,
+    /// Resources that are held back.
+    pub(crate) closed: Closed,
 }
 
 pub(crate) struct RemoteAction {
@@ -180,9 +183,10 @@ impl RemoteAction {
     /// The parameters in the upstream's own terms.
     fn inward(&self, arguments: &Arguments, cx: &Context) -> Result<Translated, ToolError> {
         match self.action {
-            Action::ReadResource | Action::Subscribe | Action::Unsubscribe => {
-                self.named(arguments, "uri", |uri| self.own_uri(uri))
+            Action::ReadResource | Action::Subscribe => {
+                self.named(arguments, "uri", |uri| self.open_uri(uri))
             }
+            Action::Unsubscribe => self.named(arguments, "uri", |uri| self.own_uri(uri)),
             Action::GetPrompt => self.named(arguments, "name", |name| self.own_prompt(name)),
             Action::Complete => self.completion(arguments),
             Action::GetTask | Action::UpdateTask | Action::CancelTask => {
@@ -214,9 +218,18 @@ impl RemoteAction {
         let read = completion::complete_params(Some(&text)).map_err(|error| self.invalid(&error.message))?;
         let own = match &read.reference {
             Reference::Prompt(name) => self.own_prompt(name)?,
-            Reference::Resource(uri) => self.own_uri(uri)?,
+            Reference::Resource(uri) => self.open_uri(uri)?,
         };
         Ok(Translated { name: None, params: completion::redirected(&text, &own, None) })
+    }
+
+    /// The server's own URI of a resource or template that is not held back.
+    fn open_uri(&self, uri: &str) -> Result<String, ToolError> {
+        let own = self.own_uri(uri)?;
+        match self.target.closed.objection(&own) {
+            None => Ok(own),
+            Some(why) => Err(answer::held_back(self.upstream_name(), why)),
+        }
     }
 
     fn own_uri(&self, uri: &str) -> Result<String, ToolError> {

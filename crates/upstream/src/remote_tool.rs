@@ -21,6 +21,7 @@ use wire::{Code, Object, Revision, patch, tools};
 
 use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
+use crate::config::Trust;
 use crate::connection::{Answer, Connection, Era, Request};
 use crate::legacy_task;
 use crate::listing::{Entry, Kind};
@@ -89,8 +90,7 @@ impl RemoteTool {
             name,
             upstream: Some(settings.name.clone()),
             description: tool.description.into(),
-            // What a server says of itself could only loosen this, so it is not asked.
-            effect: Effect::Executes,
+            effect: effect(&tool.hints, settings.trust),
             marked_destructive: tool.hints.destructive == Some(true),
             open_world: true,
             scopes: Arc::new([SCOPE.into()]),
@@ -191,6 +191,9 @@ impl RemoteTool {
             self.generation.store(generation, Ordering::Relaxed);
             return Ok(());
         }
+        if let Some(why) = upstream.held_tool(&self.definition.name) {
+            return Err(answer::held_back(upstream.name(), &why));
+        }
         Err(answer::changed(upstream.name(), self.definition.name.as_str()))
     }
 
@@ -211,6 +214,16 @@ impl RemoteTool {
 
     fn upstream_name(&self) -> &str {
         self.definition.upstream.as_deref().unwrap_or_default()
+    }
+}
+
+/// What a tool is taken to do. What a server says of itself could only loosen this, so it is not asked, unless a person
+/// has said that everything it says is to be believed.
+fn effect(hints: &tools::Hints, trust: Trust) -> Effect {
+    let reads = hints.read_only == Some(true) && hints.destructive != Some(true);
+    match trust {
+        Trust::Trust if reads => Effect::Reads,
+        Trust::Trust | Trust::Pin | Trust::Review => Effect::Executes,
     }
 }
 

@@ -92,7 +92,7 @@ impl Upstream {
 async fn take_turn(upstream: &Upstream, cx: &Context) -> Result<Turn, ToolError> {
     let limits = &upstream.settings().limits;
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
-    match timeout(waits, upstream.turns().take()).await {
+    match timeout(waits, upstream.turns().take(&cx.client().caller)).await {
         // It may have been given up the moment before.
         Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
         Ok(Ok(turn)) => Ok(turn),

@@ -5,6 +5,7 @@ mod expand;
 mod fingerprint;
 mod foreign;
 pub(crate) mod mask;
+mod named;
 mod place;
 
 use std::fmt;
@@ -16,13 +17,14 @@ use http::{HeaderMap, Uri};
 use sandbox::Program;
 
 use crate::World;
-use crate::config::{Config, Isolation, Reference, Restart, shown_url};
-use crate::shape::Shape;
+use crate::config::{Config, Isolation, Reference, Restart, Trust, shown_url};
+use crate::shape::{Globs, Shape};
 use crate::signer::Signer;
 use crate::uri_map::UriMap;
 pub use expand::references;
 pub(crate) use foreign::Foreign;
 pub(crate) use mask::Mask;
+pub(crate) use named::Named;
 
 /// The shortest and the longest time that one call may be given.
 pub const CALL_TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -41,8 +43,14 @@ pub struct Settings {
     pub(crate) prefix: String,
     pub(crate) foreign: Foreign,
     pub(crate) endpoint: Endpoint,
+    /// What its definitions have to pass.
+    pub(crate) trust: Trust,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     mask: Mask,
+    /// Those of its secrets that nobody may read in other servers' words either.
+    named: Arc<Named>,
+    /// Why its server cannot be started yet; nothing if it can.
+    lacks: Option<Arc<str>>,
     /// The account of the upstream that is made of these settings; nothing before that.
     pub(crate) signer: Option<Arc<Signer>>,
 }
@@ -113,6 +121,15 @@ impl Endpoint {
     }
 }
 
+/// Why a reference was not followed, in a sentence about the place it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFollowed {
+    /// The table cannot be used.
+    Wrong(String),
+    /// The table is right, and its server fails until what is missing is there.
+    Missing(String),
+}
+
 impl Config {
     /// Checks the table named `name` and follows its references, those within texts too (`${env:NAME}`), with
     /// `look_up`, whose errors are sentences about the place, such as "the environment variable X is not set".
@@ -124,7 +141,7 @@ impl Config {
         &self,
         name: &str,
         default_timeout: Duration,
-        look_up: &dyn Fn(&Reference) -> Result<String, String>,
+        look_up: &dyn Fn(&Reference) -> Result<String, NotFollowed>,
     ) -> Result<Settings, Vec<String>> {
         check::settle(self, name, default_timeout, look_up)
     }
@@ -145,8 +162,8 @@ impl Settings {
     /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
     /// not count.
     pub fn same_as(&self, other: &Settings) -> bool {
-        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, mask, signer: _ } =
-            self;
+        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, trust, .. } = self;
+        let Settings { mask, lacks, named: _, signer: _, .. } = self;
         *name == other.name
             && *enabled == other.enabled
             && *limits == other.limits
@@ -154,6 +171,8 @@ impl Settings {
             && *shape == other.shape
             && *prefix == other.prefix
             && *endpoint == other.endpoint
+            && *trust == other.trust
+            && *lacks == other.lacks
             && mask.same_as(&other.mask)
     }
 
@@ -180,6 +199,17 @@ impl Settings {
         self.enabled
     }
 
+    /// Why its server cannot be started before a person has done something, in a sentence that begins with the key;
+    /// nothing if it can.
+    pub fn lacks(&self) -> Option<&str> {
+        self.lacks.as_deref()
+    }
+
+    /// What its definitions have to pass before they are offered.
+    pub fn trust(&self) -> Trust {
+        self.trust
+    }
+
     /// How long one call may take.
     pub fn timeout(&self) -> Duration {
         self.limits.call
@@ -198,6 +228,27 @@ impl Settings {
     /// references have led to, what is secret in its address, and the tokens that it was sent.
     pub fn masked(&self, text: &str) -> String {
         self.mask.text(text).into_owned()
+    }
+
+    /// The secrets of its table, each with a name to show in its place: what references to files, kept secrets and
+    /// secret variables led to, and what is written out where a secret belongs. A value may be there under several names.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.named.iter()
+    }
+
+    /// The variables that its table refers to as to a secret, but whose values are none: short, a word, a number or a
+    /// path. Nobody would want those struck out.
+    pub fn ordinary_variables(&self) -> impl Iterator<Item = &str> {
+        self.named.ordinary()
+    }
+
+    /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
+    pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
+        let Endpoint::Program(program) = &self.endpoint else { return false };
+        named::sounds_secret(name)
+            && !named::is_setting(text)
+            && !named::is_path(text)
+            && Globs::new(&program.inherit, |_, _| {}).is_match(name)
     }
 
     /// What is masked.
@@ -271,8 +322,23 @@ mod tests {
         };
         let (restart, isolation) = (Restart::Always, Isolation::Shared);
         let life = Life { on_demand: false, idle: None, restart, isolation };
-        let (name, shape) = ("it".into(), Arc::default());
-        Settings { name, enabled: true, limits, life, shape, prefix, foreign, endpoint, mask, signer: None }
+        let (name, shape, named) = ("it".into(), Arc::default(), Arc::default());
+        let (enabled, lacks, signer, trust) = (true, None, None, Trust::default());
+        Settings {
+            name,
+            enabled,
+            limits,
+            life,
+            shape,
+            prefix,
+            foreign,
+            endpoint,
+            trust,
+            mask,
+            named,
+            lacks,
+            signer,
+        }
     }
 
     #[test]

@@ -77,6 +77,11 @@ impl Globs {
         Globs { written: written.into(), set }
     }
 
+    /// True if one of them matches the name.
+    pub(crate) fn is_match(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
+
     /// The globs that match no name, each with its place in the list.
     fn idle<'g>(&'g self, names: impl Iterator<Item = &'g str>) -> impl Iterator<Item = (usize, &'g str)> {
         let (mut idle, mut matched) = (vec![true; self.written.len()], Vec::new());
@@ -111,7 +116,7 @@ impl Eq for Globs {}
 impl Shape {
     /// True if the tool of this name is offered.
     pub(crate) fn admits(&self, name: &str) -> bool {
-        let is_in = |globs: &Option<Globs>| globs.as_ref().map(|globs| globs.set.is_match(name));
+        let is_in = |globs: &Option<Globs>| globs.as_ref().map(|globs| globs.is_match(name));
         is_in(&self.include).unwrap_or(true) && !is_in(&self.exclude).unwrap_or(false)
     }
 

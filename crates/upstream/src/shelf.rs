@@ -11,13 +11,14 @@ use wire::uri_template::Templates;
 use wire::uris::{self, Maps};
 
 use crate::Upstream;
-use crate::catalogue;
+use crate::catalogue::{self, Apart};
+use crate::closed::Closed;
 use crate::listing::{Entry, Kind};
 use crate::lists::Lists;
 use crate::naming::Names;
-use crate::offer::Withheld;
 use crate::remote_action::{RemoteAction, Target};
 use crate::settings::Settings;
+use crate::trust::{self, HeldBack, Judge, What};
 use crate::uri_map::UriMap;
 
 /// The extension under which modern servers run calls as tasks.
@@ -28,7 +29,7 @@ const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
 
 /// Most templates that a URI is held against: a server may list thousands that take long to match, and every
 /// call about a resource has to wait for it.
-const TEMPLATES_MATCHED_MAX: usize = 256;
+pub(crate) const TEMPLATES_MATCHED_MAX: usize = 256;
 
 /// Most extensions of one server that are passed on.
 const EXTENSIONS_MAX: usize = 64;
@@ -37,30 +38,40 @@ const EXTENSIONS_MAX: usize = 64;
 /// client begins with them.
 const EXTENSION_BYTES_MAX: usize = 4 * 1024;
 
-/// The shelf that follows from a server's lists. What cannot be offered is added to `withheld`.
+/// The shelf that follows from a server's lists. What is not offered is added to `apart`.
 pub(crate) fn shelf(
     lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
-    withheld: &mut Vec<Withheld>,
+    judge: &Judge,
+    apart: &mut Apart,
 ) -> Shelf {
-    let abilities = abilities(lists);
+    // Of a server of which it is not known what was accepted not even its abilities are used.
+    let abilities = if judge.is_blind() { Abilities::default() } else { abilities(lists) };
     let map = UriMap::of(settings);
-    let (prompts, names) = prompts(lists, settings, withheld);
-    let resources = located(lists, Kind::Resources, &map, settings, withheld);
-    let templates = located(lists, Kind::Templates, &map, settings, withheld);
+    let (prompts, names) = prompts(lists, settings, judge, apart);
+    let resources = located(lists, Kind::Resources, &map, settings, judge, apart);
+    let templates = located(lists, Kind::Templates, &map, settings, judge, apart);
     let claims = abilities.resources.then(|| claims(&map, &resources, &templates));
-    let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names });
+    let closed = Closed::of(lists, judge, settings);
+    let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names, closed });
     let actions = actions(&abilities)
         .filter_map(|action| {
             let tool: Arc<dyn AnyTool> = Arc::new(RemoteAction::new(action, settings, target.clone())?);
             Some((action, tool))
         })
         .collect();
-    let instructions = lists.instructions.as_deref();
+    let instructions = lists.instructions.as_deref().filter(|said| {
+        let why = judge.objection_to_instructions(said);
+        let name = What::WHOLE.to_owned();
+        let held = why.map(|why| HeldBack { what: What::Instructions, name, why });
+        let is_held = held.is_some();
+        apart.held.extend(held);
+        !is_held
+    });
     let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
     let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
-    Shelf { prompts, resources, templates, claims, actions, abilities, instructions }
+    Shelf { prompts, resources, templates, claims, actions, abilities, instructions, held: Vec::new() }
 }
 
 fn abilities(lists: &Lists) -> Abilities {
@@ -102,24 +113,31 @@ fn actions(abilities: &Abilities) -> impl Iterator<Item = Action> {
 fn prompts(
     lists: &Lists,
     settings: &Settings,
-    withheld: &mut Vec<Withheld>,
+    judge: &Judge,
+    apart: &mut Apart,
 ) -> (Vec<Item>, HashMap<Arc<str>, Box<str>>) {
     let listed = lists.of(Kind::Prompts);
     let mut names = Names::new(settings, listed.entries.len());
     let mut own = HashMap::with_capacity(listed.entries.len());
     let mut items = Vec::with_capacity(listed.entries.len());
     for entry in &listed.entries {
-        match names.give(&entry.key) {
-            Ok(name) => {
+        let objection = judge.objection(Kind::Prompts, entry);
+        match (names.give(&entry.key), objection) {
+            (Ok(_), Some(why)) => {
+                apart.held.push(trust::held(Kind::Prompts, entry, why, settings.mask()));
+            }
+            (Ok(name), None) => {
                 let renamed = |_: &str| name.as_str().to_owned();
                 let maps = Maps { name: Some(&renamed), ..Maps::default() };
                 items.push(item(name.shared(), &entry.text, maps));
                 own.insert(name.shared(), entry.key.as_str().into());
             }
-            Err(why) => withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why, settings)),
+            (Err(why), _) => {
+                apart.withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why, settings));
+            }
         }
     }
-    withheld.extend(catalogue::unusable(listed));
+    apart.withheld.extend(catalogue::unusable(listed, settings));
     (items, own)
 }
 
@@ -129,21 +147,27 @@ fn located(
     kind: Kind,
     map: &UriMap,
     settings: &Settings,
-    withheld: &mut Vec<Withheld>,
+    judge: &Judge,
+    apart: &mut Apart,
 ) -> Vec<Item> {
     let listed = lists.of(kind);
     let mut seen = HashSet::with_capacity(listed.entries.len());
     let outward = |uri: &str| map.outward(uri).into_owned();
     let mut items = Vec::with_capacity(listed.entries.len());
-    for Entry { key, text } in &listed.entries {
+    for entry in &listed.entries {
+        let Entry { key, text, .. } = entry;
         if !seen.insert(key.as_str()) {
             let why = "an earlier entry of the list has the same".to_owned();
-            withheld.push(catalogue::withheld(kind, key, why, settings));
+            apart.withheld.push(catalogue::withheld(kind, key, why, settings));
             continue;
         }
         if let Some(start) = map.owner(key) {
             let why = format!("what begins with `{start}` is another's");
-            withheld.push(catalogue::withheld(kind, key, why, settings));
+            apart.withheld.push(catalogue::withheld(kind, key, why, settings));
+            continue;
+        }
+        if let Some(why) = judge.objection(kind, entry) {
+            apart.held.push(trust::held(kind, entry, why, settings.mask()));
             continue;
         }
         let maps = match kind {
@@ -153,7 +177,7 @@ fn located(
         };
         items.push(item(outward(key).into(), text, maps));
     }
-    withheld.extend(catalogue::unusable(listed));
+    apart.withheld.extend(catalogue::unusable(listed, settings));
     items
 }
 
@@ -184,6 +208,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::offer::Withheld;
 
     fn settings(name: &str, prefix: &str) -> Settings {
         let (command, prefix) = (Some("x".to_owned()), Some(prefix.to_owned()));
@@ -195,9 +220,9 @@ mod tests {
     fn shelf_of(prefix: &str, definitions: &str) -> (Shelf, Vec<Withheld>) {
         let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
         let lists = Lists::remembered(definitions).expect("lists");
-        let mut withheld = Vec::new();
-        let shelf = shelf(&lists, &settings, &Weak::new(), &mut withheld);
-        (shelf, withheld)
+        let mut apart = Apart { withheld: Vec::new(), held: Vec::new() };
+        let shelf = shelf(&lists, &settings, &Weak::new(), &Judge::Everything, &mut apart);
+        (shelf, apart.withheld)
     }
 
     const LISTS: &str = r#"{"prompts":[{"name":"a.b", "x":1.0},{"name":"a/b"},{"name":"c"}],

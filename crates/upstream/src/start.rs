@@ -206,7 +206,7 @@ impl Upstream {
             }
             Err(error) => {
                 // One that waits for a person does not fail.
-                if demand != Demand::Background && !error.wants_sign_in() {
+                if demand != Demand::Background && !error.wants_sign_in() && !error.is_for_good() {
                     starts.backoff.failed(&error, Instant::now(), Chance::draw());
                 }
                 if error != ConnectError::Ended {
@@ -269,6 +269,8 @@ impl Upstream {
             connection.listen().await;
         }
         let lists = self.read_lists(&connection).await?;
+        // Before anything of it is offered.
+        self.see(&lists).await;
         Ok((connection, lists))
     }
 

@@ -47,8 +47,10 @@ pub struct Report {
     pub prompts: usize,
     /// How many resources and resource templates it offers.
     pub resources: usize,
-    /// How many things it has that cannot be offered.
+    /// How many things it has that cannot be offered: unsound ones, and those whose names are taken.
     pub withheld: usize,
+    /// How many things are not offered before a person accepts them; those that were rejected do not count.
+    pub held_back: usize,
     /// True if what it offers was read longer ago than it stays good.
     pub stale: bool,
     /// When that was read, in milliseconds since 1970.
@@ -90,6 +92,11 @@ impl Upstream {
         self.statuses.subscribe()
     }
 
+    /// How many calls wait for their turn.
+    pub fn queued(&self) -> usize {
+        self.turns().waiting()
+    }
+
     /// How it is doing.
     pub fn status(&self) -> Report {
         let offer = self.offers.borrow().clone();
@@ -101,6 +108,7 @@ impl Upstream {
             prompts: offer.shelf.prompts.len(),
             resources: offer.shelf.resources.len() + offer.shelf.templates.len(),
             withheld: offer.withheld.len(),
+            held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
             stale: fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
             fetched_at_ms,
             restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),
@@ -108,6 +116,12 @@ impl Upstream {
             last_error: self.last_error().clone(),
             state: offer.state,
         }
+    }
+
+    /// Something is wrong that does not change how it is doing. False if that went wrong last, too.
+    pub(crate) fn note_error(&self, error: &str) -> bool {
+        let before = self.last_error().replace(error.to_owned());
+        before.as_deref() != Some(error)
     }
 
     fn last_error(&self) -> MutexGuard<'_, Option<String>> {

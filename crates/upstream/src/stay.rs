@@ -177,7 +177,8 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
             return;
         };
         match upstream.connected(Demand::Background).await {
-            Ok(_) | Err(ConnectError::Disabled | ConnectError::Ended) => return,
+            Ok(_) => return,
+            Err(error) if error.is_for_good() => return,
             Err(ConnectError::NotRestarted { .. }) => return,
             Err(error) if error.wants_sign_in() => return,
             Err(_) => failures = after_failure(failures),

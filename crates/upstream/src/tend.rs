@@ -21,6 +21,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// However often a server says that its lists change, they are looked at after this long.
 const REFRESH_DELAY_MAX: Duration = Duration::from_secs(5);
 
+/// A disk that is full or busy may not be for long.
+const SEE_AGAIN: Duration = Duration::from_secs(2);
+
 /// How often in a row a list is read again that could not be read.
 const RETRIES_MAX: u32 = 5;
 
@@ -34,6 +37,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
             stay::look_in(&upstream, &exchange),
             stay::end_idle(&upstream, &connection, &exchange),
             refresh(&upstream, &exchange),
+            see_again(&upstream),
             pass_on(&upstream, &connection, &exchange)
         )
     };
@@ -88,6 +92,17 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
         }
         failures = if has_failed && failures < RETRIES_MAX { failures + 1 } else { 0 };
         looked = Some(Instant::now());
+    }
+}
+
+/// Holds the lists against what was accepted once more after that could not be read or kept.
+async fn see_again(upstream: &Weak<Upstream>) {
+    loop {
+        let Some(watch) = upstream.upgrade().map(|upstream| upstream.watch.clone()) else { return };
+        watch.failed().await;
+        sleep(SEE_AGAIN).await;
+        let Some(upstream) = upstream.upgrade().map(Own::new) else { return };
+        upstream.take_up_decisions().await;
     }
 }
 

@@ -8,6 +8,7 @@ mod answer;
 mod backoff;
 mod catalogue;
 mod clean;
+mod closed;
 mod config;
 mod connection;
 mod error;
@@ -29,11 +30,13 @@ mod settings;
 mod shape;
 mod shelf;
 mod signer;
+mod spelling;
 mod start;
 mod status;
 mod stay;
 mod tend;
 mod trace;
+pub mod trust;
 mod turns;
 mod uri_map;
 
@@ -45,18 +48,18 @@ use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
-use tool_api::{AnyTool, Event};
+use tool_api::{AnyTool, Event, ToolName};
 use wire::initialize::Ourselves;
 
 pub use config::{
     Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
-    Timeout, Tool, Transport, Value,
+    Timeout, Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
-pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Settings, references};
+pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, NotFollowed, Settings, references};
 pub use start::{LIST_TIMEOUT, START_TIMEOUT};
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};
@@ -85,6 +88,9 @@ pub struct World {
     pub ourselves: Ourselves<'static>,
     /// Keeps what we are signed in with.
     pub keeper: Arc<dyn oauth::Keeper>,
+    /// What it takes to hold definitions back. Without it everything is offered: for a look at a server whose tools
+    /// nobody is going to call.
+    pub pins: Option<trust::Pins>,
     /// Hears what is said with servers, if somebody wants to know.
     pub trace: Option<Trace>,
 }
@@ -101,6 +107,8 @@ pub struct Upstream {
     last_error: Mutex<Option<String>>,
     /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
     fetched_at_ms: AtomicI64,
+    /// Holds back what was not accepted.
+    pub(crate) watch: Arc<trust::Watch>,
     /// What the offer was made from.
     lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
@@ -129,10 +137,12 @@ impl Upstream {
         let turns = Turns::new(settings.limits.concurrency);
         let settings = settings.signed_by(&world);
         let stderr = Arc::new(Stderr::masking(settings.mask()));
+        let watch = Arc::new(trust::Watch::new(&settings, world.pins.clone()));
         Arc::new_cyclic(|me| Upstream {
             me: me.clone(),
             settings,
             world,
+            watch,
             offers: watch::Sender::new(Offer::empty(state)),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
             statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),
@@ -192,16 +202,16 @@ impl Upstream {
     }
 
     /// Offers what is remembered from an earlier run (`Offer::definitions`), which was read at `fetched_at_ms`
-    /// (milliseconds since 1970), without starting anything; the first call starts the server. False, and no change, if it cannot be read, if the server is disabled, or if it
-    /// has been seen in this run.
+    /// (milliseconds since 1970), without starting anything; the first call starts the server. False, and no change, if
+    /// it cannot be read, if the server is disabled, if it has been seen in this run, or if it is not known what was
+    /// accepted of it ([`Upstream::recall`] finds out).
     pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
-        let Some(lists) = Lists::remembered(definitions).filter(|_| self.settings.is_enabled()) else {
-            return false;
-        };
+        let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
+        let Some((lists, judge)) = lists.zip(self.watch.judge()) else { return false };
         let is_news = self.offers.send_if_modified(|offer| {
             let is_news = !offer.fresh;
             if is_news {
-                *offer = catalogue::offer(&lists, &self.settings, &self.me, offer.state.clone(), false);
+                *offer = self.offer_of(&lists, offer.state.clone(), &judge, false);
             }
             is_news
         });
@@ -315,6 +325,13 @@ impl Upstream {
         // Read first: a list that comes in between is then looked at again.
         let generation = self.generation();
         (generation, self.offers.borrow().tools.clone())
+    }
+
+    /// What a caller is told of a tool that is held back; nothing if there is none of this name.
+    pub(crate) fn held_tool(&self, name: &ToolName) -> Option<Arc<str>> {
+        let offer = self.offers.borrow();
+        let held = offer.shelf.held.iter().find(|held| held.tool.definition().name == *name);
+        held.map(|held| held.why.clone())
     }
 
     /// A new list of tools has taken the place of the old one.

@@ -1,45 +1,51 @@
 //! May this caller run this tool at all?
 
-use policy::{Caller, Decision, Facts, Policy};
-use tool_api::{Definition, Effect};
+use audit::Decided;
+use policy::{Caller, Facts, Verdict};
+use tool_api::{Action, Definition, Effect};
 
 use super::Stage;
+use crate::bylaws::Bylaws;
 use crate::failure::Refusal;
-use crate::pending::Pending;
+use crate::pending::{Pending, Question};
 
 /// The stage.
-pub(super) struct PolicyStage {
-    policy: Policy,
-}
-
-impl PolicyStage {
-    pub(super) fn new(policy: Policy) -> PolicyStage {
-        PolicyStage { policy }
-    }
-}
+pub(super) struct PolicyStage;
 
 impl Stage for PolicyStage {
     fn name(&self) -> &'static str {
         "policy"
     }
 
-    fn check(&self, pending: &Pending<'_>) -> Result<(), Refusal> {
-        match self.policy.decide(&facts(pending.caller, pending.definition())) {
-            Decision::Allow { .. } => Ok(()),
-            Decision::Ask { rule, why, setting } => {
-                Err(Refusal::NeedsApproval { tool: pending.tool_name(), rule, why, setting })
+    fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+        let facts = facts(pending.caller, pending.offered.definition(), pending.action);
+        let decision = bylaws.policy.decide(&facts, pending.arguments.value());
+        let refused = match decision.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Ask => {
+                pending.questions.push(Question::of_policy(&decision));
+                Ok(())
             }
-            Decision::Deny { rule, why } => Err(Refusal::Denied { tool: pending.tool_name(), rule, why }),
-        }
+            Verdict::Deny => Err(Refusal::Denied {
+                tool: pending.tool_name(),
+                rule: decision.rule.clone(),
+                why: decision.why.clone(),
+            }),
+        };
+        let (by, effect) = ("policy", decision.verdict.as_str().into());
+        pending.decisions.push(Decided { by, rule: decision.rule.clone(), effect });
+        pending.decision = Some(decision);
+        refused
     }
 }
 
 /// What the policy is told of a call.
-pub(crate) fn facts<'a>(caller: &'a Caller, definition: &'a Definition) -> Facts<'a> {
+pub fn facts<'a>(caller: &'a Caller, definition: &'a Definition, action: Option<Action>) -> Facts<'a> {
     Facts {
         caller,
         tool: definition.name.as_str(),
         upstream: definition.upstream.as_deref(),
+        action: action.map(Action::name),
         effect: match definition.effect {
             Effect::Reads => policy::Effect::Reads,
             Effect::Writes => policy::Effect::Writes,

@@ -1,6 +1,7 @@
 //! Do the arguments fit the tool's input schema?
 
 use super::Stage;
+use crate::bylaws::Bylaws;
 use crate::failure::Refusal;
 use crate::pending::Pending;
 
@@ -12,13 +13,13 @@ impl Stage for InputSchema {
         "input_schema"
     }
 
-    fn check(&self, pending: &Pending<'_>) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, _: &Bylaws) -> Result<(), Refusal> {
         let schema = pending
             .offered
             .input_schema()
             .map_err(|why| Refusal::UnusableSchema { tool: pending.tool_name(), why: why.to_owned() })?;
         schema
-            .check(pending.arguments.value())
+            .check(pending.arguments.value(), pending.arguments.text().len())
             .map_err(|violations| Refusal::InvalidArguments { tool: pending.tool_name(), violations })
     }
 }

@@ -4,6 +4,7 @@ use policy::Caller;
 use tool_api::Definition;
 
 use super::Stage;
+use crate::bylaws::Bylaws;
 use crate::failure::Refusal;
 use crate::pending::Pending;
 
@@ -15,7 +16,7 @@ impl Stage for Scope {
         "scope"
     }
 
-    fn check(&self, pending: &Pending<'_>) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, _: &Bylaws) -> Result<(), Refusal> {
         if has_scopes(pending.caller, pending.definition()) {
             Ok(())
         } else {
@@ -25,7 +26,85 @@ impl Stage for Scope {
     }
 }
 
+/// What every tool of another server declares. Which servers a caller may use is for the policy to say: by a rule, or by
+/// the scope that bears the server's name.
+const ANY_SERVER: &str = "upstream:call";
+
 /// True if the caller holds every scope of the tool.
 pub(crate) fn has_scopes(caller: &Caller, definition: &Definition) -> bool {
-    definition.scopes.iter().all(|scope| caller.scopes().contains(scope))
+    missing_scopes(caller, definition).next().is_none()
+}
+
+/// The scopes of the tool that the caller does not hold.
+pub fn missing_scopes<'a>(caller: &'a Caller, definition: &'a Definition) -> impl Iterator<Item = &'a str> {
+    let is_left_to_policy = |scope: &str| definition.upstream.is_some() && scope == ANY_SERVER;
+    let scopes = definition.scopes.iter().map(AsRef::as_ref);
+    scopes.filter(move |scope| !caller.scopes().contains(scope) && !is_left_to_policy(scope))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use futures_util::future::BoxFuture;
+    use policy::{Policy, Scopes, Via};
+    use tool_api::{AnyTool, Arguments, CallId, Context, Effect, Listing, Outcome, ToolError, ToolName};
+
+    use super::*;
+    use crate::offer::Offered;
+    use crate::stages::RateConfig;
+
+    struct Guarded(Definition);
+
+    impl AnyTool for Guarded {
+        fn definition(&self) -> &Definition {
+            &self.0
+        }
+
+        fn run<'a>(&'a self, _: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+            unreachable!("nothing runs here")
+        }
+    }
+
+    #[track_caller]
+    fn check(upstream: Option<&str>, scopes: &[&str], held: &[&str], expected: Result<(), &str>) {
+        let definition = Definition {
+            name: ToolName::parse("guarded").expect("a name"),
+            upstream: upstream.map(Into::into),
+            description: "".into(),
+            effect: Effect::Reads,
+            marked_destructive: false,
+            open_world: false,
+            scopes: scopes.iter().map(|&scope| scope.into()).collect(),
+            timeout: Duration::from_secs(1),
+            extends_to: None,
+            input_schema: Bytes::from_static(b"{}"),
+            output_schema: None,
+            listing: Listing::Relayed(Bytes::new()),
+        };
+        let held: Scopes = held.iter().map(|scope| policy::Scope::parse(scope).expect("a scope")).collect();
+        let caller = Caller::local_user(Via::Stdio).with_scopes(held);
+        let arguments = Arguments::parse(None).expect("none are fine");
+        let offered = Offered::new(Arc::new(Guarded(definition)));
+        let mut pending = Pending::new(CallId::next(), &caller, offered, arguments, false, None);
+        let bylaws =
+            Bylaws::new(Policy::new(&policy::Config::default()).expect("a policy"), RateConfig::default());
+        let said = Scope.check(&mut pending, &bylaws).map_err(|refusal| refusal.to_string());
+        assert_eq!(said, expected.map_err(str::to_owned), "{scopes:?} {held:?}", held = caller.scopes());
+    }
+
+    #[test]
+    fn the_second_fence_refuses_as_if_there_were_no_such_tool() {
+        let refused = Err("unknown tool: guarded");
+        check(None, &["read_workspace"], &["read_workspace"], Ok(()));
+        check(None, &["read_workspace", "network"], &["read_workspace"], refused);
+        check(None, &["network"], &[], refused);
+        check(None, &[], &[], Ok(()));
+        // Which servers a caller may use is for the policy to say, but nothing else that a tool needs.
+        check(Some("u"), &["upstream:call"], &[], Ok(()));
+        check(Some("u"), &["upstream:call", "network"], &[], refused);
+        check(None, &["upstream:call"], &[], refused);
+    }
 }

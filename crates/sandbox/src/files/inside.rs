@@ -2,7 +2,7 @@
 //! keeps it inside is settled when it is opened, not here.
 
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use super::FileError;
 
@@ -75,6 +75,13 @@ impl Inside {
         }
         Ok(Inside(parts.join("/")))
     }
+}
+
+/// Every absolute spelling of a folder that [`super::Root::locate`] understands: the common prefix, the real path, the path
+/// as given. Whoever decides about paths before tools see them must know the same ones.
+pub fn spellings(folder: &Path) -> Vec<PathBuf> {
+    let written = [folder.canonicalize(), absolute(folder)];
+    [PathBuf::from(WORKSPACE_PREFIX)].into_iter().chain(written.into_iter().flatten()).collect()
 }
 
 /// The rest of `path` after the longest spelling it begins with. The longest, because a root may

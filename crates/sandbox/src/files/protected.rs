@@ -17,6 +17,9 @@ const CONFIGURATION: &str = "toolcrib.toml";
 /// The folder whose `config.toml` is read too; all of it, since a folder that is moved there brings its own.
 const OTHER_CONFIGURATION: &str = ".opencode";
 
+/// The folders whose `ai-rules.json` and the like say what agents may see and do; all of them, for the same reason.
+const AI_RULES: [&str; 2] = [".toolcrib", ".oppla"];
+
 /// A repository's own files. All of them: its configuration and hooks are programs that `git` runs, and
 /// nearly every other file there can point to another configuration.
 const GIT: &str = ".git";
@@ -100,6 +103,7 @@ pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
     let decides = |component: Component<'_>| {
         [CONFIGURATION, OTHER_CONFIGURATION, GIT]
             .iter()
+            .chain(&AI_RULES)
             .any(|name| component.as_os_str().eq_ignore_ascii_case(name))
     };
     inside.components().any(decides)
@@ -138,6 +142,10 @@ mod tests {
             ("/w/Toolcrib.TOML", true),
             ("/w/.opencode/config.toml", true),
             ("/w/a/.OpenCode", true),
+            ("/w/.toolcrib/ai-rules.json", true),
+            ("/w/.toolcrib", true),
+            ("/w/a/.Oppla/ai-rules.yml", true),
+            ("/w/.toolcrib.md", false),
             ("/w/state/audit.jsonl", true),
             ("/w/state", true),
             ("/w/state-of-affairs.md", false),

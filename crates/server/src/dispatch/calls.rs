@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use gate::approvals;
 use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
 use tracing::debug;
 use wire::completion::{self, Reference};
@@ -254,8 +255,26 @@ impl Job {
             };
             _held = hold;
             number += 1;
-            let responses = self.asker().ask(requests.as_ref(), number).await?;
+            let responses = self.answers(requests.as_ref(), number).await?;
             handed.input = Some(Input { responses, state });
+        }
+    }
+
+    /// What a legacy client answers. Whether its user allows a call can be answered elsewhere meanwhile, or instead.
+    async fn answers(&self, requests: Option<&Bytes>, number: u32) -> Result<Option<Bytes>, Failure> {
+        let asks_for_approval = requests.is_some_and(|requests| approvals::is_question(requests));
+        let asker = self.asker();
+        if !asks_for_approval {
+            return asker.ask(requests, number).await;
+        }
+        let elsewhere = self.server.gate.approvals().settled_elsewhere(requests.map_or(b"", |it| it));
+        tokio::select! {
+            biased;
+            answered = asker.ask(requests, number) => match answered {
+                Err(failure) if !failure.is_cancelled() => Ok(Some(approvals::unanswered())),
+                answered => answered,
+            },
+            () = elsewhere => Ok(Some(approvals::unanswered())),
         }
     }
 

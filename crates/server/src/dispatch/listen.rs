@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
-use gate::{Cancel, Client, Event, Versions};
+use gate::{Cancel, Client, Event, Task, Versions};
 use wire::message::Text;
 use wire::subscriptions::{self, Filter};
 use wire::{Code, Id, Object, WireError, meta, patch, relayed::Relayed, resources};
@@ -58,6 +58,7 @@ pub(super) fn listen(request: Request<'_>) -> Now {
         session: request.session.clone(),
         id: request.id,
         filter,
+        tasks: Vec::new(),
         client,
         outbox,
         in_flight,
@@ -73,6 +74,8 @@ struct Subscription {
     id: Id,
     /// What is wanted; once acknowledged, what is honoured.
     filter: Filter,
+    /// The tasks that are wanted, with the names that the client knows them by.
+    tasks: Vec<(Task, String)>,
     client: Client,
     outbox: Outbox,
     in_flight: InFlight,
@@ -103,7 +106,9 @@ impl Subscription {
         let mut shown = catalog.offer().versions;
         let watches = self.begin_watching(cancel).await;
         let (gate, caller) = (&self.server.gate, &self.session.caller);
-        self.filter.tasks.retain(|token| gate.open_task_token(caller, token).is_some());
+        let tasks = std::mem::take(&mut self.filter.tasks).into_iter();
+        self.tasks = tasks.filter_map(|token| Some((gate.open_task_token(caller, &token)?, token))).collect();
+        self.filter.tasks = self.tasks.iter().map(|(_, token)| token.clone()).collect();
         let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
         if self.outbox.send(acknowledged).await.is_err() {
             return Gone;
@@ -145,18 +150,15 @@ impl Subscription {
     fn wants(&self, event: &Event, watches: &HashMap<Arc<str>, Watch>) -> bool {
         match event {
             Event::ResourceUpdated { uri } => watches.contains_key(uri),
-            Event::Task { source, id, .. } => {
-                !self.filter.tasks.is_empty() && self.token(source, id).is_some()
-            }
+            Event::Task { source, id, .. } => self.task(source, id).is_some(),
             // The modern revision has no end of an elicitation.
             Event::ElicitationComplete { .. } => false,
         }
     }
 
-    /// What the client knows the task by, if it has asked for it.
-    fn token(&self, source: &str, id: &str) -> Option<String> {
-        let token = self.server.gate.task_token(&self.session.caller, source, id);
-        self.filter.tasks.contains(&token).then_some(token)
+    /// The task, and what the client knows it by, if it has asked for it.
+    fn task(&self, source: &str, id: &str) -> Option<&(Task, String)> {
+        self.tasks.iter().find(|(task, _)| *task.source == *source && *task.id == *id)
     }
 
     fn written(&self, news: &News, shown: &mut Versions) -> Vec<Vec<u8>> {
@@ -183,10 +185,10 @@ impl Subscription {
             false => news.updated.iter().for_each(|uri| updated(uri)),
         }
         for ((source, id), task) in &news.tasks {
-            let known = Text::known(task.clone());
-            if let (Some(task), Some(token)) = (known.as_ref().and_then(Text::object), self.token(source, id))
-            {
-                tell(TASK_CHANGED, Some(&patch::set(task, "taskId", &literal(&token))));
+            let Some((known, token)) = self.task(source, id) else { continue };
+            let told = self.server.gate.task_news(known, task).and_then(Text::known);
+            if let Some(task) = told.as_ref().and_then(Text::object) {
+                tell(TASK_CHANGED, Some(&patch::set(task, "taskId", &literal(token))));
             }
         }
         frames

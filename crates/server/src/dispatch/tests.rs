@@ -2,11 +2,14 @@
 
 mod actions;
 mod allocations;
+mod approvals;
 mod crossing;
 mod eras;
 mod listening;
 mod rounds;
 mod unasked;
+
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use expect_test::{Expect, expect};
@@ -17,6 +20,9 @@ use tokio::sync::mpsc;
 use wire::{Frame, Revision};
 
 use super::*;
+
+/// What every wait for an outcome is given; only a failing test needs it.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A conversation in one revision.
 struct Talk {
@@ -112,22 +118,46 @@ impl Talk {
         told
     }
 
-    /// A request of this era, under the id 1.
-    fn ask(&mut self, method: &str, params: &str) -> String {
-        self.say(&request(method, params))
+    /// What is said next. A call that may change something runs only when the disk has it, so nothing of it is to
+    /// be heard at once.
+    async fn hear(&mut self) -> String {
+        let mut told = String::new();
+        until("something is said", || {
+            told = self.rest();
+            !told.is_empty()
+        })
+        .await;
+        told
+    }
+
+    /// Says one frame; what comes back first.
+    async fn say_and_hear(&mut self, frame: &str) -> String {
+        match self.say(frame) {
+            told if told.is_empty() => self.hear().await,
+            told => told,
+        }
+    }
+
+    /// A request of this era, under the id 1, and what comes back first.
+    async fn ask(&mut self, method: &str, params: &str) -> String {
+        self.say_and_hear(&request(method, params)).await
     }
 }
 
-/// Lets what goes on beside the conversation go on until so much is watched.
-async fn settle(watched: &Watched, expected: i64) {
-    let count = || watched.lock().expect("nothing panics with the lock").values().sum::<i64>();
-    for _ in 0..100_000 {
-        if count() == expected {
-            return;
-        }
+/// Lets what goes on beside the conversation go on until something has come about. No time passes for a clock that
+/// stands still: a runtime with nothing to do but wait would set it forward.
+async fn until(what: &str, mut has_come: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !has_come() {
+        assert!(since.elapsed() < PATIENCE, "waited too long until {what}");
         tokio::task::yield_now().await;
     }
-    panic!("{} resources are watched, not {expected}", count());
+}
+
+/// Lets it go on until so much is watched.
+async fn settle(watched: &Watched, expected: i64) {
+    let count = || watched.lock().expect("nothing panics with the lock").values().sum::<i64>();
+    until(&format!("{expected} resources are watched"), || count() == expected).await;
 }
 
 /// A legacy request under the id 1.
@@ -375,6 +405,17 @@ async fn a_cancelled_call_is_not_answered_and_the_others_go_on() {
     assert_eq!(talk.say(cancel), "");
     assert_eq!(talk.rest(), "", "a cancelled call has no answer, the other has none yet");
     assert_eq!(talk.say(&wait(1)), "", "its id is free again");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_it_waits_for_the_disk_does_not_run() {
+    let mut talk = Talk::new(Revision::LATEST_LEGACY);
+    let walk = testkit::offer_walk(talk.server.gate().catalog());
+    assert_eq!(talk.say(&request("tools/call", r#"{"name":"walk","arguments":{"steps":0}}"#)), "");
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(talk.say(cancel), "");
+    until("the call is over", || talk.rest().is_empty() && talk.waiting.is_empty()).await;
+    assert_eq!(walk.begun_unasked(), 0, "it was not let in any more");
 }
 
 #[test]

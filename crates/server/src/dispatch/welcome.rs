@@ -30,7 +30,9 @@ pub(super) fn initialize(request: Request<'_>) -> Now {
         abilities::usable(hello.capabilities.as_ref(), hello.revision),
         hello.info.as_ref().map(Text::bytes),
     );
-    tracing::info!(
+    // Not at a level that is written by default: the first line that is costs a millisecond, for the patterns that it is
+    // searched with.
+    tracing::debug!(
         target: "mcp",
         client = hello.client.name,
         version = hello.client.version,
@@ -69,6 +71,8 @@ fn instructions(server: &Server, offer: &Offer) -> Option<String> {
     let mut told = server.instructions.clone().unwrap_or_default();
     for source in offer.sources() {
         let Some(said) = source.shelf.instructions.as_deref() else { continue };
+        // Before they are cut, or half of a secret could stay.
+        let said = server.gate.redactor().text(said);
         let cut = said.floor_char_boundary(SOURCE_INSTRUCTIONS_BYTES_MAX);
         let part = format!("## {}\n\n{}", source.name, &said[..cut]);
         if told.len() + part.len() > INSTRUCTIONS_BYTES_MAX {

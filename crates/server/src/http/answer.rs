@@ -54,7 +54,8 @@ impl hyper::body::Body for Body {
     }
 }
 
-fn whole(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Answer {
+/// Bytes of this media type.
+pub(super) fn whole(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Body::Whole(Full::new(bytes.into())));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));

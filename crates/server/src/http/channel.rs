@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream;
+use gate::Caller;
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -30,14 +31,14 @@ pub(super) const POST_PATH: &str = "/message";
 const QUERY: &str = "sessionId=";
 
 /// Answers a request for a channel.
-pub(super) fn open(door: &Arc<Door>, request: &Request<Incoming>) -> Answer {
+pub(super) fn open(door: &Arc<Door>, caller: Caller, request: &Request<Incoming>) -> Answer {
     if request.method() != Method::GET {
         return answer::not_allowed("GET, OPTIONS");
     }
     if !head::accepts(request.headers(), EVENT_STREAM) && !head::accepts(request.headers(), "*/*") {
         return answer::text(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n");
     }
-    let session = Session::new(door.caller.clone(), Revision::V2024_11_05);
+    let session = Session::new(caller, Revision::V2024_11_05);
     let (outbound, frames) = Outbound::new();
     match door.channels.open(session, Some(outbound.clone())) {
         Ok((id, open)) => {
@@ -58,7 +59,7 @@ struct Connected {
 impl Drop for Connected {
     fn drop(&mut self) {
         // One that had to make room for another has ended already.
-        self.door.channels.end(&self.id, &self.door.caller);
+        self.door.channels.end(&self.id, &self.open.session.caller);
     }
 }
 
@@ -89,13 +90,13 @@ fn carried(
 }
 
 /// Takes a message that belongs to a channel.
-pub(super) async fn post(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
+pub(super) async fn post(door: &Arc<Door>, caller: &Caller, request: Request<Incoming>) -> Answer {
     if request.method() != Method::POST {
         return answer::not_allowed("POST, OPTIONS");
     }
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|part| part.strip_prefix(QUERY));
-    let open = match id.map(|id| door.channels.get(id, &door.caller)) {
+    let open = match id.map(|id| door.channels.get(id, caller)) {
         None => return answer::text(StatusCode::BAD_REQUEST, "the query needs the sessionId of a channel\n"),
         Some(None) => return sessions::unknown(),
         Some(Some(open)) => open,

@@ -51,12 +51,12 @@ mod tests {
 
     use super::super::DETACHED_MAX;
     use super::*;
-    use crate::{Config, Server};
+    use crate::Server;
 
     #[tokio::test]
     async fn calls_that_nobody_waits_for_are_bounded() {
         let gate = SampleGate::new();
-        let door = Door::new(Server::new(gate.gate.clone(), None), &Config::default());
+        let door = Door::sample(Server::new(gate.gate.clone(), None));
         let done = Arc::new(Notify::new());
         let hang_up = |calls: usize| {
             for _ in 0..calls {

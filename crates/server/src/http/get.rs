@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::stream;
+use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use wire::http::{EVENT_STREAM, LAST_EVENT_ID};
@@ -19,14 +20,14 @@ use super::{Door, QUIET_MAX, head, legacy};
 use crate::Server;
 
 /// Opens the stream.
-pub(super) fn open(door: &Arc<Door>, headers: &HeaderMap) -> Answer {
+pub(super) fn open(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if !head::accepts(headers, EVENT_STREAM) && !head::accepts(headers, "*/*") {
         return answer::text(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n");
     }
     if let Err(refusal) = head::legacy_revision(headers) {
         return *refusal;
     }
-    let open = match door.sessions.named(headers, &door.caller) {
+    let open = match door.sessions.named(headers, caller) {
         Named::Open(open) => open,
         Named::Unknown => return sessions::unknown(),
         Named::None => {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use futures_util::stream;
+use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName};
 use wire::http::SESSION_ID;
@@ -25,8 +26,8 @@ use crate::dispatch::{self, Later, Now};
 use crate::session::Session;
 
 /// Answers `initialize`, always as a conversation of its own; the new session's id is in the header.
-pub(super) fn handshake(door: &Door, message: Message) -> Answer {
-    let session = Session::new(door.caller.clone(), Revision::LATEST_LEGACY);
+pub(super) fn handshake(door: &Door, caller: Caller, message: Message) -> Answer {
+    let session = Session::new(caller, Revision::LATEST_LEGACY);
     let mut frame = Vec::new();
     // It never waits.
     let now = dispatch::dispatch(&door.server, &session, Ok(message), &mut || None, &mut frame);
@@ -56,14 +57,14 @@ pub(super) fn not_opened(fault: &OpenFault) -> Answer {
 }
 
 /// Finds the conversation that a request belongs to: its session, or one of its own if it names none.
-fn conversation(door: &Door, head: &HeaderMap) -> Result<Arc<Open>, Box<Answer>> {
+fn conversation(door: &Door, caller: Caller, head: &HeaderMap) -> Result<Arc<Open>, Box<Answer>> {
     let said = head::legacy_revision(head)?;
-    match door.sessions.named(head, &door.caller) {
+    match door.sessions.named(head, &caller) {
         Named::Open(open) => Ok(open),
         Named::Unknown => Err(sessions::unknown().into()),
         Named::None => {
             let revision = said.unwrap_or(Revision::UNSAID_OVER_HTTP);
-            let session = Session::new(door.caller.clone(), revision);
+            let session = Session::new(caller, revision);
             Ok(Open::passing(session, door.total.clone()))
         }
     }
@@ -72,11 +73,12 @@ fn conversation(door: &Door, head: &HeaderMap) -> Result<Arc<Open>, Box<Answer>>
 /// Answers one message.
 pub(super) async fn message(
     door: &Arc<Door>,
+    caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     message: Message,
 ) -> Answer {
-    let open = match conversation(door, head) {
+    let open = match conversation(door, caller, head) {
         Ok(open) => open,
         Err(refusal) => return *refusal,
     };
@@ -93,11 +95,12 @@ pub(super) async fn message(
 /// Answers a batch (2025-03-26).
 pub(super) async fn batch(
     door: &Arc<Door>,
+    caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     messages: Vec<Result<Message, Rejected>>,
 ) -> Answer {
-    let open = match conversation(door, head) {
+    let open = match conversation(door, caller, head) {
         Ok(open) => open,
         Err(refusal) => return *refusal,
     };
@@ -180,17 +183,18 @@ pub(super) fn following(reader: Reader) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use gate::Via;
     use testkit::SampleGate;
 
     use super::super::STREAMING_MAX;
     use super::*;
-    use crate::{Config, Server};
+    use crate::Server;
 
     #[tokio::test(start_paused = true)]
     async fn streams_of_calls_are_bounded_whoever_reads_them() {
         let gate = SampleGate::new();
-        let door = Door::new(Server::new(gate.gate.clone(), None), &Config::default());
-        let session = Session::new(door.caller.clone(), Revision::LATEST_LEGACY);
+        let door = Door::sample(Server::new(gate.gate.clone(), None));
+        let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST_LEGACY);
         let (_, open) = door.sessions.open(session, None).expect("there is room");
         let never = async || {
             let frames = Outgoing::default().frames();

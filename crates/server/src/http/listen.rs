@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
+use crate::identity::Identity;
 use crate::{Config, Problem};
 
 /// The address cannot be listened on.
@@ -18,21 +19,81 @@ pub enum BindError {
     /// The section cannot be used.
     #[error(transparent)]
     NotAllowed(#[from] Problem),
+    /// Other machines would reach it, and there is nobody whom it could let in.
+    #[error(
+        "server.bind: {0} can be reached from other machines, and nothing says who may call; create a key with \
+         `toolcrib keys create NAME`, or name an issuer of tokens under [[identity.issuers]], or use a loopback \
+         address such as 127.0.0.1:{port}",
+        port = .0.port()
+    )]
+    Exposed(SocketAddr),
+    /// It cannot be found out whether there are keys.
+    #[error(
+        "server.bind: {0} can be reached from other machines, and the keys of those who may call cannot be read"
+    )]
+    NoKeys(SocketAddr),
     /// Anything else.
     #[error("server.bind: cannot listen on {0}")]
     Other(SocketAddr, #[source] std::io::Error),
 }
 
-/// Listens on the configured address.
+/// Listens on the configured address: one that other machines reach only if `identity` knows anybody.
 ///
 /// # Errors
 /// Each names the setting to change.
-pub async fn bind(config: &Config) -> Result<TcpListener, BindError> {
+pub async fn bind(config: &Config, identity: &Identity) -> Result<TcpListener, BindError> {
     if let Some(problem) = config.check().err().and_then(|problems| problems.into_iter().next()) {
         return Err(problem.into());
     }
-    TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
+    if !config.bind.ip().is_loopback() {
+        match identity.knows_anybody().await {
+            Ok(true) => {}
+            Ok(false) => return Err(BindError::Exposed(config.bind)),
+            Err(_) => return Err(BindError::NoKeys(config.bind)),
+        }
+    }
+    let listener = TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => BindError::InUse(config.bind),
         _ => BindError::Other(config.bind, error),
-    })
+    })?;
+    let address = listener.local_addr().map_err(|error| BindError::Other(config.bind, error))?;
+    identity.served_at(address);
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gate::Role;
+
+    use super::*;
+    use crate::identity::{self, KeyRequest, Parts};
+
+    #[tokio::test]
+    async fn other_machines_reach_only_a_server_that_knows_somebody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(store::SqliteStore::at(folder.path()));
+        let identity = |store: Arc<store::SqliteStore>| {
+            let (config, client) = (&identity::Config::default(), sandbox::Client::new());
+            Identity::new(Parts { config, open_on_loopback: Some(true), store, client, now_ms: || 0 })
+        };
+        let config = |bind: &str| Config { bind: bind.parse().expect("a sample"), ..Config::default() };
+        let refused =
+            bind(&config("0.0.0.0:0"), &identity(store.clone())).await.expect_err("nobody is known");
+        let said = refused.to_string();
+        assert!(
+            said.starts_with("server.bind: 0.0.0.0:0 can be reached") && said.contains("keys create"),
+            "{said}"
+        );
+        assert!(bind(&config("127.0.0.1:0"), &identity(store.clone())).await.is_ok());
+        let (name, roles) = ("ci".to_owned(), Role::Agent.into());
+        let request = KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+        identity::create(&*store, request).expect("created");
+        assert!(bind(&config("0.0.0.0:0"), &identity(store)).await.is_ok());
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let unreadable = Arc::new(store::SqliteStore::at(&file.path().join("state")));
+        let refused = bind(&config("0.0.0.0:0"), &identity(unreadable)).await.expect_err("it is unknown");
+        assert!(matches!(refused, BindError::NoKeys(_)), "{refused}");
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
+use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use wire::http::METHOD;
@@ -17,11 +18,14 @@ use super::events::{Events, event};
 use super::head::TakesEvents;
 use super::post::{First, Frames, Outgoing, SILENCE_MAX, only};
 use super::{Door, mirror};
-use crate::dispatch::{self, Later, Now};
+use crate::dispatch::{self, Later, Now, Reply};
 use crate::session::Session;
 
 /// How long a stream may say nothing before a comment goes out.
 const QUIET_MAX: Duration = Duration::from_secs(15);
+
+/// The request that is answered when its client, or we, have had enough.
+const LISTEN: &str = "subscriptions/listen";
 
 /// A modern request.
 pub(super) struct Asked {
@@ -33,15 +37,17 @@ pub(super) struct Asked {
 /// Answers a request.
 pub(super) async fn request(
     door: &Arc<Door>,
+    caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     asked: Asked,
 ) -> Answer {
-    if let Err(error) = repeats_itself(door, head, &asked).await {
+    if let Err(error) = repeats_itself(door, &caller, head, &asked).await {
         return answer::error(status(Some(error.code)), Some(&asked.id), &error);
     }
     let Asked { id, method, params } = asked;
-    let session = Session::new(door.caller.clone(), Revision::MODERN);
+    let session = Session::new(caller, Revision::MODERN);
+    let is_standing = *method == *LISTEN;
     let mut outgoing = Outgoing::default();
     let mut out = Vec::new();
     let message = Message::Request { id, method, params: params.clone() };
@@ -54,17 +60,38 @@ pub(super) async fn request(
                 && meta::envelope(params.as_ref()).is_none_or(|envelope| envelope.is_err());
             answer::json(if in_metadata { StatusCode::BAD_REQUEST } else { status(code) }, out)
         }
-        Now::Later(later) => finish(later, outgoing.frames(), takes_events).await,
+        Now::Later(later) => {
+            let later = match is_standing {
+                true => Box::pin(while_known(door.clone(), session, later)),
+                false => later,
+            };
+            finish(later, outgoing.frames(), takes_events).await
+        }
     }
 }
 
+/// What stands as long as its client likes ends when nobody knows its caller any more.
+async fn while_known(door: Arc<Door>, session: Arc<Session>, mut later: Later) -> Option<Reply> {
+    tokio::select! {
+        biased;
+        reply = &mut later => return reply,
+        () = door.until_unknown(&session.caller) => session.end(),
+    }
+    later.await
+}
+
 /// Checks the headers that repeat the body.
-async fn repeats_itself(door: &Door, head: &HeaderMap, asked: &Asked) -> Result<(), WireError> {
+async fn repeats_itself(
+    door: &Door,
+    caller: &Caller,
+    head: &HeaderMap,
+    asked: &Asked,
+) -> Result<(), WireError> {
     let params = asked.params.as_ref();
     mirror::version(head, params)?;
     mirror::method(head, &asked.method, params)?;
     if asked.method == "tools/call" {
-        mirror::arguments(head, door.server.gate(), &door.caller, params).await?;
+        mirror::arguments(head, door.server.gate(), caller, params).await?;
     }
     Ok(())
 }

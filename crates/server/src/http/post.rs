@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gate::Caller;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
@@ -27,14 +28,14 @@ pub(super) const SILENCE_MAX: Duration = Duration::from_secs(15);
 pub(super) const SILENCE_RESUMABLE_MAX: Duration = Duration::from_millis(100);
 
 /// Answers a POST to the endpoint.
-pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answer {
+pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let takes_events = match head::forms(&head.headers) {
         Ok(takes_events) => takes_events,
         Err(refusal) => return *refusal,
     };
     match intake::read(&door.bodies, body).await {
-        Ok(bytes) => classify(door, &head.headers, takes_events, Frame::parse(bytes)).await,
+        Ok(bytes) => classify(door, caller, &head.headers, takes_events, Frame::parse(bytes)).await,
         Err(refusal) => *refusal,
     }
 }
@@ -42,20 +43,23 @@ pub(super) async fn handle(door: &Arc<Door>, request: Request<Incoming>) -> Answ
 /// Finds out which era a message belongs to, and has it answered there.
 async fn classify(
     door: &Arc<Door>,
+    caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     frame: Result<Frame, Rejected>,
 ) -> Answer {
     let message = match frame {
         Err(rejected) => return refused(head, &rejected),
-        Ok(Frame::Batch(messages)) => return legacy::batch(door, head, takes_events, messages).await,
+        Ok(Frame::Batch(messages)) => return legacy::batch(door, caller, head, takes_events, messages).await,
         Ok(Frame::Single(message)) => message,
     };
     match message {
         Message::Request { id, method, params } if meta::is_modern(params.as_ref()) => {
-            modern::request(door, head, takes_events, modern::Asked { id, method, params }).await
+            modern::request(door, caller, head, takes_events, modern::Asked { id, method, params }).await
         }
-        Message::Request { ref method, .. } if method == "initialize" => legacy::handshake(door, message),
+        Message::Request { ref method, .. } if method == "initialize" => {
+            legacy::handshake(door, caller, message)
+        }
         Message::Request { id, .. } if head::names_modern(head) => {
             let why = format!("Invalid params: the request's `_meta` needs \"{}\"", meta::PROTOCOL_VERSION);
             let error = WireError::new(Code::InvalidParams, why);
@@ -71,7 +75,7 @@ async fn classify(
                 "Invalid request: revision 2026-07-28 has no requests of servers, so nothing is answered";
             answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why))
         }
-        message => legacy::message(door, head, takes_events, message).await,
+        message => legacy::message(door, caller, head, takes_events, message).await,
     }
 }
 

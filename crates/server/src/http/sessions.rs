@@ -2,11 +2,11 @@
 //! silence, or to make room.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gate::Caller;
+use gate::{Caller, Proof};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
 use wire::http::SESSION_ID;
@@ -19,6 +19,7 @@ use super::outbound::Outbound;
 use super::streams::{Kind, Streams};
 use crate::Server;
 use crate::announcer::Announcer;
+use crate::identity::Identity;
 use crate::session::Session;
 
 /// Most sessions at once. When it is reached, one makes room: of those that nothing goes on in, one that was only
@@ -48,6 +49,8 @@ pub(super) struct Open {
     announcer: OnceLock<Box<tokio::sync::Mutex<Announcer>>>,
     /// Seconds since the door opened, at the last sign of the client.
     heard_s: AtomicU64,
+    /// The end of the latest token that the client came with, in seconds since 1970.
+    good_until_s: AtomicI64,
     /// True once the client has come back to it.
     is_used: AtomicBool,
 }
@@ -67,7 +70,8 @@ impl Open {
     ) -> Open {
         let (streams, announcer) = (Streams::new(kind), OnceLock::new());
         let (heard_s, is_used) = (AtomicU64::new(now_s), AtomicBool::new(false));
-        Open { session, streams, total, outbound, announcer, heard_s, is_used }
+        let good_until_s = AtomicI64::new(good_until_s(&session.caller));
+        Open { session, streams, total, outbound, announcer, heard_s, good_until_s, is_used }
     }
 
     /// The next thing to say without being asked. Whoever listens first takes it; what happens while nobody does
@@ -89,7 +93,10 @@ impl Open {
         let own = &self.session.caller;
         own.id() == caller.id()
             && own.kind() == caller.kind()
+            // A later key of the same name is somebody else's.
+            && own.key_id() == caller.key_id()
             && own.via() == caller.via()
+            && own.roles() == caller.roles()
             && own.scopes() == caller.scopes()
     }
 
@@ -196,6 +203,7 @@ impl Sessions {
         let now_s = self.now_s();
         let heard_s = open.heard_s.swap(now_s, Ordering::Relaxed);
         open.is_used.store(true, Ordering::Relaxed);
+        open.good_until_s.fetch_max(good_until_s(caller), Ordering::Relaxed);
         if now_s.saturating_sub(heard_s) <= SILENCE_MAX.as_secs() || open.streams.are_read() {
             return Some(open);
         }
@@ -219,6 +227,20 @@ impl Sessions {
         // Not under the lock, which every request needs.
         let all: Vec<Arc<Open>> = self.lock().open.values().cloned().collect();
         all.iter().for_each(|open| open.streams.forget_old());
+    }
+
+    /// Ends the sessions of callers whom nobody knows any more, and with them the streams that they still read.
+    pub(super) async fn end_of_strangers(&self, identity: &Identity) {
+        // Not under the lock, which every request needs.
+        let all: Vec<(Box<str>, Arc<Open>)> =
+            self.lock().open.iter().map(|(id, open)| (id.clone(), open.clone())).collect();
+        for (id, open) in all {
+            let good_until_s = open.good_until_s.load(Ordering::Relaxed);
+            if !identity.still_knows(&open.session.caller, good_until_s).await {
+                self.remove(&id);
+                open.end();
+            }
+        }
     }
 
     /// Ends every session.
@@ -267,12 +289,20 @@ impl Table {
     }
 }
 
+/// Until when a caller may go on by what it came with, in seconds since 1970.
+pub(super) fn good_until_s(caller: &Caller) -> i64 {
+    match caller.proof() {
+        Proof::Until(end_s) => *end_s,
+        Proof::Key(_) | Proof::None => i64::MAX,
+    }
+}
+
 /// Answers `DELETE`: the client ends its session.
-pub(super) fn end(door: &Door, headers: &HeaderMap) -> Answer {
+pub(super) fn end(door: &Door, caller: &Caller, headers: &HeaderMap) -> Answer {
     let mut ids = headers.get_all(SESSION_ID).iter();
     match (ids.next(), ids.next()) {
         (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
-        (Some(id), None) if id.to_str().is_ok_and(|id| door.sessions.end(id, &door.caller)) => {
+        (Some(id), None) if id.to_str().is_ok_and(|id| door.sessions.end(id, caller)) => {
             answer::empty(StatusCode::NO_CONTENT)
         }
         _ => unknown(),
@@ -299,6 +329,7 @@ mod tests {
     use super::super::event_log::KEPT_MAX;
     use super::super::streams;
     use super::*;
+    use crate::identity;
 
     fn caller() -> Caller {
         Caller::local_user(Via::Http)
@@ -347,6 +378,57 @@ mod tests {
         assert_eq!(sessions.lock().open.len(), 1);
         assert!(matches!(sessions.named(&kept, &caller()), Named::Unknown));
         assert!(matches!(sessions.named(&new, &caller()), Named::Open(_)));
+    }
+
+    #[tokio::test]
+    async fn sessions_of_those_who_were_shut_out_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(store::SqliteStore::at(folder.path()));
+        let key = |name: &str| {
+            let (roles, name) = (gate::Role::Agent.into(), name.to_owned());
+            let request = identity::KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+            identity::create(&*store, request).expect("created").1.id
+        };
+        let ids = ["stays", "goes"].map(key);
+        let config = &identity::Config::default();
+        let (store, client, now_ms) = (store.clone(), sandbox::Client::new(), || 0);
+        let parts = identity::Parts { config, open_on_loopback: None, store: store.clone(), client, now_ms };
+        let identity = Identity::new(parts);
+        let sessions = Sessions::new(Total::default());
+        let role = gate::Role::Agent;
+        let of_key = |name: &str, id: &str| {
+            let caller = format!("key:{name}").into();
+            let caller = Caller::new(caller, gate::CallerKind::Key, role.into(), role.scopes(), Via::Http);
+            caller.with_proof(Proof::Key(id.into()))
+        };
+        let of_token = |end_s: i64| {
+            let caller =
+                Caller::new("i:a".into(), gate::CallerKind::Token, role.into(), role.scopes(), Via::Http);
+            caller.with_proof(Proof::Until(end_s))
+        };
+        let open = |caller: Caller| {
+            let session = Session::new(caller, Revision::LATEST_LEGACY);
+            sessions.open(session, None).expect("there is room").0
+        };
+        let [stays, goes] = [of_key("stays", &ids[0]), of_key("goes", &ids[1])];
+        let opened = [
+            open(stays.clone()),
+            open(goes),
+            open(caller()),
+            open(of_token(1)),
+            open(of_token(0)),
+            open(of_token(0)),
+        ];
+        assert!(sessions.get(&opened[0], &of_key("stays", "another")).is_none(), "a later key of its name");
+        assert!(sessions.get(&opened[0], &stays).is_some());
+        assert!(sessions.get(&opened[5], &of_token(9)).is_some(), "with a later token it goes on");
+        identity::revoke(&*store, "goes").expect("revoked");
+        // A later key of its name is another's.
+        key("goes");
+        sessions.end_of_strangers(&identity).await;
+        let left = opened.map(|id| sessions.lock().open.contains_key(&*id));
+        // Since there is a key, the local user needs one, too; and a token ends what it opened as it ends.
+        assert_eq!(left, [true, false, false, true, false, true]);
     }
 
     /// A session that was last heard at this second.

@@ -4,11 +4,10 @@
 //! rebinding). So `Host` must be a loopback name or a configured one, and `Origin`, which only browsers send, a
 //! loopback page or a configured one.
 
-use std::net::IpAddr;
-
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 
 use crate::Config;
+use crate::identity::is_loopback;
 
 /// Who may knock.
 pub(super) struct Visitors {
@@ -78,11 +77,6 @@ fn host_of(authority: &str) -> Option<&str> {
         None => port.is_empty(),
     };
     port_is_sound.then_some(host)
-}
-
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -36,10 +36,19 @@ pub(super) fn answer(asked: &Asked, failure: &Failure) -> Answer {
     let result = |details| Answer::Result { details };
     match (failure, &asked.about) {
         (Failure::Refused(refusal), About::Tool) => match refusal {
-            Refusal::InvalidArguments { .. } | Refusal::Denied { .. } | Refusal::NeedsApproval { .. } => {
-                result(facts(refusal))
-            }
-            Refusal::UnusableSchema { .. } | Refusal::NoBook(_) => result(None),
+            Refusal::InvalidArguments { .. }
+            | Refusal::Denied { .. }
+            | Refusal::RuleBlocked { .. }
+            | Refusal::NeedsApproval { .. }
+            | Refusal::ApprovalPending(_)
+            | Refusal::ApprovalDenied { .. }
+            | Refusal::ApprovalExpired { .. }
+            | Refusal::KeyRevoked { .. }
+            | Refusal::TooManyApprovals { .. } => result(facts(refusal)),
+            Refusal::UnusableSchema { .. }
+            | Refusal::HeldBack { .. }
+            | Refusal::NoApprovals(_)
+            | Refusal::NoBook(_) => result(None),
             // A legacy client has no states; ours ran out between two rounds.
             Refusal::BadState(_) if !asked.revision.is_modern() => result(None),
             Refusal::UnknownTool(_)
@@ -97,12 +106,21 @@ fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
         Refusal::UnknownResource(uri) => (Code::InvalidParams, format!("Unknown resource template: {uri}")),
         Refusal::UnknownTask
         | Refusal::Unsupported { .. }
+        | Refusal::HeldBack { .. }
         | Refusal::BadState(_)
         | Refusal::InvalidArguments { .. }
         | Refusal::Denied { .. }
-        | Refusal::NeedsApproval { .. } => (Code::InvalidParams, format!("Invalid params: {refusal}")),
+        | Refusal::RuleBlocked { .. }
+        | Refusal::NeedsApproval { .. }
+        | Refusal::ApprovalPending(_)
+        | Refusal::ApprovalDenied { .. }
+        | Refusal::ApprovalExpired { .. }
+        | Refusal::KeyRevoked { .. }
+        | Refusal::TooManyApprovals { .. } => (Code::InvalidParams, format!("Invalid params: {refusal}")),
         Refusal::RateLimited { .. } => (Code::RateLimited, refusal.to_string()),
-        Refusal::UnusableSchema { .. } | Refusal::NoBook(_) => (Code::InternalError, refusal.to_string()),
+        Refusal::UnusableSchema { .. } | Refusal::NoApprovals(_) | Refusal::NoBook(_) => {
+            (Code::InternalError, refusal.to_string())
+        }
     };
     let error = WireError::new(code, message);
     match facts(refusal) {
@@ -114,17 +132,32 @@ fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
 /// What programs are told of a refusal.
 fn facts(refusal: &Refusal) -> Option<Value> {
     match refusal {
-        Refusal::RateLimited { retry_after_ms } => Some(json!({ "retry_after_ms": retry_after_ms })),
+        Refusal::RateLimited { retry_after_ms, limit } => {
+            Some(json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
+        }
         Refusal::InvalidArguments { violations, .. } => Some(json!({ "violations": violations })),
-        Refusal::Denied { rule, .. } => Some(json!({ "rule": rule })),
-        Refusal::NeedsApproval { rule, setting, .. } => Some(json!({ "rule": rule, "setting": setting })),
+        Refusal::Denied { rule, .. } | Refusal::RuleBlocked { rule, .. } => Some(json!({ "rule": &**rule })),
+        Refusal::NeedsApproval { rule, .. } => Some(json!({ "rule": &**rule })),
+        Refusal::ApprovalPending(awaited) => Some(json!({
+            "code": refusal.code(),
+            "approval_id": &*awaited.id,
+            "expires_at": awaited.expires_at,
+            "roles": awaited.roles,
+        })),
+        Refusal::ApprovalDenied { id, .. } | Refusal::ApprovalExpired { id, .. } => {
+            Some(json!({ "code": refusal.code(), "approval_id": &**id }))
+        }
+        Refusal::TooManyApprovals { max, .. } => Some(json!({ "code": refusal.code(), "pending_max": max })),
         Refusal::UnknownTool(_)
         | Refusal::UnknownResource(_)
         | Refusal::UnknownPrompt(_)
         | Refusal::UnknownTask
         | Refusal::Unsupported { .. }
+        | Refusal::HeldBack { .. }
         | Refusal::BadState(_)
+        | Refusal::KeyRevoked { .. }
         | Refusal::UnusableSchema { .. }
+        | Refusal::NoApprovals(_)
         | Refusal::NoBook(_) => None,
     }
 }

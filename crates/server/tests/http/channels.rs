@@ -84,6 +84,8 @@ async fn the_session_ends_with_the_channel() {
     assert_ne!(path, other_path);
     let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"walk","arguments":{}}}"#;
     assert_eq!(post(&door, &path, call).await, "202 ");
+    // Before that it waits for the disk, and one that is given up there never begins.
+    door.walk.begun().await;
     drop(channel);
     // Its calls are given up.
     door.walk.given_up().await;

@@ -2,10 +2,15 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use gate::Role;
+use server::identity::{self, Identity, KeyRequest};
 use server::{Config, Server, http};
-use testkit::{SampleGate, Walk, offer_one_more, offer_sample_source, offer_walk};
+use store::SqliteStore;
+use tempfile::TempDir;
+use testkit::{SampleGate, Walk, offer_burning_source, offer_one_more, offer_sample_source, offer_walk};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -22,12 +27,19 @@ pub(crate) struct Door {
     /// The hand on the walking tools.
     pub(crate) walk: Walk,
     gate: SampleGate,
+    state: TempDir,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
 impl Door {
+    /// One that is open to whoever is on this machine.
     pub(crate) async fn open() -> Door {
+        Door::for_callers(&identity::Config::default(), Some(true)).await
+    }
+
+    /// One that knows callers by this section, and by the keys that are created in it.
+    pub(crate) async fn for_callers(section: &identity::Config, open_on_loopback: Option<bool>) -> Door {
         let gate = SampleGate::new();
         offer_sample_source(gate.gate.catalog());
         let walk = offer_walk(gate.gate.catalog());
@@ -35,16 +47,43 @@ impl Door {
             bind: SocketAddr::from(([127, 0, 0, 1], 0)),
             hosts: vec!["crib.example".into()],
             origins: vec!["https://app.example".into()],
+            open_on_loopback,
             socket: None,
         };
-        let listener = http::bind(&config).await.expect("a free port");
+        let state = tempfile::tempdir().expect("a folder");
+        let identity = Arc::new(Identity::new(identity::Parts {
+            config: section,
+            open_on_loopback,
+            store: Arc::new(SqliteStore::at(state.path())),
+            client: sandbox::Client::new(),
+            now_ms: || 1_000,
+        }));
+        let listener = http::bind(&config, &identity).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let server = Server::new(gate.gate.clone(), None);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
-            http::serve(server, listener, &config, async { drop(stopped.await) }).await;
+            http::serve(server, identity, listener, &config, async { drop(stopped.await) }).await;
         });
-        Door { address, walk, gate, stop, serving }
+        Door { address, walk, gate, state, stop, serving }
+    }
+
+    /// Creates a key, as another process does.
+    pub(crate) fn key(&self, name: &str, role: Role) -> String {
+        let (roles, name) = (role.into(), name.to_owned());
+        let request = KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+        let created = identity::create(&SqliteStore::at(self.state.path()), request).expect("created");
+        created.0.reveal().to_owned()
+    }
+
+    /// The port that it listens on.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Offers a tool that a person must allow.
+    pub(crate) fn offer_burning(&self) {
+        offer_burning_source(self.gate.gate.catalog());
     }
 
     /// Offers one more tool than at the start, or as many.

@@ -2,8 +2,10 @@
 
 mod client;
 
+mod approvals;
 mod channels;
 mod headers;
 mod resuming;
 mod sessions;
+mod strangers;
 mod visitors;

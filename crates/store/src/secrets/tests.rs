@@ -10,7 +10,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::SqliteStore;
+use crate::{SqliteStore, master_key};
 
 /// What must not be found anywhere.
 const PLANTED: &[u8] = b"planted-s3cret-refresh-token";

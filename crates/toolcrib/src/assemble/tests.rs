@@ -7,14 +7,14 @@ use std::fs;
 use sandbox::{Expect, FileError};
 
 use super::*;
-use crate::config::{Surroundings, load};
+use crate::config::{Surroundings, Unfollowed, load};
 
 /// Guards what `text` says as the configuration in `folder`.
 fn guard(guarded: &Guarded, folder: &Path, text: &str) {
     let path = folder.join("my.toml");
     fs::write(&path, text).expect("written");
     let surroundings = Surroundings { current_dir: folder.to_owned(), variables: [].into() };
-    let settings = load(Some(&path), &surroundings).expect("nothing is wrong").settings;
+    let settings = load(Some(&path), &surroundings, Unfollowed::IsWrong).expect("nothing is wrong").settings;
     guarded.guard(&settings, Vec::new());
 }
 

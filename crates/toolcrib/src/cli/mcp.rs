@@ -34,6 +34,8 @@ pub(crate) enum Mcp {
     },
     /// Have every running Toolcrib read its configuration again and reconnect what changed.
     Reload,
+    /// Show what is held back of servers' definitions, and decide about it.
+    Trust(Trust),
     /// Sign in to a server with the browser.
     Auth(Auth),
     /// Forget the sign-in to a server.
@@ -81,6 +83,30 @@ pub(crate) struct Add {
     /// Add it even if the test fails, or without one.
     #[arg(long)]
     pub(crate) untested: bool,
+}
+
+/// What to show of definitions that are held back, or to decide. An ITEM is a name, or `tool:NAME`, `prompt:NAME`,
+/// `resource:URI`, `template:URI`, `instructions`; `@` and the digits that `--show` prints behind it stand for what
+/// was looked at, and for nothing that came later.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Trust {
+    /// The server; all if none is named.
+    pub(crate) name: Option<String>,
+    /// Show what has changed about it, and what to think of that.
+    #[arg(long, value_name = "ITEM", requires = "name")]
+    pub(crate) show: Option<String>,
+    /// Offer these from now on.
+    #[arg(long, value_name = "ITEM", num_args = 1.., requires = "name", conflicts_with = "show")]
+    pub(crate) accept: Vec<String>,
+    /// Offer everything that is held back from now on.
+    #[arg(long, requires = "name", conflicts_with_all = ["show", "accept"])]
+    pub(crate) accept_all: bool,
+    /// Do not offer these, and do not mention them again.
+    #[arg(long, value_name = "ITEM", num_args = 1.., requires = "name", conflicts_with_all = ["show", "accept_all"])]
+    pub(crate) reject: Vec<String>,
+    /// Forget what was accepted and rejected: what the server has next counts as seen for the first time.
+    #[arg(long, requires = "name", conflicts_with_all = ["show", "accept", "accept_all", "reject"])]
+    pub(crate) reset: bool,
 }
 
 /// A sign-in.

@@ -130,6 +130,7 @@ impl Server {
         let written = |reference| match reference {
             Reference::Env(name) => format!("${{env:{name}}}"),
             Reference::File(path) => format!("${{file:{path}}}"),
+            Reference::Store(name) => format!("${{store:{name}}}"),
         };
         texts.flat_map(upstream::references).map(written).collect()
     }

@@ -3,9 +3,9 @@
 use serde_json::json;
 use upstream::Settings;
 
-use super::load;
+use super::{load_resting, load_with};
 use crate::cli::{Cli, Config};
-use crate::config;
+use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
@@ -18,10 +18,20 @@ pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
 }
 
 fn check(cli: &Cli) -> Result<Ending, Trouble> {
-    match load(cli) {
+    match load_with(cli, Unfollowed::IsWrong) {
         Ok(loaded) => {
             let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
-            let notes: Vec<String> = loaded.settings.upstreams.iter().filter_map(missing_folder).collect();
+            // Calls are refused while one of the rules files cannot be used.
+            let problems = rules::Rules::new(loaded.settings.rules.clone()).problems();
+            if !problems.is_empty() {
+                return super::rules::wrong(cli, &problems);
+            }
+            let upstreams = &loaded.settings.upstreams;
+            let notes: Vec<String> = upstreams
+                .iter()
+                .filter_map(missing_folder)
+                .chain(upstreams.iter().flat_map(ordinary))
+                .collect();
             notes.iter().for_each(|note| print::remark(&print::harmless(&format!("note: {note}"))));
             match (cli.json, files.is_empty()) {
                 (true, _) => print::json(&json!({ "files": files, "problems": [], "notes": notes }))?,
@@ -45,8 +55,19 @@ fn missing_folder(settings: &Settings) -> Option<String> {
     Some(format!("mcp.{}.cwd: there is no folder {}", settings.name(), folder.display()))
 }
 
+/// Variables that a table refers to as to secrets, and that are not struck out.
+fn ordinary(settings: &Settings) -> impl Iterator<Item = String> {
+    settings.ordinary_variables().map(|variable| {
+        format!(
+            "mcp.{}: what the environment variable {variable} says is short, a word, a number or a path, so it is not \
+             taken for a secret and not struck out; `toolcrib secrets set` keeps one that always is",
+            settings.name()
+        )
+    })
+}
+
 fn show(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = load(cli)?;
+    let loaded = load_resting(cli)?;
     match cli.json {
         true => print::json(&loaded.to_json())?,
         false => print::line(loaded.to_toml().trim_end())?,

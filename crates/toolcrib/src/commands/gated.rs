@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Call, Caller, Cancel, Failure, Offer, Outcome, Refusal, Via};
+use gate::{Awaited, Call, Caller, Cancel, Failure, Offer, Outcome, Refusal, Via};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use upstream::Upstream;
 
-use super::{Log, start};
+use super::mcp::ask as terminal;
+use super::{Log, approvals, start};
 use crate::assemble::{Crib, assemble};
 use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
@@ -26,9 +27,12 @@ pub(super) fn with_crib(
     cli: &Cli,
     work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
 ) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let mut loaded = start(cli, Log::Quiet)?;
+    // Whoever is there to be asked is asked at once, and who waits for somebody else is told so at once.
+    let patience = std::mem::take(&mut loaded.settings.approvals.wait);
     runtime::run(async {
-        let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let mut crib = assemble(loaded.settings, Start::WhenWanted)?;
+        crib.patience = patience;
         let ending = work(&crib).await;
         crib.close().await;
         ending
@@ -71,17 +75,44 @@ async fn await_sign_ins(crib: &Crib) -> bool {
     true
 }
 
-/// Carries a call to its end; a signal cancels it. `call` makes it, and once more if what it is for may be known only
+/// Carries a call to its end; a signal cancels it. A person at the terminal is asked about a call that needs one, and
+/// without one an answer from elsewhere is waited for. `call` makes it, and once more if what it is for may be known only
 /// after a sign-in has been renewed.
 pub(super) async fn carry<'a>(
     crib: &Crib,
     call: impl Fn() -> Call<'a>,
 ) -> Result<Result<Outcome, Failure>, Trouble> {
     let outcome = carry_once(crib, call()).await?;
+    if let Err(Failure::Refused(Refusal::ApprovalPending(awaited))) = &outcome
+        && answered(crib, awaited).await?
+    {
+        return carry_once(crib, call()).await;
+    }
     if !is_unknown(&outcome) || !unless_stopped(await_sign_ins(crib)).await? {
         return Ok(outcome);
     }
     carry_once(crib, call()).await
+}
+
+/// Whether a person has answered: the one at the terminal, or somebody elsewhere in time. Whoever stops the program does
+/// not want the answer any more.
+async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
+    let kept = crib.gate.approvals();
+    if terminal::is_possible() {
+        return approvals::ask_here(kept, &awaited.id);
+    }
+    if crib.patience.is_zero() {
+        return Ok(false);
+    }
+    let (id, patience) = (&awaited.id, crib.patience);
+    print::remark(&format!(
+        "waiting up to {patience:?} for a person to allow it: toolcrib approvals approve {id}, or deny {id}"
+    ));
+    let waited = unless_stopped(timeout(crib.patience, approvals::until_answered(kept, &awaited.id))).await;
+    if waited.is_err() {
+        kept.withdraw(&awaited.id).map_err(Trouble::because)?;
+    }
+    Ok(waited?.is_ok())
 }
 
 fn is_unknown(outcome: &Result<Outcome, Failure>) -> bool {
@@ -109,7 +140,11 @@ async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failu
 /// Shows a call that gave no outcome.
 pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
     if json {
-        print::json(&json!({ "error": { "code": failure.code(), "message": failure.to_string() } }))?;
+        let mut error = json!({ "code": failure.code(), "message": failure.to_string() });
+        if let Failure::Refused(Refusal::ApprovalPending(awaited)) = failure {
+            error["approval_id"] = (*awaited.id).into();
+        }
+        print::json(&json!({ "error": error }))?;
     } else {
         print::remark(&print::harmless(&failure.to_string()));
     }
@@ -128,8 +163,16 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::Unsupported { .. }
             | Refusal::BadState(_)
             | Refusal::InvalidArguments { .. } => Ending::Misused,
-            Refusal::Denied { .. }
+            Refusal::HeldBack { .. }
+            | Refusal::Denied { .. }
+            | Refusal::RuleBlocked { .. }
             | Refusal::NeedsApproval { .. }
+            | Refusal::ApprovalPending(_)
+            | Refusal::ApprovalDenied { .. }
+            | Refusal::ApprovalExpired { .. }
+            | Refusal::KeyRevoked { .. }
+            | Refusal::TooManyApprovals { .. }
+            | Refusal::NoApprovals(_)
             | Refusal::UnusableSchema { .. }
             | Refusal::RateLimited { .. }
             | Refusal::NoBook(_) => Ending::Refused,
@@ -179,8 +222,11 @@ mod tests {
             refused(Refusal::InvalidArguments { tool: "x".into(), violations: vec![] }),
             Ending::Misused
         );
-        assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1 }), Ending::Refused);
-        assert_eq!(refused(Refusal::Denied { tool: "x".into(), rule: "r", why: "w" }), Ending::Refused);
+        assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1, limit: "x".into() }), Ending::Refused);
+        assert_eq!(
+            refused(Refusal::Denied { tool: "x".into(), rule: "r".into(), why: "w".into() }),
+            Ending::Refused
+        );
         assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
     }
 }

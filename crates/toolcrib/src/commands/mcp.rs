@@ -1,7 +1,7 @@
 //! `mcp`: configuring, testing and watching other MCP servers. One file for each word; here is what they share.
 
 mod add;
-mod ask;
+pub(super) mod ask;
 mod auth;
 mod debug;
 mod export;
@@ -13,10 +13,8 @@ mod remove;
 mod running;
 mod status;
 mod test;
+mod trust;
 
-use std::sync::Arc;
-
-use store::{SqliteStore, Store};
 use upstream::{Settings, World};
 
 use crate::assemble;
@@ -39,6 +37,7 @@ pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
         Mcp::Test { names } => test::run(cli, &names),
         Mcp::Status { names, watch } => status::run(cli, &names, watch),
         Mcp::Reload => reload::run(cli),
+        Mcp::Trust(asked) => trust::run(cli, &asked),
         Mcp::Auth(auth) => auth::run(cli, &auth),
         Mcp::Logout { name } => logout::run(cli, &name),
         Mcp::Debug { name } => debug::run(cli, &name),
@@ -49,9 +48,7 @@ pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
 
 /// What it takes to reach servers, with the sign-ins that are kept.
 fn world(loaded: &Loaded) -> Result<World, Trouble> {
-    let state = &loaded.settings.state;
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(state));
-    Ok(assemble::world(&store, state)?)
+    Ok(assemble::world(loaded.settings.kept.sealed())?)
 }
 
 /// The server of this name.

@@ -111,7 +111,7 @@ async fn get(
         return Err(Trouble::Failed(ASKS.to_owned()));
     };
     match json {
-        true => print::foreign(&String::from_utf8_lossy(result))?,
+        true => print::line(&String::from_utf8_lossy(result))?,
         false => print::foreign(&text(&serde_json::from_slice(result).unwrap_or_default()))?,
     }
     Ok(Ending::Good)

@@ -93,14 +93,15 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
         return Err(Trouble::Failed(ASKS.to_owned()));
     };
     if json {
-        print::foreign(&String::from_utf8_lossy(result))?;
+        print::line(&String::from_utf8_lossy(result))?;
         return Ok(Ending::Good);
     }
     let result: Value = serde_json::from_slice(result).unwrap_or_default();
     for content in result["contents"].as_array().into_iter().flatten() {
         match content["text"].as_str() {
-            Some(text) => print::foreign(text)?,
-            // Not among the text, which may go into a file.
+            // As it is, since it may go into a file.
+            Some(text) => print::line(text)?,
+            // Not among the text.
             None => print::remark(&print::harmless(&format!("{}; --json has it", binary(content)))),
         }
     }

@@ -4,14 +4,17 @@ mod banner;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gate::Cancel;
+use server::identity::{Identity, Parts};
 use server::{Server, http, unix};
+use store::Store;
 
 use super::{Log, start};
-use crate::assemble::assemble;
+use crate::assemble::{assemble_over, now_ms, store};
 use crate::cli::Cli;
-use crate::config::Loaded;
+use crate::config::{Loaded, Settings};
 use crate::control::{AtStart, Control, Desk, Opening};
 use crate::ending::{Ending, Trouble};
 use crate::log::Format;
@@ -31,15 +34,17 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let (signals, mut hangups) = (Signals::listen()?, Hangups::listen()?);
     let config = loaded.settings.server.clone();
     // Before anything is started: an address in use is the most common mistake.
-    let listener = http::bind(&config).await.map_err(Trouble::because)?;
+    let store = store(&loaded.settings);
+    let identity = identity(&loaded.settings, &store);
+    let listener = http::bind(&config, &identity).await.map_err(Trouble::because)?;
     let socket = match &config.socket {
         Some(path) => Some(unix::bind(path).await.map_err(Trouble::because)?),
         None => None,
     };
-    let banner = Banner::new(&loaded, listener.local_addr()?);
+    let banner = Banner::new(&loaded, listener.local_addr()?, identity.is_open().await.ok());
     let format = loaded.settings.log.format;
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
-    let crib = assemble(loaded.settings, Start::AtOnce)?;
+    let crib = assemble_over(store, loaded.settings, Start::AtOnce)?;
     let reloader = at_start.reloader(&crib);
     let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());
     // Whoever reads the banner may ask at once.
@@ -67,11 +72,22 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
             unix::serve(server.clone(), socket, stopping.cancelled()).await;
         }
     };
-    let on_http = http::serve(server.clone(), listener, &config, stopping.cancelled());
+    let on_http = http::serve(server.clone(), identity, listener, &config, stopping.cancelled());
     tokio::join!(on_signal, on_hangup, on_http, on_socket);
     control.close().await;
     crib.close().await;
     Ok(())
+}
+
+/// Who may call over HTTP.
+fn identity(settings: &Settings, store: &Arc<dyn Store>) -> Arc<Identity> {
+    Arc::new(Identity::new(Parts {
+        config: &settings.identity,
+        open_on_loopback: settings.server.open_on_loopback,
+        store: store.clone(),
+        client: sandbox::Client::new(),
+        now_ms,
+    }))
 }
 
 /// What the work comes to, unless the program is to stop before that.

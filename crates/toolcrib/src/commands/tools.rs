@@ -4,6 +4,7 @@ mod call;
 mod list;
 mod show;
 
+pub(super) use call::arguments;
 pub(super) use list::troubles;
 
 use super::gated::{caller, with_crib};
@@ -27,7 +28,7 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
 }
 
 /// What a person may have meant by a name that is none, and which upstreams could not say what they have.
-fn unknown(crib: &Crib, name: &str) -> Trouble {
+pub(super) fn unknown(crib: &Crib, name: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
     let known = offer.tools().iter().map(|tool| tool.definition().name.as_str());
     let mut said = match nearest(name, known) {

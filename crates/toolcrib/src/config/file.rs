@@ -10,11 +10,14 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The doors over HTTP and a Unix socket.
+    /// The doors over HTTP and a Unix socket. What your own file says holds in every project.
     pub(crate) server: server::Config,
+    /// Who may call over HTTP. If your own file says anything here, or `server.open_on_loopback = false`, a project's says
+    /// nothing.
+    pub(crate) identity: server::identity::Config,
     /// The folder that the tools work in.
     pub(crate) workspace: Workspace,
-    /// What is kept from one run to the next.
+    /// What is kept from one run to the next. What your own file says holds in every project.
     pub(crate) state: State,
     /// The built-in tools.
     pub(crate) tools: tools::Config,
@@ -22,11 +25,26 @@ pub(crate) struct File {
     pub(crate) limits: Limits,
     /// Which tools run without asking, and which never.
     pub(crate) policy: policy::Config,
+    /// Rules for AI: the files they are in, and whether they act.
+    pub(crate) rules: rules::Config,
+    /// Calls that a person must allow first: how long they wait, and who may answer.
+    pub(crate) approvals: gate::approvals::Config,
+    /// How secrets and sign-ins are sealed that are kept.
+    pub(crate) secrets: crate::secrets::Config,
+    /// The book of calls: what is noted, and how long it is kept.
+    pub(crate) audit: audit::Config,
+    /// What is struck out of everything that leaves the program.
+    pub(crate) redaction: redact::Config,
+    /// What operators can see of a running Toolcrib: figures and spans.
+    pub(crate) telemetry: telemetry::Config,
     /// Other MCP servers, by a name of your choice; their tools are offered as NAME_tool. In their texts
     /// `${env:VARIABLE}` (or `{env:VARIABLE}`) stands for an environment variable and `${file:PATH}` (or
-    /// `{file:PATH}`) for what a file holds; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
-    /// others on the machine can read takes no file: `command`, `args`, `cwd` and `socket`. A path may begin with
-    /// `~/`.
+    /// `{file:PATH}`) for what a file holds, and `${store:NAME}` (or `{store:NAME}`) for a secret that
+    /// `toolcrib secrets set` has kept; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
+    /// others on the machine can read takes no file and no secret: `command`, `args`, `cwd` and `socket`. A path may
+    /// begin with `~/`. Where a project's file changes what runs, is spoken to or is handed over of a server in your own
+    /// (`command`, `args`, `cwd`, `url`, `socket`, `transport`, `env`, `inherit`, `headers`, `oauth`), its table stands
+    /// in place of yours, of which only `include`, `exclude` and `trust` hold.
     pub(crate) mcp: BTreeMap<String, upstream::Config>,
     /// Settings that may change.
     pub(crate) experimental: Experimental,
@@ -56,12 +74,22 @@ pub(crate) struct State {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// How much is too much.
+/// How much is too much. Where your own file and a project's both say something of one limit, the smaller number holds;
+/// and if yours says anything here, a project's says nothing of `callers`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
     /// How often one caller may call tools.
     pub(crate) rate: gate::RateConfig,
+    /// How often some callers may call tools, by patterns of their ids (`local`, or a key's or token's, as the book of
+    /// calls has them), in place of `rate`. Of several that fit, a name goes before a pattern, and a long pattern before
+    /// a short one.
+    pub(crate) callers: BTreeMap<String, gate::LimitConfig>,
+    /// How often some tools may be called by all callers together, by patterns of their names; each tool has its own
+    /// share. Of several that fit, all hold.
+    pub(crate) tools: BTreeMap<String, gate::LimitConfig>,
+    /// How often the tools of some other MCP servers may be called by all callers together, by the servers' names.
+    pub(crate) upstreams: BTreeMap<String, gate::LimitConfig>,
 }
 
 /// Settings that may change.

@@ -8,6 +8,7 @@ use toml::de::DeTable;
 
 use super::check;
 use super::file::File;
+use super::join;
 use super::problem::{Problem, Source};
 use super::secret;
 use super::tree::{Member, Node, Place, Written};
@@ -19,7 +20,7 @@ const SERVERS: &str = "mcp";
 /// The one setting beside the servers that is read in another program's file.
 const OTHERS_SETTING: [&str; 2] = ["experimental", "mcp_timeout"];
 
-/// The files as one tree, later ones laid over earlier ones, or everything that is no TOML in them. Of another
+/// The files as one tree, later ones laid over earlier ones as far as they may be, or everything that is no TOML in them. Of another
 /// program's file only the servers are taken that ours do not name, whole, and their common timeout.
 pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
     let mut tree = Node::nothing();
@@ -33,7 +34,7 @@ pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
             tree = tree.overlaid(only(&written, &OTHERS_SETTING));
             others.push(only(&written, &[SERVERS]));
         } else {
-            tree = tree.overlaid(written);
+            tree = join::joined(&tree, written);
         }
     }
     let tree = others.into_iter().fold(tree, beneath);

@@ -2,23 +2,58 @@
 
 use std::path::Path;
 
-use upstream::Reference;
+use upstream::{NotFollowed, Reference};
 
 use super::find;
 use super::surroundings::Surroundings;
+use crate::secrets::Kept;
 
 /// A secret is a line or a key, not a document.
 const SECRET_BYTES_MAX: usize = 64 * 1024;
 
-/// The text that a reference names.
+/// What a reference means that cannot be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfollowed {
+    /// A problem of the configuration: for whoever asks whether it is right.
+    IsWrong,
+    /// The server fails whose secret is not kept; the others run. Anything else is a problem: what exists and cannot be
+    /// read could not be struck out.
+    FailsItsServer,
+    /// Nothing, since no server is going to be started: a key must be revocable whatever is wrong with some table.
+    IsPassedOver,
+}
+
+impl Unfollowed {
+    /// What becomes of a reference that was not followed.
+    pub(super) fn judge(self, why: NotFollowed) -> NotFollowed {
+        match (self, why) {
+            (Unfollowed::IsWrong, NotFollowed::Missing(why)) => NotFollowed::Wrong(why),
+            (Unfollowed::FailsItsServer, NotFollowed::Missing(why)) => {
+                NotFollowed::Missing(format!("{why}, then run `toolcrib mcp reload`"))
+            }
+            (Unfollowed::IsPassedOver, NotFollowed::Wrong(why)) => NotFollowed::Missing(why),
+            (_, why) => why,
+        }
+    }
+}
+
+/// The text that a reference names; the secrets of the store are in `kept`.
 ///
 /// # Errors
-/// What is missing, in a sentence that names the place and never the content.
-pub(crate) fn follow(reference: &Reference, surroundings: &Surroundings) -> Result<String, String> {
-    match reference {
-        Reference::Env(name) => from_environment(name, surroundings),
-        Reference::File(path) => from_file(path, &surroundings.absolute(Path::new(path))),
-    }
+/// What is missing, in a sentence that names the place and never the content. A secret that is not kept is yet to be set.
+pub(crate) fn follow(
+    reference: &Reference,
+    surroundings: &Surroundings,
+    kept: Option<&Kept>,
+) -> Result<String, NotFollowed> {
+    let found = match (reference, kept) {
+        (Reference::Env(name), _) => from_environment(name, surroundings),
+        (Reference::File(path), _) => from_file(path, &surroundings.absolute(Path::new(path))),
+        (Reference::Store(name), Some(kept)) => return kept.value(name),
+        // That is told by itself.
+        (Reference::Store(_), None) => Err("there is no place where secrets are kept".to_owned()),
+    };
+    found.map_err(NotFollowed::Wrong)
 }
 
 fn from_environment(name: &str, surroundings: &Surroundings) -> Result<String, String> {
@@ -53,8 +88,12 @@ mod tests {
         }
         let variables = [("TOKEN".into(), "from outside".into()), ("EMPTY".into(), "".into())].into();
         let surroundings = Surroundings { current_dir: folder.path().to_owned(), variables };
-        let found = follow(&reference, &surroundings);
-        assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
+        let kept = Kept::new(folder.path(), store::KeySource::State);
+        let found = follow(&reference, &surroundings, Some(&kept));
+        let said = found.map_err(|why| match why {
+            NotFollowed::Wrong(why) | NotFollowed::Missing(why) => why,
+        });
+        assert_eq!(said, expected.map(str::to_owned).map_err(str::to_owned));
     }
 
     #[test]
@@ -67,6 +106,8 @@ mod tests {
         check(file("token"), Ok("from a file"));
         check(file("empty"), Err("the file empty is empty"));
         check(file("large"), Err("the file large is larger than 64 KiB"));
+        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`";
+        check(Reference::Store("TOKEN".into()), Err(missing));
         check(file("none"), Err("the file none cannot be read: No such file or directory (os error 2)"));
     }
 }

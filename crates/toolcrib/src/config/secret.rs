@@ -24,10 +24,11 @@ pub(crate) fn origin(node: &Node) -> String {
         Written::Text(text) => Some(text.clone()),
         _ => None,
     };
-    match (text("env"), text("file")) {
-        (Some(name), _) => format!(", from the environment variable {name}"),
-        (None, Some(path)) => format!(", from the file {path}"),
-        (None, None) => String::new(),
+    match (text("env"), text("file"), text("store")) {
+        (Some(name), _, _) => format!(", from the environment variable {name}"),
+        (None, Some(path), _) => format!(", from the file {path}"),
+        (None, None, Some(name)) => format!(", the kept secret {name}"),
+        (None, None, None) => String::new(),
     }
 }
 

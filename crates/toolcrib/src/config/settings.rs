@@ -1,23 +1,29 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+mod governing;
+mod learnt;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use store::KeySource;
 use upstream::Reference;
 
 use super::file::File;
 use super::find::folder_of;
 use super::problem::{Problem, Source};
-use super::reference;
+use super::reference::{self, Unfollowed};
 use super::surroundings::Surroundings;
 use super::tree::Node;
+use crate::secrets::Kept;
 
 /// Everything the program needs to know.
 pub(crate) struct Settings {
     pub(crate) server: server::Config,
+    pub(crate) identity: server::identity::Config,
     /// An absolute path.
     pub(crate) workspace: PathBuf,
     /// An absolute path.
@@ -27,8 +33,22 @@ pub(crate) struct Settings {
     /// The files that its references name, as absolute paths.
     pub(crate) secret_files: Vec<PathBuf>,
     pub(crate) offer: tools::Offer,
-    pub(crate) rate: gate::RateConfig,
+    pub(crate) rates: gate::Rates,
+    /// Where rules for AI come from.
+    pub(crate) rules: rules::Settings,
     pub(crate) policy: policy::Policy,
+    pub(crate) approvals: gate::approvals::Config,
+    pub(crate) telemetry: telemetry::Config,
+    /// What the book keeps, and for how long.
+    pub(crate) audit: audit::Config,
+    /// Knows the configured secrets; whatever leaves the program passes it.
+    pub(crate) redactor: redact::Redactor,
+    /// What the redactor was made from.
+    pub(crate) redaction: redact::Config,
+    /// The secrets that it holds or refers to.
+    pub(crate) secrets: Vec<redact::Known>,
+    /// Those that are kept.
+    pub(crate) kept: Kept,
     /// In the order of their names, which settles who wins a tool's name.
     pub(crate) upstreams: Vec<upstream::Settings>,
     pub(crate) log: crate::log::Config,
@@ -37,16 +57,25 @@ pub(crate) struct Settings {
 impl Settings {
     /// The defaults, but with everything below one folder, no rule and no limit in the way, and no upstream.
     pub(crate) fn for_selftest(folder: &Path) -> Settings {
-        let everything = policy::Config { allow: vec!["*".to_owned()], deny: Vec::new() };
+        let everything = policy::Config { allow: vec!["*".to_owned()], ..policy::Config::default() };
         Settings {
             server: server::Config::default(),
+            identity: server::identity::Config::default(),
             workspace: folder.to_owned(),
             state: folder.join("state"),
             files: Vec::new(),
             secret_files: Vec::new(),
             offer: tools::Offer::default(),
-            rate: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() },
+            rates: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() }.into(),
+            rules: rules::Settings { workspace: folder.to_owned(), ..rules::Settings::default() },
             policy: policy::Policy::new(&everything).expect("`*` is a glob"),
+            approvals: gate::approvals::Config::default(),
+            telemetry: telemetry::Config::default(),
+            audit: audit::Config::default(),
+            redactor: redact::Redactor::new(&redact::Config::default()),
+            redaction: redact::Config::default(),
+            secrets: Vec::new(),
+            kept: Kept::new(&folder.join("state"), KeySource::State),
             upstreams: Vec::new(),
             log: crate::log::Config::default(),
         }
@@ -62,30 +91,47 @@ pub(crate) fn settle(
     tree: &Node,
     sources: &[Source],
     surroundings: &Surroundings,
+    unfollowed: Unfollowed,
 ) -> Result<Settings, Vec<Problem>> {
-    let (secret_files, problems) = (RefCell::default(), Vec::new());
-    let mut settling = Settling { tree, sources, surroundings, secret_files, problems };
-    let upstreams = settling.upstreams(&file);
+    let mut settling = Settling { unfollowed, ..Settling::new(tree, sources, surroundings) };
+    let kept = settling.kept(&file);
+    let upstreams = settling.upstreams(&file, kept.as_ref());
     let server = settling.server(file.server);
+    let identity = settling.identity(file.identity, &server);
     let workspace = settling.path(&["workspace", "root"], &file.workspace.root);
-    let state = settling.state(file.state.dir.as_deref());
     let offer = settling.offer(&file.tools);
-    let policy = settling.policy(&file.policy);
+    let policy = settling.policy(&file.policy, &workspace);
+    let rules = settling.rules(&file.rules, &workspace, &upstreams);
+    let rates = settling.rates(&file.limits);
+    settling.audit(&file.audit);
+    settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
-    match (offer, policy, state) {
-        (Some(offer), Some(policy), Some(state)) if problems.is_empty() => {
-            let (rate, log) = (file.limits.rate, file.log);
+    match (offer, policy, rates, kept) {
+        (Some(offer), Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
+            let secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
+            let log = file.log;
+            let redactor = redact::Redactor::new(&file.redaction);
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
             let secret_files = secret_files.into_inner();
+            let state = kept.state().to_owned();
             Ok(Settings {
                 server,
+                identity,
                 workspace,
                 state,
                 files,
                 secret_files,
                 offer,
-                rate,
+                rates,
+                rules,
                 policy,
+                approvals: file.approvals,
+                telemetry: file.telemetry,
+                audit: file.audit,
+                redactor,
+                redaction: file.redaction,
+                secrets,
+                kept,
                 upstreams,
                 log,
             })
@@ -94,16 +140,56 @@ pub(crate) fn settle(
     }
 }
 
+/// What is kept by the file, as far as that can be told of one with other problems, which are not looked for.
+///
+/// # Errors
+/// What is wrong with `[state]` and `[secrets]`.
+pub(crate) fn kept(
+    file: &File,
+    tree: &Node,
+    sources: &[Source],
+    surroundings: &Surroundings,
+) -> Result<Kept, Vec<Problem>> {
+    let mut settling = Settling::new(tree, sources, surroundings);
+    let kept = settling.kept(file);
+    kept.ok_or(settling.problems)
+}
+
 struct Settling<'a> {
     tree: &'a Node,
     sources: &'a [Source],
     surroundings: &'a Surroundings,
     /// Those found so far.
     secret_files: RefCell<Vec<PathBuf>>,
+    unfollowed: Unfollowed,
     problems: Vec<Problem>,
 }
 
+impl<'a> Settling<'a> {
+    fn new(tree: &'a Node, sources: &'a [Source], surroundings: &'a Surroundings) -> Settling<'a> {
+        let (secret_files, problems) = (RefCell::default(), Vec::new());
+        Settling { tree, sources, surroundings, secret_files, unfollowed: Unfollowed::IsWrong, problems }
+    }
+}
+
 impl Settling<'_> {
+    /// The secrets that are kept. Nothing is opened yet.
+    fn kept(&mut self, file: &File) -> Option<Kept> {
+        let state = self.state(file.state.dir.as_deref());
+        let located = |path: &Path| self.located(&["secrets", "key", "file"], path);
+        let source = file.secrets.source(&|name| self.surroundings.variable(name), &located);
+        let source = match (source, self.unfollowed) {
+            (Ok(source), _) => Some(source),
+            // Nothing can be opened without it, as whoever needs that is told.
+            (Err(_), Unfollowed::IsPassedOver) => Some(KeySource::State),
+            (Err(why), Unfollowed::IsWrong | Unfollowed::FailsItsServer) => {
+                self.report(&["secrets", "key"], format!("secrets.key: {why}"));
+                None
+            }
+        };
+        Some(Kept::new(&state?, source?))
+    }
+
     fn server(&mut self, config: server::Config) -> server::Config {
         let socket = config.socket.as_deref().filter(|path| !path.as_os_str().is_empty());
         let socket = socket.map(|path| self.path(&["server", "socket"], path)).or(config.socket.clone());
@@ -111,6 +197,19 @@ impl Settling<'_> {
         for problem in config.check().err().into_iter().flatten() {
             let nth = problem.nth.map(|nth| nth.to_string());
             let keys: Vec<&str> = ["server", problem.key].into_iter().chain(nth.as_deref()).collect();
+            self.report(&keys, problem.to_string());
+        }
+        config
+    }
+
+    fn identity(
+        &mut self,
+        config: server::identity::Config,
+        server: &server::Config,
+    ) -> server::identity::Config {
+        for problem in config.check(server.bind).err().into_iter().flatten() {
+            let keys: Vec<&str> =
+                ["identity"].into_iter().chain(problem.keys.iter().map(String::as_str)).collect();
             self.report(&keys, problem.to_string());
         }
         config
@@ -140,27 +239,41 @@ impl Settling<'_> {
         None
     }
 
-    fn policy(&mut self, config: &policy::Config) -> Option<policy::Policy> {
-        let error = match policy::Policy::new(config) {
-            Ok(policy) => return Some(policy),
-            Err(error) => error,
-        };
-        for problem in error.problems {
-            let (key, listed) = match problem.setting {
-                "policy.allow" => ("allow", &config.allow),
-                _ => ("deny", &config.deny),
-            };
-            self.report_item(&["policy", key], listed, &problem.glob, problem.to_string());
+    fn redaction(&mut self, config: &redact::Config) {
+        for fault in config.check().err().into_iter().flatten() {
+            self.report(&["redaction", fault.key, &fault.nth.to_string()], fault.to_string());
         }
-        None
     }
 
-    fn upstreams(&mut self, file: &File) -> Vec<upstream::Settings> {
+    fn audit(&mut self, config: &audit::Config) {
+        for problem in config.check().err().into_iter().flatten() {
+            self.report(&["audit", problem.key], problem.to_string());
+        }
+    }
+
+    fn upstreams(&mut self, file: &File, kept: Option<&Kept>) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
-        let settled: Vec<_> =
-            file.mcp.iter().filter_map(|(name, config)| self.upstream(name, config, timeout)).collect();
+        let settle = |(name, config): (&String, _)| self.upstream(name, config, timeout, kept);
+        let settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
         self.check_uri_prefixes(&settled);
+        self.check_scopes(&settled);
         settled.iter().map(|upstream| upstream.clone().knowing(&settled)).collect()
+    }
+
+    /// Keys and tokens are given servers by the scopes that bear their names.
+    fn check_scopes(&mut self, upstreams: &[upstream::Settings]) {
+        let mut taken: HashMap<String, &str> = HashMap::new();
+        for upstream in upstreams.iter().filter(|upstream| upstream.is_enabled()) {
+            let scope = policy::scope_of(upstream.name(), "call");
+            if let Some(first) = taken.get(&scope) {
+                let why = format!(
+                    "its scope would be `{scope}` like that of mcp.{first}, so whoever may call one could call the other; \
+                     rename one"
+                );
+                self.report(&["mcp", upstream.name()], why);
+            }
+            taken.insert(scope, upstream.name());
+        }
     }
 
     /// URIs are told apart by their prefixes, in which `_` reads as `-` and capitals as small letters.
@@ -186,14 +299,16 @@ impl Settling<'_> {
         name: &str,
         config: &upstream::Config,
         timeout: Duration,
+        kept: Option<&Kept>,
     ) -> Option<upstream::Settings> {
         let config = self.with_absolute_paths(name, config.clone());
         let settled = config.settle(name, timeout, &|reference| {
             let located = match reference {
-                Reference::Env(_) => reference.clone(),
+                Reference::Env(_) | Reference::Store(_) => reference.clone(),
                 Reference::File(path) => Reference::File(self.secret_path(&["mcp", name], path)),
             };
-            reference::follow(&located, self.surroundings)
+            let followed = reference::follow(&located, self.surroundings, kept);
+            followed.map_err(|why| self.unfollowed.judge(why))
         });
         for problem in settled.as_ref().err().into_iter().flatten() {
             let keys = keys_of(name, problem);
@@ -246,10 +361,13 @@ impl Settling<'_> {
 
     /// The path of a file that holds a secret, which is noted.
     fn secret_path(&self, keys: &[&str], path: &str) -> String {
-        let located = self.path(keys, Path::new(path));
-        let text = located.to_string_lossy().into_owned();
-        self.secret_files.borrow_mut().push(located);
-        text
+        self.located(keys, Path::new(path)).to_string_lossy().into_owned()
+    }
+
+    fn located(&self, keys: &[&str], path: &Path) -> PathBuf {
+        let located = self.path(keys, path);
+        self.secret_files.borrow_mut().push(located.clone());
+        located
     }
 
     fn text_path(&self, keys: &[&str], path: &str) -> String {

@@ -86,13 +86,22 @@ impl Show<'_> {
             }
             Some((node, key)) => {
                 let value = secret::without_credentials(&keys, node.to_json());
-                Some(Shown::Value { value, note: self.spot(key) })
+                Some(Shown::Value { value, note: self.spots(node, key) })
             }
             None if schema["properties"].is_object() => Some(self.table(schema, None, path)),
             None => {
                 let default = outer.get("default").filter(|value| !value.is_null() && !value.is_object())?;
                 Some(Shown::Value { value: default.clone(), note: "default".to_owned() })
             }
+        }
+    }
+
+    /// Where a value was set; a list that two files have a share in, in both.
+    fn spots(&self, node: &Node, key: Place) -> String {
+        let items = if let Written::List(items) = &node.written { items.as_slice() } else { &[] };
+        match items.iter().find(|item| item.place.file != key.file) {
+            Some(item) => format!("{} and {}", self.spot(item.place), self.spot(key)),
+            None => self.spot(key),
         }
     }
 

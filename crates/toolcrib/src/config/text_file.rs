@@ -37,6 +37,20 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// The files of a folder whose names end like this, in the order of their names.
+pub(crate) fn with_ending(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_meant = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending));
+        if is_meant && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Replaces or creates the file that the path, or the link at it, names. A file keeps its mode.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = followed(path)?;

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::problem::{Problems, Source};
-use super::{Loaded, Surroundings, find, loaded, read};
+use super::{Loaded, Surroundings, Unfollowed, find, loaded, read};
 
 /// The table of servers.
 const SERVERS: &str = "mcp";
@@ -29,7 +29,7 @@ pub(crate) fn load_as_if(
         Some(source) => source.text = text,
         None => sources.push(Source { path: path.to_owned(), text }),
     }
-    loaded(sources, surroundings)
+    loaded(sources, surroundings, Unfollowed::FailsItsServer)
 }
 
 /// The files in which the server of this name has a table, among those that are in effect, in the order in which
@@ -116,7 +116,7 @@ mod tests {
         let others = folder.path().join("project").join(super::super::problem::OTHERS_FILE);
         std::fs::create_dir_all(others.parent().expect("a folder")).expect("a folder");
         std::fs::write(&others, "[mcp.a]\ncommand = \"x\"\n[mcp.c]\ncommand = \"c\"\n").expect("a file");
-        let loaded = super::super::load(None, &surroundings).expect("sound");
+        let loaded = super::super::load(None, &surroundings, Unfollowed::IsWrong).expect("sound");
         let user = folder.path().join("home/.config/toolcrib/toolcrib.toml");
         let project = folder.path().join("project/toolcrib.toml");
         for (name, expected) in [("a", Some(user)), ("b", Some(project)), ("c", Some(others)), ("d", None)] {

@@ -60,10 +60,20 @@ pub(crate) async fn reload(state: &Path) -> Vec<Asked<Reloaded>> {
     ask(state, &Request::Reload).await
 }
 
+/// Has each of them read again which secrets are kept.
+pub(crate) async fn learn(state: &Path) -> Vec<Asked<()>> {
+    ask(state, &Request::Learn).await
+}
+
 /// Has each of them let go of an upstream and connect to it anew: how that one is doing then, as JSON. One that has no
 /// upstream of this name refuses.
 pub(crate) async fn reconnect(state: &Path, name: &str) -> Vec<Asked<Value>> {
     ask(state, &Request::Reconnect { name: name.to_owned() }).await
+}
+
+/// Has each of them take up what was decided about the definitions of an upstream: how that one is doing then, as JSON.
+pub(crate) async fn take_up_decisions(state: &Path, name: &str) -> Vec<Asked<Value>> {
+    ask(state, &Request::Trust { name: name.to_owned() }).await
 }
 
 /// The end of what an upstream's program wrote on its stderr, from each of them.
@@ -179,7 +189,7 @@ async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Reque
 async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Value, Refused>> {
     let patience = match request {
         Request::Status | Request::Watch => STATUS_MAX,
-        Request::Reload | Request::Stderr { .. } => ANSWER_MAX,
+        Request::Reload | Request::Learn | Request::Trust { .. } | Request::Stderr { .. } => ANSWER_MAX,
         Request::Reconnect { .. } => RECONNECTED_MAX,
     };
     let mut talk = match connect(folder, pid).await? {

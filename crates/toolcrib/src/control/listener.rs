@@ -110,6 +110,8 @@ impl Bound {
 
     /// Answers whoever asks, until it is dropped.
     async fn serve(self, desk: Arc<Desk>) {
+        // Whoever changed something since the start could not reach us.
+        desk.catch_up().await;
         self.folder.sweep().await;
         let mut clients = JoinSet::new();
         let watchers = Arc::new(Semaphore::new(WATCHERS_MAX));

@@ -1,15 +1,19 @@
-//! Reading the configuration again: the upstreams that changed are exchanged, and everything else stays as it is.
+//! Reading the configuration again: the upstreams that changed are exchanged, other rules are put in force, and everything
+//! else stays as it is. Calls that are on their way go by the old rules.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use gate::Gate;
+use redact::{Known, Redactor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
-use crate::assemble::{Crib, Guarded};
-use crate::config::{self, Loaded, Sections, Surroundings};
+use crate::assemble::{self, Crib, Guarded};
+use crate::config::{self, Loaded, Sections, Surroundings, Unfollowed};
+use crate::secrets::{Kept, Learner};
 use crate::upstreams::{Changes, Upstreams};
 
 /// Small files are read within this time, or their disk is not there; whoever asked waits a little longer.
@@ -21,10 +25,17 @@ pub(crate) struct Reloader {
     named: Option<PathBuf>,
     /// What the other sections said at the start, which they go by until the next one.
     at_start: Sections,
+    /// What decides about calls, as it was read last.
+    of_calls: Mutex<Sections>,
     /// The files that were read last.
     files: Mutex<Vec<PathBuf>>,
+    gate: Arc<Gate>,
     guarded: Guarded,
     upstreams: Arc<Upstreams>,
+    /// Knows what is struck out.
+    learner: Arc<Learner>,
+    /// The secrets that are kept.
+    kept: Arc<Kept>,
     turn: Arc<Semaphore>,
 }
 
@@ -32,13 +43,24 @@ pub(crate) struct Reloader {
 pub(crate) struct AtStart {
     named: Option<PathBuf>,
     sections: Sections,
+    of_calls: Sections,
     files: Vec<PathBuf>,
+    learner: Arc<Learner>,
+    kept: Arc<Kept>,
 }
 
 impl AtStart {
     /// Of the configuration that was loaded, with the file of the command line.
     pub(crate) fn of(loaded: &Loaded, named: Option<PathBuf>) -> AtStart {
-        AtStart { named, sections: loaded.sections(), files: loaded.settings.files.clone() }
+        let settings = &loaded.settings;
+        AtStart {
+            named,
+            sections: loaded.sections(),
+            of_calls: loaded.sections_of_calls(),
+            files: settings.files.clone(),
+            learner: loaded.learner.clone(),
+            kept: Arc::new(settings.kept.again()),
+        }
     }
 
     /// What reads it again for the parts that were put together from it.
@@ -46,9 +68,13 @@ impl AtStart {
         Arc::new(Reloader {
             named: self.named,
             at_start: self.sections,
+            of_calls: Mutex::new(self.of_calls),
             files: Mutex::new(self.files),
+            gate: crib.gate.clone(),
             guarded: crib.guarded.clone(),
             upstreams: crib.upstreams.clone(),
+            learner: self.learner,
+            kept: self.kept,
             turn: Arc::new(Semaphore::new(1)),
         })
     }
@@ -60,6 +86,32 @@ impl Reloader {
         self.files_now().clone()
     }
 
+    /// What it says goes through this.
+    pub(super) fn redactor(&self) -> &Redactor {
+        self.learner.redactor()
+    }
+
+    /// Reads again which secrets are kept, if there may be any.
+    pub(super) async fn catch_up(&self) {
+        if self.kept.may_be_there()
+            && let Err(why) = self.learn().await
+        {
+            tracing::warn!(%why, "secrets that were set in this moment are not struck out");
+        }
+    }
+
+    /// Reads again which secrets are kept, so that they are struck out.
+    ///
+    /// # Errors
+    /// If they cannot be opened. Those that it knew are struck out as before.
+    pub(crate) async fn learn(&self) -> Result<(), Refused> {
+        let kept = self.kept.clone();
+        let read = in_turn(&self.turn, move || kept.again().known()).await;
+        let (known, _turn) = read.and_then(|(read, turn)| Ok((read.map_err(Refused::Because)?, turn)))?;
+        self.learner.kept(known);
+        Ok(())
+    }
+
     /// Reads the configuration and takes up what it says of upstreams. Logs what it did.
     ///
     /// # Errors
@@ -68,16 +120,21 @@ impl Reloader {
         let named = self.named.clone();
         // One after the other: what was read last is what is in effect.
         let read = in_turn(&self.turn, move || read(named)).await;
-        let (loaded, _turn) = read.and_then(|(read, turn)| Ok((read?, turn))).inspect_err(|why| {
+        let read = read.and_then(|(read, turn)| Ok((read?, turn)));
+        let ((loaded, kept), _turn) = read.inspect_err(|why| {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
         })?;
+        // Before anybody is given one of them.
+        self.learner.configured(loaded.settings.secrets.clone());
+        self.learner.kept(kept);
         let reloaded = self.take_up(loaded);
-        let Reloaded { added, removed, changed, unchanged, next_start } = &reloaded;
+        let Reloaded { added, removed, changed, unchanged, in_force, next_start } = &reloaded;
         tracing::info!(
             ?added,
             ?removed,
             ?changed,
             ?unchanged,
+            ?in_force,
             ?next_start,
             "the configuration was read again"
         );
@@ -86,13 +143,24 @@ impl Reloader {
 
     fn take_up(&self, loaded: Loaded) -> Reloaded {
         let next_start = self.at_start.differing(&loaded.sections());
-        let settings = loaded.settings;
+        let of_calls = loaded.sections_of_calls();
+        let before = std::mem::replace(&mut *self.of_calls_now(), of_calls.clone());
+        let in_force = before.differing(&of_calls);
+        let mut settings = loaded.settings;
         // Before a program is started, nobody may be able to write it any longer.
         let running = self.upstreams.own_files();
         self.guarded.guard(&settings, running);
         self.files_now().clone_from(&settings.files);
-        let Changes { added, removed, changed, unchanged } = self.upstreams.replace(settings.upstreams);
-        Reloaded { added, removed, changed, unchanged, next_start }
+        self.redactor().configure(&settings.redaction);
+        let upstreams = std::mem::take(&mut settings.upstreams);
+        // Before a new server's tools are on offer.
+        self.gate.govern(assemble::bylaws(settings));
+        let Changes { added, removed, changed, unchanged } = self.upstreams.replace(upstreams);
+        Reloaded { added, removed, changed, unchanged, in_force, next_start }
+    }
+
+    fn of_calls_now(&self) -> MutexGuard<'_, Sections> {
+        self.of_calls.lock().expect("nothing panics while it holds the lock")
     }
 
     fn files_now(&self) -> MutexGuard<'_, Vec<PathBuf>> {
@@ -120,12 +188,14 @@ async fn in_turn<T: Send + 'static>(
     }
 }
 
-/// Loads the configuration as at the start. Blocks on the disk.
-fn read(named: Option<PathBuf>) -> Result<Loaded, Refused> {
+/// Loads the configuration as at the start, and the secrets that are kept. Blocks on the disk.
+fn read(named: Option<PathBuf>) -> Result<(Loaded, Vec<Known>), Refused> {
     let surroundings = Surroundings::of_process()
         .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))?;
-    config::load(named.as_deref(), &surroundings)
-        .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))
+    let loaded = config::load(named.as_deref(), &surroundings, Unfollowed::FailsItsServer)
+        .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))?;
+    let known = loaded.settings.kept.known().map_err(Refused::Because)?;
+    Ok((loaded, known))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 use super::folder::Folder;
 use super::*;
 use crate::assemble::{Crib, assemble};
-use crate::config::{self, Surroundings};
+use crate::config::{self, Surroundings, Unfollowed};
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
 
@@ -35,7 +35,8 @@ impl Process {
         std::fs::create_dir(folder.path().join("ws")).expect("a folder");
         let file = write(folder.path(), text);
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
-        let loaded = config::load(Some(&file), &surroundings).expect("a sound configuration");
+        let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
+            .expect("a sound configuration");
         let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
         let crib = assemble(loaded.settings, Start::WhenWanted).expect("an assembly");
         let desk = Desk::new("stdio", crib.upstreams.clone(), at_start.reloader(&crib));

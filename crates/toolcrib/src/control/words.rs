@@ -21,8 +21,15 @@ pub(super) enum Request {
     Watch,
     /// To read its configuration again: a [`Reloaded`].
     Reload,
+    /// To read again which secrets are kept, so that it strikes them out: nothing.
+    Learn,
     /// To let go of a server and connect to it anew: how that one is doing then.
     Reconnect {
+        /// The server.
+        name: String,
+    },
+    /// To take up what was decided about the definitions of a server: how that one is doing then.
+    Trust {
         /// The server.
         name: String,
     },
@@ -96,6 +103,9 @@ pub(crate) struct Reloaded {
     pub(crate) changed: Vec<String>,
     /// Ones that were left alone.
     pub(crate) unchanged: Vec<String>,
+    /// Sections that decide about calls and read differently than before; they are in force now.
+    #[serde(default)]
+    pub(crate) in_force: Vec<String>,
     /// Other sections that read differently than at the start, and take effect at the next one.
     pub(crate) next_start: Vec<String>,
 }
@@ -110,7 +120,9 @@ mod tests {
             (r#"{"do":"status"}"#, Some(Request::Status)),
             (r#"{"do":"watch"}"#, Some(Request::Watch)),
             (r#"{"do":"reload"}"#, Some(Request::Reload)),
+            (r#"{"do":"learn"}"#, Some(Request::Learn)),
             (r#"{"do":"reconnect","name":"git"}"#, Some(Request::Reconnect { name: "git".into() })),
+            (r#"{"do":"trust","name":"git"}"#, Some(Request::Trust { name: "git".into() })),
             (r#"{"name":"git","do":"stderr"}"#, Some(Request::Stderr { name: "git".into() })),
             (r#"{"do":"stderr"}"#, None),
             (r#"{"do":"shutdown"}"#, None),

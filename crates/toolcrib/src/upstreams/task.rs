@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{Catalog, Event};
+use redact::Redactor;
 use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::time::{sleep, timeout};
+use upstream::trust::HeldBack;
 use upstream::{Offer, State, Status, Upstream, Withheld};
 
 use super::{News, Start};
@@ -42,11 +44,15 @@ impl Known {
     }
 }
 
+/// What an offer that was carried into the catalogue followed from.
+type Carried = (Option<Arc<str>>, Vec<Withheld>, Vec<HeldBack>);
+
 /// What carries one upstream's offers.
 pub(super) struct Task {
     pub(super) upstream: Arc<Upstream>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) store: Arc<dyn Store>,
+    pub(super) redactor: Redactor,
     pub(super) news: broadcast::Sender<News>,
 }
 
@@ -126,23 +132,24 @@ impl Task {
     /// Carries what changes in the offer: its tools into the catalogue, and what was seen in this run to where it
     /// is remembered.
     async fn carry(&self, mut offers: watch::Receiver<Offer>, seen: &watch::Sender<Option<Arc<str>>>) {
-        // Another text, or other names of other upstreams, by which more or less is withheld.
-        let mut carried: Option<(Option<Arc<str>>, Vec<Withheld>)> = None;
+        // Another text, other names of other upstreams, by which more or less is withheld, or a decision by which more
+        // or less is held back.
+        let mut carried: Option<Carried> = None;
         offers.mark_changed();
         while offers.changed().await.is_ok() {
             let offer = offers.borrow_and_update().clone();
             // A list that reads as before is not announced as a change to every client.
-            let is_carried = carried.as_ref().is_some_and(|(definitions, withheld)| {
-                (definitions, withheld) == (&offer.definitions, &offer.withheld)
+            let is_carried = carried.as_ref().is_some_and(|(definitions, withheld, held)| {
+                (definitions, withheld, held) == (&offer.definitions, &offer.withheld, &offer.held)
             });
             if offer.definitions.is_some() && !is_carried {
                 self.replace(&offer);
-                carried = Some((offer.definitions.clone(), offer.withheld.clone()));
+                carried = Some((offer.definitions.clone(), offer.withheld.clone(), offer.held.clone()));
             }
             // The first failure is a report, too: nobody needs to wait for this one any longer.
             if carried.is_none() && has_failed(&offer.state) {
                 self.replace(&offer);
-                carried = Some((None, Vec::new()));
+                carried = Some((None, Vec::new(), Vec::new()));
             }
             if offer.fresh {
                 seen.send_if_modified(|seen| {
@@ -195,16 +202,28 @@ impl Task {
     async fn offer_remembered(&self) -> bool {
         let (name, fingerprint) = (self.upstream.name().to_owned(), self.upstream.fingerprint());
         let found = self.stored(move |store| store.definitions(&name, &fingerprint)).await.flatten();
-        found.is_some_and(|found| {
+        let usable = found.and_then(|found| {
             let age_ms = now_ms().saturating_sub(found.fetched_at_ms);
             let usable = u64::try_from(age_ms).is_ok_and(|age| Duration::from_millis(age) < REMEMBERED_FOR);
-            usable && self.upstream.offer_cached(&found.tools_json, found.fetched_at_ms)
-        })
+            usable.then_some(found)
+        });
+        match usable {
+            Some(found) => self.upstream.recall(&found.tools_json, found.fetched_at_ms).await,
+            None => false,
+        }
     }
 
     async fn keep(&self, definitions: Arc<str>) {
         if definitions.len() > DEFINITIONS_BYTES_MAX {
             tracing::warn!(upstream = self.upstream.name(), "the list of tools is too long to be remembered");
+            return;
+        }
+        // Without the secret it would be another list, and calls by it would be refused.
+        if self.redactor.json(definitions.as_bytes()).is_some() {
+            tracing::warn!(
+                upstream = self.upstream.name(),
+                "the list of tools holds a secret and is not remembered"
+            );
             return;
         }
         let definitions = Definitions {

@@ -1,5 +1,6 @@
 //! What is listed and how upstreams are doing when they are announced, remembered, exchanged and let go.
 
+mod lacking;
 pub(crate) mod small_server;
 
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use gate::{Action, Call, Caller, Gate, Outcome, Parts, Payload, Target, Via};
 use store::{Definitions, SqliteStore};
-use upstream::{Config, State};
+use upstream::{Config, NotFollowed, State};
 
 use super::*;
 use crate::assemble::world;
@@ -27,8 +28,12 @@ fn program(prefix: &str) -> Config {
     Config { command, prefix: Some(prefix.to_owned()), ..Config::default() }
 }
 
+fn missing() -> NotFollowed {
+    NotFollowed::Missing("no secret KEY is kept here".to_owned())
+}
+
 fn settle(name: &str, config: &Config) -> Settings {
-    config.settle(name, Duration::from_secs(1), &|_| Err(String::new())).expect("a sound table")
+    config.settle(name, Duration::from_secs(1), &|_| Err(missing())).expect("a sound table")
 }
 
 /// Settled tables that know of each other.
@@ -49,12 +54,14 @@ impl World {
         let state = folder.join("state");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&state));
         let catalog = Catalog::new(Vec::new());
-        let world = world(&store, &state).expect("a program");
-        let upstreams = Upstreams::start(settings, world, &catalog, &store, start);
-        let AllSettings { policy, rate, .. } = AllSettings::for_selftest(folder);
+        let world = world(store::Secrets::new(store.clone(), &state)).expect("a program");
+        let AllSettings { policy, rates, redactor, .. } = AllSettings::for_selftest(folder);
+        let upstreams = Upstreams::start(settings, world, &catalog, &store, &redactor, start);
         let files = sandbox::Root::open(folder, sandbox::Access::Read).expect("a folder");
         let book = Arc::new(audit::Book::at(&state, now_ms));
-        let parts = Parts { catalog: catalog.clone(), policy, rate, book, files };
+        let bylaws = gate::Bylaws::new(policy, rates);
+        let approvals = gate::Approvals::new(store.clone());
+        let parts = Parts { catalog: catalog.clone(), bylaws, redactor, approvals, book, files };
         World { upstreams, catalog, gate: Gate::new(parts).expect("randomness") }
     }
 

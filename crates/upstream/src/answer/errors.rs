@@ -181,6 +181,7 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         }
         ConnectError::Disabled
         | ConnectError::Ended
+        | ConnectError::Lacking(_)
         | ConnectError::Start { .. }
         | ConnectError::Exited { .. }
         | ConnectError::TooSlow { .. }
@@ -250,6 +251,11 @@ pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
         "`{upstream}` has changed or removed `{tool}` since it was listed; list the tools again before you call it"
     );
     ToolError::new("definition_changed", message).with_details(json!({ "upstream": upstream }))
+}
+
+/// It is not offered before a person has accepted it.
+pub(crate) fn held_back(upstream: &str, why: &str) -> ToolError {
+    ToolError::new("held_back", why.to_owned()).with_details(json!({ "upstream": upstream }))
 }
 
 /// The configuration has changed under a caller that still holds the tool.

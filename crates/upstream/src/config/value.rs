@@ -23,10 +23,22 @@ pub enum Reference {
     Env(String),
     /// In this file: `{ file = "PATH" }`.
     File(String),
+    /// Among the secrets that `toolcrib secrets set` keeps: `{ store = "NAME" }`.
+    Store(String),
 }
 
 /// The keys of a reference.
-const KINDS: &[&str] = &["env", "file"];
+const KINDS: &[&str] = &["env", "file", "store"];
+
+impl Reference {
+    /// What the text is called where it must not be shown: the name of the variable, the file or the secret.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Reference::Env(name) | Reference::Store(name) => name,
+            Reference::File(path) => path.rsplit('/').next().unwrap_or(path),
+        }
+    }
+}
 
 impl Value {
     /// A text written out.
@@ -59,7 +71,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`")
+        f.write_str("a string, `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ store = \"NAME\" }`")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
@@ -67,13 +79,14 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let one = "a reference names one place: either `env` or `file`";
+        let one = "a reference names one place: either `env`, `file` or `store`";
         let Some(kind) = map.next_key::<Cow<'_, str>>()? else {
             return Err(de::Error::custom(format!("an empty reference; {one}")));
         };
         let reference = match kind.as_ref() {
             "env" => Reference::Env(map.next_value()?),
             "file" => Reference::File(map.next_value()?),
+            "store" => Reference::Store(map.next_value()?),
             other => return Err(de::Error::unknown_field(other, KINDS)),
         };
         match map.next_key::<de::IgnoredAny>()? {
@@ -106,6 +119,7 @@ impl JsonSchema for Value {
                 { "type": "string" },
                 reference("env", "The environment variable that holds the value."),
                 reference("file", "The file that holds the value."),
+                reference("store", "The secret, set with `toolcrib secrets set`, that is the value."),
             ],
         })
     }

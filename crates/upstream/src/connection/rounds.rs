@@ -87,7 +87,7 @@ impl Connection {
         if let Some((key, _)) = unfit {
             return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
         }
-        let turn = turns.take_again().await;
+        let turn = turns.take_again(&cx.client().caller).await;
         stay.call().go_on_in(turn);
         stay.answer(answer);
         if stay.open().is_empty() { self.wait(stay.go_on(), Some(cx)).await } else { self.park(stay) }

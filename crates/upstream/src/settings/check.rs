@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Life, Limits, Mask, Settings};
+use super::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Life, Limits, Mask, Named, NotFollowed, Settings};
 use crate::config::{Config, Reference, Timeout};
 use crate::naming;
 use crate::start::{LIST_TIMEOUT, START_TIMEOUT};
@@ -32,7 +32,7 @@ const CONCURRENCY_MAX: u16 = 10_000;
 /// What is said of a time that nobody means.
 const NO_TIME: &str = "must be between 1 ms and 24 h";
 
-pub(super) type LookUp<'a> = &'a dyn Fn(&Reference) -> Result<String, String>;
+pub(super) type LookUp<'a> = &'a dyn Fn(&Reference) -> Result<String, NotFollowed>;
 
 pub(super) fn settle(
     config: &Config,
@@ -44,7 +44,9 @@ pub(super) fn settle(
         table: format!("mcp.{}", key(name)),
         look_up,
         follow: config.enabled,
+        lacks: None,
         secrets: Vec::new(),
+        named: Named::default(),
         problems: Vec::new(),
     };
     check.name(name);
@@ -57,7 +59,22 @@ pub(super) fn settle(
         Some(endpoint) if check.problems.is_empty() => {
             let (name, enabled, foreign) = (name.into(), config.enabled, Default::default());
             let mask = Mask::of(&endpoint, &check.secrets);
-            Ok(Settings { name, enabled, limits, life, shape, prefix, foreign, endpoint, mask, signer: None })
+            let (named, lacks) = (Arc::new(check.named), check.lacks);
+            Ok(Settings {
+                name,
+                enabled,
+                limits,
+                life,
+                shape,
+                prefix,
+                foreign,
+                endpoint,
+                trust: config.trust,
+                mask,
+                named,
+                lacks,
+                signer: None,
+            })
         }
         _ => Err(check.problems),
     }
@@ -74,8 +91,12 @@ struct Check<'a> {
     look_up: LookUp<'a>,
     /// False for a disabled table, whose references may lead nowhere.
     follow: bool,
+    /// Why its server cannot be started yet, if a reference leads to something that is still missing.
+    lacks: Option<Arc<str>>,
     /// Texts that references have led to and that others should not read.
     secrets: Vec<Box<str>>,
+    /// Those of them that nobody may see, in other servers' words either, with what they are called.
+    named: Named,
     problems: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! References inside texts: `${env:NAME}` and `${file:PATH}`, both also without the `$`. A second `$`, or a second
+//! References inside texts: `${env:NAME}`, `${file:PATH}` and `${store:NAME}`, all also without the `$`. A second `$`, or a second
 //! brace, leaves them as they are: `$${env:NAME}` reads `${env:NAME}`, and `{{env:NAME}` reads `{env:NAME}`. Anything
 //! else in braces is nobody's here.
 
@@ -16,7 +16,8 @@ pub(super) enum Part<'t> {
 type Make = fn(String) -> Reference;
 
 /// How references begin, and what they lead to.
-const KINDS: [(&str, Make); 2] = [("{env:", Reference::Env), ("{file:", Reference::File)];
+const KINDS: [(&str, Make); 3] =
+    [("{env:", Reference::Env), ("{file:", Reference::File), ("{store:", Reference::Store)];
 
 /// The references in a text of a table, such as a header; nothing if the text cannot be used. For whoever shows a text
 /// and must not show what else is in it.
@@ -74,6 +75,7 @@ mod tests {
             Part::Plain(text) => (*text).to_owned(),
             Part::Reference(Reference::Env(name)) => format!("<env {name}>"),
             Part::Reference(Reference::File(path)) => format!("<file {path}>"),
+            Part::Reference(Reference::Store(name)) => format!("<store {name}>"),
         };
         let shown = parts(text).map_or_else(|why| why, |parts| parts.iter().map(part).collect());
         assert_eq!(shown, expected, "{text}");
@@ -90,6 +92,7 @@ mod tests {
             ("${file:/run/a b.txt}", "<file /run/a b.txt>"),
             ("{file:~/t}${env:A}{env:B}", "<file ~/t><env A><env B>"),
             ("ä${env:Ä}ö", "ä<env Ä>ö"),
+            ("Bearer ${store:A}{store:B}$${store:C}", "Bearer <store A><store B>${store:C}"),
             ("$ {env:A}", "$ <env A>"),
         ] {
             check(text, expected);

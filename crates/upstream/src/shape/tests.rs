@@ -121,7 +121,7 @@ fn who_is_excluded_is_out_even_if_included() {
 fn slips_are_found() {
     let entry = |name: &str, properties: &str| {
         let tool = format!(r#"{{"name":"{name}","inputSchema":{{"properties":{properties}}}}}"#);
-        Entry { key: name.to_owned(), text: text(&tool) }
+        Entry::new(name.to_owned(), text(&tool))
     };
     let tools = [entry("read", r#"{"path":{}}"#), entry("write", "{}")];
     let reshaped = |arguments: &[(&str, &str)]| Reshaped {

@@ -26,7 +26,7 @@ pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn Keeper>) -> Arc<Upst
     let settings = config.settle("it", Duration::from_secs(30), &|_| Ok("s3cret".to_owned()));
     let launcher = Launcher { guard: guard(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
-    let world = World { launcher, client: Client::new(), ourselves, keeper, trace: None };
+    let world = World { launcher, client: Client::new(), ourselves, keeper, pins: None, trace: None };
     Upstream::new(settings.expect("sound"), world)
 }
 

@@ -55,6 +55,31 @@ pub(crate) fn instructions(
     Ok((count(CALLS_MANY)? - count(CALLS_FEW)?) / f64::from(CALLS_MANY - CALLS_FEW))
 }
 
+/// Instructions per call of the program's functions and all that they call, by their names. A function that was inlined
+/// has none.
+pub(crate) fn function_instructions(
+    launch: &Launch,
+    request: &Request,
+    path: impl Fn() -> PathBuf,
+) -> anyhow::Result<BTreeMap<String, f64>> {
+    let count = |calls| {
+        let file = path();
+        let mut option = OsString::from("--callgrind-out-file=");
+        option.push(&file);
+        run(&launch.under(&["valgrind".into(), "--tool=callgrind".into(), option]), request, calls)?;
+        let mut annotate = std::process::Command::new("callgrind_annotate");
+        annotate.args(["--inclusive=yes", "--auto=no", "--threshold=99.99"]).arg(&file);
+        let told = annotate.output().context("callgrind_annotate could not be started")?;
+        Ok::<_, anyhow::Error>(annotated(&String::from_utf8_lossy(&told.stdout)))
+    };
+    let (few, many) = (count(CALLS_FEW)?, count(CALLS_MANY)?);
+    let per_call = |(name, instructions): (String, f64)| {
+        let difference = instructions - few.get(&name).copied().unwrap_or(0.0);
+        (name, difference / f64::from(CALLS_MANY - CALLS_FEW))
+    };
+    Ok(many.into_iter().map(per_call).collect())
+}
+
 /// Starts the program, calls it, and lets it end, upon which the tool writes its file.
 fn run(launch: &Launch, request: &Request, calls: u32) -> anyhow::Result<()> {
     let mut client = StdioClient::open(launch)?;
@@ -77,6 +102,22 @@ fn strace_counts(table: &str) -> BTreeMap<String, f64> {
     table.lines().filter_map(row).collect()
 }
 
+/// The table of `callgrind_annotate`: instructions, share, file and function, program. What stands under one name in
+/// several rows is added up.
+fn annotated(table: &str) -> BTreeMap<String, f64> {
+    let mut functions = BTreeMap::new();
+    for line in table.lines() {
+        let Some((count, rest)) = line.trim_start().split_once(' ') else { continue };
+        let Ok(count) = count.replace(',', "").parse::<f64>() else { continue };
+        let Some((_, function)) = rest.split_once(')').and_then(|(_, named)| named.split_once(':')) else {
+            continue;
+        };
+        let name = function.rsplit_once(" [").map_or(function, |(name, _)| name);
+        *functions.entry(name.to_owned()).or_default() += count;
+    }
+    functions
+}
+
 /// The last total of a callgrind file.
 fn callgrind_total(text: &str) -> Option<f64> {
     let line = text.lines().rev().find_map(|line| line.strip_prefix("totals: "))?;
@@ -97,6 +138,19 @@ mod tests {
                      100.00    0.000500           0       404         1 total\n";
         let expected = BTreeMap::from([("read".to_owned(), 203.0), ("write".to_owned(), 201.0)]);
         assert_eq!(strace_counts(table), expected);
+    }
+
+    #[test]
+    fn annotated_functions_are_read() {
+        let table = "--------\nIr\n--------\n78,000 (100.0%)  PROGRAM TOTALS\n\n\
+                     Ir                   file:function\n\
+                     7,964,517 (10.15%)  ???:wire::message::Frame::parse [/x/toolcrib]\n\
+                       343,450 ( 0.45%)  ???:<gate::A as gate::Stage>::check [/x/toolcrib]\n";
+        let expected = BTreeMap::from([
+            ("<gate::A as gate::Stage>::check".to_owned(), 343_450.0),
+            ("wire::message::Frame::parse".to_owned(), 7_964_517.0),
+        ]);
+        assert_eq!(annotated(table), expected);
     }
 
     #[test]

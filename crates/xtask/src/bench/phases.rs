@@ -7,6 +7,7 @@ mod memory;
 mod processes;
 mod proxying;
 mod start;
+mod stations;
 mod stdio;
 mod system_calls;
 mod tables;
@@ -30,6 +31,7 @@ pub(crate) struct Phase {
 /// In the order of the page.
 pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "stdio", about: "one call at a time over stdio", run: stdio::run },
+    Phase { name: "stations", about: "instructions of each station of the gate", run: stations::run },
     Phase { name: "syscalls", about: "system calls of one call over stdio", run: system_calls::run },
     Phase { name: "inflight", about: "64 calls in flight over stdio", run: in_flight::run },
     Phase { name: "http", about: "one and 64 connections over HTTP", run: http::run },

@@ -23,8 +23,31 @@ pub(crate) enum Upstream {
     None,
     /// Over stdio, with this many synthetic tools.
     Stdio { tools: u16 },
+    /// Over stdio, and not believed to be read-only, so that each call is on the disk before it runs.
+    Synced,
     /// Over HTTP, already running on this port.
     Http { port: u16 },
+}
+
+/// The upstream is believed that it only reads, so that no call waits for the disk.
+const TRUST: &str = "trust = \"trust\"\n";
+
+impl Upstream {
+    fn tools(self) -> u16 {
+        match self {
+            Upstream::Stdio { tools } => tools,
+            Upstream::None | Upstream::Synced | Upstream::Http { .. } => 0,
+        }
+    }
+}
+
+/// What decides about calls besides the defaults.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Nothing.
+    None,
+    /// Something of every kind: see [`all_rules`].
+    All,
 }
 
 /// All programs, and the temporary folder they run in.
@@ -95,8 +118,8 @@ impl Programs {
             vec![self.installed.fastmcp_proxy.clone().into(), port.to_string().into()];
         match upstream {
             Upstream::None => {}
-            Upstream::Stdio { tools } => {
-                words.extend(self.mcp_floor(tools).line);
+            Upstream::Stdio { .. } | Upstream::Synced => {
+                words.extend(self.mcp_floor(upstream.tools()).line);
                 words.push(self.mark().into());
             }
             Upstream::Http { port } => words.push(format!("http://127.0.0.1:{port}/mcp").into()),
@@ -113,6 +136,20 @@ impl Programs {
     pub(crate) fn toolcrib_stdio(&self, upstream: Upstream) -> anyhow::Result<Launch> {
         let config = self.config(0, upstream)?;
         Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), "--config".into(), config]))
+    }
+
+    /// The product over stdio, with rules of every kind or none.
+    pub(crate) fn toolcrib_ruled(&self, rules: Rules) -> anyhow::Result<Launch> {
+        let config = PathBuf::from(self.config(0, Upstream::None)?);
+        if rules == Rules::All {
+            let file = self.own_path("ai-rules.json");
+            std::fs::write(&file, AI_RULES)?;
+            let mut text =
+                std::fs::read_to_string(&config)?.replace("per_second = 0", "per_second = 1000000");
+            text.push_str(&all_rules(&file));
+            std::fs::write(&config, text)?;
+        }
+        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), "--config".into(), config.into()]))
     }
 
     /// The product over HTTP.
@@ -148,16 +185,20 @@ impl Programs {
         );
         match upstream {
             Upstream::None => {}
-            Upstream::Stdio { tools } => {
+            Upstream::Stdio { .. } | Upstream::Synced => {
+                let tools = upstream.tools();
                 // The mark is an argument that the floor passes over; it tells this run's upstreams from others.
                 let (program, mark) = (self.installed.yardsticks.join("mcp-echo-floor"), text(self.mark()));
                 config.push_str(&format!(
                     "[mcp.floor]\ncommand = {}\nargs = [\"--tools\", \"{tools}\", {mark}]\nprefix = \"floor\"\n",
                     text(&program)
                 ));
+                if !matches!(upstream, Upstream::Synced) {
+                    config.push_str(TRUST);
+                }
             }
             Upstream::Http { port } => config.push_str(&format!(
-                "[mcp.floor]\nurl = \"http://127.0.0.1:{port}/mcp\"\nprefix = \"floor\"\n"
+                "[mcp.floor]\nurl = \"http://127.0.0.1:{port}/mcp\"\nprefix = \"floor\"\n{TRUST}"
             )),
         }
         let path = self.own_path("toolcrib.toml");
@@ -179,4 +220,34 @@ impl Programs {
             watchdog: self.watchdog.clone(),
         }
     }
+}
+
+/// Rules over paths and contents that look at the measured call and let it pass.
+const AI_RULES: &str = r#"{ "version": "1.0", "rules": [
+    { "id": "env", "type": "privacy", "description": "d", "match": { "paths": ["**/*.env", "**/secrets/**"] }, "action": { "on_violation": "block" } },
+    { "id": "keys", "type": "privacy", "description": "d", "match": { "content_regex": "(?i)(api_key|password)\\s*=" }, "action": { "on_violation": "redact" } }
+] }"#;
+
+/// Fifty rules of policy, some with conditions over the arguments, limits for callers and tools, and fifty known secrets.
+fn all_rules(ai_rules: &Path) -> String {
+    let mut text = String::new();
+    let mut secrets = String::new();
+    for nth in 0..50 {
+        let effect = ["deny", "ask"][nth % 2];
+        text.push_str(&format!(
+            "[[policy.rules]]\nid = \"rule-{nth}\"\neffect = \"{effect}\"\nwhy = \"is ruled out\"\n"
+        ));
+        // Every fifth concerns the measured tool and has to look at its arguments.
+        match nth % 5 {
+            0 => text
+                .push_str(&format!("tools = [\"workspace_*\"]\nwhen = 'args.path.endsWith(\".{nth}\")'\n")),
+            _ => text.push_str(&format!("tools = [\"tool_{nth}_*\"]\n")),
+        }
+        secrets.push_str(&format!("S{nth}_TOKEN = \"planted-{nth}-{}\"\n", "0123456789abcdef".repeat(2)));
+    }
+    text.push_str("[limits.callers.local]\nper_second = 1000000\nburst = 1000000\n");
+    text.push_str("[limits.tools.\"workspace_*\"]\nper_second = 1000000\nburst = 1000000\n");
+    text.push_str(&format!("[rules]\nuser = {}\n", quoted(&ai_rules.to_string_lossy())));
+    text.push_str(&format!("[mcp.off]\nenabled = false\ncommand = \"true\"\n[mcp.off.env]\n{secrets}"));
+    text
 }

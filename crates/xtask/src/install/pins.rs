@@ -35,6 +35,8 @@ pub(crate) const PYTHON: &[&str] = &[
     "mcp-server-fetch==2026.10.24",
     "mcp-server-git==2026.10.19",
     "mcp-server-time==2026.10.19",
+    "opentelemetry-proto==1.45.2",
+    "prometheus-client==0.26.0",
 ];
 
 /// Runs the tests. Its version changes nothing that is tested, so the machine's own serves.

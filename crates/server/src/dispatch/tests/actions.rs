@@ -2,10 +2,11 @@
 
 use super::*;
 
-#[track_caller]
-fn check_both(method: &str, params: &str, old: Expect, new: Expect) {
-    old.assert_eq(&Talk::with_source(Revision::V2025_11_25).ask(method, params));
-    new.assert_eq(&Talk::with_source(Revision::V2025_11_25).say(&modern(method, params, "{}")));
+async fn check_both(method: &str, params: &str, old: Expect, new: Expect) {
+    old.assert_eq(&Talk::with_source(Revision::V2025_11_25).ask(method, params).await);
+    new.assert_eq(
+        &Talk::with_source(Revision::V2025_11_25).say_and_hear(&modern(method, params, "{}")).await,
+    );
 }
 
 #[tokio::test]
@@ -19,7 +20,7 @@ async fn a_resource_is_read() {
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","cacheScope":"private","contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}],"ttlMs":5}}
     "#]],
-    );
+    ).await;
     // Missing at its source, under the URI that the client knows; below, unknown to every source.
     check_both(
         "resources/read",
@@ -30,7 +31,8 @@ async fn a_resource_is_read() {
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"uri":"note:gone"}}}
     "#]],
-    );
+    )
+    .await;
     check_both(
         "resources/read",
         r#"{}"#,
@@ -40,16 +42,16 @@ async fn a_resource_is_read() {
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: resources/read needs the string \"uri\""}}
     "#]],
-    );
+    ).await;
     let read = request("resources/read", r#"{"uri":"other:x"}"#);
     let mut talk = Talk::new(Revision::V2025_11_25);
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"other:x"}}}
-    "#]].assert_eq(&talk.say(&read));
+    "#]].assert_eq(&talk.say_and_hear(&read).await);
     let read = modern("resources/read", r#"{"uri":"other:x"}"#, "{}");
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Resource not found","data":{"uri":"other:x"}}}
-    "#]].assert_eq(&talk.say(&read));
+    "#]].assert_eq(&talk.say_and_hear(&read).await);
 }
 
 #[tokio::test]
@@ -63,7 +65,7 @@ async fn a_prompt_is_filled_in() {
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
         "#]],
-    );
+    ).await;
     check_both(
         "prompts/get",
         r#"{"name":"nobody"}"#,
@@ -73,7 +75,8 @@ async fn a_prompt_is_filled_in() {
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
     "#]],
-    );
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -89,7 +92,7 @@ async fn an_argument_is_completed() {
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
         "#]],
-    );
+    ).await;
     check_both(
         "completion/complete",
         &complete(r#"{"type":"ref/prompt","name":"nobody"}"#),
@@ -99,7 +102,8 @@ async fn an_argument_is_completed() {
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown prompt: nobody"}}
         "#]],
-    );
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -145,23 +149,23 @@ async fn what_an_upstream_gives_fits_the_client() {
         ),
     ];
     for (result, old, new) in cases {
-        check_both("tools/call", &relay(result), old, new);
+        check_both("tools/call", &relay(result), old, new).await;
     }
 }
 
 #[tokio::test]
 async fn an_upstreams_error_is_told_where_it_helps() {
-    let refuse = |code: i64, data: &str| {
+    let refuse = async |code: i64, data: &str| {
         let params = format!(r#"{{"name":"refuse","arguments":{{"code":{code}{data}}}}}"#);
         [
-            Talk::with_source(Revision::V2025_11_25).ask("tools/call", &params),
-            Talk::with_source(Revision::V2025_11_25).say(&modern("tools/call", &params, "{}")),
+            Talk::with_source(Revision::V2025_11_25).ask("tools/call", &params).await,
+            Talk::with_source(Revision::V2025_11_25).say_and_hear(&modern("tools/call", &params, "{}")).await,
         ]
     };
-    for told in refuse(-32603, "") {
+    for told in refuse(-32603, "").await {
         assert!(told.contains(r#""isError":true"#) && told.contains("upstream_error"), "{told}");
     }
-    let [old, new] = refuse(-32021, r#","data":{"requiredCapabilities":{"sampling":{}}}"#);
+    let [old, new] = refuse(-32021, r#","data":{"requiredCapabilities":{"sampling":{}}}"#).await;
     assert!(old.contains(r#""isError":true"#), "{old}");
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"sampling":{}}}}}
@@ -175,26 +179,26 @@ async fn a_task_is_known_by_our_token() {
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
     let job =
         r#"{"name":"job","arguments":{"result":{"resultType":"task","taskId":"job-1","status":"working"}}}"#;
-    let told = talk.say(&modern("tools/call", job, TASKS));
+    let told = talk.say_and_hear(&modern("tools/call", job, TASKS)).await;
     assert!(!told.contains("job-1"), "{told}");
     let answer: serde_json::Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(answer["result"]["resultType"], "task");
     let token = answer["result"]["taskId"].as_str().expect("a token").to_owned();
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let params = format!(r#"{{"taskId":"{token}","inputResponses":{{"k":{{}}}}}}"#);
-        let told = talk.say(&modern(method, &params, TASKS));
+        let told = talk.say_and_hear(&modern(method, &params, TASKS)).await;
         assert!(told.contains(&format!(r#""taskId":"{token}""#)) && !told.contains("job-1"), "{told}");
         assert!(told.contains(r#""inputResponses":{"k":{}}"#), "what a task is given is handed on: {told}");
         // Without the extension, and under a token that was never given.
-        let told = talk.say(&modern(method, &params, "{}"));
+        let told = talk.say_and_hear(&modern(method, &params, "{}")).await;
         assert_eq!(talk.code, Some(Code::MissingClientCapability), "{told}");
-        talk.say(&modern(method, r#"{"taskId":"job-1"}"#, TASKS));
+        talk.say_and_hear(&modern(method, r#"{"taskId":"job-1"}"#, TASKS)).await;
         assert_eq!(talk.code, Some(Code::InvalidParams));
-        talk.say(&modern(method, "{}", TASKS));
+        talk.say_and_hear(&modern(method, "{}", TASKS)).await;
         assert_eq!(talk.code, Some(Code::InvalidParams));
     }
     // An upstream that makes a task of a call whose client has not asked for such.
-    let told = talk.say(&modern("tools/call", job, "{}"));
+    let told = talk.say_and_hear(&modern("tools/call", job, "{}")).await;
     assert_eq!(talk.code, Some(Code::MissingClientCapability), "{told}");
 }
 
@@ -203,19 +207,23 @@ async fn log_messages_come_as_grave_as_was_asked() {
     let call = r#"{"name":"log","arguments":{}}"#;
     let count = |told: &str| told.matches("notifications/message").count();
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
-    assert_eq!(count(&talk.ask("tools/call", call)), 7, "unsaid, all but debug messages");
+    assert_eq!(count(&talk.ask("tools/call", call).await), 7, "unsaid, all but debug messages");
     for (level, expected) in [("debug", 8), ("warning", 5), ("emergency", 1)] {
-        talk.ask("logging/setLevel", &format!(r#"{{"level":"{level}"}}"#));
-        let told = talk.ask("tools/call", call);
+        talk.ask("logging/setLevel", &format!(r#"{{"level":"{level}"}}"#)).await;
+        let told = talk.ask("tools/call", call).await;
         assert_eq!(count(&told), expected, "{told}");
         assert!(
             told.lines().last().is_some_and(|last| last.contains("logged")),
             "the answer comes last: {told}"
         );
     }
-    assert_eq!(count(&talk.say(&modern("tools/call", call, "{}"))), 0, "a modern client says so each time");
+    assert_eq!(
+        count(&talk.say_and_hear(&modern("tools/call", call, "{}")).await),
+        0,
+        "a modern client says so each time"
+    );
     let level = r#","io.modelcontextprotocol/logLevel":"alert""#;
-    assert_eq!(count(&talk.say(&modern_with("tools/call", call, "{}", level))), 2);
-    talk.ask("logging/setLevel", r#"{"level":"loud"}"#);
+    assert_eq!(count(&talk.say_and_hear(&modern_with("tools/call", call, "{}", level)).await), 2);
+    talk.ask("logging/setLevel", r#"{"level":"loud"}"#).await;
     assert_eq!(talk.code, Some(Code::InvalidParams));
 }

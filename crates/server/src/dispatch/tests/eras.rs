@@ -46,10 +46,10 @@ async fn every_method_in_both_eras() {
     let mut table = String::new();
     for (method, params) in METHODS {
         let mut talk = Talk::with_source(Revision::V2025_11_25);
-        let told = talk.ask(method, params);
+        let told = talk.ask(method, params).await;
         let legacy = outcome(&mut talk, &told);
         let mut talk = Talk::with_source(Revision::V2025_11_25);
-        let told = talk.say(&modern(method, params, ALL));
+        let told = talk.say_and_hear(&modern(method, params, ALL)).await;
         let modern = outcome(&mut talk, &told);
         if modern == "result" {
             assert!(told.contains(r#""resultType":"complete""#), "{told}");
@@ -85,9 +85,8 @@ async fn every_method_in_both_eras() {
     .assert_eq(&table);
 }
 
-#[track_caller]
-fn check_modern(frame: &str, expected: Expect) {
-    expected.assert_eq(&Talk::with_source(Revision::LATEST_LEGACY).say(frame));
+async fn check_modern(frame: &str, expected: Expect) {
+    expected.assert_eq(&Talk::with_source(Revision::LATEST_LEGACY).say_and_hear(frame).await);
 }
 
 #[tokio::test]
@@ -112,7 +111,7 @@ async fn an_envelope_that_cannot_be_used_is_refused() {
             "#]],
         ),
     ] {
-        check_modern(&request("tools/list", &format!(r#"{{"_meta":{meta}}}"#)), expected);
+        check_modern(&request("tools/list", &format!(r#"{{"_meta":{meta}}}"#)), expected).await;
     }
 }
 
@@ -123,16 +122,16 @@ async fn what_is_discovered() {
         expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"instructions":"be kind\n\n## notes\n\nnotes are short","ttlMs":60000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
     "#]],
-    );
+    ).await;
     // Sources that are still expected are not started for it, and whatever they may have is declared.
     let mut talk = Talk::new(Revision::LATEST_LEGACY);
     talk.server.gate().catalog().expect("later");
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"instructions":"be kind","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
-    "#]].assert_eq(&talk.say(&modern("server/discover", "{}", "{}")));
+    "#]].assert_eq(&talk.say_and_hear(&modern("server/discover", "{}", "{}")).await);
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
-    "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#));
+    "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#).await);
     assert!(talk.server.gate().catalog().wanted().now_or_never().is_none());
 }
 
@@ -167,8 +166,10 @@ async fn lists_in_both_eras() {
         "#]],
         ),
     ] {
-        old.assert_eq(&Talk::with_source(Revision::V2025_03_26).ask(method, "{}"));
-        new.assert_eq(&Talk::with_source(Revision::V2025_03_26).say(&modern(method, "{}", "{}")));
+        old.assert_eq(&Talk::with_source(Revision::V2025_03_26).ask(method, "{}").await);
+        new.assert_eq(
+            &Talk::with_source(Revision::V2025_03_26).say_and_hear(&modern(method, "{}", "{}")).await,
+        );
     }
 }
 
@@ -176,7 +177,7 @@ async fn lists_in_both_eras() {
 async fn lists_go_on_where_a_cursor_says() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
     let after = |name: &str| format!(r#"{{"cursor":"{}"}}"#, wire::cursor::after(name));
-    let told = talk.ask("resources/list", &after("note:b"));
+    let told = talk.ask("resources/list", &after("note:b")).await;
     assert!(told.contains("note:a") && !told.contains("note:b"), "{told}");
     for (method, params) in [
         ("resources/list", after("note:gone")),
@@ -184,7 +185,7 @@ async fn lists_go_on_where_a_cursor_says() {
         ("tools/list", r#"{"cursor":""}"#.to_owned()),
         ("prompts/list", r#"{"cursor":7}"#.to_owned()),
     ] {
-        let told = talk.ask(method, &params);
+        let told = talk.ask(method, &params).await;
         assert_eq!(talk.code, Some(Code::InvalidParams), "{told}");
     }
 }
@@ -196,7 +197,7 @@ async fn ten_thousand_tools_come_in_pages_and_each_once() {
     let mut talk = Talk::over(sample, Revision::LATEST_LEGACY);
     let (mut names, mut params, mut pages) = (std::collections::BTreeSet::new(), "{}".to_owned(), 0);
     loop {
-        let told = talk.ask("tools/list", &params);
+        let told = talk.ask("tools/list", &params).await;
         let answer: serde_json::Value = serde_json::from_str(&told).expect("JSON");
         let tools = answer["result"]["tools"].as_array().expect("a list");
         for tool in tools {
@@ -216,8 +217,8 @@ async fn ten_thousand_tools_come_in_pages_and_each_once() {
 async fn a_list_that_waits_can_be_cancelled() {
     let mut talk = Talk::new(Revision::LATEST_LEGACY);
     talk.server.gate().catalog().expect("later");
-    assert_eq!(talk.ask("tools/list", "{}"), "");
-    let again = talk.ask("prompts/list", "{}");
+    assert_eq!(talk.say(&request("tools/list", "{}")), "");
+    let again = talk.ask("prompts/list", "{}").await;
     assert!(again.contains("has not been answered yet"), "{again}");
     talk.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     assert_eq!(talk.rest(), "");
@@ -228,11 +229,11 @@ async fn a_list_that_waits_can_be_cancelled() {
 async fn eras_do_not_disturb_each_other_on_one_connection() {
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
     let list = modern("tools/list", "{}", "{}");
-    assert!(talk.say(&list).contains("cacheScope"));
-    assert!(talk.ask("initialize", r#"{"protocolVersion":"2024-11-05"}"#).contains("2024-11-05"));
-    assert!(talk.say(&list).contains("cacheScope"));
-    let old = talk.ask("tools/list", "{}");
+    assert!(talk.say_and_hear(&list).await.contains("cacheScope"));
+    assert!(talk.ask("initialize", r#"{"protocolVersion":"2024-11-05"}"#).await.contains("2024-11-05"));
+    assert!(talk.say_and_hear(&list).await.contains("cacheScope"));
+    let old = talk.ask("tools/list", "{}").await;
     assert!(!old.contains("cacheScope") && !old.contains("annotations"), "{old}");
-    assert!(talk.say(&list).contains("annotations"));
+    assert!(talk.say_and_hear(&list).await.contains("annotations"));
     assert_eq!(talk.session.revision(), Revision::V2024_11_05);
 }

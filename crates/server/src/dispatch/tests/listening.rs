@@ -1,6 +1,6 @@
 //! Subscriptions of the modern revision.
 
-use gate::{Event, Shelf};
+use gate::{Event, Shelf, Task};
 
 use super::*;
 use crate::session::LISTENS_MAX;
@@ -20,14 +20,15 @@ async fn after_a_moment(talk: &mut Talk) -> String {
 #[tokio::test(start_paused = true)]
 async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
-    let token = talk.server.gate().task_token(&talk.session.caller, testkit::SAMPLE_SOURCE, "job-1");
+    let task = Task { source: testkit::SAMPLE_SOURCE.into(), id: "job-1".into(), tool: "sample_pack".into() };
+    let token = talk.server.gate().task_token(&talk.session.caller, &task);
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"listen:0"}}}
-    "#]].assert_eq(&talk.say(&listen("\"listen:0\"", r#"{"toolsListChanged":true,"x":1}"#)));
-    let told = talk.say(&listen(
+    "#]].assert_eq(&talk.say_and_hear(&listen("\"listen:0\"", r#"{"toolsListChanged":true,"x":1}"#)).await);
+    let told = talk.say_and_hear(&listen(
         "7",
         &format!(r#"{{"resourcesListChanged":true,"resourceSubscriptions":["note:a","note:gone"],"taskIds":["{token}","theirs"]}}"#),
-    ));
+    )).await;
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["note:a"],"taskIds":["TOKEN"]},"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}
     "#]].assert_eq(&told.replace(&token, "TOKEN"));
@@ -69,7 +70,7 @@ async fn a_subscription_ends_when_either_side_says_so() {
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
     let watching = r#"{"resourceSubscriptions":["note:a"]}"#;
     for id in ["1", "2", "3"] {
-        talk.say(&listen(id, watching));
+        talk.say_and_hear(&listen(id, watching)).await;
     }
     settle(&talk.watched, 3).await;
     assert_eq!((talk.waiting.len(), talk.session.listens()), (3, 3));
@@ -84,7 +85,7 @@ async fn a_subscription_ends_when_either_side_says_so() {
     talk.server.stop();
     expect![[r#"
         {"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":3}}}
-    "#]].assert_eq(&talk.rest());
+    "#]].assert_eq(&talk.hear().await);
     settle(&talk.watched, 0).await;
     assert_eq!((talk.waiting.len(), talk.session.listens()), (0, 0));
 }
@@ -95,19 +96,19 @@ async fn what_cannot_be_subscribed_to_is_refused() {
     let tasks = r#"{"notifications":{"taskIds":["x"]}}"#;
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"this request needs a capability that the client did not declare with it","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}
-    "#]].assert_eq(&talk.say(&modern("subscriptions/listen", tasks, "{}")));
+    "#]].assert_eq(&talk.say_and_hear(&modern("subscriptions/listen", tasks, "{}")).await);
     for params in ["{}", r#"{"notifications":{"toolsListChanged":1}}"#] {
-        talk.say(&modern("subscriptions/listen", params, "{}"));
+        talk.say_and_hear(&modern("subscriptions/listen", params, "{}")).await;
         assert_eq!(talk.code, Some(Code::InvalidParams), "{params}");
     }
     for id in 0..LISTENS_MAX {
-        assert!(talk.say(&listen(&id.to_string(), "{}")).contains("acknowledged"));
+        assert!(talk.say_and_hear(&listen(&id.to_string(), "{}")).await.contains("acknowledged"));
     }
-    let told = talk.say(&listen("\"more\"", "{}"));
+    let told = talk.say_and_hear(&listen("\"more\"", "{}")).await;
     assert_eq!(talk.code, Some(Code::InvalidRequest), "{told}");
     talk.waiting.clear();
     talk.outbox = None;
-    let told = talk.say(&listen("1", "{}"));
+    let told = talk.say_and_hear(&listen("1", "{}")).await;
     assert_eq!(talk.code, Some(Code::InvalidRequest), "{told}");
     assert!(talk.session.begin(&Id::number(1)).is_ok(), "what was refused is not in flight");
 }

@@ -21,9 +21,9 @@ async fn changed_lists_are_told_to_who_has_seen_them() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
     let mut announcer = Announcer::new(&talk.server, talk.session.clone());
     assert_eq!(told(&mut announcer), "");
-    talk.ask("tools/list", "{}");
-    talk.ask("resources/templates/list", "{}");
-    talk.say(&modern("prompts/list", "{}", "{}"));
+    talk.ask("tools/list", "{}").await;
+    talk.ask("resources/templates/list", "{}").await;
+    talk.say_and_hear(&modern("prompts/list", "{}", "{}")).await;
     let catalog = talk.server.gate().catalog().clone();
     (0..100).for_each(|_| drop(catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Shelf::default())));
     expect![[r#"
@@ -53,7 +53,7 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     updated("note:a");
     assert_eq!(told(&mut announcer), "");
     for _ in 0..2 {
-        assert!(talk.ask("resources/subscribe", r#"{"uri":"note:a"}"#).contains("\"result\":{}"));
+        assert!(talk.ask("resources/subscribe", r#"{"uri":"note:a"}"#).await.contains("\"result\":{}"));
     }
     assert_eq!(talk.watched.lock().expect("fine")["note:a"], 1, "watched once, however often it is asked");
     ["note:a", "note:b", "note:a"].into_iter().for_each(updated);
@@ -68,13 +68,13 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     let expected = format!(r#""params":{{"elicitationId":"e{}"}}"#, talk.session.conversation);
     assert!(finished.contains(&expected) && finished.lines().count() == 1, "{finished}");
     for _ in 0..2 {
-        assert!(talk.ask("resources/unsubscribe", r#"{"uri":"note:a"}"#).contains("\"result\":{}"));
+        assert!(talk.ask("resources/unsubscribe", r#"{"uri":"note:a"}"#).await.contains("\"result\":{}"));
     }
     assert_eq!(talk.watched.lock().expect("fine")["note:a"], 0);
     updated("note:a");
     assert_eq!(after_a_moment(&mut announcer).await, "");
     // Nobody knows what was missed, so everything watched may have changed.
-    talk.ask("resources/subscribe", r#"{"uri":"note:b"}"#);
+    talk.ask("resources/subscribe", r#"{"uri":"note:b"}"#).await;
     (0..3_000).for_each(|_| updated("note:other"));
     assert!(after_a_moment(&mut announcer).await.contains("note:b"));
 }
@@ -83,22 +83,22 @@ async fn watched_resources_and_finished_elicitations_are_told() {
 async fn what_is_watched_is_bounded_and_ends_with_the_session() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
     for number in 0..WATCHED_MAX {
-        let told = talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#));
+        let told = talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#)).await;
         assert!(told.contains("\"result\":{}"), "{told}");
     }
-    talk.ask("resources/subscribe", r#"{"uri":"note:over"}"#);
+    talk.ask("resources/subscribe", r#"{"uri":"note:over"}"#).await;
     assert_eq!(talk.code, Some(Code::InvalidParams));
     let watched = talk.watched.clone();
     settle(&watched, 1_000).await;
     talk.session.end();
     settle(&watched, 0).await;
     assert!(watched.lock().expect("fine").values().all(|count| *count == 0));
-    talk.ask("resources/subscribe", r#"{"uri":"note:gone"}"#);
+    talk.ask("resources/subscribe", r#"{"uri":"note:gone"}"#).await;
     assert_eq!(talk.code, Some(Code::ResourceNotFound));
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"x:y"}}}
     "#]]
-    .assert_eq(&Talk::new(Revision::V2025_11_25).ask("resources/subscribe", r#"{"uri":"x:y"}"#));
+    .assert_eq(&Talk::new(Revision::V2025_11_25).ask("resources/subscribe", r#"{"uri":"x:y"}"#).await);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_watch_ends_even_if_its_caller_asks_for_too_much() {
     let watched = offer_sample_source(sample.gate.catalog());
     let mut talk = Talk::over(sample, Revision::V2025_11_25);
     for number in 0..10 {
-        talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#));
+        talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#)).await;
     }
     settle(&watched, 10).await;
     talk.session.end();

@@ -110,7 +110,9 @@ async fn sign_in_to(loaded: &Loaded, settings: &Settings, how: &How) -> Result<(
 /// remembered is listed anew.
 fn remember(loaded: &Loaded, settings: &Settings, tested: &Tested) {
     let listed = tested.definitions.as_ref().filter(|_| tested.is_good());
-    if let Some(definitions) = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX) {
+    let listed = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX);
+    let is_clean = |text: &str| loaded.settings.redactor.json(text.as_bytes()).is_none();
+    if let Some(definitions) = listed.filter(|definitions| is_clean(definitions)) {
         let definitions = Definitions {
             upstream: settings.name().to_owned(),
             fingerprint: settings.fingerprint(),

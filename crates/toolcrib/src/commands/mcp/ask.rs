@@ -8,12 +8,12 @@ use crate::print;
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 
 /// Whether somebody is there to answer.
-pub(super) fn is_possible() -> bool {
+pub(in crate::commands) fn is_possible() -> bool {
     io::stdin().is_terminal()
 }
 
 /// Asks the person at the terminal; the answer, or nothing if there is no answer any more.
-pub(super) fn ask(question: &str) -> io::Result<Option<String>> {
+pub(in crate::commands) fn ask(question: &str) -> io::Result<Option<String>> {
     ask_in(&mut io::stdin().lock(), question)
 }
 

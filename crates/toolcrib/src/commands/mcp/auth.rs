@@ -28,6 +28,9 @@ pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
         let why = format!("{}: it is switched off; remove `enabled = false` first", auth.name);
         return Err(Trouble::Misused(why));
     }
+    if let Some(why) = settings.lacks() {
+        return Err(Trouble::Misused(why.to_owned()));
+    }
     runtime::run(async {
         let world = world(&loaded)?;
         let upstream = Upstream::new(settings.clone(), world.clone());

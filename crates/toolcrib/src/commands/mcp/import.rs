@@ -31,7 +31,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     ground.sift(&mut plan)?;
     let mut report = show::object(&gathered, &plan, &ground.target);
     if !cli.json {
-        print::line(&show::text(&gathered, &plan, &ground.target))?;
+        print::foreign(&show::text(&gathered, &plan, &ground.target))?;
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
     let wanted = !import.dry_run && !plan.add.is_empty();

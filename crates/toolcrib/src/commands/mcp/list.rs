@@ -12,14 +12,14 @@ use upstream::{State, Upstream, World};
 use super::{NO_SERVERS, world};
 use crate::assemble::now_ms;
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::start_nobody;
 use crate::config::Loaded;
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start_nobody(cli)?;
     runtime::run(async {
         let world = world(&loaded)?;
         let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
@@ -133,7 +133,13 @@ impl InUse {
         let state = &self.report["state"];
         let word = state["status"].as_str().unwrap_or("unknown").replace('_', " ");
         match (word.as_str(), state["error"].as_str()) {
-            ("connected", _) => format!("connected, {}", counted(self.report["tools"].as_u64())),
+            ("connected", _) => {
+                let tools = counted(self.report["tools"].as_u64());
+                match self.report["held_back"].as_u64() {
+                    None | Some(0) => format!("connected, {tools}"),
+                    Some(held) => format!("connected, {tools}, {held} held back"),
+                }
+            }
             (word, Some(error)) => format!("{word}: {error}"),
             (word, None) => word.to_owned(),
         }
@@ -220,6 +226,7 @@ mod tests {
     fn a_status_says_what_is_known() {
         let remembered = |tools, age_ms| Some(Remembered { tools, age_ms });
         let connected = || json!({ "state": { "status": "connected" }, "tools": 1 });
+        let held = || json!({ "state": { "status": "connected" }, "tools": 1, "held_back": 2 });
         let failed = || json!({ "state": { "status": "failed", "error": "gone" } });
         for (listed, expected) in [
             (listed(), "not connected yet"),
@@ -233,6 +240,7 @@ mod tests {
                 Listed { running: vec![in_use(7, connected())], remembered: remembered(3, 0), ..listed() },
                 "connected, 1 tool",
             ),
+            (Listed { running: vec![in_use(7, held())], ..listed() }, "connected, 1 tool, 2 held back"),
             (Listed { running: vec![in_use(7, failed())], ..listed() }, "failed: gone"),
             (
                 Listed { running: vec![in_use(7, failed()), in_use(8, connected())], ..listed() },

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::start_nobody;
 use crate::control::{self, Asked, Refused, Reloaded};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start_nobody(cli)?;
     let asked = runtime::run(control::reload(&loaded.settings.state))?;
     if cli.json {
         let asked: Vec<Value> = asked.iter().map(to_json).collect();
@@ -66,15 +66,15 @@ fn to_text(one: &Asked<Reloaded>) -> String {
 
 /// What it did, in one line, and another for what it did not.
 fn did(reloaded: &Reloaded) -> String {
-    let Reloaded { added, removed, changed, unchanged, next_start } = reloaded;
+    let Reloaded { added, removed, changed, unchanged, in_force, next_start } = reloaded;
     let lists = [("added", added), ("changed", changed), ("removed", removed), ("unchanged", unchanged)];
     let told = lists.into_iter().filter(|(_, names)| !names.is_empty());
     let told: Vec<String> = told.map(|(what, names)| format!("{what} {}", names.join(", "))).collect();
     let told = if told.is_empty() { "no servers, before and now".to_owned() } else { told.join("; ") };
-    if next_start.is_empty() {
-        return told;
-    }
-    format!("{told}\n  {} changed, too; that takes effect at the next start", next_start.join(", "))
+    let also = [(in_force, "that is in force now"), (next_start, "that takes effect at the next start")];
+    let also = also.into_iter().filter(|(sections, _)| !sections.is_empty());
+    let also = also.map(|(sections, since)| format!("\n  {} changed, too; {since}", sections.join(", ")));
+    format!("{told}{}", also.collect::<String>())
 }
 
 #[cfg(test)]
@@ -89,13 +89,14 @@ mod tests {
             changed: names(&["c"]),
             removed: Vec::new(),
             unchanged: names(&["d"]),
+            in_force: names(&["[policy]"]),
             next_start: names(&["[log]", "[server]"]),
         };
         let problems = Refused::Problems(names(&["x.toml:1:1: unknown key", "x.toml:2:1: worse"]));
         let cases = [
             (
                 Ok(reloaded),
-                "process 7: added a, b; changed c; unchanged d\n  [log], [server] changed, too; that takes effect at \
+                "process 7: added a, b; changed c; unchanged d\n  [policy] changed, too; that is in force now\n  [log], [server] changed, too; that takes effect at \
                  the next start",
                 Ending::Good,
             ),

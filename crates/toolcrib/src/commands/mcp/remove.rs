@@ -13,7 +13,7 @@ use crate::cli::Cli;
 use crate::commands::{Log, start, surroundings};
 use crate::config::{Loaded, Surroundings, edit, files_of_server};
 use crate::ending::{Ending, Trouble};
-use crate::{print, runtime};
+use crate::{pins, print, runtime};
 
 pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble> {
     let surroundings = surroundings()?;
@@ -92,5 +92,6 @@ async fn forget(loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
     // What has no account any more may have had one.
     Account::forget_all(settings.name(), &*world.keeper).await.map_err(Trouble::because)?;
     let store = SqliteStore::at(&loaded.settings.state);
-    store.forget_definitions(settings.name()).map_err(Trouble::because)
+    store.forget_definitions(settings.name()).map_err(Trouble::because)?;
+    pins::forget(&store, &settings.trust_key()).map_err(Trouble::because)
 }

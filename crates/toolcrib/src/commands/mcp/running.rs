@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::control::{self, Asked, Reloaded};
+use crate::control::{self, Asked, Refused, Reloaded};
 
 /// What the running Toolcribs made of a change.
 pub(super) struct Told {
@@ -40,6 +40,18 @@ pub(super) async fn reconnect(state: &Path, name: &str) -> Told {
         Some("connected") => "uses it from now on".to_owned(),
         Some(status) => format!("has connected to it anew: {status}"),
         None => "has connected to it anew".to_owned(),
+    })
+}
+
+/// Has them take up what was decided about a server's definitions.
+pub(super) async fn take_up_decisions(state: &Path, name: &str) -> Told {
+    let mut asked = control::take_up_decisions(state, name).await;
+    // Those that have no such server have nothing to do with it.
+    asked.retain(|one| !matches!(&one.answer, Err(Refused::Because(why)) if why.contains("has no server")));
+    told(&asked, |report: &Value| match report["held_back"].as_u64() {
+        Some(0) => "goes by it now; nothing is held back any more".to_owned(),
+        Some(held) => format!("goes by it now; held back: {held}"),
+        None => "goes by it now".to_owned(),
     })
 }
 

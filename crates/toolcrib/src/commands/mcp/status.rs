@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{UNKNOWN_SERVER, picked};
 use crate::assemble::assemble;
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::start_nobody;
 use crate::config::{Loaded, nearest};
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
@@ -20,7 +20,7 @@ use crate::{print, runtime};
 use shown::Section;
 
 pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start_nobody(cli)?;
     runtime::run(async {
         let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
         silent.iter().for_each(|line| print::remark(&print::harmless(line)));

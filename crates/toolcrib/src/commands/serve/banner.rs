@@ -3,13 +3,16 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::url;
-use crate::config::Loaded;
+use crate::config::{Loaded, Settings};
 
 /// The name under which agents know us.
 const NAME: &str = "toolcrib";
+
+/// What clients send that have a key.
+const BEARER: &str = "Bearer tc_…";
 
 /// The facts.
 pub(super) struct Banner {
@@ -19,10 +22,61 @@ pub(super) struct Banner {
     state: String,
     configuration: String,
     offer: String,
+    callers: Callers,
+}
+
+/// Who may call over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Callers {
+    /// Every program on this machine; because the configuration says so, or as there is no key yet.
+    Everybody { is_configured: bool },
+    /// Holders of keys, and who signs in at one of these issuers.
+    Known { issuers: Vec<String> },
+    /// It cannot be found out who has a key.
+    Unreadable,
+}
+
+impl Callers {
+    /// By the settings, and whether everybody is let in, if that could be found out.
+    fn of(settings: &Settings, is_open: Option<bool>) -> Callers {
+        match is_open {
+            None => Callers::Unreadable,
+            Some(true) => Callers::Everybody { is_configured: settings.server.open_on_loopback.is_some() },
+            Some(false) => {
+                let issuers = settings.identity.issuers.iter().map(|issuer| issuer.issuer.clone());
+                Callers::Known { issuers: issuers.collect() }
+            }
+        }
+    }
+
+    /// Whether clients must be given a key, since there is nothing else to come in with.
+    fn need_keys(&self) -> bool {
+        matches!(self, Callers::Known { issuers } if issuers.is_empty())
+    }
+}
+
+impl fmt::Display for Callers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Callers::Everybody { is_configured: true } => {
+                out.write_str("every program on this machine, as server.open_on_loopback says")
+            }
+            Callers::Everybody { is_configured: false } => out
+                .write_str("every program on this machine, until there is a key (toolcrib keys create NAME)"),
+            Callers::Known { issuers } if issuers.is_empty() => {
+                out.write_str("holders of keys (toolcrib keys create NAME)")
+            }
+            Callers::Known { issuers } => {
+                write!(out, "holders of keys, and who signs in at {}", issuers.join(", "))
+            }
+            Callers::Unreadable => out.write_str("nobody, as the keys cannot be read; the log says why"),
+        }
+    }
 }
 
 impl Banner {
-    pub(super) fn new(loaded: &Loaded, address: SocketAddr) -> Banner {
+    /// `is_open` says whether every program on this machine may call, if that could be found out.
+    pub(super) fn new(loaded: &Loaded, address: SocketAddr, is_open: Option<bool>) -> Banner {
         let settings = &loaded.settings;
         let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
         let names = |enabled: bool| {
@@ -40,6 +94,7 @@ impl Banner {
                 files.join(", ")
             },
             offer: offer(tools::all(&settings.offer).len(), &names(true), &names(false)),
+            callers: Callers::of(settings, is_open),
         }
     }
 
@@ -64,9 +119,25 @@ impl fmt::Display for Banner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = &self.url;
         let socket = self.socket.iter().map(|path| format!("  socket         {path}\n")).collect::<String>();
-        let cursor = json!({ "mcpServers": { NAME: { "url": url } } });
-        let code = json!({ "name": NAME, "type": "http", "url": url });
-        let opencode = json!({ "mcp": { NAME: { "type": "remote", "url": url } } });
+        let entry = |mut entry: Value| {
+            if self.callers.need_keys() {
+                entry["headers"] = json!({ "Authorization": BEARER });
+            }
+            entry
+        };
+        let claude = match self.callers.need_keys() {
+            true => format!(" --header \"Authorization: {BEARER}\""),
+            false => String::new(),
+        };
+        let cursor = json!({ "mcpServers": { NAME: entry(json!({ "url": url })) } });
+        let code = entry(json!({ "name": NAME, "type": "http", "url": url }));
+        let opencode = json!({ "mcp": { NAME: entry(json!({ "type": "remote", "url": url })) } });
+        let warning = match self.callers {
+            Callers::Everybody { .. } => {
+                "Every program on this machine that reaches this address has your rights here. "
+            }
+            Callers::Known { .. } | Callers::Unreadable => "",
+        };
         write!(
             out,
             "\
@@ -76,19 +147,21 @@ impl fmt::Display for Banner {
   workspace      {workspace}
   state          {state}
   configuration  {configuration}
+  callers        {callers}
 
 To connect an agent, run or paste:
-  Claude Code    claude mcp add --transport http {NAME} {url}
+  Claude Code    claude mcp add --transport http {NAME} {url}{claude}
   VS Code        code --add-mcp '{code}'
   Cursor         in .cursor/mcp.json: {cursor}
   OpenCode       in opencode.json: {opencode}
 
-Every program on this machine that reaches this address has your rights here. Ctrl-C stops it.
+{warning}Ctrl-C stops it.
 ",
             offer = self.offer,
             workspace = self.workspace,
             state = self.state,
             configuration = self.configuration,
+            callers = self.callers,
         )
     }
 }
@@ -99,8 +172,7 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_lines_can_be_pasted() {
+    fn banner(callers: Callers) -> String {
         let banner = Banner {
             url: url(SocketAddr::from(([127, 0, 0, 1], 3000))),
             socket: Some("/run/crib.sock".into()),
@@ -108,7 +180,13 @@ mod tests {
             state: "/state".into(),
             configuration: "toolcrib.toml".into(),
             offer: offer(3, &["everything".into(), "git".into()], &["old".into()]),
+            callers,
         };
+        banner.to_string()
+    }
+
+    #[test]
+    fn the_lines_can_be_pasted() {
         expect![[r#"
             toolcrib serves MCP at http://127.0.0.1:3000/mcp
 
@@ -117,6 +195,7 @@ mod tests {
               workspace      /work
               state          /state
               configuration  toolcrib.toml
+              callers        every program on this machine, until there is a key (toolcrib keys create NAME)
 
             To connect an agent, run or paste:
               Claude Code    claude mcp add --transport http toolcrib http://127.0.0.1:3000/mcp
@@ -125,7 +204,37 @@ mod tests {
               OpenCode       in opencode.json: {"mcp":{"toolcrib":{"type":"remote","url":"http://127.0.0.1:3000/mcp"}}}
 
             Every program on this machine that reaches this address has your rights here. Ctrl-C stops it.
-        "#]].assert_eq(&banner.to_string());
+        "#]].assert_eq(&banner(Callers::Everybody { is_configured: false }));
+        expect![[r#"
+            toolcrib serves MCP at http://127.0.0.1:3000/mcp
+
+              socket         /run/crib.sock
+              tools          3 built in; connecting to everything, git; disabled: old
+              workspace      /work
+              state          /state
+              configuration  toolcrib.toml
+              callers        holders of keys (toolcrib keys create NAME)
+
+            To connect an agent, run or paste:
+              Claude Code    claude mcp add --transport http toolcrib http://127.0.0.1:3000/mcp --header "Authorization: Bearer tc_…"
+              VS Code        code --add-mcp '{"headers":{"Authorization":"Bearer tc_…"},"name":"toolcrib","type":"http","url":"http://127.0.0.1:3000/mcp"}'
+              Cursor         in .cursor/mcp.json: {"mcpServers":{"toolcrib":{"headers":{"Authorization":"Bearer tc_…"},"url":"http://127.0.0.1:3000/mcp"}}}
+              OpenCode       in opencode.json: {"mcp":{"toolcrib":{"headers":{"Authorization":"Bearer tc_…"},"type":"remote","url":"http://127.0.0.1:3000/mcp"}}}
+
+            Ctrl-C stops it.
+        "#]].assert_eq(&banner(Callers::Known { issuers: Vec::new() }));
+    }
+
+    #[test]
+    fn who_may_call_in_a_few_words() {
+        let issuers = vec!["https://login.example".to_owned()];
+        let all =
+            [Callers::Everybody { is_configured: true }, Callers::Known { issuers }, Callers::Unreadable];
+        expect![[r#"
+            every program on this machine, as server.open_on_loopback says
+            holders of keys, and who signs in at https://login.example
+            nobody, as the keys cannot be read; the log says why"#]]
+        .assert_eq(&all.map(|callers| callers.to_string()).join("\n"));
     }
 
     #[test]

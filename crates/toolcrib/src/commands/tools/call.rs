@@ -15,7 +15,7 @@ use crate::ending::{Ending, Trouble};
 use crate::print;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
-pub(super) fn arguments(given: &str) -> Result<Bytes, Trouble> {
+pub(in crate::commands) fn arguments(given: &str) -> Result<Bytes, Trouble> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     let text = Bytes::from(text);
     // As strict as the wire: a key that stands twice would be checked once and sent twice.
@@ -53,10 +53,10 @@ fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
     let result = server::outcome_json(Revision::LATEST_LEGACY, &outcome);
     if json {
         // Byte for byte, since a number may be larger than ours and an order may matter to somebody.
-        print::foreign(&String::from_utf8_lossy(&result))?;
+        print::line(&String::from_utf8_lossy(&result))?;
     } else {
         let text = text(&serde_json::from_slice(&result).unwrap_or(Value::Null));
-        if is_error { print::remark(&print::harmless(&text)) } else { print::foreign(&text)? }
+        if is_error { print::remark(&print::harmless(&text)) } else { print::line(&text)? }
     }
     Ok(if is_error { Ending::Failed } else { Ending::Good })
 }

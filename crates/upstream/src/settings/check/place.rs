@@ -32,7 +32,7 @@ const OUR_HEADERS: [&str; 11] = [
 ];
 
 /// Said of a file where everybody on the machine could read what it holds.
-const VISIBLE: &str = "what stands here is visible in the machine's list of processes, and a file holds secrets; put it into `env`";
+const VISIBLE: &str = "what stands here is visible in the machine's list of processes, and what this refers to is secret; put it into `env`";
 
 /// Said of a file in a path.
 const NO_SECRET: &str = "a path holds no secret; use `${env:NAME}`";
@@ -160,7 +160,10 @@ impl Check<'_> {
         let headers = self.headers(config);
         let sign_in = self.sign_in(config);
         let url = match self.text("url", url, May::Everything) {
-            Some(url) => self.url(&url)?,
+            Some(url) => {
+                self.address_named("url", &url);
+                self.url(&url)?
+            }
             // Of a disabled table, or a problem that has been told.
             None => Uri::from_static("http://unknown.invalid/"),
         };
@@ -210,13 +213,14 @@ impl Check<'_> {
         headers
     }
 
-    /// The values of `env` or `headers` with their references followed; those of a disabled table are empty.
+    /// The values of `env` or `headers` with their references followed; those of a disabled table are empty, and what is
+    /// still missing is, too.
     fn values(&mut self, table: &str, values: &BTreeMap<String, Value>) -> Vec<(String, String)> {
         let mut settled = Vec::with_capacity(values.len());
         for (name, value) in values {
-            let value = self.value(&format!("{table}.{}", key(name)), value);
-            settled
-                .extend(value.or_else(|| (!self.follow).then(String::new)).map(|text| (name.clone(), text)));
+            let value = self.value_named(&format!("{table}.{}", key(name)), name, value);
+            let is_empty = !self.follow || self.lacks.is_some();
+            settled.extend(value.or_else(|| is_empty.then(String::new)).map(|text| (name.clone(), text)));
         }
         settled
     }

@@ -13,7 +13,7 @@ use tool_api::NAME_CHARS_MAX;
 
 /// Said of a file that callers would be shown.
 const SHOWN: &str =
-    "what stands here is shown to callers, and a file holds secrets; `arguments` are not shown";
+    "what stands here is shown to callers, and what this refers to is secret; `arguments` are not shown";
 
 impl Check<'_> {
     pub(super) fn shape(&mut self, config: &Config) -> Shape {

@@ -16,9 +16,18 @@ fn settle_as(name: &str, table: &str) -> Result<Settings, Vec<String>> {
     config.settle(name, Duration::from_secs(30), &|reference| match reference {
         Reference::Env(name) if name == "TOKEN" => Ok("s3cret-s3cret".to_owned()),
         Reference::Env(name) if name == "HOME" => Ok("/home/somebody".to_owned()),
-        Reference::Env(name) => Err(format!("the environment variable {name} is not set")),
+        Reference::Env(name) if name == "PLAIN" => Ok("plain".to_owned()),
+        Reference::Env(name) if name == "UNNAMED" => Ok("pg-Pass-Word-5519".to_owned()),
+        Reference::Env(name) => {
+            Err(NotFollowed::Wrong(format!("the environment variable {name} is not set")))
+        }
+        Reference::Store(name) if name == "KEPT" => Ok("kept-s3cret".to_owned()),
+        Reference::Store(name) if name == "LATER" => {
+            Err(NotFollowed::Missing("no secret LATER is kept".to_owned()))
+        }
+        Reference::Store(name) => Err(NotFollowed::Wrong(format!("no secret {name} is kept"))),
         Reference::File(path) if path == "key.pem" => Ok("-----BEGIN PRIVATE KEY-----\nMC4".to_owned()),
-        Reference::File(path) => Err(format!("the file {path} cannot be read")),
+        Reference::File(path) => Err(NotFollowed::Wrong(format!("the file {path} cannot be read"))),
     })
 }
 

@@ -5,18 +5,45 @@ use serde_json::Value as Json;
 use super::super::expand::{self, Part};
 use super::Check;
 use crate::config::{Reference, Value};
+use crate::settings::NotFollowed;
+use crate::settings::named::{
+    is_ordinary, is_path, is_setting, looks_secret, secrets_in_address, sounds_secret,
+};
 
 /// What a text may refer to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum May {
-    /// Environment variables and files.
+    /// Environment variables, files and kept secrets.
     Everything,
-    /// Environment variables alone; who writes a file there is told this.
+    /// Environment variables alone; who refers to a file or a secret there is told this.
     Variables(&'static str),
 }
 
 /// Variables that every program inherits; what they say is no secret, and messages without it would puzzle.
 const COMMON: [&str; 7] = ["HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "LANG"];
+
+/// How a reference is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// As a value of its own, which is how a secret is referred to.
+    Alone,
+    /// Within a text, where anything may be taken from the environment.
+    WithinText,
+}
+
+/// Whether the text that the reference at `key` led to is a secret that nobody may see, in the results of other servers
+/// either. An ordinary word that were taken for one would be struck out everywhere.
+fn is_secret(key: &str, reference: &Reference, text: &str, stands: Stands) -> bool {
+    let sounds = |name: &str| sounds_secret(name) || sounds_secret(key);
+    match (reference, stands) {
+        (Reference::File(_) | Reference::Store(_), _) => true,
+        (Reference::Env(name), Stands::Alone) if sounds(name) => !is_setting(text),
+        (Reference::Env(_), Stands::Alone) => !is_ordinary(text),
+        (Reference::Env(name), Stands::WithinText) => {
+            (sounds(name) && !is_setting(text) && !is_path(text)) || looks_secret(text)
+        }
+    }
+}
 
 impl Check<'_> {
     /// `text` with its references followed; nothing if that could not be, or was not to be done.
@@ -28,28 +55,30 @@ impl Check<'_> {
                 return None;
             }
         };
+        let stands =
+            if parts.len() == 1 && may == May::Everything { Stands::Alone } else { Stands::WithinText };
         let mut whole = Some(String::with_capacity(text.len()));
         for part in parts {
             let piece = match part {
                 Part::Plain(text) => Some(text.to_owned()),
-                Part::Reference(reference) => self.allowed(key, &reference, may),
+                Part::Reference(reference) => self.allowed(key, &reference, may, stands),
             };
             whole = whole.zip(piece).map(|(whole, piece)| whole + &piece);
         }
         whole
     }
 
-    fn allowed(&mut self, key: &str, reference: &Reference, may: May) -> Option<String> {
+    fn allowed(&mut self, key: &str, reference: &Reference, may: May, stands: Stands) -> Option<String> {
         match (reference, may) {
-            (Reference::File(_), May::Variables(why)) => {
+            (Reference::File(_) | Reference::Store(_), May::Variables(why)) => {
                 self.wrong(key, why);
                 None
             }
-            _ => self.followed(key, reference),
+            _ => self.followed(key, reference, stands),
         }
     }
 
-    fn followed(&mut self, key: &str, reference: &Reference) -> Option<String> {
+    fn followed(&mut self, key: &str, reference: &Reference, stands: Stands) -> Option<String> {
         if !self.follow {
             return None;
         }
@@ -57,11 +86,20 @@ impl Check<'_> {
             Ok(text) => {
                 if !matches!(reference, Reference::Env(name) if COMMON.contains(&name.as_str())) {
                     self.secrets.push(text.as_str().into());
+                    if is_secret(key, reference, &text, stands) {
+                        self.named(reference.name(), &text);
+                    } else if stands == Stands::Alone && !text.is_empty() {
+                        self.named.add_ordinary(reference.name());
+                    }
                 }
                 Some(text)
             }
-            Err(why) => {
+            Err(NotFollowed::Wrong(why)) => {
                 self.wrong(key, why);
+                None
+            }
+            Err(NotFollowed::Missing(why)) => {
+                self.lacks.get_or_insert_with(|| format!("{}.{key}: {why}", self.table).into());
                 None
             }
         }
@@ -71,8 +109,36 @@ impl Check<'_> {
     pub(super) fn value(&mut self, key: &str, value: &Value) -> Option<String> {
         match value {
             Value::Plain(text) => self.text(key, text, May::Everything),
-            Value::Reference(reference) => self.followed(key, reference),
+            Value::Reference(reference) => self.followed(key, reference, Stands::Alone),
         }
+    }
+
+    /// What a value says that is sent under `name`: as a variable or a header.
+    pub(super) fn value_named(&mut self, key: &str, name: &str, value: &Value) -> Option<String> {
+        let text = self.value(key, value)?;
+        if matches!(value, Value::Plain(_)) && sounds_secret(name) && !is_path(&text) {
+            // Of `Bearer KEY` the key alone is the secret.
+            let secret = text.rsplit(' ').next().unwrap_or(&text);
+            if !self.named.has(secret) && !is_setting(secret) {
+                self.named(name, secret);
+            }
+        }
+        self.address_named(name, &text);
+        Some(text)
+    }
+
+    /// Notes what is secret in a text that is an address.
+    pub(super) fn address_named(&mut self, name: &str, text: &str) {
+        for secret in secrets_in_address(text).filter(|_| self.follow) {
+            if !self.named.has(secret) {
+                self.named.add(name, secret);
+            }
+        }
+    }
+
+    /// Notes a text that nobody may see.
+    pub(super) fn named(&mut self, name: &str, text: &str) {
+        self.named.add(name, text);
     }
 
     /// A value with the references in its texts followed.

@@ -15,6 +15,7 @@ const CONNECTIONS: usize = 64;
 const DIRECT_STDIO: &str = "the upstream itself over stdio";
 const DIRECT_HTTP: &str = "the upstream itself over HTTP";
 const TO_STDIO: &str = "toolcrib, HTTP to stdio";
+const TO_STDIO_SYNCED: &str = "toolcrib, HTTP to stdio, each call on the disk first";
 const TO_HTTP: &str = "toolcrib, HTTP to HTTP";
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
@@ -32,8 +33,9 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
             goals(report, &results);
         }
         let title = format!("Proxied `tools/call`, one client, {}", placement.name());
-        let about =
-            "The upstream is mcp-echo-floor. \"One core\" holds the client, the gateway and the upstream.";
+        let about = "The upstream is mcp-echo-floor. \"One core\" holds the client, the gateway and the upstream. It is believed that \
+             its tool only reads (`trust = \"trust\"`), but in one row: there each call waits until its note would \
+             survive a power cut, as calls of a server's tools do by default.";
         report.section(latencies(&title, about, &results, DIRECT_HTTP));
     }
     let mut round = Round::new(bench);
@@ -45,7 +47,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 6] {
+fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 7] {
     let programs = &bench.programs;
     let stdio = Upstream::Stdio { tools: 0 };
     let http = |port| Upstream::Http { port };
@@ -57,6 +59,11 @@ fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 6]
             echo("echo"),
         ),
         (TO_STDIO, Servers::one(|port| programs.toolcrib_http(port, stdio)), echo("floor_echo")),
+        (
+            TO_STDIO_SYNCED,
+            Servers::one(|port| programs.toolcrib_http(port, Upstream::Synced)),
+            echo("floor_echo"),
+        ),
         (
             TO_HTTP,
             Servers::before_floor(programs, |port, behind| programs.toolcrib_http(port, http(behind))),

@@ -5,11 +5,14 @@ use super::{echo, read_file};
 use crate::bench::Bench;
 use crate::bench::message::Request;
 use crate::bench::placement::Placement;
-use crate::bench::programs::Upstream;
+use crate::bench::programs::{Rules, Upstream};
 use crate::bench::report::{Limit, Report};
 use crate::bench::round::Round;
 
 const YARDSTICK: &str = "pipe-echo, same bytes";
+
+/// The row with rules of every kind.
+const RULED: &str = "toolcrib, rules of every kind";
 
 /// The row of the revision without a handshake, whose requests are some 200 bytes longer.
 const MODERN: &str = "toolcrib, revision 2026-07-28";
@@ -26,6 +29,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         round.stdio("mcp-echo-floor", Ok(programs.mcp_floor(0)), &theirs);
         round.stdio("toolcrib", programs.toolcrib_stdio(Upstream::None), &ours);
         if let Some(modern) = &modern {
+            round.stdio(RULED, programs.toolcrib_ruled(Rules::All), &ours);
             round.stdio(MODERN, programs.toolcrib_stdio(Upstream::None), modern);
         }
         round.stdio("Rust SDK", Ok(programs.rmcp()), &theirs);
@@ -36,6 +40,8 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         if modern.is_some() {
             let title = "stdio `tools/call`, revision 2026-07-28 beside 2025-06-18";
             report.goal(latency_goal(title, &results, MODERN, "toolcrib", Limit::TimesAtMost(1.1)));
+            let title = "stdio `tools/call`, the whole pipeline with rules of every kind";
+            report.goal(latency_goal(title, &results, RULED, YARDSTICK, Limit::AtMost(12.0)));
         }
         let about = "One call at a time; client and server on one core. In `tools/call` toolcrib reads a small file through \
                      the whole gate (`workspace_read`), the others echo a text of the same length.";

@@ -78,7 +78,13 @@ impl Draft {
         let added = edit::add_server(text, name, server);
         let after = added.map_err(|why| Trouble::Failed(format!("{}: {why}", self.target.display())))?;
         match self.loaded(after.clone()) {
-            Ok(loaded) => Ok((after, loaded)),
+            Ok(loaded) => {
+                let settled = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
+                if let Some(why) = settled.and_then(|settings| settings.lacks()) {
+                    return Err(Trouble::Misused(format!("{why}\nnothing was added")));
+                }
+                Ok((after, loaded))
+            }
             Err(problems) => Err(match self.loaded(text.to_owned()) {
                 Err(known) => known.into(),
                 // Without the places, which are in a text that nobody has written.

@@ -42,8 +42,9 @@ pub(super) async fn go_on(begun: SignIn, name: &str, browser: Browser, json: boo
     let signals = Signals::listen()?;
     let url = begun.url().to_owned();
     match json {
-        true => print::line(&json!({ "url": url, "redirect_uri": begun.redirect_uri() }).to_string())?,
-        false => print::foreign(&format!("{name}: sign in at\n\n  {url}\n"))?,
+        // Whoever follows it needs every character of it.
+        true => print::secret(&json!({ "url": url, "redirect_uri": begun.redirect_uri() }).to_string())?,
+        false => print::secret(&format!("{name}: sign in at\n\n  {url}\n"))?,
     }
     if browser == Browser::IfThereIsOne {
         open(&url);

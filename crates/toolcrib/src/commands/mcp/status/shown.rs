@@ -38,6 +38,7 @@ struct Told {
     tools: Option<u64>,
     prompts: Option<u64>,
     resources: Option<u64>,
+    held_back: Option<u64>,
     stale: bool,
     fetched_at_ms: Option<i64>,
     last_error: Option<String>,
@@ -94,7 +95,17 @@ impl Section {
         if self.servers.is_empty() {
             return format!("{title}{NO_SERVERS}");
         }
-        let head = ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "AGE", "LAST ERROR"];
+        let head = [
+            "NAME",
+            "TRANSPORT",
+            "STATUS",
+            "TOOLS",
+            "PROMPTS",
+            "RESOURCES",
+            "HELD BACK",
+            "AGE",
+            "LAST ERROR",
+        ];
         let rows = [head.map(str::to_owned).to_vec()].into_iter();
         let rows: Vec<_> = rows.chain(self.servers.iter().map(|server| server.row(now_ms()))).collect();
         format!("{title}{}", print::table(&rows))
@@ -164,7 +175,8 @@ impl Server {
     }
 
     fn row(&self, now_ms: i64) -> Vec<String> {
-        let Told { name, transport, tools, prompts, resources, stale, fetched_at_ms, .. } = &self.told_as;
+        let Told { name, transport, tools, prompts, resources, held_back, stale, fetched_at_ms, .. } =
+            &self.told_as;
         let count = |count: &Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
         let age = match fetched_at_ms {
             None => "-".to_owned(),
@@ -173,7 +185,7 @@ impl Server {
         };
         let (name, transport) = (name.clone(), transport.clone());
         let (tools, prompts, resources) = (count(tools), count(prompts), count(resources));
-        vec![name, transport, self.status(), tools, prompts, resources, age, self.error()]
+        vec![name, transport, self.status(), tools, prompts, resources, count(held_back), age, self.error()]
     }
 }
 
@@ -192,7 +204,7 @@ mod tests {
         let fetched_at_ms = now_ms() - 300_000;
         vec![
             json!({ "name": "fs", "state": { "status": "connected" }, "transport": "stdio", "tools": 14, "prompts": 0,
-                "resources": 2, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": "it\nended" }),
+                "resources": 2, "held_back": 1, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": "it\nended" }),
             json!({ "name": "git", "state": { "status": "failed", "error": "the program `git-mcp` was not found" },
                 "transport": "stdio", "tools": 3, "prompts": 0, "resources": 0, "stale": true,
                 "fetched_at_ms": fetched_at_ms, "last_error": "the program `git-mcp` was not found" }),
@@ -209,12 +221,12 @@ mod tests {
         let running = running(reports());
         expect![[r#"
             process 7, http://127.0.0.1:3000/mcp, /home/u/toolcrib.toml, /work/toolcrib.toml
-            NAME    TRANSPORT  STATUS      TOOLS  PROMPTS  RESOURCES  AGE               LAST ERROR
-            fs      stdio      connected   14     0        2          5 min old         it ended
-            git     stdio      failed      3      0        0          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
-            linear  http       needs auth  0      0        0          -                 run `toolcrib mcp auth linear`
-            odd                sleeping    -      -        -          -
-            old     http       disabled    0      -        -          -"#]]
+            NAME    TRANSPORT  STATUS      TOOLS  PROMPTS  RESOURCES  HELD BACK  AGE               LAST ERROR
+            fs      stdio      connected   14     0        2          1          5 min old         it ended
+            git     stdio      failed      3      0        0          -          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
+            linear  http       needs auth  0      0        0          -          -                 run `toolcrib mcp auth linear`
+            odd                sleeping    -      -        -          -          -
+            old     http       disabled    0      -        -          -          -"#]]
         .assert_eq(&Section::of(&running, &[]).to_text(true));
         assert_eq!(Section::of(&running, &["nobody".into()]).to_text(false), NO_SERVERS);
     }

@@ -59,6 +59,7 @@ impl Failed<'_> {
                 format!("remove `enabled = false` from [mcp.{name}]"),
             ),
             ConnectError::Ended => Diagnosis::new("interrupted", "the test was interrupted", "test it again"),
+            ConnectError::Lacking(why) => Diagnosis::new("missing_secret", why, "then test it again"),
             ConnectError::Start { kind, said } => program::not_started(self, *kind, said),
             ConnectError::Exited { how } if self.settings.program().is_some() => program::exited(self, how),
             ConnectError::Exited { .. } => address::closed(self),

@@ -63,7 +63,7 @@ fn what_is_wrong_about_a_tool_is_told() {
             mcp.it.tool."a b".arguments.e: the environment variable NONE is not set
             mcp.it.tool."a b".arguments.f: the file none cannot be read
             mcp.it.tool."a b".arguments.u: `{env:` has no `}` behind it
-            mcp.it.tool."a b".defaults.g: what stands here is shown to callers, and a file holds secrets; `arguments` are not shown
+            mcp.it.tool."a b".defaults.g: what stands here is shown to callers, and what this refers to is secret; `arguments` are not shown
             mcp.it.tool.empty.name: must not be empty
             mcp.it.tool.long.name: longer than 64 characters"#]],
     );

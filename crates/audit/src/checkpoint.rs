@@ -1,0 +1,178 @@
+//! Checkpoints: lines of the book that are signed. Since each names its predecessor's hash, one signature
+//! vouches for the whole book before it.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    hash::Hash,
+    key::{PublicKey, SIGNATURE_HEX_BYTES, Signer},
+    line::{self, Head},
+};
+
+/// A checkpoint follows whenever the number of records passes a multiple of this: a signature costs as much
+/// as some twenty records.
+pub const CHECKPOINT_RECORDS: u64 = 10_000;
+
+/// What is signed begins with this, so that no signature of another purpose can be taken for one.
+const PURPOSE: &[u8] = b"toolcrib audit checkpoint\n";
+
+const BEFORE_SIGNATURE: &[u8] = b",\"signature\":\"";
+
+/// What a checkpoint says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    /// Its occasion.
+    pub(crate) why: Occasion,
+    /// What the occasion needs.
+    #[serde(flatten)]
+    pub(crate) said: Said,
+    /// The key it is signed with.
+    pub(crate) key: PublicKey,
+}
+
+/// What a checkpoint says besides its occasion.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Said {
+    /// What was taken out of the book, if that is the occasion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) removed: Option<Removed>,
+    /// True if some of that was younger than it was to be kept: the book had grown too large.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) early: bool,
+    /// The record that was kept and is not in the book, if that is the occasion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lost: Option<Lost>,
+    /// What a person says of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) because: Option<String>,
+}
+
+/// A record that was kept outside of the book and is not in it any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Lost {
+    /// Its number.
+    pub(crate) seq: u64,
+    /// Its hash.
+    pub(crate) hash: Hash,
+}
+
+/// Why a checkpoint was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Occasion {
+    /// Many records were written since the last one.
+    Records,
+    /// The segment is full or old.
+    Segment,
+    /// The process ends.
+    Shutdown,
+    /// The oldest segment is removed after this line.
+    Removed,
+    /// When the book was opened, a record that had been kept was not in it.
+    Lost,
+    /// A person knows of the losses before this line.
+    Acknowledged,
+}
+
+/// An old segment that was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// Its file's name.
+    pub segment: String,
+    /// The number of its last record.
+    pub seq: u64,
+    /// The hash of its last record.
+    pub hash: Hash,
+}
+
+impl Removed {
+    pub(crate) fn head(&self) -> Head {
+        Head { seq: self.seq, hash: self.hash }
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    seq: u64,
+    prev: Hash,
+    written_at_ms: i64,
+    checkpoint: &'a Checkpoint,
+}
+
+/// Adds the checkpoint that follows `head`, line break included, and returns the new head.
+pub(crate) fn write(
+    into: &mut Vec<u8>,
+    head: Head,
+    written_at_ms: i64,
+    why: Occasion,
+    said: Said,
+    signer: &Signer,
+) -> Head {
+    let (start, seq) = (into.len(), head.seq + 1);
+    let checkpoint = Checkpoint { why, said, key: signer.public() };
+    let body = Body { seq, prev: head.hash, written_at_ms, checkpoint: &checkpoint };
+    serde_json::to_writer(&mut *into, &body)
+        .expect("texts and numbers become JSON, and memory takes every byte");
+    into.pop(); // the closing brace: `signature` and `hash` come before it
+    let signature = signer.sign(&signed(&into[start..]));
+    for part in [BEFORE_SIGNATURE, &signature, b"\""] {
+        into.write_all(part).expect("memory takes every byte");
+    }
+    line::end(into, start, seq)
+}
+
+/// Whether a whole line with a checkpoint bears the signature of the key it names.
+pub(crate) fn is_signed(line: &[u8], checkpoint: &Checkpoint) -> bool {
+    /// From the quote behind the signature to the end: the quote, and the line's hash in its place.
+    const AFTER_SIGNATURE_BYTES: usize = r#"","hash":""}"#.len() + crate::hash::HEX_BYTES;
+    let line = line::without_zeros(line);
+    let Some(end) = line.len().checked_sub(AFTER_SIGNATURE_BYTES) else { return false };
+    let Some(start) = end.checked_sub(SIGNATURE_HEX_BYTES) else { return false };
+    let Some(body) = line[..start].strip_suffix(BEFORE_SIGNATURE) else { return false };
+    checkpoint.key.has_signed(&signed(body), &line[start..end])
+}
+
+fn signed(body: &[u8]) -> Vec<u8> {
+    [PURPOSE, body].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::{Line, Links};
+
+    #[test]
+    fn a_checkpoint_is_a_line_whose_signature_covers_what_came_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let signer = Signer::of_folder(dir.path()).unwrap();
+        let head = Head { seq: 6, hash: Hash::of(b"x") };
+        let removed = Removed { segment: "audit-000001.jsonl".to_owned(), seq: 3, hash: Hash::of(b"y") };
+        let mut line = Vec::new();
+        let said = Said { removed: Some(removed.clone()), ..Said::default() };
+        let after = write(&mut line, head, 7, Occasion::Removed, said.clone(), &signer);
+        let text = String::from_utf8(line.clone()).unwrap();
+        let begin = format!(
+            r#"{{"seq":7,"prev":"{}","written_at_ms":7,"checkpoint":{{"why":"removed","removed":{{"segment":"audit-000001.jsonl","seq":3,"hash":"{}"}},"key":"{}"}},"signature":""#,
+            head.hash,
+            removed.hash,
+            signer.public(),
+        );
+        assert!(text.starts_with(&begin), "{text}");
+        let line = line.trim_ascii_end();
+        let Line::Whole(Links { prev, head: read, checkpoint: Some(checkpoint), .. }) = line::read(line)
+        else {
+            panic!("{text}");
+        };
+        assert_eq!((prev, read, &checkpoint.said), (head.hash, after, &said));
+        assert!(is_signed(line, &checkpoint));
+
+        // Another body under the same signature, with a hash that is right for it.
+        let forged = text.replacen("\"seq\":7", "\"seq\":8", 1);
+        let mut forged = forged.as_bytes()[..forged.rfind(",\"hash\"").unwrap()].to_vec();
+        line::end(&mut forged, 0, 8);
+        assert!(matches!(line::read(forged.trim_ascii_end()), Line::Whole(_)));
+        assert!(!is_signed(forged.trim_ascii_end(), &checkpoint));
+    }
+}

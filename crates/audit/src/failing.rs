@@ -1,0 +1,117 @@
+//! A disk that stops to work at a chosen moment, for the tests of those who write in the book.
+
+use std::{
+    fs::File,
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use redact::Redactor;
+
+use crate::{
+    book::{Book, Clock},
+    config::Config,
+    pen::{Pen, Steady},
+};
+
+/// Which of the changes that a book makes on its disk do not work. Clones are one.
+#[derive(Debug, Clone)]
+pub struct Faults(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    made: AtomicU64,
+    first: u64,
+    /// The last one that does not work.
+    last: AtomicU64,
+    kind: io::ErrorKind,
+}
+
+impl Faults {
+    /// The changes from the `first` (counted from 1) to the `last` fail with this error.
+    pub fn new(first: u64, last: u64, kind: io::ErrorKind) -> Self {
+        Self(Arc::new(State { made: AtomicU64::new(0), first, last: AtomicU64::new(last), kind }))
+    }
+
+    /// Changes that were tried, those in vain included.
+    pub fn made(&self) -> u64 {
+        self.0.made.load(Ordering::SeqCst)
+    }
+
+    /// From now on everything works.
+    pub fn mend(&self) {
+        self.0.last.store(0, Ordering::SeqCst);
+    }
+
+    fn next(&self) -> io::Result<()> {
+        let nth = self.0.made.fetch_add(1, Ordering::SeqCst) + 1;
+        let fails = (self.0.first..=self.0.last.load(Ordering::SeqCst)).contains(&nth);
+        if fails { Err(self.0.kind.into()) } else { Ok(()) }
+    }
+}
+
+impl Book {
+    /// A book on a disk with these faults.
+    pub fn failing(
+        dir: &Path,
+        clock: Clock,
+        config: Config,
+        redactor: Option<Redactor>,
+        faults: &Faults,
+    ) -> Self {
+        Self::new(dir, clock, config, redactor, Box::new(faults.clone()))
+    }
+}
+
+impl Pen for Faults {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        self.next()?;
+        Steady.open(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        self.next()?;
+        Steady.create(path)
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let works = self.next();
+        // Half of it arrives all the same.
+        Steady.write(file, if works.is_ok() { bytes } else { &bytes[..bytes.len() / 2] })?;
+        works
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        self.next()?;
+        Steady.write_at(file, bytes, at)
+    }
+
+    fn take_back(&self, file: &File, len: u64) -> io::Result<()> {
+        self.next()?;
+        Steady.take_back(file, len)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.next()?;
+        Steady.sync(file)
+    }
+
+    fn sync_folder(&self, dir: &Path) -> io::Result<()> {
+        self.next()?;
+        Steady.sync_folder(dir)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.next()?;
+        Steady.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.next()?;
+        Steady.remove(path)
+    }
+}

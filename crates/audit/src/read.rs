@@ -1,0 +1,176 @@
+//! The lines of the book for whoever looks at them: its end, all of it, or what comes next.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, ErrorKind, Read},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    book::FILE,
+    line::{self, LINE_BYTES_MAX},
+    segments::{self, Source, is_same},
+};
+
+/// The most that is read from the end of a segment, whatever number of lines is asked for.
+const TAIL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// What is read first; most questions need no more.
+const TAIL_BYTES_FIRST: u64 = 64 * 1024;
+
+/// The last lines of a book, oldest first, as they stand there, without those that hold no record. `path` is the book's folder, or
+/// one segment. Fewer than `lines` if there are no more in it; none if there is no book. Blocks on the disk.
+pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
+    let mut last = VecDeque::new();
+    for part in segments::parts(path)?.into_iter().rev() {
+        let file = match part.file {
+            Source::Open(file) => file,
+            Source::Closed(path) => match segments::open(&path) {
+                // Removed as too old in this moment; so are those before it.
+                Err(error) if error.kind() == ErrorKind::NotFound => break,
+                file => file?,
+            },
+        };
+        for line in tail_of(&file, lines - last.len())?.into_iter().rev() {
+            last.push_front(line);
+        }
+        if last.len() >= lines {
+            break;
+        }
+    }
+    Ok(last.into())
+}
+
+fn tail_of(file: &File, lines: usize) -> io::Result<Vec<String>> {
+    let len = file.metadata()?.len();
+    let mut window = TAIL_BYTES_FIRST.min(len);
+    loop {
+        let mut bytes = vec![0; window as usize];
+        file.read_exact_at(&mut bytes, len - window)?;
+        let bytes = line::without_zeros(&bytes);
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        // The first of the window may have lost its beginning.
+        let whole = bytes.split(|byte| *byte == b'\n').skip(1).filter(|line| is_whole(line)).count();
+        if whole >= lines || window == len || window == TAIL_BYTES_MAX {
+            // Unless the window is the segment.
+            let whole = if window == len { whole + 1 } else { whole };
+            return Ok(last_lines(bytes, lines.min(whole)));
+        }
+        window = (window * 4).min(TAIL_BYTES_MAX).min(len);
+    }
+}
+
+fn is_whole(line: &[u8]) -> bool {
+    line::has_end(line::without_zeros(line))
+}
+
+fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
+    let mut last: Vec<String> = bytes
+        .rsplit(|byte| *byte == b'\n')
+        .filter(|line| is_whole(line))
+        .take(lines)
+        .map(|line| String::from_utf8_lossy(line::without_zeros(line)).into_owned())
+        .collect();
+    last.reverse();
+    last
+}
+
+/// Reads a book from one of its records on, line by line, and goes on where it ended.
+pub struct Reader {
+    path: PathBuf,
+    files: VecDeque<File>,
+    current: Option<BufReader<File>>,
+    /// What was read of the line that is not at its end yet.
+    begun: Vec<u8>,
+    /// The number of the last record handed out, or of the one to begin behind.
+    seen: u64,
+}
+
+impl Reader {
+    /// Reads the records after this one; 0 for all. `path` is the book's folder, or one segment. Blocks on the
+    /// disk, as does everything here.
+    pub fn since(path: &Path, seq: u64) -> io::Result<Reader> {
+        let mut reader = Reader {
+            path: path.to_owned(),
+            files: VecDeque::new(),
+            current: None,
+            begun: Vec::new(),
+            seen: seq,
+        };
+        reader.begin()?;
+        Ok(reader)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        self.files = segments::files_since(&self.path, self.seen)?.into();
+        self.current = self.files.pop_front().map(BufReader::new);
+        self.begun.clear();
+        Ok(())
+    }
+
+    /// The next line as it stands there; `None` at the end of the book as it is now. Asked again later, it goes
+    /// on from there. Lines that a crash cut short are left out: they hold no record.
+    pub fn next_line(&mut self) -> io::Result<Option<String>> {
+        loop {
+            let Some(current) = &mut self.current else {
+                // There was no book.
+                return Ok(None);
+            };
+            let room = (LINE_BYTES_MAX + 1).saturating_sub(self.begun.len()) as u64;
+            let read = current.take(room).read_until(b'\n', &mut self.begun)?;
+            if self.begun.last() == Some(&b'\n') {
+                if let Some(line) = self.line() {
+                    return Ok(Some(line));
+                }
+            } else if self.begun.len() > LINE_BYTES_MAX {
+                // No line of ours; what is left of it is none either.
+                self.begun.clear();
+            } else if read == 0 && !self.next_file()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The whole line that was read, if it is to be handed out.
+    fn line(&mut self) -> Option<String> {
+        let begun = std::mem::take(&mut self.begun);
+        let line = line::without_zeros(begun.trim_ascii_end());
+        // Torn lines bear the number of a record that comes again after them.
+        if !line::has_end(line) {
+            return None;
+        }
+        let line = str::from_utf8(line).ok()?;
+        let seq = line::seq_of(line.as_bytes()).filter(|seq| *seq > self.seen)?;
+        self.seen = seq;
+        Some(line.to_owned())
+    }
+
+    /// Goes on with the next segment. False at the end of the book.
+    fn next_file(&mut self) -> io::Result<bool> {
+        if let Some(next) = self.files.pop_front() {
+            self.begun.clear();
+            self.current = Some(BufReader::new(next));
+            return Ok(true);
+        }
+        let Some(current) = &self.current else { return Ok(false) };
+        let ours = current.get_ref().metadata()?;
+        let has_moved = match fs::metadata(self.path.join(FILE)) {
+            Ok(open) => self.path.is_dir() && !is_same(&ours, &open),
+            // Closed, and not begun again yet.
+            Err(_) => false,
+        };
+        if !has_moved {
+            return Ok(false);
+        }
+        // Begins with the segment that we are in, under its new name, behind the last record handed out.
+        self.begin()?;
+        Ok(true)
+    }
+
+    /// Looks whether a book has begun where there was none.
+    pub fn look_again(&mut self) -> io::Result<()> {
+        if self.current.is_none() { self.begin() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,333 @@
+//! The files of the book, in their order: closed segments by number, then the open one.
+#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    book::FILE,
+    hash::Hash,
+    line::{self, LINE_BYTES_MAX, Line, Links},
+};
+
+/// How far back a whole line is looked for. Beyond, the end of the book is not ours.
+const TAIL_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What is looked at first; most questions need no more.
+const TAIL_BYTES_FIRST: u64 = 16 * 1024;
+
+/// The most zeros that a power cut leaves behind: more than any batch that was being written.
+const ZEROS_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Where a record is looked for first: those that are asked for are among the last as a rule.
+const NEAR_END_BYTES: u64 = 256 * 1024;
+
+/// How much is looked at in one go while zeros are skipped.
+const ZEROS_BYTES_STEP: u64 = 64 * 1024;
+
+/// A closed segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Closed {
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+}
+
+/// The name of a closed segment. Numbers grow and are never used again.
+pub(crate) fn closed_name(number: u64) -> String {
+    format!("audit-{number:06}.jsonl")
+}
+
+/// The closed segments of a folder, oldest first; none if there is no folder.
+pub(crate) fn closed(dir: &Path) -> io::Result<Vec<Closed>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut closed = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if let Some(number) = entry.file_name().to_str().and_then(number_of) {
+            closed.push(Closed { number, path: entry.path() });
+        }
+    }
+    closed.sort_unstable_by_key(|segment| segment.number);
+    Ok(closed)
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("audit-")?.strip_suffix(".jsonl")?;
+    let number = digits.parse().ok()?;
+    // One name for each number, so that a copy under another spelling is not taken for a segment.
+    (closed_name(number) == name).then_some(number)
+}
+
+/// A file's name, for people.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Whether two files are one.
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// A segment that is read.
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) file: Source,
+}
+
+/// Where its lines come from.
+pub(crate) enum Source {
+    /// Closed: opened when its turn comes.
+    Closed(PathBuf),
+    /// Open when the reading began, and perhaps closed by now.
+    Open(File),
+}
+
+/// Opens a segment for reading. What is no file might have us wait for ever.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, format!("{} is no file", name_of(path))));
+    }
+    File::open(path)
+}
+
+/// The segments of a book, oldest first, as they are at one moment: `path` is its folder, or a single segment.
+/// None if there is nothing.
+pub(crate) fn parts(path: &Path) -> io::Result<Vec<Part>> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
+        let file = Source::Open(open(path)?);
+        return Ok(vec![Part { name: name_of(path), file }]);
+    }
+    // The open one first: whatever is closed from now on is either this or comes after it.
+    let open = match open(&path.join(FILE)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        file => Some(file?),
+    };
+    let open_is = open.as_ref().map(File::metadata).transpose()?;
+    let mut parts = Vec::new();
+    for segment in closed(path)? {
+        let name = name_of(&segment.path);
+        let is_open = match (&open_is, fs::metadata(&segment.path)) {
+            (Some(open), Ok(found)) => is_same(open, &found),
+            _ => false,
+        };
+        if is_open {
+            break;
+        }
+        parts.push(Part { name, file: Source::Closed(segment.path) });
+    }
+    parts.extend(open.map(|file| Part { name: FILE.to_owned(), file: Source::Open(file) }));
+    Ok(parts)
+}
+
+/// The files that may hold records after this one, oldest first.
+pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    // Backwards, until one begins no later than the record after it.
+    for part in parts(path)?.into_iter().rev() {
+        let file = match part.file {
+            Source::Open(file) => file,
+            Source::Closed(path) => match open(&path) {
+                // Removed as too old in this moment; so are those before it.
+                Err(error) if error.kind() == ErrorKind::NotFound => break,
+                file => file?,
+            },
+        };
+        let first = first_of(&file)?;
+        files.push(file);
+        if first.is_some_and(|first| first.head.seq <= seq.saturating_add(1)) {
+            break;
+        }
+    }
+    files.reverse();
+    Ok(files)
+}
+
+/// Where a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the book, with this hash.
+    Here(Hash),
+    /// In none of the segments that there should be.
+    Nowhere,
+    /// Before the first record of the book: removed as too old.
+    Before,
+}
+
+/// Looks for a record by its number. Blocks on the disk.
+pub(crate) fn place_of(dir: &Path, seq: u64) -> io::Result<Place> {
+    let files = files_since(dir, seq.saturating_sub(1))?;
+    let first = files.first().map(first_of).transpose()?.flatten();
+    if first.is_some_and(|first| first.head.seq > seq) {
+        return Ok(Place::Before);
+    }
+    for file in &files {
+        let len = file.metadata()?.len();
+        let near_end = len.saturating_sub(NEAR_END_BYTES);
+        for start in [near_end, 0] {
+            if let Some(hash) = hash_of(file, start, seq)? {
+                return Ok(Place::Here(hash));
+            }
+            if near_end == 0 {
+                break;
+            }
+        }
+    }
+    Ok(Place::Nowhere)
+}
+
+/// The hash of a record that stands behind this byte of a segment.
+fn hash_of(mut file: &File, start: u64, seq: u64) -> io::Result<Option<Hash>> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    // The first line may have lost its beginning, and has no number then.
+    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
+        match line::seq_of(&line) {
+            Some(found) if found > seq => return Ok(None),
+            Some(found) if found == seq => {
+                // A torn line bears the number of the record that comes again after it.
+                if let Line::Whole(links) = line::read(line.trim_ascii_end()) {
+                    return Ok(Some(links.head.hash));
+                }
+            }
+            _ => {}
+        }
+        line.clear();
+    }
+    Ok(None)
+}
+
+/// The end of a segment as it lies on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct End {
+    /// The last whole line; `None` if there is none.
+    pub(crate) last: Option<Links>,
+    /// The length without zeros at the end.
+    pub(crate) len: u64,
+    /// Whether there are zeros, which a power cut left.
+    pub(crate) has_zeros: bool,
+    /// Whether the last line lacks its line break.
+    pub(crate) is_torn: bool,
+}
+
+/// Finds the last whole line. `None` if there is none within [`TAIL_BYTES_MAX`]: the end is not ours.
+pub(crate) fn end_of(file: &File) -> io::Result<Option<End>> {
+    let found = file.metadata()?.len();
+    let len = len_without_zeros(file, found)?;
+    for window in [TAIL_BYTES_FIRST, 2 * LINE_BYTES_MAX as u64, TAIL_BYTES_MAX] {
+        let window = window.min(len);
+        let mut tail = vec![0; window as usize];
+        file.read_exact_at(&mut tail, len - window)?;
+        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| match line::read(line) {
+            Line::Whole(links) => Some(links),
+            Line::Changed | Line::Torn => None,
+        });
+        if last.is_some() || window == len {
+            let is_torn = tail.last().is_some_and(|byte| *byte != b'\n');
+            return Ok(Some(End { last, len, has_zeros: len < found, is_torn }));
+        }
+    }
+    Ok(None)
+}
+
+fn len_without_zeros(file: &File, len: u64) -> io::Result<u64> {
+    let mut end = len;
+    while end > len.saturating_sub(ZEROS_BYTES_MAX) {
+        let step = ZEROS_BYTES_STEP.min(end);
+        let mut bytes = vec![0; if end == len { step.min(1) } else { step } as usize];
+        let start = end - bytes.len() as u64;
+        file.read_exact_at(&mut bytes, start)?;
+        let left = line::without_zeros(&bytes).len() as u64;
+        end = start + left;
+        if left > 0 {
+            break;
+        }
+    }
+    Ok(end)
+}
+
+/// The first line of a segment, if it is whole. Blocks on the disk.
+pub(crate) fn first_of(file: &File) -> io::Result<Option<Links>> {
+    let mut bytes = vec![0; 16 * 1024];
+    loop {
+        let read = read_at_most(file, &mut bytes)?;
+        let line = bytes[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if line.len() < read || read < bytes.len() || bytes.len() >= LINE_BYTES_MAX {
+            return Ok(match line::read(line) {
+                Line::Whole(links) => Some(links),
+                Line::Changed | Line::Torn => None,
+            });
+        }
+        bytes.resize(LINE_BYTES_MAX, 0);
+    }
+}
+
+fn read_at_most(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{line::Head, record::tests::sample};
+
+    #[test]
+    fn segments_are_in_the_order_of_their_numbers_and_nothing_else_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(closed(&dir.path().join("nowhere")).unwrap(), []);
+        for name in ["audit-000010.jsonl", "audit-000002.jsonl", "audit-1000000.jsonl", "audit.jsonl"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        for name in ["audit-2.jsonl", "audit-0000003.jsonl", "audit-000003.jsonl.bak", "audit-x.jsonl"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let numbers: Vec<u64> = closed(dir.path()).unwrap().iter().map(|segment| segment.number).collect();
+        assert_eq!(numbers, [2, 10, 1_000_000]);
+        let names: Vec<String> = parts(dir.path()).unwrap().into_iter().map(|part| part.name).collect();
+        assert_eq!(names, ["audit-000002.jsonl", "audit-000010.jsonl", "audit-1000000.jsonl", FILE]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join(FILE);
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [dir.path(), &socket, Path::new("/dev/null")] {
+            let told = parts(path).map(|parts| parts.len()).map_err(|error| error.kind());
+            assert_eq!(told, Err(ErrorKind::InvalidInput), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_found_behind_any_number_of_zeros() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("segment");
+        let mut line = Vec::new();
+        let head = line::write(&mut line, Head::START, 7, &sample("c1"));
+        for zeros in [0, 1, 1_000, ZEROS_BYTES_STEP as usize + 1, 3 << 20] {
+            fs::write(&path, [&line[..], &vec![0; zeros]].concat()).unwrap();
+            let end = end_of(&File::open(&path).unwrap()).unwrap().unwrap();
+            assert_eq!(end.last.as_ref().map(|last| (last.head, last.written_at_ms)), Some((head, 7)));
+            assert_eq!((end.len, end.has_zeros, end.is_torn), (line.len() as u64, zeros > 0, false));
+            assert_eq!(first_of(&File::open(&path).unwrap()).unwrap(), end.last);
+        }
+        fs::write(&path, "not ours\n".repeat(200_000)).unwrap();
+        assert_eq!(end_of(&File::open(&path).unwrap()).unwrap(), None);
+    }
+}

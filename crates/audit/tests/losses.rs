@@ -1,0 +1,282 @@
+//! A book that lost records: it says so itself, and goes on saying it until somebody acknowledges it.
+#![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
+#![expect(clippy::disallowed_methods, reason = "these tests damage what the book wrote")]
+
+use std::{borrow::Cow, fs, path::Path, sync::Arc};
+
+use audit::{
+    Book, Config, FILE, Head, Loss, Opening, Outcome, PublicKey, Record, Trust, Verified, anchored,
+    marked_loss, noted_head, verify,
+};
+use redact::Redactor;
+use store::{SqliteStore, Store};
+
+fn clock() -> i64 {
+    1_700_000_000_000
+}
+
+fn record() -> Record {
+    Record {
+        opening: Opening {
+            call_id: Arc::from("c"),
+            opened_at_ms: clock(),
+            caller: Arc::from("local"),
+            caller_kind: Cow::Borrowed("local_user"),
+            via: Cow::Borrowed("stdio"),
+            tool: Arc::from("workspace_write"),
+            upstream: None,
+            effect: Some(Cow::Borrowed("writes")),
+            arguments_sha256: None,
+            arguments_bytes: 0,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: None,
+        },
+        verdicts: Cow::Borrowed(&[]),
+        decisions: Vec::new(),
+        approval: None,
+        redactions: 0,
+        outcome: Outcome::Result,
+        code: None,
+        duration_us: 1,
+        result_bytes: 2,
+    }
+}
+
+/// A state folder and what is done to it.
+struct Scene {
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::at(self.path()))
+    }
+
+    fn book(&self) -> Book {
+        let redactor = Redactor::new(&redact::Config::default());
+        Book::with(self.path(), clock, Config::default(), redactor).kept_in(self.store())
+    }
+
+    /// A process that answers these many calls and ends in peace, or is killed.
+    fn calls(&self, calls: usize, is_killed: bool) {
+        let book = self.book();
+        for _ in 0..calls {
+            book.ready().unwrap();
+            book.close(record(), None, None);
+        }
+        book.flush().unwrap();
+        if !is_killed {
+            book.anchor(&*self.store()).unwrap();
+        }
+    }
+
+    /// What `audit verify` says.
+    fn verdict(&self) -> Result<Verified, String> {
+        let keys: Vec<PublicKey> = PublicKey::of_folder(self.path()).unwrap().into_iter().collect();
+        let heads: Vec<Head> = [noted_head(self.path(), &keys).unwrap(), anchored(&*self.store()).unwrap()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let loss = marked_loss(&*self.store()).unwrap();
+        verify(self.path(), &Trust { heads, keys, loss }).map_err(|error| error.to_string())
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path().join(FILE)).unwrap();
+        text.split_inclusive('\n').map(str::to_owned).collect()
+    }
+
+    fn keep_lines(&self, count: usize) {
+        fs::write(self.path().join(FILE), self.lines()[..count].concat()).unwrap();
+    }
+
+    fn acknowledge(&self) -> Vec<Loss> {
+        self.book().acknowledge(&*self.store(), Some("restored from a backup")).unwrap()
+    }
+}
+
+fn cut_end(scene: &Scene) {
+    scene.keep_lines(36);
+}
+
+fn delete_with_head(scene: &Scene) {
+    fs::remove_file(scene.path().join(FILE)).unwrap();
+    fs::remove_file(scene.path().join("audit.head")).unwrap();
+}
+
+/// As it was done before anything looked: the chain goes on from a shorter end, and grew beyond what was kept.
+fn write_anew(scene: &Scene) {
+    scene.keep_lines(36);
+    let _ = fs::remove_file(scene.path().join("audit.head"));
+    let book = Book::at(scene.path(), clock);
+    for _ in 0..20 {
+        book.ready().unwrap();
+        book.close(record(), None, None);
+    }
+    book.flush().unwrap();
+}
+
+#[track_caller]
+fn check(damage: fn(&Scene), before: &str, after: &str) {
+    for calls_after in [1, 100] {
+        let scene = Scene::new();
+        scene.calls(40, false);
+        assert_eq!(scene.verdict().unwrap().losses, []);
+        damage(&scene);
+        assert_eq!(scene.verdict().unwrap_err(), before);
+        // Whatever comes after it.
+        for is_killed in [true, false, false] {
+            scene.calls(calls_after, is_killed);
+            assert_eq!(scene.verdict().unwrap_err(), after, "{calls_after}");
+        }
+        let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();
+        assert_eq!(lost, 1, "it is written down once");
+        let [loss] = &scene.acknowledge()[..] else { panic!("one loss") };
+        assert_eq!((loss.kept, loss.acknowledged), (41, None));
+        for _ in 0..2 {
+            let losses = scene.verdict().unwrap().losses;
+            let [told] = &losses[..] else { panic!("{losses:?}") };
+            assert_eq!((told.seq, told.kept), (loss.seq, 41));
+            assert!(told.acknowledged.is_some_and(|line| line > loss.seq));
+            assert_eq!(told.because.as_deref(), Some("restored from a backup"));
+            scene.calls(3, false);
+        }
+        let lines = scene.lines().len();
+        assert_eq!(scene.acknowledge(), [], "nothing is left");
+        assert_eq!(scene.lines().len(), lines);
+    }
+}
+
+#[test]
+fn an_end_that_was_cut_off_stays_told_until_somebody_acknowledges_it() {
+    check(
+        cut_end,
+        "line 37 of audit.jsonl, record 37: the end of the book is missing: record 41 was kept",
+        "line 37 of audit.jsonl, record 37: the end after record 36 was lost: the book went up to record 41 at least; \
+         `toolcrib audit acknowledge` signs that you know",
+    );
+}
+
+#[test]
+fn a_book_that_was_deleted_stays_told() {
+    check(
+        delete_with_head,
+        "line 1 of audit.jsonl, record 1: the end of the book is missing: record 41 was kept",
+        "line 1 of audit.jsonl, record 1: the whole book before this one was lost: it went up to record 41 at least; \
+         `toolcrib audit acknowledge` signs that you know",
+    );
+}
+
+#[test]
+fn an_end_that_was_written_anew_stays_told() {
+    check(
+        write_anew,
+        "line 41 of audit.jsonl, record 41: it is another record than the one that was kept: the book was written anew",
+        "line 57 of audit.jsonl, record 57: record 41 is not the one that was kept: the book was written anew before \
+         record 57; `toolcrib audit acknowledge` signs that you know",
+    );
+}
+
+#[test]
+fn the_head_in_the_file_alone_is_enough() {
+    let scene = Scene::new();
+    scene.calls(40, true);
+    cut_end(&scene);
+    scene.calls(9, true);
+    assert!(scene.verdict().unwrap_err().contains("the end after record 36 was lost"));
+    assert_eq!(scene.acknowledge().len(), 1);
+    scene.verdict().unwrap();
+}
+
+#[test]
+fn heads_that_lag_behind_and_books_without_heads_are_no_loss() {
+    let scene = Scene::new();
+    scene.calls(5, false);
+    let early = fs::read(scene.path().join("audit.head")).unwrap();
+    // Far more than is looked at first.
+    scene.calls(3_000, true);
+    fs::write(scene.path().join("audit.head"), early).unwrap();
+    scene.calls(1, false);
+    assert_eq!(scene.verdict().unwrap().losses, []);
+    assert!(!scene.lines().iter().any(|line| line.contains("\"why\":\"lost\"")));
+
+    let old = Scene::new();
+    fs::copy(scene.path().join(FILE), old.path().join(FILE)).unwrap();
+    old.calls(1, false);
+    assert!(!old.lines().iter().any(|line| line.contains("\"why\":\"lost\"")));
+}
+
+#[test]
+fn of_many_who_find_a_loss_at_once_one_writes_it_down() {
+    let scene = Scene::new();
+    scene.calls(40, false);
+    cut_end(&scene);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| scene.calls(20, true));
+        }
+    });
+    let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();
+    assert_eq!(lost, 1);
+    assert!(scene.verdict().unwrap_err().contains("the end after record 36 was lost"));
+}
+
+#[test]
+fn the_line_that_tells_of_a_loss_cannot_be_cut_off_unseen() {
+    let scene = Scene::new();
+    scene.calls(40, false);
+    cut_end(&scene);
+    scene.calls(1, false);
+    scene.keep_lines(36);
+    scene.calls(1, false);
+    assert!(scene.verdict().unwrap_err().contains("was lost"));
+    // Cut off once more, with the head in the file: the store knows.
+    scene.keep_lines(36);
+    fs::remove_file(scene.path().join("audit.head")).unwrap();
+    assert!(scene.verdict().is_err());
+}
+
+#[test]
+fn a_loss_whose_line_was_removed_as_too_old_is_still_one() {
+    let scene = Scene::new();
+    scene.calls(10, false);
+    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
+    assert!(scene.verdict().unwrap_err().contains("the end after record 2 was lost"));
+    let [loss] = &scene.acknowledge()[..] else { panic!("one loss") };
+    assert_eq!((loss.seq, loss.kept), (3, 9));
+    scene.verdict().unwrap();
+    // The store did not learn of it: the chain did.
+    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
+    scene.verdict().unwrap();
+    assert_eq!(scene.acknowledge(), []);
+}
+
+#[test]
+fn what_cannot_be_read_refuses_no_call() {
+    let scene = Scene::new();
+    scene.calls(5, false);
+    let head = scene.path().join("audit.head");
+    fs::remove_file(&head).unwrap();
+    fs::create_dir(&head).unwrap();
+    scene.calls(5, true);
+    assert_eq!(scene.lines().len(), 11);
+    // The loss is written down once, though its line cannot be noted.
+    scene.keep_lines(3);
+    let book = scene.book();
+    for _ in 0..4 {
+        book.ready().unwrap();
+        book.close(record(), None, None);
+        book.flush().unwrap();
+    }
+    let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();
+    assert_eq!(lost, 1);
+}

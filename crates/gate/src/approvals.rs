@@ -1,0 +1,210 @@
+//! Approval of one exact call: a question to a person, bound to who calls which tool under which definition with which
+//! arguments; its answer, which is good for one run of that call; and the standing permissions that can be given with
+//! an answer.
+//!
+//! They are kept in the store, so every process that shares it can ask and answer, and a restart forgets nothing. The
+//! station that a call passes is in `station`; who may answer is settled in `answer`. All that touches the disk here
+//! blocks: the station does it on another thread, and only for calls that ask.
+
+mod answer;
+mod call;
+mod canonical;
+mod config;
+mod fault;
+mod form;
+mod ledger;
+mod record;
+mod station;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use policy::Caller;
+use store::{Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+pub use answer::Forgotten;
+pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
+use call::ExactCall;
+pub use config::Config;
+pub use fault::AnswerFault;
+use ledger::{APPROVAL, Ledger, Standing};
+pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
+pub use record::time;
+pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
+pub(crate) use station::{Admitted, Carried, Question};
+
+/// How often a waiting call looks whether another process has written an answer.
+pub const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The time in milliseconds since 1970.
+pub(crate) type Clock = fn() -> i64;
+
+/// Tells whether a caller may still come by what it has shown, or it was taken back. Blocks on the disk.
+pub type StillKnown = Box<dyn Fn(&Caller) -> Result<bool, StoreError> + Send + Sync>;
+
+/// The questions, answers and standing permissions of one store.
+pub struct Approvals {
+    ledger: Ledger,
+    /// Asked before a permission is used; without it, whoever calls is known.
+    still_known: OnceLock<StillKnown>,
+    /// One call of this process after the other looks and asks, so that the same call asks once.
+    turn: Mutex<()>,
+    /// Grows when something was answered, here or elsewhere.
+    changes: watch::Sender<u64>,
+    /// The questions that calls of this process wait for, each as often as calls do.
+    awaited: Mutex<Vec<Arc<str>>>,
+    /// When another process was last looked for, and how often it had changed something by then.
+    looked: Mutex<Option<(Instant, u64)>>,
+}
+
+impl Approvals {
+    /// Those in this store. Touches no disk until a call asks.
+    pub fn new(store: Arc<dyn Store>) -> Arc<Approvals> {
+        Approvals::with_clock(store, now_ms)
+    }
+
+    /// The same by a clock of one's own, in milliseconds since 1970.
+    pub fn with_clock(store: Arc<dyn Store>, clock: Clock) -> Arc<Approvals> {
+        // What has no name of its own would share the sessions of others; without randomness nothing is sealed either.
+        let process = record::new_id().unwrap_or_else(|| format!("{}", std::process::id()).into());
+        Arc::new(Approvals {
+            ledger: Ledger { store, clock, process },
+            still_known: OnceLock::new(),
+            turn: Mutex::new(()),
+            changes: watch::Sender::new(0),
+            awaited: Mutex::default(),
+            looked: Mutex::new(None),
+        })
+    }
+
+    /// The time by the clock that questions end by, in milliseconds since 1970.
+    pub fn now_ms(&self) -> i64 {
+        self.ledger.now_ms()
+    }
+
+    /// Has callers asked after by `still_known` before a permission of theirs is used. Once; a second one changes nothing.
+    pub fn ask_after_callers(&self, still_known: StillKnown) {
+        // A permission must never be used on the word of a later one.
+        let _ = self.still_known.set(still_known);
+    }
+
+    /// How things stand for a call. Blocks on the disk.
+    fn stand(&self, caller: &Caller, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
+        // A call may have waited for hours, and what it was let in by been taken back.
+        if self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))? {
+            return self.stand_of_known(call, known);
+        }
+        Ok(Standing::Stranger)
+    }
+
+    fn stand_of_known(&self, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ledger.stand(call, known)
+    }
+
+    /// Resolves when a question that a client is asked (its `inputRequests`) is answered elsewhere, or ends. Never for
+    /// what tools ask.
+    pub async fn settled_elsewhere(self: &Arc<Approvals>, requests: &[u8]) {
+        let Some(id) = form::asked_for(requests) else { return std::future::pending().await };
+        let mut changes = self.changes.subscribe();
+        loop {
+            let (approvals, wanted) = (self.clone(), id.clone());
+            let is_open = spawn_blocking(move || approvals.is_open(&wanted)).await;
+            if !matches!(is_open, Ok(true)) {
+                return;
+            }
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = sleep(LOOK_EVERY) => {
+                    let approvals = self.clone();
+                    // At the end of the program nobody looks any more.
+                    let _ = spawn_blocking(move || approvals.look()).await;
+                }
+            }
+        }
+    }
+
+    /// Notes that a call waits for this question, until what is returned is dropped.
+    fn await_answer(&self, id: &Arc<str>) -> Waiter<'_> {
+        self.awaited().push(id.clone());
+        Waiter { approvals: self, id: id.clone() }
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_open(&self, id: &str) -> bool {
+        let kept = self.ledger.approval(id).ok().flatten();
+        kept.is_some_and(|kept| kept.record.status(self.now_ms()) == Status::Pending)
+    }
+
+    /// Wakes whoever waits.
+    fn tell(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Sees whether another process has changed something, unless that was just looked at. Blocks on the disk.
+    fn look(&self) {
+        let last = {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            match *looked {
+                Some((at, _)) if now.duration_since(at) < LOOK_EVERY / 2 => return,
+                last => {
+                    *looked = Some((now, last.map_or(0, |(_, count)| count)));
+                    last.map(|(_, count)| count)
+                }
+            }
+        };
+        // A store that cannot be read just now can be in a moment, or the wait ends.
+        let kinds = [APPROVAL, ledger::GRANT].map(|kind| self.ledger.store.record_changes(kind).unwrap_or(0));
+        let count = kinds.iter().fold(0u64, |sum, count| sum.wrapping_add(*count));
+        if last != Some(count) {
+            if let Some((_, kept)) = &mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner) {
+                *kept = count;
+            }
+            self.tell();
+        }
+    }
+}
+
+/// A call that waits for a question.
+struct Waiter<'a> {
+    approvals: &'a Approvals,
+    id: Arc<str>,
+}
+
+impl Waiter<'_> {
+    /// True if no other call of this process waits for it.
+    fn is_alone(&self) -> bool {
+        self.approvals.awaited().iter().filter(|id| **id == self.id).count() == 1
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let mut awaited = self.approvals.awaited();
+        if let Some(at) = awaited.iter().position(|id| *id == self.id) {
+            awaited.swap_remove(at);
+        }
+    }
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// True for the `inputRequests` by which a client is asked for an approval.
+pub fn is_question(requests: &[u8]) -> bool {
+    form::asked_for(requests).is_some()
+}
+
+/// The `inputResponses` of a client that could not be asked for an approval: the call then waits for somebody else.
+pub fn unanswered() -> bytes::Bytes {
+    form::unanswered()
+}

@@ -1,0 +1,369 @@
+//! Answering: who may, what an answer can be, and what follows from it.
+
+use std::sync::Arc;
+
+use policy::{Caller, CallerKind, Roles, Via};
+
+use super::Approvals;
+use super::fault::AnswerFault;
+use super::ledger::{Ledger, no_randomness};
+use super::record::{Answered, Approval, Bound, Grant, Member, State, Status, Through, new_id, time};
+
+/// How long "for this session" lasts at most, in milliseconds: a working day.
+const SESSION_MS_MAX: i64 = 8 * 60 * 60 * 1000;
+
+/// Longest remark that is kept with an answer, in characters.
+pub const NOTE_CHARS_MAX: usize = 500;
+
+/// What a person says to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The call may run.
+    Approve {
+        /// And which calls after it.
+        scope: Scope,
+        /// A remark, for whoever looks it up later.
+        note: Option<String>,
+    },
+    /// It may not.
+    Deny {
+        /// Why, for the model to read.
+        reason: Option<String>,
+    },
+}
+
+/// How far a permission goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// This call, once.
+    Once,
+    /// And every call of this tool, as it is now, by this caller in this session; of what acts on a resource, prompt or
+    /// task, only that on the same one.
+    Session,
+    /// And every call of this tool, as it is now, by this caller with such arguments, until it is revoked.
+    Always(Pattern),
+}
+
+/// Which arguments a standing permission is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// The very same ones.
+    Same,
+    /// Those in which these members, by JSON Pointer, are the same.
+    Members(Vec<String>),
+    /// Any.
+    Any,
+}
+
+/// What was ended with a caller.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Standing permissions.
+    pub grants: usize,
+    /// Questions that were open, and permissions that were not used yet.
+    pub approvals: usize,
+}
+
+impl Approvals {
+    /// Answers a question, over the command line or over HTTP. Blocks on the disk.
+    ///
+    /// # Errors
+    /// Why the answer is not taken. Nothing has changed then.
+    pub fn answer(&self, id: &str, answer: &Answer, by: &Caller) -> Result<Approval, AnswerFault> {
+        let through = if by.via() == Via::CommandLine { Through::Terminal } else { Through::Rest };
+        self.settle(id, answer, by, through)
+    }
+
+    /// Takes the answer of the person at the client that asked. Blocks on the disk.
+    pub(super) fn answer_in_client(
+        &self,
+        id: &str,
+        answer: &Answer,
+        by: &Caller,
+    ) -> Result<Approval, AnswerFault> {
+        self.settle(id, answer, by, Through::Elicitation)
+    }
+
+    fn settle(
+        &self,
+        id: &str,
+        answer: &Answer,
+        by: &Caller,
+        through: Through,
+    ) -> Result<Approval, AnswerFault> {
+        let ledger = &self.ledger;
+        let unknown = || AnswerFault::Unknown(id.to_owned());
+        let grant = match answer {
+            Answer::Approve { scope: Scope::Session | Scope::Always(_), .. } => {
+                Some(new_id().ok_or_else(no_randomness)?)
+            }
+            Answer::Approve { scope: Scope::Once, .. } | Answer::Deny { .. } => None,
+        };
+        let approval = ledger.change(id, unknown, |approval| {
+            may_answer(&approval, by, through)?;
+            is_open(&approval, ledger.now_ms())?;
+            if let Answer::Approve { scope: Scope::Always(pattern), .. } = answer {
+                members(&approval, pattern)?;
+            }
+            let answered = answered(ledger, &approval, answer, by, through, grant.clone());
+            let state = match answer {
+                Answer::Approve { .. } => State::Approved,
+                Answer::Deny { .. } => State::Denied,
+            };
+            Ok(Approval { state, answered: Some(answered), ..approval })
+        })?;
+        let (id, tool, by) = (&*approval.id, &*approval.tool, &**by.id());
+        tracing::info!(id, tool, by, through = through.as_str(), state = ?approval.state, "an approval was answered");
+        let kept = self.keep_grant(&approval, answer, grant);
+        self.tell();
+        kept.map(|()| approval)
+    }
+
+    fn keep_grant(
+        &self,
+        approval: &Approval,
+        answer: &Answer,
+        id: Option<Arc<str>>,
+    ) -> Result<(), AnswerFault> {
+        let (Answer::Approve { scope, .. }, Some(id), Some(answered)) = (answer, id, &approval.answered)
+        else {
+            return Ok(());
+        };
+        let (bound, members) = match scope {
+            Scope::Once => return Ok(()),
+            Scope::Session => (self.session(approval), Vec::new()),
+            Scope::Always(pattern) => (Bound::Always, members(approval, pattern)?),
+        };
+        let grant = Grant {
+            id,
+            caller: approval.caller.clone(),
+            key: approval.key.clone(),
+            tool: approval.tool.clone(),
+            upstream: approval.upstream.clone(),
+            definition_sha256: approval.definition_sha256,
+            target: approval.target.clone(),
+            rules: approval.questions.iter().map(|asked| asked.rule.clone()).collect(),
+            members,
+            bound,
+            approval: approval.id.clone(),
+            by: answered.by.clone(),
+            at_ms: answered.at_ms,
+        };
+        let is_kept = self.ledger.keep(&grant)?;
+        if is_kept { Ok(()) } else { Err(AnswerFault::TooManyGrants(approval.id.clone())) }
+    }
+
+    /// The session of the call that asked.
+    fn session(&self, approval: &Approval) -> Bound {
+        Bound::Session {
+            process: approval.process.clone(),
+            conversation: approval.conversation,
+            until_ms: self.ledger.now_ms().saturating_add(SESSION_MS_MAX),
+        }
+    }
+
+    /// Takes a standing permission back. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is none of this id that this caller may take back.
+    pub fn revoke(&self, id: &str, by: &Caller) -> Result<Grant, AnswerFault> {
+        let unknown = || AnswerFault::UnknownGrant(id.to_owned());
+        let grants = self.grants(by)?;
+        // Giving up a permission of one's own harms nobody.
+        let grant = grants.iter().find(|grant| *grant.id == *id).ok_or_else(unknown)?;
+        if !rules_here(by) && grant.caller != *by.id() {
+            return Err(unknown());
+        }
+        let removed = self.ledger.remove(id)?.ok_or_else(unknown)?;
+        self.end_unused(&removed)?;
+        let (tool, by) = (&*removed.tool, &**by.id());
+        tracing::info!(id, tool, by, "a grant was revoked");
+        Ok(removed)
+    }
+
+    /// Ends all that a caller was permitted or waits for, since who holds its name is nobody any more. Blocks on the
+    /// disk.
+    ///
+    /// # Errors
+    /// The store does not do its work; some of it may have ended.
+    pub fn forget(&self, caller: &str) -> Result<Forgotten, AnswerFault> {
+        let mut forgotten = Forgotten::default();
+        for kept in self.ledger.grants()?.iter().filter(|kept| *kept.record.caller == *caller) {
+            forgotten.grants += usize::from(self.ledger.remove(&kept.record.id)?.is_some());
+        }
+        let now_ms = self.ledger.now_ms();
+        let is_open = |approval: &Approval| {
+            *approval.caller == *caller
+                && matches!(approval.status(now_ms), Status::Pending | Status::Approved)
+        };
+        for kept in self.ledger.approvals()?.iter().filter(|kept| is_open(&kept.record)) {
+            forgotten.approvals +=
+                usize::from(self.end(&kept.record.id, &[State::Pending, State::Approved])?);
+        }
+        self.tell();
+        Ok(forgotten)
+    }
+
+    /// Ends an open question whose caller has gone, so that nobody answers it for nothing; the same call would ask anew.
+    /// Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the store cannot be used: the question then ends by itself, in time.
+    pub fn withdraw(&self, id: &str) -> Result<(), AnswerFault> {
+        self.end(id, &[State::Pending])?;
+        self.tell();
+        Ok(())
+    }
+
+    /// Ends the permission for the one call that a grant was given with, if it has not been used.
+    fn end_unused(&self, grant: &Grant) -> Result<(), AnswerFault> {
+        self.end(&grant.approval, &[State::Approved]).map(drop)
+    }
+
+    /// Ends a question, or the permission that was its answer, before its time, if it is in one of these states.
+    fn end(&self, id: &str, states: &[State]) -> Result<bool, AnswerFault> {
+        let ledger = &self.ledger;
+        let unknown = || AnswerFault::Unknown(id.to_owned());
+        let ended = ledger.change(id, unknown, |approval| {
+            let now_ms = ledger.now_ms();
+            match (approval.state, &approval.answered) {
+                (state, _) if !states.contains(&state) => Err(unknown()),
+                (State::Pending, _) => Ok(Approval { expires_at_ms: now_ms, ..approval }),
+                (State::Approved, Some(answered)) => {
+                    let answered = Answered { use_until_ms: now_ms, ..answered.clone() };
+                    Ok(Approval { answered: Some(answered), ..approval })
+                }
+                (State::Approved | State::Denied | State::Used, _) => Err(unknown()),
+            }
+        });
+        match ended {
+            Ok(_) => Ok(true),
+            // Used, or tidied away: there is nothing left to end.
+            Err(AnswerFault::Unknown(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The standing permissions that a caller may know of, the latest last. Blocks on the disk.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn grants(&self, by: &Caller) -> Result<Vec<Grant>, AnswerFault> {
+        let all = self.ledger.grants()?.into_iter().map(|kept| kept.record);
+        Ok(all.filter(|grant| sees_all(by) || grant.caller == *by.id()).collect())
+    }
+
+    /// The questions that a caller may know of, in the order they were asked. Blocks on the disk.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn approvals(&self, by: &Caller) -> Result<Vec<Approval>, AnswerFault> {
+        let all = self.ledger.approvals()?.into_iter().map(|kept| kept.record);
+        let mut seen: Vec<_> = all.filter(|approval| may_see(approval, by)).collect();
+        seen.sort_by_key(|approval| approval.asked_at_ms);
+        Ok(seen)
+    }
+
+    /// One question. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is none of this id that this caller may know of.
+    pub fn approval(&self, id: &str, by: &Caller) -> Result<Approval, AnswerFault> {
+        let kept = self.ledger.approval(id)?.map(|kept| kept.record);
+        kept.filter(|approval| may_see(approval, by)).ok_or_else(|| AnswerFault::Unknown(id.to_owned()))
+    }
+}
+
+/// Whether a caller's roles are enough for every question.
+pub(super) fn holds_roles(roles: Roles, approvers: &[Roles]) -> bool {
+    approvers.iter().all(|needed| needed.meets(roles))
+}
+
+fn rules_here(by: &Caller) -> bool {
+    by.roles().contains(policy::Role::Owner) || by.roles().contains(policy::Role::Maintainer)
+}
+
+fn sees_all(by: &Caller) -> bool {
+    rules_here(by) || by.roles().contains(policy::Role::Auditor)
+}
+
+fn may_see(approval: &Approval, by: &Caller) -> bool {
+    sees_all(by) || approval.caller == *by.id() || holds_roles(by.roles(), &approval.approvers())
+}
+
+/// A right role, and nobody for themselves: an agent must not be able to allow its own call. So over HTTP whoever shows
+/// nothing has no say either: an agent that leaves its key out is nobody in particular. What is typed on the command line
+/// is typed by a person who could change the configuration as well.
+fn may_answer(approval: &Approval, by: &Caller, through: Through) -> Result<(), AnswerFault> {
+    if !may_see(approval, by) {
+        return Err(AnswerFault::Unknown(approval.id.to_string()));
+    }
+    if !holds_roles(by.roles(), &approval.approvers()) {
+        return Err(AnswerFault::WrongRole { id: approval.id.clone(), roles: approval.roles() });
+    }
+    let is_own = approval.caller == *by.id();
+    match through {
+        Through::Rest if by.kind() == CallerKind::LocalUser && !is_own => {
+            Err(AnswerFault::Nobody(approval.id.clone()))
+        }
+        Through::Rest | Through::Grant if is_own => Err(AnswerFault::OwnQuestion(approval.id.clone())),
+        Through::Rest | Through::Grant | Through::Terminal | Through::Elicitation => Ok(()),
+    }
+}
+
+fn is_open(approval: &Approval, now_ms: i64) -> Result<(), AnswerFault> {
+    if approval.status(now_ms) == Status::Pending {
+        return Ok(());
+    }
+    let id = approval.id.clone();
+    match &approval.answered {
+        Some(answered) => {
+            let state = if approval.state == State::Denied { "denied" } else { "approved" };
+            Err(AnswerFault::Answered { id, state, by: answered.by.clone(), at: time(answered.at_ms) })
+        }
+        None => Err(AnswerFault::Expired { id, at: time(approval.expires_at_ms) }),
+    }
+}
+
+fn answered(
+    ledger: &Ledger,
+    approval: &Approval,
+    answer: &Answer,
+    by: &Caller,
+    through: Through,
+    grant: Option<Arc<str>>,
+) -> Answered {
+    let now_ms = ledger.now_ms();
+    let note = match answer {
+        Answer::Approve { note, .. } => note,
+        Answer::Deny { reason } => reason,
+    };
+    let note = note.as_deref().map(str::trim).filter(|note| !note.is_empty());
+    Answered {
+        by: by.id().clone(),
+        through,
+        at_ms: now_ms,
+        use_until_ms: now_ms.saturating_add(approval.expires_at_ms.saturating_sub(approval.asked_at_ms)),
+        note: note
+            .map(|note| super::call::visible(&note.chars().take(NOTE_CHARS_MAX).collect::<String>()).into()),
+        grant,
+    }
+}
+
+/// The members that a permission is bound to.
+fn members(approval: &Approval, pattern: &Pattern) -> Result<Vec<Member>, AnswerFault> {
+    let named = |pointer: &String| {
+        let found = approval.members.iter().find(|member| member.pointer == *pointer);
+        found.cloned().ok_or_else(|| AnswerFault::NoMember {
+            pointer: pointer.clone(),
+            members: approval.members.iter().map(|member| format!("`{}`", member.pointer)).collect(),
+        })
+    };
+    match pattern {
+        Pattern::Any => Ok(Vec::new()),
+        Pattern::Same => named(&String::new()).map(|whole| vec![whole]),
+        // No member at all would be any arguments, which must be said.
+        Pattern::Members(pointers) if pointers.is_empty() => members(approval, &Pattern::Same),
+        Pattern::Members(pointers) => pointers.iter().map(named).collect(),
+    }
+}

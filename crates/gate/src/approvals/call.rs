@@ -1,0 +1,242 @@
+//! One exact call, as an approval is bound to it: the hash of who calls what with which arguments under which
+//! definition, and what a person is shown of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use audit::Hash;
+use redact::Redactor;
+use sandbox::is_hidden;
+
+use super::canonical::Canonical;
+use super::config::Config;
+use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
+use crate::Target;
+use crate::pending::Pending;
+
+/// How much of the arguments a person is shown, in bytes. The hash binds all of them.
+const ARGUMENTS_SHOWN_BYTES_MAX: usize = 8 * 1024;
+
+/// How much of one member, in bytes.
+const MEMBER_SHOWN_BYTES_MAX: usize = 120;
+
+/// Longest pointer of a member that a permission can be bound to, in bytes.
+const POINTER_BYTES_MAX: usize = 256;
+
+/// A call that a person is asked about.
+#[derive(Debug, Clone)]
+pub(super) struct ExactCall {
+    /// Binds all of it.
+    pub(super) hash: Hash,
+    pub(super) caller: Arc<str>,
+    /// The id of the key that the caller holds: a later key of its name is somebody else's.
+    pub(super) key: Option<Arc<str>>,
+    pub(super) via: &'static str,
+    pub(super) tool: String,
+    pub(super) upstream: Option<String>,
+    pub(super) definition: Hash,
+    /// What it acts on, if it is no call of a tool.
+    pub(super) target: Option<Acted>,
+    /// The arguments for people.
+    pub(super) arguments: String,
+    pub(super) arguments_bytes: usize,
+    pub(super) is_cut: bool,
+    /// The whole, and what lies in it.
+    pub(super) members: Vec<Member>,
+    pub(super) questions: Vec<Asked>,
+    /// How long the question stays open.
+    pub(super) lasts: Duration,
+    /// The client's conversation, if its end is heard of.
+    pub(super) conversation: Option<u64>,
+}
+
+impl ExactCall {
+    /// Of a call that the stages have questions about.
+    pub(super) fn of(
+        pending: &Pending<'_>,
+        target: &Target<'_>,
+        conversation: Option<u64>,
+        redactor: &Redactor,
+        config: &Config,
+    ) -> ExactCall {
+        let definition = pending.definition();
+        let text = pending.arguments.text();
+        // Whatever was parsed can be read; what cannot has one spelling, its own.
+        let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+        let written = canonical.text();
+        let clean = redactor.json(written.as_bytes());
+        let clean = clean.and_then(|struck| String::from_utf8(struck.bytes.to_vec()).ok());
+        let clean = clean.as_deref().unwrap_or(&written);
+        let arguments = visible(clean);
+        let tool = definition.name.to_string();
+        let upstream = definition.upstream.as_deref().map(str::to_owned);
+        let caller = pending.caller.id().clone();
+        let key = pending.caller.key_id().cloned();
+        let hashed = pending.offered.hash();
+        let parts = [
+            &*caller,
+            tool.as_str(),
+            upstream.as_deref().unwrap_or_default(),
+            target.recorded(),
+            target.name(),
+            key.as_deref().unwrap_or_default(),
+            &hashed.to_string(),
+            written.as_str(),
+        ];
+        ExactCall {
+            hash: hash(&parts),
+            caller,
+            key,
+            via: pending.caller.via().as_str(),
+            tool,
+            upstream,
+            definition: hashed,
+            target: acted(target, redactor),
+            is_cut: arguments.len() > ARGUMENTS_SHOWN_BYTES_MAX,
+            arguments: cut(&arguments, ARGUMENTS_SHOWN_BYTES_MAX),
+            arguments_bytes: text.len(),
+            members: members(&canonical, clean),
+            questions: pending.questions.iter().map(|question| asked(question, config)).collect(),
+            lasts: lasts(pending, config),
+            conversation,
+        }
+    }
+
+    /// Whether a standing permission answers all that is asked about this call.
+    pub(super) fn is_granted_by(&self, grant: &Grant, process: &str, now_ms: i64) -> bool {
+        let is_here = match &grant.bound {
+            Bound::Always => true,
+            Bound::Session { process: run, conversation, until_ms } => {
+                **run == *process
+                    && conversation.is_none_or(|it| Some(it) == self.conversation)
+                    && now_ms < *until_ms
+            }
+        };
+        is_here
+            && grant.caller == self.caller
+            && grant.key == self.key
+            && grant.tool == self.tool
+            && grant.upstream == self.upstream
+            && grant.definition_sha256 == self.definition
+            && grant.target.as_ref().map(|target| target.sha256)
+                == self.target.as_ref().map(|target| target.sha256)
+            && self.questions.iter().all(|asked| grant.rules.contains(&asked.rule))
+            && grant.members.iter().all(|member| self.has(member))
+    }
+
+    /// Whether a question, and so its answer, is about this call and all that is asked about it. A rule that was added
+    /// since has not been answered.
+    pub(super) fn is_asked_by(&self, approval: &Approval) -> bool {
+        let is_there = |asked: &Asked| {
+            approval.questions.iter().any(|kept| kept.rule == asked.rule && kept.roles == asked.roles)
+        };
+        approval.call_sha256 == self.hash && self.questions.iter().all(is_there)
+    }
+
+    fn has(&self, wanted: &Member) -> bool {
+        self.members.iter().any(|member| member.pointer == wanted.pointer && member.sha256 == wanted.sha256)
+    }
+}
+
+/// What a call that is no call of a tool acts on.
+fn acted(target: &Target<'_>, redactor: &Redactor) -> Option<Acted> {
+    let kind = match target {
+        Target::Tool(_) => return None,
+        Target::Resource { .. } => "resource",
+        Target::Prompt { .. } => "prompt",
+        Target::Task { .. } => "task",
+    };
+    let shown = cut(&visible(&redactor.text(target.name())), MEMBER_SHOWN_BYTES_MAX);
+    Some(Acted { kind: kind.to_owned(), sha256: Hash::of(target.name().as_bytes()), shown })
+}
+
+/// The shortest of the times that its rules give it.
+fn lasts(pending: &Pending<'_>, config: &Config) -> Duration {
+    let named = pending.questions.iter().filter_map(|question| question.lasts);
+    named.min().unwrap_or(config.lasts)
+}
+
+fn asked(question: &crate::pending::Question, config: &Config) -> Asked {
+    let roles = if question.approvers.is_empty() { config.roles } else { question.approvers };
+    Asked {
+        rule: question.rule.clone(),
+        why: question.why.clone(),
+        roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
+    }
+}
+
+/// The members of the arguments with what is shown of them. One whose way a secret lies on is left out.
+fn members(canonical: &Canonical<'_>, clean: &str) -> Vec<Member> {
+    let clean = Canonical::read(clean);
+    let shown = clean.as_ref().map(Canonical::members).unwrap_or_default();
+    let member = |pointer: String, value: &Canonical<'_>, shown: &Canonical<'_>| Member {
+        sha256: value.hash(),
+        shown: cut(&visible(&shown.text()), MEMBER_SHOWN_BYTES_MAX),
+        pointer,
+    };
+    let whole = member(String::new(), canonical, clean.as_ref().unwrap_or(&Canonical::Word("{}")));
+    let each = canonical.members().into_iter().filter_map(|(pointer, value)| {
+        let (_, shown) = shown.iter().find(|(at, _)| *at == pointer)?;
+        let is_fit = pointer.len() <= POINTER_BYTES_MAX && visible(&pointer) == pointer;
+        is_fit.then(|| member(pointer, value, shown))
+    });
+    std::iter::once(whole).chain(each).collect()
+}
+
+fn hash(parts: &[&str]) -> Hash {
+    let mut whole = Vec::new();
+    for part in parts {
+        whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        whole.extend_from_slice(part.as_bytes());
+    }
+    Hash::of(&whole)
+}
+
+fn cut(text: &str, bytes_max: usize) -> String {
+    match text.len() > bytes_max {
+        true => format!("{}\u{2026}", text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()),
+        false => text.to_owned(),
+    }
+}
+
+/// Canonical JSON with what drives terminals or hides in a text made visible. It stands in strings only, so what comes
+/// out is JSON of the same meaning.
+pub(super) fn visible(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) {
+            let mut units = [0u16; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hides_from_whoever_answers() {
+        for (json, expected) in [
+            ("{\"a\":\"\u{202e}x\u{200b}\"}", r#"{"a":"\u202ex\u200b"}"#),
+            ("\"\u{e0041}\u{7f}\u{9b}\"", r#""\udb40\udc41\u007f\u009b""#),
+            ("\"gr\u{fc}n \u{1f600}\"", "\"gr\u{fc}n \u{1f600}\""),
+        ] {
+            assert_eq!(visible(json), expected);
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&visible(json)).ok(),
+                serde_json::from_str(json).ok()
+            );
+        }
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        assert_eq!(cut("h\u{e9}llo", 2), "h\u{2026}");
+        assert_eq!(cut("hi", 2), "hi");
+    }
+}

@@ -1,0 +1,93 @@
+//! Why an answer is not taken, in words for the one who gives it.
+
+use std::sync::Arc;
+
+use store::StoreError;
+
+use super::ledger::GRANTS_MAX;
+
+/// Why an answer, or a revocation, is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerFault {
+    /// There is no such question, or none that this caller may know of.
+    #[error("there is no approval `{0}`; `toolcrib approvals list --all` shows those there are")]
+    Unknown(String),
+    /// There is no such permission, or none that this caller may revoke.
+    #[error("there is no grant `{0}`; `toolcrib approvals grants` shows those there are")]
+    UnknownGrant(String),
+    /// The caller has none of the roles.
+    #[error("you may not answer approval {id}: it takes the role {}", roles.join(" or "))]
+    WrongRole {
+        /// The question.
+        id: Arc<str>,
+        /// Who may.
+        roles: Vec<String>,
+    },
+    /// Nobody answers for themselves.
+    #[error(
+        "you asked for it yourself, so somebody else must answer approval {0}; on the machine that it runs on: \
+         toolcrib approvals approve {0}"
+    )]
+    OwnQuestion(Arc<str>),
+    /// Whoever shows nothing may be the one who asked.
+    #[error(
+        "over HTTP approval {0} is answered with a key or token of one's own; on the machine that it runs on: toolcrib \
+         approvals approve {0}"
+    )]
+    Nobody(Arc<str>),
+    /// Somebody was faster.
+    #[error("approval {id} was {state} by {by} at {at} already")]
+    Answered {
+        /// The question.
+        id: Arc<str>,
+        /// What was said.
+        state: &'static str,
+        /// By whom.
+        by: Arc<str>,
+        /// When.
+        at: String,
+    },
+    /// It is too late.
+    #[error("approval {id} has expired at {at}; if the call is made again, it asks again")]
+    Expired {
+        /// The question.
+        id: Arc<str>,
+        /// When.
+        at: String,
+    },
+    /// A permission cannot be bound to this member.
+    #[error("`{pointer}` is no member of these arguments that a grant can be bound to; there are: {}", members.join(", "))]
+    NoMember {
+        /// What was named.
+        pointer: String,
+        /// What there is.
+        members: Vec<String>,
+    },
+    /// There are too many standing permissions.
+    #[error(
+        "approval {0} is approved for this call, but there are {GRANTS_MAX} grants already, so none was added; revoke \
+         some: toolcrib approvals revoke ID"
+    )]
+    TooManyGrants(Arc<str>),
+    /// The store does not do its work.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AnswerFault {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            AnswerFault::Unknown(_) => "unknown_approval",
+            AnswerFault::UnknownGrant(_) => "unknown_grant",
+            AnswerFault::WrongRole { .. } => "wrong_role",
+            AnswerFault::OwnQuestion(_) => "own_question",
+            AnswerFault::Nobody(_) => "key_required",
+            AnswerFault::Answered { .. } => "already_answered",
+            AnswerFault::Expired { .. } => "approval_expired",
+            AnswerFault::NoMember { .. } => "no_such_member",
+            AnswerFault::TooManyGrants(_) => "too_many_grants",
+            AnswerFault::Store(_) => "store_unavailable",
+        }
+    }
+}

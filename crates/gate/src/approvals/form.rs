@@ -1,0 +1,168 @@
+//! The question as a client shows it to its user, and what comes back.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Pattern, Scope};
+use super::record::{Approval, time};
+
+/// What the key of our question begins with among what a client is asked; the approval's id follows.
+const KEY: &str = "toolcrib_approval_";
+
+/// The answers, and their words for people, about a tool or what else is acted on.
+fn answers(what: &str) -> [(&'static str, String); 4] {
+    [
+        ("once", "Allow this call once".to_owned()),
+        ("session", format!("Allow this {what} for this session")),
+        ("always", format!("Always allow this {what} with exactly these arguments")),
+        ("deny", "Deny".to_owned()),
+    ]
+}
+
+/// What a client has made of the question.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Its user has answered.
+    Answer(Answer),
+    /// It could not ask, or brings something that is no answer.
+    Nothing,
+}
+
+/// The `inputRequests` object that asks.
+pub(super) fn question(approval: &Approval) -> Bytes {
+    let (words, names): (Vec<_>, Vec<_>) =
+        answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter().unzip();
+    let server = approval.upstream.as_deref().map(|it| format!("\nserver: {it}")).unwrap_or_default();
+    let target = approval.target.as_ref();
+    let target = target.map(|it| format!("\n{}: {}", it.kind, it.shown)).unwrap_or_default();
+    let cut = if approval.is_cut {
+        format!("\n(the arguments have {} bytes; this is the beginning)", approval.arguments_bytes)
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "Allow this call? {}.\n\ntool: {}{server}{target}\narguments: {}{cut}\n\nApproval {}; ends at {}.",
+        approval.why(),
+        approval.tool,
+        approval.arguments,
+        approval.id,
+        time(approval.expires_at_ms)
+    );
+    let params = json!({
+        "mode": "form",
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "answer": {
+                    "type": "string",
+                    "title": "Answer",
+                    "description": "What is allowed can be taken back: toolcrib approvals grants",
+                    "enum": words,
+                    "enumNames": names,
+                },
+            },
+            "required": ["answer"],
+        },
+    });
+    json!({ key(&approval.id): { "method": "elicitation/create", "params": params } }).to_string().into()
+}
+
+/// Which approval an `inputRequests` object asks for; nothing for what tools ask.
+pub(super) fn asked_for(requests: &[u8]) -> Option<String> {
+    let Value::Object(requests) = serde_json::from_slice(requests).ok()? else { return None };
+    requests.keys().next()?.strip_prefix(KEY).map(str::to_owned)
+}
+
+fn key(id: &str) -> String {
+    format!("{KEY}{id}")
+}
+
+/// The `inputResponses` object of a client that could not ask its user.
+pub(super) fn unanswered() -> Bytes {
+    Bytes::from_static(b"{}")
+}
+
+/// Reads what the `inputResponses` object says of an approval.
+pub(super) fn heard(responses: &[u8], id: &str) -> Heard {
+    let said: Value = serde_json::from_slice(responses).unwrap_or_default();
+    let said = &said[key(id)];
+    let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None });
+    let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) });
+    match (said["action"].as_str(), said["content"]["answer"].as_str()) {
+        (Some("accept"), Some("once")) => approve(Scope::Once),
+        (Some("accept"), Some("session")) => approve(Scope::Session),
+        (Some("accept"), Some("always")) => approve(Scope::Always(Pattern::Same)),
+        (Some("accept"), Some("deny")) => deny("denied in the client"),
+        (Some("decline"), _) => deny("declined in the client"),
+        (Some("cancel"), _) => deny("dismissed in the client"),
+        _ => Heard::Nothing,
+    }
+}
+
+/// Whether a client shows forms to its user, by its `ClientCapabilities`. An empty object stands for forms only.
+pub(super) fn is_shown_by(capabilities: &[u8]) -> bool {
+    let all: Value = serde_json::from_slice(capabilities).unwrap_or_default();
+    let elicitation = all["elicitation"].as_object();
+    elicitation.is_some_and(|it| it.contains_key("form") || !it.contains_key("url"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_is_one() {
+        let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None });
+        let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) });
+        for (said, expected) in [
+            (r#"{"action":"accept","content":{"answer":"once"}}"#, approve(Scope::Once)),
+            (r#"{"action":"accept","content":{"answer":"session"}}"#, approve(Scope::Session)),
+            (r#"{"action":"accept","content":{"answer":"always"}}"#, approve(Scope::Always(Pattern::Same))),
+            (r#"{"action":"accept","content":{"answer":"deny"}}"#, deny("denied in the client")),
+            (r#"{"action":"decline","content":{"answer":"once"}}"#, deny("declined in the client")),
+            (r#"{"action":"cancel"}"#, deny("dismissed in the client")),
+            (r#"{"action":"accept","content":{"answer":"yes"}}"#, Heard::Nothing),
+            (r#"{"action":"accept","content":{"answer":true}}"#, Heard::Nothing),
+            (r#"{"action":"accept"}"#, Heard::Nothing),
+            (r#"{"content":{"answer":"once"}}"#, Heard::Nothing),
+            ("[]", Heard::Nothing),
+        ] {
+            assert_eq!(heard(format!(r#"{{"{KEY}k7":{said}}}"#).as_bytes(), "k7"), expected, "{said}");
+        }
+        assert_eq!(
+            heard(br#"{"toolcrib_approval_k8":{"action":"accept","content":{"answer":"once"}}}"#, "k7"),
+            Heard::Nothing
+        );
+        assert_eq!(heard(&unanswered(), "k7"), Heard::Nothing);
+        assert_eq!(heard(b"nonsense", "k7"), Heard::Nothing);
+    }
+
+    #[test]
+    fn an_answer_says_what_it_is_good_for() {
+        let words = |what| answers(what).map(|(_, words)| words);
+        assert_eq!(words("tool")[1], "Allow this tool for this session");
+        assert_eq!(
+            words("resource")[1..3],
+            [
+                "Allow this resource for this session",
+                "Always allow this resource with exactly these arguments"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_client_is_asked_that_shows_forms() {
+        for (capabilities, expected) in [
+            (r#"{"elicitation":{}}"#, true),
+            (r#"{"elicitation":{"form":{}}}"#, true),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, true),
+            (r#"{"elicitation":{"url":{}}}"#, false),
+            (r#"{"elicitation":true}"#, false),
+            ("{}", false),
+            ("", false),
+        ] {
+            assert_eq!(is_shown_by(capabilities.as_bytes()), expected, "{capabilities}");
+        }
+    }
+}

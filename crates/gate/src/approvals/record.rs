@@ -1,0 +1,371 @@
+//! What is kept of a question and its answer, and of a standing permission. Written as JSON, read by every process
+//! that shares the store.
+
+use std::sync::Arc;
+
+use audit::Hash;
+use jiff::Timestamp;
+use policy::{Role, Roles};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Letters and digits that nobody takes for one another.
+const ID_ALPHABET: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
+
+/// How long an id is, in characters: 40 bits, short enough to be typed.
+const ID_CHARS: usize = 8;
+
+/// A question to a person about one exact call, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Its name, for people to type.
+    pub id: Arc<str>,
+    /// Stands for caller, tool, definition and arguments: what the answer is good for.
+    pub call_sha256: Hash,
+    /// Who asked.
+    pub caller: Arc<str>,
+    /// The id of the key that they hold, if it is one.
+    #[serde(default)]
+    pub key: Option<Arc<str>>,
+    /// Through which door.
+    pub via: String,
+    /// Which tool, or which action of an upstream.
+    pub tool: String,
+    /// Whose it is; nothing for ours.
+    pub upstream: Option<String>,
+    /// The definition that the call would be admitted by.
+    pub definition_sha256: Hash,
+    /// What it acts on, if it is no call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Acted>,
+    /// The arguments as JSON text for people: secrets struck out, nothing in it that could drive a terminal or hide.
+    pub arguments: String,
+    /// How many bytes of them there are; if it is more than are shown, the text was cut.
+    pub arguments_bytes: usize,
+    /// Whether the text was cut.
+    pub is_cut: bool,
+    /// What a standing permission can be bound to, by JSON Pointer; the whole is at the empty one.
+    pub members: Vec<Member>,
+    /// What was asked, by which rules.
+    pub questions: Vec<Asked>,
+    /// The run of the program that made it.
+    pub process: Arc<str>,
+    /// The client's conversation there, if its end is heard of.
+    pub conversation: Option<u64>,
+    /// When it was asked, in milliseconds since 1970.
+    pub asked_at_ms: i64,
+    /// When the question ends, in milliseconds since 1970.
+    pub expires_at_ms: i64,
+    /// What became of it.
+    pub state: State,
+    /// Who answered, and how.
+    pub answered: Option<Answered>,
+    /// When the call ran that it was given for, in milliseconds since 1970.
+    pub used_at_ms: Option<i64>,
+}
+
+/// One rule's question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// Its reason, completing "the tool …".
+    pub why: Arc<str>,
+    /// Who may answer, by role.
+    pub roles: Vec<String>,
+}
+
+/// What is acted on by something that is no call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acted {
+    /// `resource`, `prompt` or `task`.
+    pub kind: String,
+    /// The hash of its name, URI or token.
+    pub sha256: Hash,
+    /// What a person is shown of that.
+    pub shown: String,
+}
+
+/// One member of the arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Where it lies.
+    pub pointer: String,
+    /// The hash of its canonical text.
+    pub sha256: Hash,
+    /// What a person is shown of it.
+    pub shown: String,
+}
+
+/// What is kept of the state; that time has run out is told from the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Nobody has answered.
+    Pending,
+    /// The call may run, once.
+    Approved,
+    /// It may not.
+    Denied,
+    /// It may, and has.
+    Used,
+}
+
+/// What became of a question by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It waits for a person.
+    Pending,
+    /// The call may run, once.
+    Approved,
+    /// It may not.
+    Denied,
+    /// It may, and has.
+    Used,
+    /// It was not answered, or the permission was not used, in time.
+    Expired,
+}
+
+/// An answer as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Who.
+    pub by: Arc<str>,
+    /// Where.
+    pub through: Through,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// Until when the call may run, in milliseconds since 1970.
+    pub use_until_ms: i64,
+    /// What the person said besides.
+    pub note: Option<Arc<str>>,
+    /// The standing permission that was given with it.
+    pub grant: Option<Arc<str>>,
+}
+
+/// Where an answer was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Through {
+    /// On the program's own command line.
+    Terminal,
+    /// Over HTTP.
+    Rest,
+    /// In the client.
+    Elicitation,
+    /// Beforehand, by a standing permission.
+    Grant,
+}
+
+/// A standing permission: what was answered once for calls to come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// Its name, for people to type.
+    pub id: Arc<str>,
+    /// Whose calls.
+    pub caller: Arc<str>,
+    /// The id of the key that they hold, if it is one: a later key of their name has nothing of it.
+    #[serde(default)]
+    pub key: Option<Arc<str>>,
+    /// Of which tool, or action.
+    pub tool: String,
+    /// Whose it is; nothing for ours.
+    pub upstream: Option<String>,
+    /// Of which definition: another one voids the permission.
+    pub definition_sha256: Hash,
+    /// On what, if it is for something else than calls of a tool: it is good for that alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Acted>,
+    /// The rules whose questions it answers.
+    pub rules: Vec<Arc<str>>,
+    /// Which arguments: all of these members are the same. Without one, any arguments.
+    pub members: Vec<Member>,
+    /// How long it is good.
+    pub bound: Bound,
+    /// The question it was given with.
+    pub approval: Arc<str>,
+    /// Who gave it.
+    pub by: Arc<str>,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+/// How long a standing permission is good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "for")]
+pub enum Bound {
+    /// For one session.
+    Session {
+        /// The run of the program.
+        process: Arc<str>,
+        /// The client's conversation there; nothing for a client without one, which has the whole run.
+        conversation: Option<u64>,
+        /// The end in any case, in milliseconds since 1970.
+        until_ms: i64,
+    },
+    /// Until it is revoked.
+    Always,
+}
+
+impl Status {
+    /// The word for people and programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Approved => "approved",
+            Status::Denied => "denied",
+            Status::Used => "used",
+            Status::Expired => "expired",
+        }
+    }
+}
+
+impl Through {
+    /// The word for people, programs and the book.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Through::Terminal => "terminal",
+            Through::Rest => "rest",
+            Through::Elicitation => "elicitation",
+            Through::Grant => "grant",
+        }
+    }
+}
+
+impl Approval {
+    /// What became of it by now.
+    pub fn status(&self, now_ms: i64) -> Status {
+        let use_until_ms = self.answered.as_ref().map_or(i64::MIN, |answered| answered.use_until_ms);
+        match self.state {
+            State::Pending if now_ms >= self.expires_at_ms => Status::Expired,
+            State::Pending => Status::Pending,
+            State::Approved if now_ms >= use_until_ms => Status::Expired,
+            State::Approved => Status::Approved,
+            State::Denied => Status::Denied,
+            State::Used => Status::Used,
+        }
+    }
+
+    /// Who may answer: for each question, one of these roles.
+    pub fn approvers(&self) -> Vec<Roles> {
+        self.questions.iter().map(|asked| roles(&asked.roles)).collect()
+    }
+
+    /// The roles that may answer, for people.
+    pub fn roles(&self) -> Vec<String> {
+        let all = self.approvers();
+        let enough = |role: &Role| all.iter().all(|roles| roles.contains(*role));
+        Role::ALL.iter().filter(|role| enough(role)).map(|role| role.as_str().to_owned()).collect()
+    }
+
+    /// Why it was asked, as one sentence without a full stop.
+    pub fn why(&self) -> String {
+        let reasons: Vec<String> =
+            self.questions.iter().map(|asked| format!("{} (rule {})", asked.why, asked.rule)).collect();
+        format!("`{}` {}", self.tool, reasons.join(", and "))
+    }
+
+    /// Everything that a person or a program may know of it.
+    pub fn to_json(&self, now_ms: i64) -> Value {
+        let answered = self.answered.as_ref().map(|answered| {
+            json!({
+                "by": &*answered.by,
+                "through": answered.through.as_str(),
+                "at": time(answered.at_ms),
+                "use_until": (self.state == State::Approved).then(|| time(answered.use_until_ms)),
+                "note": answered.note.as_deref(),
+                "grant": answered.grant.as_deref(),
+            })
+        });
+        json!({
+            "id": &*self.id,
+            "state": self.status(now_ms).as_str(),
+            "caller": &*self.caller,
+            "via": self.via,
+            "tool": self.tool,
+            "upstream": self.upstream,
+            "target": self.target.as_ref().map(|target| &target.shown),
+            "arguments": self.arguments,
+            "arguments_bytes": self.arguments_bytes,
+            "arguments_cut": self.is_cut,
+            "call_sha256": self.call_sha256.to_string(),
+            "definition_sha256": self.definition_sha256.to_string(),
+            "questions": self.questions,
+            "roles": self.roles(),
+            "members": self.members.iter().map(|member| &member.pointer).collect::<Vec<_>>(),
+            "asked_at": time(self.asked_at_ms),
+            "expires_at": time(self.expires_at_ms),
+            "answered": answered,
+            "used_at": self.used_at_ms.map(time),
+        })
+    }
+}
+
+impl Grant {
+    /// Whether its time is up.
+    pub fn is_over(&self, now_ms: i64) -> bool {
+        matches!(self.bound, Bound::Session { until_ms, .. } if now_ms >= until_ms)
+    }
+
+    /// What it is good for, in words: which arguments, and of what acts on something, on what.
+    pub fn pattern(&self) -> String {
+        let arguments = self.arguments();
+        match &self.target {
+            Some(Acted { kind, shown, .. }) => format!("{kind} {shown}, {arguments}"),
+            None => arguments,
+        }
+    }
+
+    fn arguments(&self) -> String {
+        let same = |member: &Member| match member.pointer.as_str() {
+            "" => format!("exactly {}", member.shown),
+            pointer => format!("{pointer} = {}", member.shown),
+        };
+        match self.members.is_empty() {
+            true => "any arguments".to_owned(),
+            false => self.members.iter().map(same).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Everything that a person or a program may know of it.
+    pub fn to_json(&self) -> Value {
+        let (scope, until) = match &self.bound {
+            Bound::Session { until_ms, .. } => ("session", Some(time(*until_ms))),
+            Bound::Always => ("always", None),
+        };
+        json!({
+            "id": &*self.id,
+            "scope": scope,
+            "until": until,
+            "caller": &*self.caller,
+            "tool": self.tool,
+            "upstream": self.upstream,
+            "target": self.target.as_ref().map(|target| &target.shown),
+            "definition_sha256": self.definition_sha256.to_string(),
+            "rules": self.rules,
+            "arguments": self.pattern(),
+            "approval": &*self.approval,
+            "by": &*self.by,
+            "at": time(self.at_ms),
+        })
+    }
+}
+
+/// The roles of these words; words of another version mean nobody.
+fn roles(words: &[String]) -> Roles {
+    words.iter().filter_map(|word| Role::parse(word)).collect()
+}
+
+/// A time as people and programs read it.
+pub fn time(ms: i64) -> String {
+    let time = Timestamp::from_millisecond(ms).and_then(|time| time.round(jiff::Unit::Second));
+    time.map_or_else(|_| "at an unknown time".to_owned(), |time| time.to_string())
+}
+
+/// A new id; nothing if the system gives no randomness.
+pub(super) fn new_id() -> Option<Arc<str>> {
+    let mut random = [0u8; ID_CHARS];
+    getrandom::fill(&mut random).ok()?;
+    let id: String = random.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();
+    Some(id.into())
+}

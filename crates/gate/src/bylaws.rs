@@ -1,0 +1,34 @@
+//! The rules in force: what a reload exchanges. A call goes by those that were in force when it came, to its end.
+
+use std::sync::Arc;
+
+use policy::Engine;
+use rules::Rules;
+
+use crate::approvals;
+use crate::stages::Rates;
+
+/// All that decides about calls, at one moment.
+#[derive(Clone)]
+pub struct Bylaws {
+    /// Who may do what.
+    pub policy: Arc<dyn Engine>,
+    /// What agents may see, do and send, by paths and contents.
+    pub rules: Arc<Rules>,
+    /// How often.
+    pub rates: Arc<Rates>,
+    /// How people are asked.
+    pub approvals: approvals::Config,
+}
+
+impl Bylaws {
+    /// A policy, and how often callers may call; no rules for AI, and the rest as it is by default.
+    pub fn new(policy: impl Engine + 'static, rates: impl Into<Rates>) -> Bylaws {
+        Bylaws {
+            policy: Arc::new(policy),
+            rules: Arc::new(Rules::none()),
+            rates: Arc::new(rates.into()),
+            approvals: approvals::Config::default(),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What an operator sees of one call: figures, and spans if it is traced.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use telemetry::{Ended, Meter, Telemetry, Trace};
+
+use crate::failure::Refusal;
+use crate::offer::Offered;
+use crate::stages::RATE;
+
+/// The member of `_meta` by which a trace goes on (MCP 2026-07-28, "Trace Context").
+const TRACEPARENT: &str = "traceparent";
+
+/// One call as an operator sees it. It is counted as running until this is dropped.
+pub(crate) struct Seen<'t> {
+    telemetry: &'t Telemetry,
+    meter: Option<Arc<Meter>>,
+    trace: Option<Traced>,
+}
+
+struct Traced {
+    trace: Trace,
+    /// When the station began that is under way.
+    from: Instant,
+}
+
+impl<'t> Seen<'t> {
+    /// A call has come with this `_meta`.
+    pub(crate) fn open(telemetry: &'t Telemetry, meta: Option<&[u8]>) -> Seen<'t> {
+        telemetry.metrics.began();
+        let trace = telemetry.tracer.as_ref().and_then(|tracer| {
+            let told = meta.and_then(traceparent);
+            tracer.begin(told.as_deref())
+        });
+        let trace = trace.map(|trace| Traced { trace, from: Instant::now() });
+        Seen { telemetry, meter: None, trace }
+    }
+
+    /// A call was refused before anything was looked at.
+    pub(crate) fn turned_away(telemetry: &Telemetry, refusal: &Refusal) {
+        let metrics = &telemetry.metrics;
+        metrics.began();
+        metrics.refused(RATE, refusal.code());
+        metrics.nobody().ended(Ended::Refused, Duration::ZERO);
+        metrics.went();
+    }
+
+    /// The tool is known.
+    pub(crate) fn found(&mut self, offered: &Offered) {
+        self.meter = Some(offered.meter(&self.telemetry.metrics).clone());
+        self.station("find", true);
+    }
+
+    /// A station is over, and the next one begins.
+    pub(crate) fn station(&mut self, name: &'static str, is_good: bool) {
+        if let Some(traced) = &mut self.trace {
+            traced.trace.station(name, traced.from, is_good);
+            traced.from = Instant::now();
+        }
+    }
+
+    /// A station refused. Both words are of a fixed list.
+    pub(crate) fn refused(&self, station: &'static str, code: &'static str) {
+        self.telemetry.metrics.refused(station, code);
+    }
+
+    /// Places were struck out of the result.
+    pub(crate) fn redacted(&self, places: u32) {
+        if places > 0 {
+            self.telemetry.metrics.redacted(places);
+        }
+    }
+
+    /// The trace that the call belongs to, as records name it, if it was begun here or told.
+    pub(crate) fn trace_id(&self) -> Option<Arc<str>> {
+        self.trace.as_ref().map(|traced| traced.trace.parent().trace_id().into())
+    }
+
+    /// The `_meta` that an upstream is sent: with our span above its own, if the call is traced.
+    pub(crate) fn onward(&self, meta: Option<Bytes>) -> Option<Bytes> {
+        let Some(traced) = &self.trace else { return meta };
+        let text = meta.as_deref().unwrap_or(b"{}");
+        let Ok(mut members) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(text) else {
+            return meta;
+        };
+        let parent = RawValue::from_string(format!("\"{}\"", traced.trace.parent()));
+        members.insert(TRACEPARENT.to_owned(), parent.expect("hexadecimal digits in quotes are JSON"));
+        Some(serde_json::to_vec(&members).expect("texts of JSON become JSON").into())
+    }
+
+    /// The call has ended.
+    pub(crate) fn close(
+        &mut self,
+        ended: Ended,
+        took: Duration,
+        names: (&'static str, Arc<str>, Option<Arc<str>>),
+        code: Option<&str>,
+    ) {
+        let meter = self.meter.as_ref().unwrap_or(self.telemetry.metrics.nobody());
+        meter.ended(ended, took);
+        let (Some(Traced { trace, .. }), Some(tracer)) = (self.trace.take(), &self.telemetry.tracer) else {
+            return;
+        };
+        let (method, tool, upstream) = names;
+        // What nobody offers is a caller's word.
+        let tool = if self.meter.is_some() { tool } else { Arc::from("unknown") };
+        tracer.finish(trace.finish(method, tool, upstream, ended.as_str(), code.map(str::to_owned)));
+    }
+}
+
+impl Drop for Seen<'_> {
+    fn drop(&mut self) {
+        self.telemetry.metrics.went();
+    }
+}
+
+/// What a `_meta` object says of the trace.
+pub(crate) fn traceparent(meta: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Told {
+        traceparent: Option<String>,
+    }
+    serde_json::from_slice::<Told>(meta).ok()?.traceparent
+}
+
+#[cfg(test)]
+mod tests {
+    use telemetry::{Metrics, Tracer, TracesConfig};
+
+    use super::*;
+
+    const TOLD: &str =
+        r#"{"a":1.0,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","z":{"b": 2}}"#;
+
+    fn traced(sample: f64) -> Telemetry {
+        let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/".to_owned()), sample };
+        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
+        Telemetry { metrics: Metrics::new("1"), tracer: Some(tracer), shows_metrics: true }
+    }
+
+    /// What an upstream is sent for this `_meta`.
+    #[track_caller]
+    fn check(
+        telemetry: &Telemetry,
+        meta: Option<&'static str>,
+        expected: impl Fn(Option<&str>, &Seen<'_>) -> bool,
+    ) {
+        let meta = meta.map(|text| Bytes::from_static(text.as_bytes()));
+        let seen = Seen::open(telemetry, meta.as_deref());
+        let onward = seen.onward(meta);
+        let text = onward.as_deref().map(|text| std::str::from_utf8(text).expect("it is text"));
+        assert!(expected(text, &seen), "{text:?}");
+    }
+
+    #[test]
+    fn an_upstream_is_below_our_span_and_all_else_stays() {
+        let untraced = Telemetry::untraced("1");
+        check(&untraced, Some(TOLD), |text, seen| text == Some(TOLD) && seen.trace_id().is_none());
+        check(&untraced, None, |text, _| text.is_none());
+        check(&traced(0.0), None, |text, _| text.is_none());
+        check(&traced(1.0), None, |text, seen| {
+            let trace = seen.trace_id().expect("it is traced");
+            text.is_some_and(|text| text.starts_with(&format!(r#"{{"traceparent":"00-{trace}-"#)))
+        });
+        check(&traced(0.0), Some(TOLD), |text, seen| {
+            let text = text.expect("it is traced");
+            seen.trace_id().as_deref() == Some("0af7651916cd43dd8448eb211c80319c")
+                && text.starts_with(r#"{"a":1.0,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-"#)
+                && text.ends_with(r#"-01","z":{"b": 2}}"#)
+                && !text.contains("b7ad6b7169203331")
+        });
+    }
+
+    #[test]
+    fn a_call_is_running_until_it_is_gone() {
+        let telemetry = Telemetry::untraced("1");
+        let running =
+            |count: u32| telemetry.metrics.text().contains(&format!("toolcrib_calls_running {count}\n"));
+        let mut seen = Seen::open(&telemetry, None);
+        assert!(running(1));
+        seen.close(
+            Ended::Refused,
+            Duration::ZERO,
+            ("tools/call", "a secret name".into(), None),
+            Some("unknown_tool"),
+        );
+        drop(seen);
+        assert!(running(0));
+        assert!(!telemetry.metrics.text().contains("a secret name"));
+    }
+}

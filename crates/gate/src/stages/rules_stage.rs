@@ -1,0 +1,188 @@
+//! What do the AI rules say of this call, and of what it gave?
+
+mod respell;
+
+use std::cell::RefCell;
+
+use audit::Decided;
+use bytes::Bytes;
+use policy::{Role, Roles};
+use rules::{Finding, Judgement, OnResult, Stop, Words};
+use serde_json::Value;
+use tool_api::{Action, Arguments, Block, Outcome, Payload, ToolError};
+
+use super::Stage;
+use crate::bylaws::Bylaws;
+use crate::entry::Entry;
+use crate::failure::{Failure, Refusal};
+use crate::pending::{Pending, Question};
+
+/// The stage. It comes before the input schema, which then sees the arguments as the rules have made them.
+pub(super) struct AiRules;
+
+impl Stage for AiRules {
+    fn name(&self) -> &'static str {
+        "ai_rules"
+    }
+
+    fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+        let definition = pending.offered.definition();
+        let mut judgement = bylaws.rules.judge(&rules::Call {
+            tool: definition.name.as_str(),
+            upstream: definition.upstream.as_deref(),
+            open_world: definition.open_world,
+            arguments: pending.arguments.value(),
+            answers: pending.answers.as_deref().and_then(|answers| std::str::from_utf8(answers).ok()),
+        });
+        if let Some(tool) = &pending.task_tool {
+            of_task(&mut judgement, tool, pending, bylaws);
+        }
+        pending.decisions.extend(judgement.findings.into_iter().map(decided));
+        // Before it may be refused: the book is to hold what the rules leave, too.
+        if let Some(value) = judgement.arguments {
+            let before = &pending.arguments;
+            let text = respell::respell(before.text(), before.value(), &value);
+            let arguments = Arguments::parse(Some(Bytes::from(text)));
+            pending.arguments =
+                arguments.map_err(|fault| Refusal::unreadable(&pending.tool_name(), &fault))?;
+            pending.is_rewritten = true;
+        }
+        if let Some(Stop { rule, why }) = judgement.stop {
+            return Err(Refusal::RuleBlocked { tool: pending.tool_name(), rule, why });
+        }
+        pending.questions.extend(judgement.approvals.into_iter().map(question));
+        pending.answers = judgement.answers.map(Bytes::from).or(pending.answers.take());
+        pending.struck = judgement.struck;
+        pending.on_result = judgement.on_result;
+        Ok(())
+    }
+}
+
+/// Judges what is done with a task by the rules for the tool whose call it goes on with, too. Its arguments are not those
+/// of that call, so rules that change them or look at them do not matter here, and the call has been allowed already.
+fn of_task(judgement: &mut Judgement, tool: &str, pending: &Pending<'_>, bylaws: &Bylaws) {
+    let definition = pending.offered.definition();
+    let own = judgement.answers.as_deref().map(str::as_bytes).or(pending.answers.as_deref());
+    let more = bylaws.rules.judge(&rules::Call {
+        tool,
+        upstream: definition.upstream.as_deref(),
+        open_world: definition.open_world,
+        arguments: &Value::Object(serde_json::Map::new()),
+        answers: own.and_then(|answers| std::str::from_utf8(answers).ok()),
+    });
+    for finding in more.findings {
+        if !judgement.findings.contains(&finding) {
+            judgement.findings.push(finding);
+        }
+    }
+    // To stop it is never worse than to let it go on.
+    if pending.action != Some(Action::CancelTask) {
+        judgement.stop = judgement.stop.take().or(more.stop);
+    }
+    // What is told to it now is new.
+    if pending.action == Some(Action::UpdateTask) {
+        judgement.approvals.extend(more.approvals);
+    }
+    judgement.answers = more.answers.or(judgement.answers.take());
+    judgement.struck = judgement.struck.saturating_add(more.struck);
+    judgement.on_result = match (judgement.on_result.take(), more.on_result) {
+        (Some(own), Some(more)) => Some(own.and(more)),
+        (own, more) => own.or(more),
+    };
+}
+
+pub(super) fn decided(finding: Finding) -> Decided {
+    Decided { by: "ai_rules", rule: finding.rule, effect: finding.effect }
+}
+
+fn question(approval: rules::Approval) -> Question {
+    let known: Roles = approval.roles.iter().filter_map(|role| Role::parse(role)).collect();
+    // A role that nobody can hold here must not open the question to more people than were named.
+    let is_owners = known.is_empty() && !approval.roles.is_empty();
+    let approvers = if is_owners { Role::Owner.into() } else { known };
+    Question { rule: approval.rule, why: approval.why, approvers, lasts: None }
+}
+
+/// Holds what a call gave against the rules that concern it, and notes what they said.
+///
+/// # Errors
+/// A rule withholds it; or the failure that it was, without what the rules strike out.
+pub(crate) fn judge_result(
+    on_result: Option<OnResult>,
+    result: Result<Outcome, Failure>,
+    entry: &mut Entry<'_>,
+) -> Result<Outcome, Failure> {
+    let Some(mut on_result) = on_result else { return result };
+    let result = match result {
+        Ok(outcome) => Ok(Outcome { payload: payload(&mut on_result, outcome.payload), ..outcome }),
+        Err(Failure::Tool(error)) => {
+            let on_result = RefCell::new(&mut on_result);
+            let reword = |text: &str| on_result.borrow_mut().text(text).unwrap_or_else(|| text.to_owned());
+            Err(Failure::Tool(error.reworded(reword)))
+        }
+        Err(failure @ (Failure::Refused(_) | Failure::Internal(_))) => Err(failure),
+    };
+    let Words { findings, stop, struck } = on_result.end();
+    findings.into_iter().map(decided).for_each(|decided| entry.decided(decided));
+    entry.redacted(struck);
+    match stop {
+        None => result,
+        Some(Stop { rule, why }) => {
+            let message = format!(
+                "the call ran, and its result is withheld: it {why} (rule {rule}); do not try to get at it in another way"
+            );
+            let details = serde_json::json!({ "rule": &*rule });
+            Err(ToolError::new("rule_blocked", message).with_details(details).into())
+        }
+    }
+}
+
+fn payload(on_result: &mut OnResult, payload: Payload) -> Payload {
+    match payload {
+        Payload::Ours { blocks, structured } => {
+            let blocks = blocks.into_iter().map(|one| block(on_result, one)).collect();
+            let structured = structured.map(|json| match on_result.structured(&json) {
+                Some(left) => left.into(),
+                None => json,
+            });
+            Payload::Ours { blocks, structured }
+        }
+        Payload::Relayed { result, structured } => {
+            let structured = structured.map(|json| match on_result.structured(&json) {
+                Some(left) => left.into(),
+                None => json,
+            });
+            Payload::Relayed { result: message(on_result, result), structured }
+        }
+        Payload::InputRequired { requests, state, hold } => {
+            let requests = requests.map(|requests| message(on_result, requests));
+            Payload::InputRequired { requests, state, hold }
+        }
+        Payload::Task { result, id } => Payload::Task { result: message(on_result, result), id },
+    }
+}
+
+fn message(on_result: &mut OnResult, json: Bytes) -> Bytes {
+    match on_result.message(&json) {
+        Some(left) => left.into(),
+        None => json,
+    }
+}
+
+fn block(on_result: &mut OnResult, block: Block) -> Block {
+    match block {
+        Block::Text(text) => Block::Text(on_result.text(&text).unwrap_or(text)),
+        Block::Image { mime, bytes } => {
+            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
+            Block::Image { mime, bytes }
+        }
+        Block::Audio { mime, bytes } => {
+            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
+            Block::Audio { mime, bytes }
+        }
+        Block::Blob { uri, mime, bytes } => {
+            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
+            Block::Blob { uri, mime, bytes }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Questions that a client asks its user.
+
+use crate::scene::*;
+
+/// A client that shows forms, in rounds of its own.
+async fn form(process: &Process, caller: &Caller, arguments: &str) -> (String, Arc<str>) {
+    let client = Client { capabilities: FORMS.into(), ..Client::default() };
+    match process.make(caller, arguments, client, None).await {
+        Ok(Outcome {
+            payload: Payload::InputRequired { requests: Some(requests), state: Some(state), .. },
+            ..
+        }) => (String::from_utf8(requests.to_vec()).unwrap(), state),
+        other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+    }
+}
+
+async fn with(
+    process: &Process,
+    arguments: &str,
+    responses: &str,
+    state: &Arc<str>,
+) -> Result<Outcome, Failure> {
+    let client = Client { capabilities: FORMS.into(), ..Client::default() };
+    // Under the id of every question; the one that was asked is looked for.
+    let all = process.gate.approvals().approvals(&terminal()).unwrap();
+    let under = |approval: &Approval| responses.replace("_ID\"", &format!("_{}\"", approval.id));
+    let each: Vec<String> = all.iter().map(under).map(|it| it[1..it.len() - 1].to_owned()).collect();
+    let responses = Some(Bytes::from(match responses.contains("_ID\"") {
+        true => format!("{{{}}}", each.join(",")),
+        false => responses.to_owned(),
+    }));
+    process.make(&local(), arguments, client, Some(Input { responses, state: Some(state.clone()) })).await
+}
+
+fn said(action: &str, answer: &str) -> String {
+    format!(r#"{{"toolcrib_approval_ID":{{"action":"{action}","content":{{"answer":"{answer}"}}}}}}"#)
+}
+
+#[tokio::test]
+async fn a_client_asks_its_user() {
+    for (responses, expected) in [
+        (said("accept", "once"), "ran"),
+        (said("accept", "session"), "ran"),
+        (said("accept", "always"), "ran"),
+        (said("accept", "deny"), "approval_denied"),
+        (said("decline", ""), "approval_denied"),
+        (said("cancel", "once"), "approval_denied"),
+        (said("accept", "perhaps"), "approval_required"),
+        (String::from_utf8(unanswered().to_vec()).unwrap(), "approval_required"),
+        ("{}".to_owned(), "approval_required"),
+    ] {
+        let scene = Scene::new();
+        let process = scene.process();
+        let (requests, state) = form(&process, &local(), r#"{"a":"b"}"#).await;
+        assert!(is_question(requests.as_bytes()));
+        assert!(
+            requests.contains(r#"arguments: {\"a\":\"b\"}"#)
+                && requests.contains("default.upstream_destructive"),
+            "{requests}"
+        );
+        let ended = with(&process, r#"{"a":"b"}"#, &responses, &state).await;
+        let ended = ended.map_or_else(|failure| failure.code().to_owned(), |_| "ran".to_owned());
+        assert_eq!(ended, expected, "{responses}");
+        // The answer is used up, and the state with it.
+        let again = with(&process, r#"{"a":"b"}"#, &responses, &state).await;
+        assert_eq!(again.unwrap_err().code(), "bad_request_state");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_the_client_is_for_what_its_user_saw() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let (_, state) = form(&process, &local(), r#"{"a":"b"}"#).await;
+    let yes = said("accept", "once");
+    for arguments in [r#"{"a":"c"}"#, "{}"] {
+        let ended = with(&process, arguments, &yes, &state).await;
+        assert_eq!(ended.unwrap_err().code(), "bad_request_state", "{arguments}");
+    }
+    // Somebody else was faster: what they said holds.
+    let id = process.ask(&local(), r#"{"a":"b"}"#).await;
+    process.answer(&id, &deny("no"), &terminal());
+    let ended = with(&process, r#"{"a":"b"}"#, &yes, &state).await;
+    assert_eq!(ended.unwrap_err().code(), "approval_denied");
+    // Too late.
+    pass(scene.config.lasts);
+    let (_, state) = form(&process, &local(), r#"{"a":"b"}"#).await;
+    pass(scene.config.lasts);
+    let ended = with(&process, r#"{"a":"b"}"#, &yes, &state).await;
+    assert_eq!(ended.unwrap_err().code(), "approval_expired");
+    assert_eq!(scene.ran(), 0);
+}
+
+#[tokio::test]
+async fn a_client_is_not_asked_that_could_not_answer() {
+    let mut scene = Scene::new();
+    let agent = Caller::new("a".into(), CallerKind::LocalUser, Role::Agent.into(), Scopes::all(), Via::Http);
+    let refused = async |scene: &Scene, caller: &Caller, capabilities: &'static str| {
+        let client = Client { capabilities: capabilities.into(), ..Client::default() };
+        scene.process().make(caller, "{}", client, None).await.unwrap_err().code().to_owned()
+    };
+    assert_eq!(refused(&scene, &agent, FORMS).await, "approval_required", "an agent answers for nothing");
+    assert_eq!(refused(&scene, &local(), r#"{"elicitation":{"url":{}}}"#).await, "approval_required");
+    assert_eq!(refused(&scene, &local(), "{}").await, "approval_required");
+    scene.config.elicitation = false;
+    assert_eq!(refused(&scene, &local(), FORMS).await, "approval_required");
+}
+
+/// A tool that asks, too: its rounds follow ours, and need no other answer.
+#[tokio::test]
+async fn the_rounds_of_a_tool_follow() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let arguments = r#"{"asks":true}"#;
+    let (_, state) = form(&process, &local(), arguments).await;
+    let state = match with(&process, arguments, &said("accept", "once"), &state).await {
+        Ok(Outcome { payload: Payload::InputRequired { requests, state: Some(state), .. }, .. }) => {
+            assert_eq!(requests.as_deref(), Some(&br#"{"k":{"method":"roots/list"}}"#[..]));
+            state
+        }
+        other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+    };
+    assert!(!state.contains("inner"));
+    match with(&process, arguments, r#"{"k":7}"#, &state).await {
+        Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+            assert_eq!(&result[..], br#"burnt {"k":7}"#)
+        }
+        other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+    }
+    assert_eq!(scene.ran(), 1);
+    // What one call was allowed is not carried to the next.
+    process.ask(&local(), arguments).await;
+
+    // Another definition in between: the question comes again, and what the tool asked for is not lost.
+    let (_, state) = form(&process, &local(), r#"{"asks":true,"n":2}"#).await;
+    let arguments = r#"{"asks":true,"n":2}"#;
+    let Ok(Outcome { payload: Payload::InputRequired { state: Some(state), .. }, .. }) =
+        with(&process, arguments, &said("accept", "once"), &state).await
+    else {
+        panic!("the tool asks")
+    };
+    process.catalog.replace("u", vec![burn("burns more", &scene.ran)], Shelf::default());
+    let Ok(Outcome {
+        payload: Payload::InputRequired { requests: Some(requests), state: Some(state), .. },
+        ..
+    }) = with(&process, arguments, r#"{"k":8}"#, &state).await
+    else {
+        panic!("the gate asks")
+    };
+    assert!(is_question(&requests));
+    match with(&process, arguments, &said("accept", "once"), &state).await {
+        Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
+            assert_eq!(&result[..], br#"burnt {"k":8}"#)
+        }
+        other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+    }
+}

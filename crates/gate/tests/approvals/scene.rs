@@ -1,0 +1,192 @@
+//! A state folder with one or more gates over it, as processes share one, and a tool that the default policy asks about.
+//! `Process::call` makes a call of it and tells what came of it in one word.
+
+pub(crate) use std::sync::Arc;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+pub(crate) use std::time::Duration;
+
+pub(crate) use bytes::Bytes;
+pub(crate) use futures_util::FutureExt;
+pub(crate) use futures_util::future::BoxFuture;
+pub(crate) use gate::approvals::Status;
+pub(crate) use gate::approvals::{
+    Answer, Approval, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope, is_question,
+    unanswered,
+};
+pub(crate) use gate::{
+    Approvals, Bylaws, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Gate,
+    Input, Listing, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Scopes,
+    Shelf, ToolError, Via,
+};
+pub(crate) use store::SqliteStore;
+pub(crate) use tool_api::{AnyTool, Arguments, Context, ToolName};
+
+/// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.
+pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
+
+pub(crate) fn now_ms() -> i64 {
+    NOW_MS.load(Ordering::SeqCst)
+}
+
+/// A tool that counts how often it ran; with `rounds` it asks its client first.
+pub(crate) struct Burn(Definition, Arc<AtomicU32>);
+
+impl AnyTool for Burn {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        let input = cx.input().cloned().unwrap_or_default();
+        let payload = if arguments.value()["asks"] == true && input.state.is_none() {
+            let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
+            Payload::InputRequired { requests, state: Some("inner".into()), hold: None }
+        } else {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            let said = String::from_utf8_lossy(input.responses.as_deref().unwrap_or(b"-")).into_owned();
+            Payload::Relayed { result: format!("burnt {said}").into(), structured: None }
+        };
+        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+    }
+}
+
+pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
+    let definition = Definition {
+        name: ToolName::parse("burn").unwrap(),
+        upstream: Some("u".into()),
+        description: description.into(),
+        effect: Effect::Executes,
+        marked_destructive: true,
+        open_world: true,
+        scopes: Arc::new([]),
+        timeout: Duration::from_secs(5),
+        extends_to: None,
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(Bytes::new()),
+    };
+    Arc::new(Burn(definition, ran.clone()))
+}
+
+/// One process.
+pub(crate) struct Process {
+    pub(crate) gate: Gate,
+    pub(crate) catalog: Arc<Catalog>,
+}
+
+pub(crate) struct Scene {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) ran: Arc<AtomicU32>,
+    pub(crate) config: Config,
+}
+
+pub(crate) const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
+
+impl Scene {
+    pub(crate) fn new() -> Scene {
+        let config = Config { wait: Duration::ZERO, ..Config::default() };
+        Scene { folder: tempfile::tempdir().unwrap(), ran: Arc::default(), config }
+    }
+
+    pub(crate) fn waiting(seconds: u64) -> Scene {
+        let scene = Scene::new();
+        Scene { config: Config { wait: Duration::from_secs(seconds), ..scene.config }, ..scene }
+    }
+
+    pub(crate) fn process(&self) -> Process {
+        self.process_over(Arc::new(SqliteStore::at(&self.folder.path().join("state"))))
+    }
+
+    pub(crate) fn process_over(&self, store: Arc<dyn store::Store>) -> Process {
+        let catalog = Catalog::new(Vec::new());
+        catalog.replace("u", vec![burn("burns", &self.ran)], Shelf::default());
+        let policy = policy::Policy::new(&policy::Config::default()).unwrap();
+        let state = self.folder.path().join("state");
+        let gate = Gate::new(Parts {
+            catalog: catalog.clone(),
+            bylaws: Bylaws {
+                approvals: self.config.clone(),
+                ..Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 })
+            },
+            redactor: Redactor::new(&redact::Config::default()),
+            approvals: Approvals::with_clock(store, now_ms),
+            book: Arc::new(audit::Book::at(&state, || 0)),
+            files: tool_api::Root::open(self.folder.path(), tool_api::Access::Read).unwrap(),
+        });
+        Process { gate: gate.unwrap(), catalog }
+    }
+
+    pub(crate) fn ran(&self) -> u32 {
+        self.ran.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) fn local() -> Caller {
+    Caller::local_user(Via::Stdio)
+}
+
+pub(crate) fn terminal() -> Caller {
+    Caller::local_user(Via::CommandLine)
+}
+
+pub(crate) fn holder(id: &str, role: Role) -> Caller {
+    Caller::new(id.into(), CallerKind::Key, role.into(), Scopes::all(), Via::Http)
+}
+
+pub(crate) fn once() -> Answer {
+    Answer::Approve { scope: Scope::Once, note: None }
+}
+
+pub(crate) fn scope(scope: Scope) -> Answer {
+    Answer::Approve { scope, note: None }
+}
+
+pub(crate) fn deny(reason: &str) -> Answer {
+    Answer::Deny { reason: Some(reason.to_owned()) }
+}
+
+impl Process {
+    pub(crate) async fn make(
+        &self,
+        caller: &Caller,
+        arguments: &str,
+        client: Client,
+        input: Option<Input>,
+    ) -> Result<Outcome, Failure> {
+        let arguments = Some(Bytes::copy_from_slice(arguments.as_bytes()));
+        self.gate.call(caller, Call { client, input, ..Call::tool("burn", arguments) }).await
+    }
+
+    /// What comes of a call: `ran`, or the code it was refused with.
+    pub(crate) async fn call(&self, caller: &Caller, arguments: &str) -> String {
+        match self.make(caller, arguments, Client::default(), None).await {
+            Ok(Outcome { payload: Payload::Relayed { .. }, .. }) => "ran".to_owned(),
+            Ok(other) => format!("{:?}", other.payload),
+            Err(failure) => failure.code().to_owned(),
+        }
+    }
+
+    /// The id of the question that such a call waits for.
+    pub(crate) async fn ask(&self, caller: &Caller, arguments: &str) -> String {
+        match self.make(caller, arguments, Client::default(), None).await {
+            Err(Failure::Refused(Refusal::ApprovalPending(awaited))) => awaited.id.to_string(),
+            other => panic!("{:?}", other.map(|outcome| outcome.payload)),
+        }
+    }
+
+    /// What comes of an answer: the state, or the code it was refused with.
+    pub(crate) fn answer(&self, id: &str, answer: &Answer, by: &Caller) -> String {
+        match self.gate.approvals().answer(id, answer, by) {
+            Ok(approval) => approval.status(now_ms()).as_str().to_owned(),
+            Err(fault) => fault.code().to_owned(),
+        }
+    }
+
+    pub(crate) fn approval(&self, id: &str) -> Approval {
+        self.gate.approvals().approval(id, &terminal()).unwrap()
+    }
+}
+
+pub(crate) fn pass(time: Duration) {
+    NOW_MS.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+}

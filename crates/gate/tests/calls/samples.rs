@@ -1,0 +1,190 @@
+//! The tools that the cases call: some of our own, and those of the server `u`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use gate::{Action, Catalog, Definition, Item, Listing, Outcome, Payload, Shelf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_api::{
+    About, AnyTool, Arguments, Context, Effect, Held, Structured, Tool, ToolError, ToolName, builtin,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    /// What to say.
+    text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Heard {
+    text: String,
+}
+
+impl std::fmt::Display for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+const fn about(name: &'static str, effect: Effect) -> About {
+    About {
+        name,
+        title: name,
+        summary: "a sample",
+        effect,
+        scopes: match effect {
+            Effect::Reads => &["read_workspace"],
+            Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
+        },
+        idempotent: true,
+        open_world: false,
+        timeout: Duration::from_millis(50),
+        examples: &[],
+    }
+}
+
+/// A tool for tests: what it says of itself, and what it does with what is said to it.
+macro_rules! sample {
+    ($kind:ident, $about:expr, $act:expr) => {
+        struct $kind;
+        impl Tool for $kind {
+            const ABOUT: About = $about;
+            type Input = Said;
+            type Output = Structured<Heard>;
+            async fn run(&self, said: Said, _: &Context) -> Result<Structured<Heard>, ToolError> {
+                let act: fn(String) -> Result<String, ToolError> = $act;
+                act(said.text).map(|text| Structured(Heard { text }))
+            }
+        }
+    };
+}
+
+sample!(Echo, about("echo", Effect::Reads), Ok);
+sample!(Fail, about("fail", Effect::Reads), |_| Err(ToolError::new(
+    "sample_failure",
+    "the sample failed as asked"
+)));
+sample!(Tell, about("tell", Effect::Reads), |text| Err(ToolError::new("told", text)));
+sample!(Panic, about("panic", Effect::Writes), |_| panic!("the sample panicked as asked"));
+sample!(Keep, about("keep", Effect::Writes), Ok);
+sample!(Burn, about("burn", Effect::Destroys), Ok);
+sample!(Run, about("run", Effect::Executes), Ok);
+sample!(Test, About { scopes: &["run_tests"], ..about("test", Effect::Executes) }, Ok);
+sample!(Send, About { scopes: &["network"], open_world: true, ..about("send", Effect::Reads) }, Ok);
+sample!(Long, about("long", Effect::Reads), |_| Ok("x".repeat(gate::RESULT_BYTES_MAX + 1)));
+
+/// Never answers by itself.
+struct Wait;
+
+impl Tool for Wait {
+    const ABOUT: About = about("wait", Effect::Reads);
+    type Input = Said;
+    type Output = Structured<Heard>;
+    async fn run(&self, _: Said, _: &Context) -> Result<Structured<Heard>, ToolError> {
+        std::future::pending().await
+    }
+}
+
+/// A tool of the server `u`. It says what it was given; what else it does goes by its name.
+struct Far(Definition);
+
+impl AnyTool for Far {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        let input = cx.input().cloned().unwrap_or_default();
+        let heard = || Bytes::copy_from_slice(arguments.text().as_bytes());
+        let payload = match self.0.name.as_str() {
+            "u_asks" | "u_keeps" if input.state.is_none() => Payload::InputRequired {
+                requests: Some(Bytes::from_static(br#"{"k":{"method":"roots/list","params":{}}}"#)),
+                state: Some(if self.0.name.as_str() == "u_asks" {
+                    "s".into()
+                } else {
+                    "s".repeat(1 << 20).into()
+                }),
+                hold: None,
+            },
+            "u_works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
+            "u_lies" => {
+                Payload::Relayed { result: heard(), structured: Some(Bytes::from_static(br#"{"n":"one"}"#)) }
+            }
+            _ => Payload::Relayed { result: heard(), structured: None },
+        };
+        let is_error = self.0.name.as_str() == "u_fails";
+        async move { Ok(Outcome { payload, is_error }) }.boxed()
+    }
+}
+
+/// A definition of the server `u`.
+fn far(name: &str) -> Definition {
+    Definition {
+        name: ToolName::parse(name).unwrap(),
+        upstream: Some("u".into()),
+        description: "".into(),
+        effect: Effect::Executes,
+        marked_destructive: false,
+        open_world: true,
+        scopes: Arc::new([]),
+        timeout: Duration::from_secs(5),
+        extends_to: None,
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(Bytes::new()),
+    }
+}
+
+fn offered(definition: Definition) -> Arc<dyn AnyTool> {
+    Arc::new(Far(definition))
+}
+
+/// Everything that there is to call.
+pub(crate) fn catalog() -> Arc<Catalog> {
+    let catalog = Catalog::new(vec![
+        builtin(Echo),
+        builtin(Fail),
+        builtin(Tell),
+        builtin(Panic),
+        builtin(Keep),
+        builtin(Burn),
+        builtin(Run),
+        builtin(Test),
+        builtin(Send),
+        builtin(Long),
+        builtin(Wait),
+    ]);
+    let numbers =
+        Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
+    let mut tools: Vec<_> =
+        ["u_read", "u_asks", "u_keeps", "u_works", "u_fails"].map(|name| offered(far(name))).into();
+    tools.push(offered(Definition { marked_destructive: true, ..far("u_drop") }));
+    tools.push(offered(Definition {
+        input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#),
+        ..far("u_bad")
+    }));
+    tools.push(offered(Definition { input_schema: numbers.clone(), ..far("u_counts") }));
+    tools.push(offered(Definition { output_schema: Some(numbers.clone()), ..far("u_lies") }));
+    tools.push(offered(Definition { output_schema: Some(numbers), ..far("u_hides") }));
+    let item = |key: &str| Item { key: key.into(), listing: Bytes::from_static(b"{}") };
+    let action = |action: Action| {
+        (action, offered(Definition { effect: Effect::Reads, ..far(&format!("u_{}", action.name())) }))
+    };
+    let held =
+        Held { tool: offered(far("u_new")), why: "`u_new` is new; accept it: toolcrib mcp trust u".into() };
+    let shelf = Shelf {
+        prompts: vec![item("greet")],
+        resources: vec![item("u://one")],
+        claims: Some(Arc::new(|uri: &str| uri.starts_with("u+"))),
+        actions: Action::ALL.into_iter().filter(|one| *one != Action::Complete).map(action).collect(),
+        held: vec![held],
+        ..Shelf::default()
+    };
+    catalog.replace("u", tools, shelf);
+    catalog
+}

@@ -1,0 +1,79 @@
+//! What the cases have shown: every refusal there is, and every stage, both passing and refusing.
+
+use std::collections::BTreeSet;
+
+use gate::Refusal;
+use serde_json::Value;
+
+/// The stations of a call that have a say, in their order.
+const STAGES: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
+
+/// The second fence behind the catalogue, which hides such a tool before the stage is asked; its own test is beside it.
+const NEVER_REACHED: &str = "scope";
+
+/// No case revokes a key while its call waits; `approvals/grants.rs` does.
+const ELSEWHERE: &str = "KeyRevoked";
+
+/// One list of all refusals, which the compiler holds to the type.
+macro_rules! refusals {
+    ($($name:ident $pattern:tt)*) => {
+        const REFUSALS: &[&str] = &[$(stringify!($name)),*];
+
+        fn name(refusal: &Refusal) -> &'static str {
+            match refusal {
+                $(Refusal::$name $pattern => stringify!($name),)*
+            }
+        }
+    };
+}
+
+refusals! {
+    UnknownTool(_)
+    UnknownResource(_)
+    UnknownPrompt(_)
+    UnknownTask {}
+    Unsupported { .. }
+    HeldBack { .. }
+    BadState(_)
+    Denied { .. }
+    RuleBlocked { .. }
+    NeedsApproval { .. }
+    ApprovalPending(_)
+    ApprovalDenied { .. }
+    ApprovalExpired { .. }
+    KeyRevoked { .. }
+    TooManyApprovals { .. }
+    NoApprovals(_)
+    InvalidArguments { .. }
+    UnusableSchema { .. }
+    RateLimited { .. }
+    NoBook(_)
+}
+
+#[derive(Default)]
+pub(crate) struct Seen(BTreeSet<String>);
+
+impl Seen {
+    pub(crate) fn refusal(&mut self, refusal: &Refusal) {
+        self.0.insert(format!("the refusal {}", name(refusal)));
+    }
+
+    /// What a record says of the stages.
+    pub(crate) fn verdicts(&mut self, record: &Value) {
+        for verdict in record["verdicts"].as_array().unwrap() {
+            let text = |nth: usize| verdict[nth].as_str().unwrap();
+            assert!(STAGES.contains(&text(0)), "{} is in the list", text(0));
+            self.0.insert(format!("the stage {} with {}", text(0), text(1)));
+        }
+    }
+
+    /// What no case has shown.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let refusals =
+            REFUSALS.iter().filter(|name| **name != ELSEWHERE).map(|name| format!("the refusal {name}"));
+        let passing = STAGES.iter().map(|stage| format!("the stage {stage} with pass"));
+        let refusing = STAGES.iter().filter(|stage| **stage != NEVER_REACHED);
+        let refusing = refusing.map(|stage| format!("the stage {stage} with refuse"));
+        refusals.chain(passing).chain(refusing).filter(|one| !self.0.contains(one)).collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! What was decided for a caller and a tool, remembered: a decision that does not depend on the arguments costs a look.
+//!
+//! Bounded: a fixed number of places, in which a newer entry replaces an older one. Read without a lock. It belongs to
+//! one policy and goes with it, so no entry outlives the rules it came from.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+
+use crate::caller::{CallerKind, Via};
+use crate::engine::Decision;
+use crate::facts::{Effect, Facts};
+use crate::plan::Plan;
+use crate::role::Roles;
+use crate::scope::Scopes;
+
+/// Some callers times some hundred tools; 8 KiB, and some hundred bytes for each entry.
+const PLACES: usize = 1_024;
+
+/// Remembers plans.
+#[derive(Default)]
+pub(crate) struct Cache {
+    /// Made with the first decision.
+    places: OnceLock<Box<[ArcSwapOption<Entry>]>>,
+}
+
+struct Entry {
+    caller: Arc<str>,
+    kind: CallerKind,
+    roles: Roles,
+    scopes: Scopes,
+    via: Via,
+    tool: Box<str>,
+    upstream: Option<Box<str>>,
+    action: Option<Box<str>>,
+    effect: Effect,
+    marked_destructive: bool,
+    leaves_machine: bool,
+    plan: Arc<Plan>,
+}
+
+impl Cache {
+    /// The decision that these facts settle; or what is left to ask.
+    pub(crate) fn plan(&self, facts: &Facts<'_>, make: impl FnOnce() -> Plan) -> Result<Decision, Arc<Plan>> {
+        self.with(facts, make, |plan| plan.settled.clone().ok_or_else(|| plan.clone()))
+    }
+
+    /// Whether any arguments could make the tool run.
+    pub(crate) fn is_visible(&self, facts: &Facts<'_>, make: impl FnOnce() -> Plan) -> bool {
+        self.with(facts, make, |plan| plan.is_visible())
+    }
+
+    fn with<T>(
+        &self,
+        facts: &Facts<'_>,
+        make: impl FnOnce() -> Plan,
+        look: impl FnOnce(&Arc<Plan>) -> T,
+    ) -> T {
+        let places = self.places.get_or_init(|| (0..PLACES).map(|_| ArcSwapOption::empty()).collect());
+        let place = &places[place(facts)];
+        let held = place.load();
+        if let Some(entry) = held.as_ref().filter(|entry| entry.is_of(facts)) {
+            return look(&entry.plan);
+        }
+        let plan = Arc::new(make());
+        place.store(Some(Arc::new(Entry::of(facts, plan.clone()))));
+        look(&plan)
+    }
+}
+
+fn place(facts: &Facts<'_>) -> usize {
+    let mut hasher = DefaultHasher::new();
+    facts.caller.id().hash(&mut hasher);
+    facts.tool.hash(&mut hasher);
+    facts.action.hash(&mut hasher);
+    // The remainder fits any machine's word.
+    (hasher.finish() % PLACES as u64) as usize
+}
+
+impl Entry {
+    fn of(facts: &Facts<'_>, plan: Arc<Plan>) -> Entry {
+        Entry {
+            caller: facts.caller.id().clone(),
+            kind: facts.caller.kind(),
+            roles: facts.caller.roles(),
+            scopes: facts.caller.scopes().clone(),
+            via: facts.caller.via(),
+            tool: facts.tool.into(),
+            upstream: facts.upstream.map(Into::into),
+            action: facts.action.map(Into::into),
+            effect: facts.effect,
+            marked_destructive: facts.marked_destructive,
+            leaves_machine: facts.leaves_machine,
+            plan,
+        }
+    }
+
+    /// Everything that a plan is made from is compared: an entry of a caller who has since been given other scopes, or
+    /// of a tool whose server says something else of it by now, is of no use.
+    fn is_of(&self, facts: &Facts<'_>) -> bool {
+        let caller = facts.caller;
+        *self.tool == *facts.tool
+            && self.upstream.as_deref() == facts.upstream
+            && self.action.as_deref() == facts.action
+            && self.effect == facts.effect
+            && self.marked_destructive == facts.marked_destructive
+            && self.leaves_machine == facts.leaves_machine
+            && self.kind == caller.kind()
+            && self.roles == caller.roles()
+            && self.via == caller.via()
+            && *self.caller == **caller.id()
+            && self.scopes == *caller.scopes()
+    }
+}

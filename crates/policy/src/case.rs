@@ -1,0 +1,156 @@
+//! Cases that stand beside the rules: a call, and what is to come of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::caller::{Caller, CallerKind, Via};
+use crate::config::{ActionWord, RoleWord, RuleEffect};
+use crate::decide::Policy;
+use crate::engine::{Decision, Verdict};
+use crate::facts::{Effect, Facts};
+use crate::role::Roles;
+use crate::scope::{Scope, ScopeError, Scopes};
+
+/// A call, and what is to come of it.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it shows, in a few words.
+    pub name: String,
+    /// Who calls; without it the local user.
+    #[serde(default)]
+    pub caller: CaseCaller,
+    /// The tool, by the name that callers see.
+    pub tool: String,
+    /// The server it belongs to; without it the tool is one of ours.
+    pub upstream: Option<String>,
+    /// What is done; without it the tool is called.
+    pub action: Option<ActionWord>,
+    /// What the tool does; without it our own tools read, and those of servers execute, as they always count.
+    pub effect: Option<Effect>,
+    /// Whether its server marks it destructive.
+    #[serde(default)]
+    pub destructive: bool,
+    /// Whether it sends something off this machine; without it our own tools do not, and those of servers do.
+    pub leaves_machine: Option<bool>,
+    /// The arguments.
+    #[serde(default)]
+    pub arguments: serde_json::Map<String, Value>,
+    /// When it is called, in seconds since 1970, for rules with `now`.
+    #[serde(default)]
+    pub at: i64,
+    /// What is to come of it.
+    pub expect: RuleEffect,
+    /// The id of the rule that is to decide; without it any may.
+    pub rule: Option<String>,
+}
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CaseCaller {
+    /// The id.
+    pub id: String,
+    /// What sort of caller.
+    pub kind: CallerKind,
+    /// What they are; without it the local user is the owner, and all others have no role.
+    pub roles: Option<Vec<RoleWord>>,
+    /// What they were granted; without it what their roles grant.
+    pub scopes: Option<Vec<String>>,
+    /// The door they came through; without it the command line for the local user and HTTP for all others.
+    pub via: Option<Via>,
+}
+
+impl Default for CaseCaller {
+    fn default() -> CaseCaller {
+        CaseCaller {
+            id: "local".to_owned(),
+            kind: CallerKind::LocalUser,
+            roles: None,
+            scopes: None,
+            via: None,
+        }
+    }
+}
+
+impl CaseCaller {
+    /// The caller that is meant.
+    ///
+    /// # Errors
+    /// A scope is none.
+    pub fn settle(&self) -> Result<Caller, ScopeError> {
+        let local = Caller::local_user(Via::CommandLine);
+        let is_local = self.kind == CallerKind::LocalUser;
+        let roles = match &self.roles {
+            Some(words) => words.iter().filter_map(|word| word.role()).collect(),
+            None if is_local => local.roles(),
+            None => Roles::default(),
+        };
+        let scopes = match &self.scopes {
+            Some(names) => names.iter().map(|name| Scope::parse(name)).collect::<Result<Scopes, _>>()?,
+            None => roles.scopes(),
+        };
+        let via = self.via.unwrap_or(if is_local { Via::CommandLine } else { Via::Http });
+        Ok(Caller::new(Arc::from(&*self.id), self.kind, roles, scopes, via))
+    }
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseResult {
+    /// Its name.
+    pub name: String,
+    /// What the policy decided, or why the case could not be tried.
+    pub got: Result<Decision, ScopeError>,
+    /// What was to come of it.
+    pub expected: Verdict,
+    /// Which rule was to decide.
+    pub rule: Option<String>,
+}
+
+impl CaseResult {
+    /// Whether it came as expected.
+    pub fn is_good(&self) -> bool {
+        self.got.as_ref().is_ok_and(|got| {
+            got.verdict == self.expected && self.rule.as_ref().is_none_or(|rule| **rule == *got.rule)
+        })
+    }
+}
+
+impl fmt::Display for CaseResult {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let got = match &self.got {
+            Err(error) => return write!(out, "FAILED  {}\n  the case cannot be tried: {error}", self.name),
+            Ok(_) if self.is_good() => return write!(out, "ok      {}", self.name),
+            Ok(got) => got,
+        };
+        let by = self.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
+        let why = if got.why.is_empty() { String::new() } else { format!(": the tool {}", got.why) };
+        writeln!(out, "FAILED  {}", self.name)?;
+        write!(out, "  - {}{by}\n  + {} by {}{why}", self.expected.as_str(), got.verdict.as_str(), got.rule)
+    }
+}
+
+impl Policy {
+    /// Tries a case.
+    pub fn try_case(&self, case: &Case) -> CaseResult {
+        let got = case.caller.settle().map(|caller| {
+            let is_ours = case.upstream.is_none();
+            let facts = Facts {
+                caller: &caller,
+                tool: &case.tool,
+                upstream: case.upstream.as_deref(),
+                action: case.action.filter(|word| *word != ActionWord::ToolsCall).map(ActionWord::as_str),
+                effect: case.effect.unwrap_or(if is_ours { Effect::Reads } else { Effect::Executes }),
+                marked_destructive: case.destructive || case.effect == Some(Effect::Destroys),
+                leaves_machine: case.leaves_machine.unwrap_or(!is_ours),
+            };
+            self.decide_at(&facts, &Value::Object(case.arguments.clone()), case.at)
+        });
+        CaseResult { name: case.name.clone(), got, expected: case.expect.into(), rule: case.rule.clone() }
+    }
+}

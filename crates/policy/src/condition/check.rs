@@ -1,0 +1,419 @@
+//! Reads a condition before it is ever evaluated: finds what cannot be right in it, notes what it depends on, compiles
+//! its patterns, and puts a count into its loops.
+
+use cel::Program;
+use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
+
+use super::given::{GROUND, PATTERN, STEP};
+use super::pattern::Pattern;
+use crate::near::nearest;
+
+/// Loops within loops. More of them would be a program.
+const LOOPS_DEEP_MAX: usize = 2;
+
+/// Levels of a condition once it is read: whoever evaluates it goes as deep, on the thread that reads the request.
+const LEVELS_MAX: usize = 40;
+
+/// The values of one variable: its fields, and the words of those that have only some.
+pub(super) struct Fields {
+    pub(super) root: &'static str,
+    pub(super) names: &'static [&'static str],
+}
+
+/// The variables whose fields are known; `args` is the one beside them.
+pub(super) const FIELDS: [Fields; 3] = [
+    Fields { root: "caller", names: &["id", "kind", "via", "roles", "scopes"] },
+    Fields {
+        root: "tool",
+        names: &["name", "upstream", "action", "effect", "destructive", "leaves_machine"],
+    },
+    Fields { root: "now", names: &["unix", "hour", "minute", "weekday"] },
+];
+
+/// The fields that are one of a few words.
+const WORDS: [(&str, &str, &[&str]); 5] = [
+    ("caller", "kind", &["local_user", "key", "token"]),
+    ("caller", "via", &["stdio", "socket", "http", "command_line"]),
+    ("caller", "roles", &["owner", "maintainer", "developer", "auditor", "agent"]),
+    ("tool", "effect", &["reads", "writes", "destroys", "executes"]),
+    (
+        "tool",
+        "action",
+        &[
+            "tools_call",
+            "resources_read",
+            "resources_subscribe",
+            "resources_unsubscribe",
+            "prompts_get",
+            "completion_complete",
+            "tasks_get",
+            "tasks_update",
+            "tasks_cancel",
+        ],
+    ),
+];
+
+/// The functions a condition may call.
+const FUNCTIONS: [&str; 13] = [
+    "size",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "isUnder",
+    "string",
+    "int",
+    "uint",
+    "double",
+    "bool",
+    "type",
+    "dyn",
+];
+
+/// The names of types, for `type(x) == string`.
+const TYPES: [&str; 8] = ["string", "int", "uint", "double", "bool", "list", "map", "null_type"];
+
+/// What a condition depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    /// The arguments.
+    pub(crate) args: bool,
+    /// The time.
+    pub(crate) now: bool,
+    /// Anything of the caller.
+    pub(crate) caller: bool,
+}
+
+/// What was read.
+pub(super) struct Read {
+    pub(super) expression: IdedExpr,
+    pub(super) uses: Uses,
+    /// The arguments it looks at, as keys from the top; for trying it.
+    pub(super) paths: Vec<Vec<String>>,
+}
+
+/// Reads a program. `patterns` takes those that it has.
+///
+/// # Errors
+/// The first thing that cannot be right, with its place.
+pub(super) fn read(program: &Program, source: &str, patterns: &mut Vec<Pattern>) -> Result<Read, String> {
+    let mut expression = program.expression().clone();
+    let mut reading = Reading {
+        patterns,
+        bound: Vec::new(),
+        uses: Uses::default(),
+        paths: Vec::new(),
+        loops: 0,
+        levels: 0,
+    };
+    match reading.expression(&mut expression) {
+        Ok(()) => Ok(Read { expression, uses: reading.uses, paths: reading.paths }),
+        Err(fault) => Err(format!("{}{}", place(program, source, fault.id), fault.what)),
+    }
+}
+
+/// `column 4: `, or `line 2, column 4: ` in an expression of several lines.
+fn place(program: &Program, source: &str, id: u64) -> String {
+    let Some((start, _)) = program.source_info().offset_for(id) else { return String::new() };
+    let before: String = source.chars().take(start as usize).collect();
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    match source.trim_end().contains('\n') {
+        true => format!("line {}, column {column}: ", before.matches('\n').count() + 1),
+        false => format!("column {column}: "),
+    }
+}
+
+struct Fault {
+    id: u64,
+    what: String,
+}
+
+struct Reading<'a> {
+    patterns: &'a mut Vec<Pattern>,
+    /// The variables of the loops around.
+    bound: Vec<String>,
+    uses: Uses,
+    paths: Vec<Vec<String>>,
+    loops: usize,
+    levels: usize,
+}
+
+impl Reading<'_> {
+    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), Fault> {
+        let id = node.id;
+        let fault = |what: String| Err(Fault { id, what });
+        if let Some(path) = argument_path(node) {
+            self.paths.push(path);
+        }
+        if self.levels == LEVELS_MAX {
+            return fault(format!("it is more than {LEVELS_MAX} levels deep; write several rules"));
+        }
+        self.levels += 1;
+        let read = match &mut node.expr {
+            Expr::Literal(_) => Ok(()),
+            Expr::Ident(name) => self.variable(name).map_err(|what| Fault { id, what }),
+            Expr::Select(select) => self.select(select, id),
+            Expr::Call(call) => self.call(call, id),
+            Expr::List(list) => list.elements.iter_mut().try_for_each(|element| self.expression(element)),
+            Expr::Map(_) | Expr::Struct(_) => {
+                fault("a condition makes no tables; compare their members one by one".to_owned())
+            }
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension, id),
+            Expr::Unspecified => fault("this is no expression".to_owned()),
+        };
+        self.levels -= 1;
+        read
+    }
+
+    fn variable(&mut self, name: &str) -> Result<(), String> {
+        if self.bound.iter().any(|bound| bound == name) || TYPES.contains(&name) {
+            return Ok(());
+        }
+        match name {
+            "args" => self.uses.args = true,
+            "caller" => self.uses.caller = true,
+            "now" => self.uses.now = true,
+            "tool" => {}
+            _ => {
+                let known = || ["args", "caller", "tool", "now"].into_iter();
+                let more = match nearest(name, known()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "there are `caller`, `tool`, `args` and `now`".to_owned(),
+                };
+                return Err(format!("unknown variable `{name}`; {more}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), Fault> {
+        if select.field.contains('.') {
+            // The name of the whole is looked up with dots between its parts, so it would mean something else.
+            let what = format!("a name with a dot in it needs brackets: `[\"{}\"]`", select.field);
+            return Err(Fault { id, what });
+        }
+        if let Expr::Ident(root) = &select.operand.expr
+            && let Some(known) = FIELDS.iter().find(|known| known.root == root)
+            && !known.names.contains(&&*select.field)
+        {
+            let more = match nearest(&select.field, known.names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has {}", known.names.join(", ")),
+            };
+            return Err(Fault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
+        }
+        self.expression(&mut select.operand)
+    }
+
+    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+        let name = call.func_name.as_str();
+        let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        if is_word && !FUNCTIONS.contains(&name) {
+            let more = match nearest(name, FUNCTIONS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "there are {}, has, all, exists, exists_one, map and filter",
+                    FUNCTIONS.join(", ")
+                ),
+            };
+            return Err(Fault { id, what: format!("unknown function `{name}`; {more}") });
+        }
+        if !is_word && name.contains('?') && name != operators::CONDITIONAL {
+            return Err(Fault {
+                id, what: "optional values are not for conditions; use has(…)".to_owned()
+            });
+        }
+        if name == "matches" {
+            self.pattern(call, id)?;
+        } else if name == "isUnder" {
+            call.target.iter_mut().try_for_each(|target| self.expression(target))?;
+            call.args.iter_mut().try_for_each(|node| self.expression(node))?;
+            call.args.push(IdedExpr { id, expr: Expr::Ident(GROUND.to_owned()) });
+            return Ok(());
+        } else if let Some(what) = odd_comparison(call) {
+            return Err(Fault { id, what });
+        }
+        call.target.iter_mut().try_for_each(|target| self.expression(target))?;
+        let is_pattern =
+            |node: &IdedExpr| matches!(&node.expr, Expr::Ident(name) if name.starts_with(PATTERN));
+        call.args.iter_mut().filter(|node| !is_pattern(node)).try_for_each(|node| self.expression(node))
+    }
+
+    /// A pattern that came with the arguments could be made to cost much, so it must stand in the rule.
+    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+        let Some(last) = call.args.last_mut() else {
+            return Err(Fault { id, what: "`matches` needs a pattern".to_owned() });
+        };
+        let Expr::Literal(LiteralValue::String(text)) = &last.expr else {
+            let what = "the pattern of `matches` must be a text written in the rule".to_owned();
+            return Err(Fault { id: last.id, what });
+        };
+        let pattern = Pattern::compile(text.inner()).map_err(|what| Fault { id: last.id, what })?;
+        last.expr = Expr::Ident(format!("{PATTERN}{}", self.patterns.len()));
+        self.patterns.push(pattern);
+        Ok(())
+    }
+
+    fn comprehension(&mut self, it: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
+        if self.loops == LOOPS_DEEP_MAX {
+            let what = format!("there are more than {LOOPS_DEEP_MAX} loops within each other");
+            return Err(Fault { id, what });
+        }
+        let is_ours = |name: &str| name == "args" || FIELDS.iter().any(|known| known.root == name);
+        if is_ours(&it.iter_var) {
+            let what = format!(
+                "`{}` has a meaning already; call the variable of the loop something else",
+                it.iter_var
+            );
+            return Err(Fault { id, what });
+        }
+        self.expression(&mut it.iter_range)?;
+        self.expression(&mut it.accu_init)?;
+        let before = self.bound.len();
+        self.bound.extend([it.iter_var.clone(), it.accu_var.clone()]);
+        self.bound.extend(it.iter_var2.clone());
+        self.loops += 1;
+        self.expression(&mut it.loop_cond)?;
+        self.expression(&mut it.loop_step)?;
+        self.expression(&mut it.result)?;
+        self.loops -= 1;
+        self.bound.truncate(before);
+        count_steps(it);
+        Ok(())
+    }
+}
+
+/// Puts the request for a step where an error ends the loop at once.
+fn count_steps(it: &mut ComprehensionExpr) {
+    if !matches!(it.loop_cond.expr, Expr::Literal(_)) {
+        return counted(&mut it.loop_cond);
+    }
+    // `map` and `filter` run in a faster way as long as their condition is a plain `true`.
+    match &mut it.loop_step.expr {
+        Expr::Call(call) if call.func_name == operators::CONDITIONAL => {
+            if let Some(guard) = call.args.first_mut() {
+                counted(guard);
+            }
+        }
+        Expr::Call(call) if call.func_name == operators::ADD => {
+            match call.args.last_mut().map(|last| &mut last.expr) {
+                Some(Expr::List(list)) => list.elements.iter_mut().for_each(counted),
+                _ => counted(&mut it.loop_cond),
+            }
+        }
+        _ => counted(&mut it.loop_cond),
+    }
+}
+
+/// `@step ? node : false`: without a step left the name has no value, which no operator around it forgives.
+fn counted(node: &mut IdedExpr) {
+    let id = node.id;
+    let inner = std::mem::take(node);
+    let step = IdedExpr { id, expr: Expr::Ident(STEP.to_owned()) };
+    let no = IdedExpr { id, expr: Expr::Literal(LiteralValue::Boolean(false.into())) };
+    let call =
+        CallExpr { func_name: operators::CONDITIONAL.to_owned(), target: None, args: vec![step, inner, no] };
+    *node = IdedExpr { id, expr: Expr::Call(call) };
+}
+
+/// The keys from the top of the arguments that an expression names.
+fn argument_path(node: &IdedExpr) -> Option<Vec<String>> {
+    let (operand, key) = match &node.expr {
+        Expr::Select(select) => (&*select.operand, select.field.as_str()),
+        Expr::Call(call) if call.func_name == operators::INDEX => match &call.args[..] {
+            [operand, IdedExpr { expr: Expr::Literal(LiteralValue::String(key)), .. }] => {
+                (operand, key.inner())
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let mut path = match &operand.expr {
+        Expr::Ident(root) if root == "args" => Vec::new(),
+        _ => argument_path(operand)?,
+    };
+    path.push(key.to_owned());
+    Some(path)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Text,
+    Number,
+    Flag,
+    List,
+}
+
+impl Sort {
+    const fn named(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "a number",
+            Self::Flag => "true or false",
+            Self::List => "a list",
+        }
+    }
+}
+
+/// What an expression is bound to give, if that is plain to see.
+fn sort(node: &IdedExpr) -> Option<Sort> {
+    match &node.expr {
+        Expr::Literal(literal) => match literal {
+            LiteralValue::String(_) => Some(Sort::Text),
+            LiteralValue::Boolean(_) => Some(Sort::Flag),
+            LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_) => Some(Sort::Number),
+            LiteralValue::Bytes(_) | LiteralValue::Null => None,
+        },
+        Expr::List(_) => Some(Sort::List),
+        Expr::Call(call) if call.func_name == "size" => Some(Sort::Number),
+        Expr::Select(select) if !select.test => match (&select.operand.expr, select.field.as_str()) {
+            (Expr::Ident(root), "roles" | "scopes") if root == "caller" => Some(Sort::List),
+            (Expr::Ident(root), "destructive" | "leaves_machine") if root == "tool" => Some(Sort::Flag),
+            (Expr::Ident(root), _) if root == "caller" || root == "tool" => Some(Sort::Text),
+            (Expr::Ident(root), _) if root == "now" => Some(Sort::Number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A comparison that gives the same whatever comes: of things of two sorts, or with a word that there is not.
+fn odd_comparison(call: &CallExpr) -> Option<String> {
+    let [left, right] = &call.args[..] else { return None };
+    match call.func_name.as_str() {
+        operators::EQUALS | operators::NOT_EQUALS => {
+            unknown_word(left, right).or_else(|| unknown_word(right, left)).or_else(|| two_sorts(left, right))
+        }
+        operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS => {
+            two_sorts(left, right)
+        }
+        operators::IN => match &right.expr {
+            Expr::List(list) => list
+                .elements
+                .iter()
+                .find_map(|element| unknown_word(left, element).or_else(|| two_sorts(left, element))),
+            _ => unknown_word(right, left),
+        },
+        _ => None,
+    }
+}
+
+fn two_sorts(left: &IdedExpr, right: &IdedExpr) -> Option<String> {
+    let (left, right) = (sort(left)?, sort(right)?);
+    (left != right).then(|| format!("{} is compared with {}", left.named(), right.named()))
+}
+
+fn unknown_word(field: &IdedExpr, word: &IdedExpr) -> Option<String> {
+    let Expr::Select(SelectExpr { operand, field, .. }) = &field.expr else { return None };
+    let Expr::Ident(root) = &operand.expr else { return None };
+    let Expr::Literal(LiteralValue::String(word)) = &word.expr else { return None };
+    let (_, _, words) = WORDS.iter().find(|(known, name, _)| known == root && name == field)?;
+    if words.contains(&word.inner()) {
+        return None;
+    }
+    let more = match nearest(word.inner(), words.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("it is one of {}", words.join(", ")),
+    };
+    Some(format!("`{root}.{field}` is never \"{}\"; {more}", word.inner()))
+}

@@ -1,0 +1,247 @@
+//! What the expression language has of ours: patterns that are compiled when the policy is, and paths that are
+//! compared where they lie.
+
+use std::any::Any;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cel::common::types::{CelBool, CelString, STRING_TYPE, Type};
+use cel::common::value::{CowVal, StaticVal, Val};
+use cel::{Env, ExecutionError};
+use regex::Regex;
+
+static PATTERN_TYPE: Type = pattern_type();
+
+static GROUND_TYPE: Type = ground_type();
+
+const fn pattern_type() -> Type {
+    Type::new_unspecified_type("pattern")
+}
+
+/// The name of the type of what paths stand on, which nobody has written.
+pub(super) const GROUND_NAME: &str = "ground";
+
+const fn ground_type() -> Type {
+    Type::new_unspecified_type(GROUND_NAME)
+}
+
+/// The size of one compiled pattern, in bytes. A few of the Unicode classes fit.
+const PATTERN_BYTES_MAX: usize = 1024 * 1024;
+
+/// A compiled pattern, as the value that `matches` is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern(Regex);
+
+impl Pattern {
+    /// Compiles a pattern.
+    pub(super) fn compile(text: &str) -> Result<Pattern, String> {
+        let built = regex::RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
+        built.map(Pattern).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "the pattern is too large; write a simpler one".to_owned(),
+            // The last line of a long drawing says what it is.
+            error => {
+                let text = error.to_string();
+                let said = text.lines().last().unwrap_or_default();
+                format!("the pattern cannot be used: {}", said.strip_prefix("error: ").unwrap_or(said))
+            }
+        })
+    }
+}
+
+impl Val for Pattern {
+    fn get_type(&self) -> &Type {
+        &PATTERN_TYPE
+    }
+
+    fn cel_type() -> &'static Type {
+        &PATTERN_TYPE
+    }
+
+    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+    where
+        Self: 'v,
+    {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl StaticVal for Pattern {}
+
+/// The standard functions, and ours.
+pub(super) fn environment() -> Env {
+    let mut env = Env::stdlib();
+    let unique = "the standard library without patterns has no function of this name";
+    env.add_overload("matches", "matches_pattern", vec![STRING_TYPE, pattern_type()], matches).expect(unique);
+    env.add_member_overload("matches", "string_matches_pattern", STRING_TYPE, vec![pattern_type()], matches)
+        .expect(unique);
+    let given = vec![STRING_TYPE, ground_type()];
+    env.add_member_overload("isUnder", "string_is_under_string", STRING_TYPE, given, is_under).expect(unique);
+    env
+}
+
+fn matches<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    match &given[..] {
+        [text, pattern] => match (text.downcast_ref::<CelString<'_>>(), pattern.downcast_ref::<Pattern>()) {
+            (Some(text), Some(Pattern(pattern))) => Ok(answer(pattern.is_match(text.inner()))),
+            _ => Err(ExecutionError::missing_argument_or_target()),
+        },
+        _ => Err(ExecutionError::missing_argument_or_target()),
+    }
+}
+
+fn is_under<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let text =
+        |nth: usize| given.get(nth).and_then(|it| it.downcast_ref::<CelString<'_>>()).map(CelString::inner);
+    let ground = given.get(2).and_then(|it| it.downcast_ref::<Ground>());
+    match (text(0), text(1), ground) {
+        (Some(path), Some(folder), Some(ground)) => match ground.lies_under(path, folder) {
+            Ok(yes) => Ok(answer(yes)),
+            Err(why) => Err(ExecutionError::function_error("isUnder", why)),
+        },
+        _ => Err(ExecutionError::missing_argument_or_target()),
+    }
+}
+
+fn answer<'b, 'v>(yes: bool) -> CowVal<'b, 'v> {
+    CowVal::owned(CelBool::from(yes))
+}
+
+/// Every place that a path means to our own tools, all of them absolute: the one that its words name, and with each link
+/// on the way followed. An error says why it cannot be told, without the path.
+pub type Places = dyn Fn(&str) -> Result<Vec<PathBuf>, &'static str> + Send + Sync;
+
+/// What paths stand on, as the value that `isUnder` is given: the workspace for our own tools, and nothing that is known
+/// for those of servers.
+#[derive(Clone, Default)]
+pub(super) struct Ground(pub(super) Option<Arc<Places>>);
+
+impl fmt::Debug for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ground").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Val for Ground {
+    fn get_type(&self) -> &Type {
+        &GROUND_TYPE
+    }
+
+    fn cel_type() -> &'static Type {
+        &GROUND_TYPE
+    }
+
+    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+    where
+        Self: 'v,
+    {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+impl StaticVal for Ground {}
+
+impl Ground {
+    /// Whether a path names the folder or something below it. The same answer permits in one rule and denies in another,
+    /// so where there is no plain one there is none.
+    fn lies_under(&self, path: &str, folder: &str) -> Result<bool, &'static str> {
+        let Some(places) = &self.0 else { return words_lie_under(path, folder) };
+        let (places, folders) = (places(path)?, places(folder)?);
+        let mut answers = places.iter().map(|place| folders.iter().any(|folder| place.starts_with(folder)));
+        let first = answers.next().ok_or("the path leads nowhere")?;
+        match answers.all(|answer| answer == first) {
+            true => Ok(first),
+            false => Err("the path leads through a link; name the place where it really lies"),
+        }
+    }
+}
+
+/// The same by the words of both alone.
+fn words_lie_under(path: &str, folder: &str) -> Result<bool, &'static str> {
+    if path.starts_with('/') != folder.starts_with('/') {
+        return Err("a path from the root on cannot be compared with one that begins elsewhere");
+    }
+    let climbs = "a path that climbs out of where it begins cannot be compared";
+    Ok(parts(path).ok_or(climbs)?.starts_with(&parts(folder).ok_or(climbs)?))
+}
+
+fn parts(path: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            // Above the root there is the root.
+            ".." if path.starts_with('/') => _ = parts.pop(),
+            ".." => _ = parts.pop()?,
+            part => parts.push(part),
+        }
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_under_a_folder_or_not() {
+        let apart = Err("a path from the root on cannot be compared with one that begins elsewhere");
+        let climbs = Err("a path that climbs out of where it begins cannot be compared");
+        for (path, folder, expected) in [
+            ("docs/a.md", "docs", Ok(true)),
+            ("docs", "docs/", Ok(true)),
+            ("./docs//a/../b", "docs", Ok(true)),
+            ("docs/../secret", "docs", Ok(false)),
+            ("docs/../../docs/a", "docs", climbs),
+            ("../project/docs/a", "docs", climbs),
+            ("docsx/a", "docs", Ok(false)),
+            ("/docs/a", "docs", apart),
+            ("docs/a", "/docs", apart),
+            ("/srv/docs/a", "/srv/docs", Ok(true)),
+            ("/srv/docs/../../etc", "/srv/docs", Ok(false)),
+            ("/../srv/docs/a", "/srv/docs", Ok(true)),
+            ("anything", ".", Ok(true)),
+            ("", "docs", Ok(false)),
+        ] {
+            assert_eq!(Ground::default().lies_under(path, folder), expected, "{path} under {folder}");
+        }
+    }
+
+    #[test]
+    fn paths_of_our_own_tools_are_compared_where_they_lie() {
+        // `pub` is a link to `secrets`, and `store` another name of `vault`.
+        let places = |path: &str| {
+            let inside = path.strip_prefix("/workspace/").or(path.strip_prefix("/w/")).unwrap_or(path);
+            let real = inside.replace("pub", "secrets").replace("store", "vault");
+            Ok(vec![Path::new("/w").join(inside), Path::new("/w").join(real)])
+        };
+        let ground = Ground(Some(Arc::new(places)));
+        let link = Err("the path leads through a link; name the place where it really lies");
+        for (path, folder, expected) in [
+            ("secrets/key", "secrets", Ok(true)),
+            ("/workspace/secrets/key", "secrets", Ok(true)),
+            ("/w/secrets/key", "/workspace/secrets", Ok(true)),
+            ("/etc/passwd", "secrets", Ok(false)),
+            ("/etc/passwd", "/etc", Ok(true)),
+            ("pub/key", "secrets", link),
+            ("pub/key", "pub", Ok(true)),
+            ("pub/key", "docs", Ok(false)),
+            ("store/a", "store", Ok(true)),
+            ("vault/a", "store", Ok(true)),
+        ] {
+            assert_eq!(ground.lies_under(path, folder), expected, "{path} under {folder}");
+        }
+        let lost = Ground(Some(Arc::new(|_: &str| Err("no"))));
+        assert_eq!(lost.lies_under("a", "a"), Err("no"));
+    }
+}

@@ -1,0 +1,192 @@
+//! Why a call is decided as it is: every rule that was looked at, what in it does not fit, and what would change it.
+
+use serde_json::Value;
+
+use crate::caller::CallerKind;
+use crate::condition::Given;
+use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
+use crate::default_policy::NOTHING;
+use crate::engine::{Decision, Engine as _, Verdict};
+use crate::facts::Facts;
+use crate::misfit::Misfit;
+use crate::names;
+use crate::rule::{BUILT_IN, Rule, scope_of};
+
+/// Why a call is decided as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The decision; nothing if it depends on the arguments, or on the time, and none were given.
+    pub decision: Option<Decision>,
+    /// Whether the caller is shown the tool.
+    pub is_visible: bool,
+    /// Every rule, in order.
+    pub looked: Vec<Looked>,
+    /// What would change it, the nearest first.
+    pub advice: Vec<Advice>,
+}
+
+/// One rule that was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looked {
+    /// Its id.
+    pub rule: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// What was found.
+    pub finding: Finding,
+}
+
+/// What was found of a rule.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finding {
+    /// It decides.
+    Decides,
+    /// It fits, and another rule decides.
+    Fits,
+    /// It fits, and asks about what another rule permits; none does.
+    NothingToAskAbout,
+    /// Something in it does not fit.
+    Misfit(Misfit),
+    /// Its condition does not hold.
+    DoesNotHold,
+    /// Its condition depends on arguments that were not given.
+    DependsOnArguments,
+    /// Its condition cannot be evaluated, for this reason.
+    Failed(String),
+}
+
+/// Something that would change a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    /// What to do, in a sentence without a full stop.
+    pub what: String,
+    /// The lines to put into the configuration, if there are any.
+    pub toml: Option<String>,
+}
+
+impl Policy {
+    /// Says why a call is decided as it is. `now` is in seconds since 1970; nothing for the present.
+    pub fn explain(&self, facts: &Facts<'_>, arguments: Option<&Value>, now: Option<i64>) -> Explanation {
+        let now = now.unwrap_or_else(crate::decide::now);
+        let decision = self.decide_knowing(facts, arguments, now);
+        let mut looked = self.looked(facts, arguments, now);
+        if let Some(decision) = &decision {
+            let decides =
+                |looked: &&mut Looked| looked.rule == *decision.rule && looked.finding == Finding::Fits;
+            if let Some(looked) = looked.iter_mut().find(decides) {
+                looked.finding = Finding::Decides;
+            }
+            if *decision.rule == *NOTHING {
+                let asks = |it: &&mut Looked| it.finding == Finding::Fits && it.verdict == Verdict::Ask;
+                looked.iter_mut().filter(asks).for_each(|it| it.finding = Finding::NothingToAskAbout);
+            }
+        }
+        let has_failed = |decision: &Decision| {
+            let failed = |it: &Looked| it.rule == *decision.rule && matches!(it.finding, Finding::Failed(_));
+            looked.iter().any(failed)
+        };
+        let advice = match &decision {
+            Some(decision) if has_failed(decision) => {
+                let what = format!("correct the condition of the rule `{}`, or the arguments", decision.rule);
+                vec![Advice { what, toml: None }]
+            }
+            Some(decision) => advice(facts, decision),
+            None => Vec::new(),
+        };
+        Explanation { decision, is_visible: self.may_see(facts), looked, advice }
+    }
+
+    fn looked(&self, facts: &Facts<'_>, arguments: Option<&Value>, now: i64) -> Vec<Looked> {
+        let inner = &*self.inner;
+        let given = Given::new(facts, arguments, now, &inner.conditions);
+        let evaluation = inner.conditions.evaluation(&given);
+        let finding = |rule: &Rule, named: bool| {
+            if !named {
+                return Finding::Misfit(Misfit::Tool);
+            }
+            if let Some(misfit) = rule.misfit(facts) {
+                return Finding::Misfit(misfit);
+            }
+            match (&rule.condition, &evaluation) {
+                (Some(condition), _) if arguments.is_none() && condition.uses().args => {
+                    Finding::DependsOnArguments
+                }
+                (Some(condition), Some(evaluation)) => match condition.holds(evaluation) {
+                    Ok(true) => Finding::Fits,
+                    Ok(false) => Finding::DoesNotHold,
+                    Err(why) => Finding::Failed(why),
+                },
+                _ => Finding::Fits,
+            }
+        };
+        let of_setting = |is_empty: bool, fits: bool, rule: &str, verdict: Verdict| {
+            let finding = if fits { Finding::Fits } else { Finding::Misfit(Misfit::Tool) };
+            (!is_empty).then(|| Looked { rule: rule.to_owned(), verdict, finding })
+        };
+        let is_denied = names::matches(&inner.deny, facts.tool);
+        let mut looked: Vec<Looked> =
+            of_setting(inner.deny.is_empty(), is_denied, SETTING_DENY, Verdict::Deny).into_iter().collect();
+        let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool));
+        looked.extend(rules.map(|(rule, named)| Looked {
+            rule: rule.id.to_string(),
+            verdict: rule.verdict,
+            finding: finding(rule, named),
+        }));
+        let is_allowed = inner.allow.fits(facts);
+        looked.extend(of_setting(inner.allow.is_empty(), is_allowed, SETTING_ALLOW, Verdict::Allow));
+        looked
+    }
+}
+
+fn advice(facts: &Facts<'_>, decision: &Decision) -> Vec<Advice> {
+    let said = |what: String, toml: Option<String>| Advice { what, toml };
+    let rule = &*decision.rule;
+    let is_own = !rule.starts_with("default.") && !rule.starts_with("policy.");
+    let allowing = || snippet(facts, "allow");
+    match decision.verdict {
+        Verdict::Deny if rule == SETTING_DENY => {
+            vec![said(format!("take what fits `{}` out of `policy.deny`", facts.tool), None)]
+        }
+        Verdict::Deny if rule == NOTHING => {
+            let mut advice = Vec::new();
+            let is_local = facts.caller.kind() == CallerKind::LocalUser;
+            if let Some(upstream) = facts.upstream.filter(|_| !is_local) {
+                let scope = scope_of(upstream, "call");
+                advice.push(said(format!("give the caller the scope `{scope}`"), None));
+            }
+            advice.push(said("allow it by a rule".to_owned(), Some(allowing())));
+            advice
+        }
+        Verdict::Deny => {
+            let what = "change or remove the rule; one that denies wins over all others";
+            vec![said(format!("{what}: `{rule}`"), None)]
+        }
+        Verdict::Ask if is_own => {
+            vec![said(format!("allow it by a rule before `{rule}`"), Some(allowing()))]
+        }
+        Verdict::Ask => {
+            let toml = format!("[policy]\nallow = [{:?}]", server_and_tool(facts.upstream, facts.tool));
+            vec![said("let it run without asking".to_owned(), Some(toml))]
+        }
+        Verdict::Allow => {
+            let toml = format!("[policy]\ndeny = [{:?}]", facts.tool);
+            vec![
+                said("have a person asked each time".to_owned(), Some(snippet(facts, "ask"))),
+                said("refuse it".to_owned(), Some(toml)),
+            ]
+        }
+    }
+}
+
+/// A rule that fits this call and no other tool.
+fn snippet(facts: &Facts<'_>, effect: &str) -> String {
+    let tool = facts.tool;
+    let mut lines = format!(
+        "[[policy.rules]]\nid = \"{effect}-{tool}\"\neffect = \"{effect}\"\ntools = [{tool:?}]\nupstream = [{:?}]",
+        facts.upstream.unwrap_or(BUILT_IN)
+    );
+    if facts.caller.kind() != CallerKind::LocalUser {
+        lines.push_str(&format!("\ncallers = [{:?}]", facts.caller.id()));
+    }
+    lines
+}

@@ -1,0 +1,329 @@
+//! One rule, ready to be asked: everything in it but the tool's name and the condition is a few comparisons.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::Glob;
+
+use crate::caller::Caller;
+use crate::condition::{Condition, Conditions};
+use crate::config::{ArgumentsWord, RuleConfig, RuleEffect, TOOLS_CALL};
+use crate::engine::{Decision, Obligations, Recorded, Verdict};
+use crate::facts::{Effect, Facts};
+use crate::misfit::Misfit;
+use crate::names::{self, Names};
+use crate::role::{Role, Roles};
+use crate::scope::{Scope, Scopes};
+use crate::span::parse_span;
+
+/// What rules call our own tools' owner, where a server's name would stand.
+pub const BUILT_IN: &str = "built-in";
+
+/// In a scope, the server's name.
+const UPSTREAM_PLACE: &str = "{upstream}";
+
+/// A name that people type and read in lists.
+const ID_BYTES_MAX: usize = 64;
+
+/// A reason is one sentence.
+const WHY_BYTES_MAX: usize = 500;
+
+/// Shorter, nobody could read the question.
+const APPROVAL_LASTS_MIN: Duration = Duration::from_secs(10);
+
+/// What was asked a week ago is not what would be answered today.
+const APPROVAL_LASTS_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// No call takes longer anyway.
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the ids of the default policy begin with.
+const DEFAULT: &str = "default.";
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The default policy.
+    Default,
+    /// The configuration. Whoever switches the default policy off may write its rules down, and change them.
+    Written { defaults: bool },
+}
+
+/// One rule in force.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: Arc<str>,
+    pub(crate) verdict: Verdict,
+    /// True for one of the default policy, be it written down.
+    pub(crate) is_default: bool,
+    pub(crate) condition: Option<Condition>,
+    /// What it decides if it fits.
+    pub(crate) decision: Decision,
+    owners: Owners,
+    actions: Vec<&'static str>,
+    callers: Option<Names>,
+    kinds: Vec<crate::CallerKind>,
+    roles: Option<(Roles, Roleless)>,
+    scopes: Vec<Held>,
+    via: Vec<crate::Via>,
+    effects: Vec<Effect>,
+    leaves_machine: Option<bool>,
+}
+
+/// Whose tools a rule speaks of.
+#[derive(Debug)]
+enum Owners {
+    Everybody,
+    Listed { ours: bool, upstreams: Names },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Roleless {
+    Fits,
+    DoesNot,
+}
+
+/// A scope that the caller must hold.
+#[derive(Debug)]
+enum Held {
+    Fixed(Scope),
+    /// `{upstream}:VERB`.
+    OfUpstream(Box<str>),
+}
+
+impl Rule {
+    /// Makes a rule, and gives the globs over tools back, which are matched for all rules at once. `bad` hears of
+    /// everything that is wrong, with the keys in the rule.
+    pub(crate) fn compile(
+        written: &RuleConfig,
+        origin: Origin,
+        conditions: &mut Conditions,
+        bad: &mut impl FnMut(&[&str], String),
+    ) -> (Rule, Vec<Glob>) {
+        if let Err(why) = check_id(&written.id, origin) {
+            bad(&["id"], why);
+        }
+        let tools = names::globs(&written.tools, "tool", |nth, why| bad(&["tools", &nth.to_string()], why));
+        let owners = owners(written, bad);
+        let callers = (!written.callers.is_empty()).then(|| {
+            let globs = names::globs(&written.callers, "caller", |nth, why| {
+                bad(&["callers", &nth.to_string()], why);
+            });
+            Names::of(globs, |why| bad(&["callers"], why))
+        });
+        let scopes =
+            written.scopes.iter().enumerate().filter_map(|(nth, name)| {
+                held(name).map_err(|why| bad(&["scopes", &nth.to_string()], why)).ok()
+            });
+        let scopes = scopes.collect();
+        let condition = written
+            .when
+            .as_ref()
+            .and_then(|source| conditions.compile(source).map_err(|why| bad(&["when"], why)).ok());
+        let obligations = obligations(written, bad);
+        let why = written.why.as_deref().map(str::trim).filter(|why| !why.is_empty());
+        if why.is_some_and(|why| why.len() > WHY_BYTES_MAX || why.contains(char::is_control)) {
+            bad(&["why"], format!("it must be one line of at most {WHY_BYTES_MAX} bytes"));
+        }
+        let verdict = Verdict::from(written.effect);
+        let id: Arc<str> = written.id.as_str().into();
+        let why = match (verdict, why) {
+            (_, Some(why)) => why.into(),
+            (Verdict::Allow, None) => Arc::default(),
+            (Verdict::Ask, None) => format!("needs a person's consent by the rule `{id}`").into(),
+            (Verdict::Deny, None) => format!("is refused by the rule `{id}`").into(),
+        };
+        let roles = (!written.roles.is_empty()).then(|| {
+            let is_roleless = written.roles.iter().any(|word| word.role().is_none());
+            let roleless = if is_roleless { Roleless::Fits } else { Roleless::DoesNot };
+            (written.roles.iter().filter_map(|word| word.role()).collect(), roleless)
+        });
+        let rule = Rule {
+            decision: Decision { verdict, rule: id.clone(), why, obligations: Arc::new(obligations) },
+            id,
+            verdict,
+            is_default: written.id.starts_with(DEFAULT),
+            condition,
+            owners,
+            actions: written.actions.iter().map(|action| action.as_str()).collect(),
+            callers,
+            kinds: written.kinds.clone(),
+            roles,
+            scopes,
+            via: written.via.clone(),
+            effects: written.effects.clone(),
+            leaves_machine: written.leaves_machine,
+        };
+        (rule, tools)
+    }
+
+    /// What in it does not fit a call, but for the tool's name and the condition.
+    pub(crate) fn misfit(&self, facts: &Facts<'_>) -> Option<Misfit> {
+        let caller = facts.caller;
+        let misses = |fits: bool, misfit: Misfit| (!fits).then_some(misfit);
+        misses(self.owners.include(facts.upstream), Misfit::Upstream)
+            .or_else(|| misses(fits(&self.kinds, &caller.kind()), Misfit::Kind))
+            .or_else(|| {
+                misses(fits(&self.effects, &facts.effect) || self.fits_as_destructive(facts), Misfit::Effect)
+            })
+            .or_else(|| {
+                misses(self.leaves_machine.is_none_or(|it| it == facts.leaves_machine), Misfit::LeavesMachine)
+            })
+            .or_else(|| misses(fits(&self.via, &caller.via()), Misfit::Via))
+            .or_else(|| misses(fits(&self.actions, &facts.action.unwrap_or(TOOLS_CALL)), Misfit::Action))
+            .or_else(|| misses(self.fits_roles(caller.roles()), Misfit::Role))
+            .or_else(|| misses(self.fits_scopes(caller.scopes(), facts.upstream), Misfit::Scope))
+            .or_else(|| {
+                let named = self.callers.as_ref().is_none_or(|callers| callers.contain(caller.id()));
+                misses(named, Misfit::Caller)
+            })
+    }
+
+    /// True for a question about a server's tools that names no server: it asks about what something else permits, and
+    /// permits nothing itself.
+    pub(crate) fn only_tightens(&self, facts: &Facts<'_>) -> bool {
+        self.verdict == Verdict::Ask && facts.upstream.is_some() && matches!(self.owners, Owners::Everybody)
+    }
+
+    /// Whether anything in it tells callers apart, besides their kind and scopes.
+    pub(crate) fn tells_apart(&self, a_caller: &Caller) -> Vec<u64> {
+        let mut marks = Vec::new();
+        if let Some(callers) = &self.callers {
+            marks.push(u64::from(callers.contain(a_caller.id())));
+        }
+        if let Some((roles, _)) = &self.roles {
+            marks.push(
+                u64::from(a_caller.roles().meets(*roles)) + 2 * u64::from(self.fits_roles(a_caller.roles())),
+            );
+        }
+        if !self.via.is_empty() {
+            marks.push(u64::from(fits(&self.via, &a_caller.via())));
+        }
+        marks
+    }
+
+    fn fits_as_destructive(&self, facts: &Facts<'_>) -> bool {
+        facts.marked_destructive && self.effects.contains(&Effect::Destroys)
+    }
+
+    fn fits_roles(&self, roles: Roles) -> bool {
+        self.roles.is_none_or(|(fitting, roleless)| {
+            roles.meets(fitting) || roles.is_empty() && roleless == Roleless::Fits
+        })
+    }
+
+    fn fits_scopes(&self, scopes: &Scopes, upstream: Option<&str>) -> bool {
+        self.scopes.iter().all(|held| match held {
+            Held::Fixed(scope) => scopes.contains(scope.as_str()),
+            Held::OfUpstream(verb) => {
+                upstream.is_some_and(|upstream| scopes.contains(&scope_of(upstream, verb)))
+            }
+        })
+    }
+}
+
+/// The scope that bears a server's name: `git-hub` and `call` give `git_hub:call`. Two servers whose names come to one
+/// scope are refused with the configuration.
+pub fn scope_of(upstream: &str, verb: &str) -> String {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '_') => c,
+        _ => '_',
+    };
+    format!("{}:{verb}", upstream.chars().map(plain).collect::<String>())
+}
+
+impl Owners {
+    fn include(&self, upstream: Option<&str>) -> bool {
+        match (self, upstream) {
+            (Owners::Everybody, _) => true,
+            (Owners::Listed { ours, .. }, None) => *ours,
+            (Owners::Listed { upstreams, .. }, Some(upstream)) => upstreams.contain(upstream),
+        }
+    }
+}
+
+/// An empty list fits everything.
+fn fits<T: PartialEq>(listed: &[T], it: &T) -> bool {
+    listed.is_empty() || listed.contains(it)
+}
+
+fn owners(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Owners {
+    if written.upstream.is_empty() {
+        return match written.effect {
+            // A server that comes later must not inherit what was meant for others.
+            RuleEffect::Allow => Owners::Listed { ours: true, upstreams: Names::None },
+            RuleEffect::Ask | RuleEffect::Deny => Owners::Everybody,
+        };
+    }
+    let ours = written.upstream.iter().any(|name| name == BUILT_IN);
+    let others: Vec<String> = written.upstream.iter().filter(|name| *name != BUILT_IN).cloned().collect();
+    let place = |nth: usize| {
+        let is_it = |name: &String| others.get(nth) == Some(name);
+        written.upstream.iter().position(is_it).unwrap_or(nth).to_string()
+    };
+    let globs = names::globs(&others, "server", |nth, why| bad(&["upstream", &place(nth)], why));
+    Owners::Listed { ours, upstreams: Names::of(globs, |why| bad(&["upstream"], why)) }
+}
+
+fn held(name: &str) -> Result<Held, String> {
+    match name.strip_prefix(UPSTREAM_PLACE) {
+        Some(rest) => match rest.strip_prefix(':') {
+            Some(verb) if Scope::parse(&format!("x:{verb}")).is_ok() => Ok(Held::OfUpstream(verb.into())),
+            _ => Err(format!("{name:?} cannot be used: write `{UPSTREAM_PLACE}:call`")),
+        },
+        None => Scope::parse(name).map(Held::Fixed).map_err(|error| error.to_string()),
+    }
+}
+
+fn check_id(id: &str, origin: Origin) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if id.is_empty() || id.len() > ID_BYTES_MAX || !id.chars().all(is_plain) {
+        return Err(format!(
+            "{id:?} is no id: use 1 to {ID_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`"
+        ));
+    }
+    if origin == (Origin::Written { defaults: true }) && id.starts_with(DEFAULT) {
+        return Err(format!(
+            "{id:?} cannot be used: ids that begin so are those of the default policy, which `defaults = false` \
+             switches off"
+        ));
+    }
+    if id.starts_with("policy.") {
+        return Err(format!("{id:?} cannot be used: ids that begin so are those of settings"));
+    }
+    Ok(())
+}
+
+fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Obligations {
+    let approval =
+        [("approvers", !written.approvers.is_empty()), ("approval_lasts", written.approval_lasts.is_some())];
+    for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != RuleEffect::Ask) {
+        bad(&[key], format!("only a rule that asks has `{key}`"));
+    }
+    let denies = written.effect == RuleEffect::Deny;
+    let running = [("timeout_max", written.timeout_max.is_some())];
+    for (key, _) in running.into_iter().filter(|(_, is_set)| *is_set && denies) {
+        bad(&[key], format!("a rule that denies has no `{key}`: nothing runs"));
+    }
+    let mut span = |key: &str, text: &Option<String>, least: Duration, most: Duration, said: &str| {
+        let text = text.as_ref()?;
+        let span = parse_span(text).filter(|span| (least..=most).contains(span));
+        if span.is_none() {
+            bad(&[key], format!("{text:?} cannot be used: write a time between {said}"));
+        }
+        span
+    };
+    let (least, most) = (APPROVAL_LASTS_MIN, APPROVAL_LASTS_MAX);
+    let approval_lasts = span("approval_lasts", &written.approval_lasts, least, most, "\"10s\" and \"7d\"");
+    let least = Duration::from_millis(1);
+    let timeout_max = span("timeout_max", &written.timeout_max, least, TIMEOUT_MAX, "\"1ms\" and \"1d\"");
+    Obligations {
+        approvers: written.approvers.iter().map(|word| Role::from(*word)).collect(),
+        approval_lasts,
+        timeout_max,
+        arguments: written.arguments.map(|word| match word {
+            ArgumentsWord::Redacted => Recorded::Redacted,
+            ArgumentsWord::Hash => Recorded::Hash,
+        }),
+    }
+}

@@ -1,0 +1,50 @@
+//! Files inside of JSON: the base64 behind `data` and `blob` of content, which must stay base64, or whoever gets the
+//! result refuses all of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::hits::Hit;
+use crate::known::Values;
+use crate::redactor::replaced;
+
+/// Stands for digits that say something of a secret.
+const BLANK: u8 = b'A';
+
+/// What is in the file; nothing if the value of this member is none.
+pub(super) fn decoded(name: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
+    let may_be = matches!(name, Some(b"data" | b"blob")) && !value.is_empty();
+    may_be.then(|| STANDARD.decode(value).ok()).flatten()
+}
+
+/// Digits of the same file, whose content is `decoded`, without secrets: those of known values are struck out of what
+/// is in it, and digits that look like a secret themselves, as `hits` has them, are blanked.
+pub(super) fn strike(digits: &[u8], decoded: Vec<u8>, hits: &[Hit], known: Option<&Values>) -> Vec<u8> {
+    let find = |text: &[u8]| {
+        let mut found = Vec::new();
+        known.inspect(|known| known.find(text, 0, &mut found));
+        found
+    };
+    let inside = find(&decoded);
+    let mut digits = match replaced(&decoded, inside) {
+        Some((clean, _)) => STANDARD.encode(clean).into_bytes(),
+        None => {
+            let mut digits = digits.to_vec();
+            blank(&mut digits, hits);
+            digits
+        }
+    };
+    // A value may be of such digits itself, and what is encoded anew holds others.
+    let left = find(&digits);
+    blank(&mut digits, &left);
+    digits
+}
+
+fn blank(digits: &mut [u8], hits: &[Hit]) {
+    for hit in hits {
+        digits[hit.start..hit.end]
+            .iter_mut()
+            .filter(|digit| **digit != b'=')
+            .for_each(|digit| *digit = BLANK);
+    }
+}

@@ -1,0 +1,15 @@
+//! Knows every spelling of a secret and strikes it out.
+//!
+//! Two kinds of things are struck out: values that are known to be secret, in whatever encoding, as `[REDACTED:NAME]`,
+//! and what looks like a secret by a maintained set of patterns, as `[REDACTED:kind]`. Nothing here logs, stores or
+//! shows what it knows.
+
+mod config;
+mod hits;
+mod json;
+mod known;
+mod patterns;
+mod redactor;
+
+pub use config::{Config, Fault};
+pub use redactor::{Known, Redactor, Struck};

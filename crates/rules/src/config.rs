@@ -1,0 +1,80 @@
+//! The `[rules]` section, and what it comes to.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::rule::Mode;
+
+/// Rules for AI: what agents may see, do and send, by paths and contents. A project's rules are in
+/// `.toolcrib/ai-rules.json` (or `.yaml`, `.yml`) in the workspace; `.oppla/ai-rules.json` is read as well. A change of a
+/// rules file is in effect within a second.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The rules file of the organisation. It must be there once it is named, and `mode` does not touch its rules.
+    /// What your own file names holds in every project.
+    pub organisation: Option<PathBuf>,
+    /// The rules file of the project, in place of those in the workspace. It must be there. What your own file names
+    /// holds in every project.
+    pub project: Option<PathBuf>,
+    /// Your own rules file; by default `ai-rules.json` (or `.yaml`, `.yml`) in the folder of your configuration. It can
+    /// add to the others' rules and take nothing away. What your own file names holds in every project.
+    pub user: Option<PathBuf>,
+    /// What rules call this project in `projects`; by default the name of the workspace's folder, with as many of the
+    /// folders above it as a rule names. The organisation's rules and your own go by the folder as well. What your own
+    /// file says holds in every project.
+    pub project_name: Option<String>,
+    /// Whether the rules of the project and your own act, or only say what they would have done. Of your own file's
+    /// word and a project's the stricter one holds, `"enforce"` before all.
+    pub mode: ModeWord,
+}
+
+/// Whether rules act.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModeWord {
+    /// They do, unless a rule says otherwise itself.
+    #[default]
+    Enforce,
+    /// What they would have done is in the book.
+    AuditOnly,
+    /// The same, and it is logged.
+    DryRun,
+}
+
+impl From<ModeWord> for Mode {
+    fn from(word: ModeWord) -> Mode {
+        match word {
+            ModeWord::Enforce => Mode::Enforce,
+            ModeWord::AuditOnly => Mode::AuditOnly,
+            ModeWord::DryRun => Mode::DryRun,
+        }
+    }
+}
+
+/// Where rules come from and what they are held against; all paths are absolute.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The workspace's folder, which paths in rules are relative to.
+    pub workspace: PathBuf,
+    /// What else may stand for that folder at the beginning of an absolute path, such as the name by which our own tools
+    /// call it.
+    pub spellings: Vec<PathBuf>,
+    /// The organisation's file, if one is named.
+    pub organisation: Option<PathBuf>,
+    /// The project's file, if one is named.
+    pub project: Option<PathBuf>,
+    /// The user's file, if one is named.
+    pub user: Option<PathBuf>,
+    /// Where the user's file lies if none is named.
+    pub user_folder: Option<PathBuf>,
+    /// What rules call the project, if it is named.
+    pub project_name: Option<String>,
+    /// Whether the rules of the project and the user act.
+    pub mode: Mode,
+    /// The upstreams that run on this machine: programs, sockets, and addresses of this machine.
+    pub local_upstreams: BTreeSet<String>,
+}

@@ -1,0 +1,226 @@
+//! A rules file becomes rules, or everything that is wrong with it, each with its place.
+
+mod action;
+mod reader;
+
+use std::sync::Arc;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::{Regex, RegexBuilder};
+
+use crate::node::{Form, Node, Place, Written};
+use crate::rule::{Category, Matches, Mode, Rule};
+use reader::Reader;
+
+/// The version of the form that is read here.
+const VERSION: &str = "1.0";
+
+/// Most rules in one file.
+const RULES_MAX: usize = 1_000;
+
+/// Most patterns in one list of a rule.
+const PATTERNS_MAX: usize = 200;
+
+/// Longest pattern, name or placeholder, in bytes.
+const PATTERN_BYTES_MAX: usize = 1_000;
+
+/// Longest id, in characters.
+const ID_CHARS_MAX: usize = 100;
+
+/// Largest content pattern once compiled, in bytes.
+const REGEX_BYTES_MAX: usize = 1024 * 1024;
+
+/// Most memory for the states that searching with one pattern makes, in bytes.
+const REGEX_STATES_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// How deep the groups of a content pattern are nested at most.
+const REGEX_NEST_MAX: u32 = 100;
+
+/// One thing that is wrong with a rules file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it stands; none if the file itself is at fault.
+    pub place: Option<Place>,
+    /// What is wrong and what to try, in a sentence without a full stop.
+    pub what: String,
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the text.
+pub(crate) fn read(text: &str, form: Form) -> Result<Vec<Rule>, Vec<Problem>> {
+    let node = Node::read(text, form)
+        .map_err(|fault| vec![Problem { place: Some(fault.place), what: fault.what }])?;
+    let mut reader = Reader::default();
+    let rules = file(&mut reader, &node);
+    let mut problems = reader.problems;
+    problems.sort_by_key(|problem| problem.place);
+    if problems.is_empty() { Ok(rules) } else { Err(problems) }
+}
+
+fn file(reader: &mut Reader, node: &Node) -> Vec<Rule> {
+    let known = ["version", "metadata", "mode", "rules"];
+    let Some(table) = reader.table(node, "a rules file", &known) else { return Vec::new() };
+    match table.get("version") {
+        // YAML reads `1.0` without quotes as a number.
+        Some(Node { written: Written::Text(text), .. }) if text == VERSION => {}
+        Some(Node { written: Written::Number(number), .. }) if number.as_f64() == Some(1.0) => {}
+        Some(other) => {
+            reader.report(other.place, format!("version must be \"{VERSION}\", the only one there is"))
+        }
+        None => reader.report(node.place, format!("the file needs `version`: \"{VERSION}\"")),
+    }
+    if let Some(metadata) = table.get("metadata")
+        && !matches!(metadata.written, Written::Table(_))
+    {
+        reader.report(metadata.place, format!("metadata must be an object, not {}", metadata.kind()));
+    }
+    let mode = table.get("mode").and_then(|node| reader.word(node, "mode", &Mode::ALL)).unwrap_or_default();
+    let Some(listed) = table.get("rules") else {
+        reader.report(node.place, "the file needs `rules`, a list".to_owned());
+        return Vec::new();
+    };
+    let Some(listed) = reader.list(listed, "rules", RULES_MAX) else { return Vec::new() };
+    let mut rules: Vec<Rule> = Vec::with_capacity(listed.len());
+    for node in listed {
+        let Some(rule) = rule(reader, node, mode) else { continue };
+        match rules.iter().find(|earlier| earlier.id == rule.id) {
+            Some(earlier) => {
+                let what = format!("the rule of line {} is called `{}`, too", earlier.place.line, rule.id);
+                reader.report(node.place, what);
+            }
+            None => rules.push(rule),
+        }
+    }
+    rules
+}
+
+fn rule(reader: &mut Reader, node: &Node, of_file: Mode) -> Option<Rule> {
+    let known = ["id", "type", "description", "match", "action", "mode"];
+    let table = reader.table(node, "a rule", &known)?;
+    let id = match table.get("id") {
+        Some(id) => reader.text(id, "id").and_then(|text| {
+            let fits = !text.trim().is_empty()
+                && text.chars().count() <= ID_CHARS_MAX
+                && !text.chars().any(char::is_control);
+            if !fits {
+                let what = format!("id must be 1 to {ID_CHARS_MAX} characters without control characters");
+                reader.report(id.place, what);
+            }
+            fits.then(|| Arc::from(text))
+        }),
+        None => {
+            reader.report(node.place, "the rule needs an `id`, by which records name it".to_owned());
+            None
+        }
+    };
+    let category = table.get("type").and_then(|node| reader.word(node, "type", &Category::ALL));
+    let description =
+        table.get("description").and_then(|node| reader.text(node, "description")).map(Arc::from);
+    let matches = match table.get("match") {
+        Some(node) => matches(reader, node),
+        None => {
+            reader.report(node.place, "the rule needs `match`, which says what it is about".to_owned());
+            None
+        }
+    };
+    let action = match table.get("action") {
+        Some(node) => action::read(reader, node),
+        None => {
+            reader.report(node.place, "the rule needs `action`, which says what happens".to_owned());
+            None
+        }
+    };
+    let mode = table.get("mode").and_then(|node| reader.word(node, "mode", &Mode::ALL)).unwrap_or(of_file);
+    let (id, matches, action) = (id?, matches?, action?);
+    Some(Rule { id, category, description, action, mode, place: node.place, matches })
+}
+
+fn matches(reader: &mut Reader, node: &Node) -> Option<Matches> {
+    let known = ["paths", "content_regex", "projects", "tools", "upstreams", "file_types"];
+    let table = reader.table(node, "match", &known)?;
+    let mut globs = |key: &str| {
+        let node = table.get(key)?;
+        globs(reader, node, key)
+    };
+    let (paths, projects) = (globs("paths"), globs("projects"));
+    let (tools, upstreams) = (globs("tools"), globs("upstreams"));
+    let content = table.get("content_regex").and_then(|node| content(reader, node));
+    let file_types = table.get("file_types").and_then(|node| {
+        let types = reader.texts(node, "file_types", PATTERNS_MAX)?;
+        let plain = |(_, text): (Place, &str)| text.trim_start_matches('.').to_lowercase().into_boxed_str();
+        Some(types.into_iter().map(plain).collect())
+    });
+    // What is misspelt has been reported.
+    if table.members().is_empty() {
+        let what = "`match` is empty, so the rule would concern every call; if it is meant to, write `tools: [\"*\"]`";
+        reader.report(node.place, what.to_owned());
+    }
+    Some(Matches { paths, content, projects, tools, upstreams, file_types })
+}
+
+fn globs(reader: &mut Reader, node: &Node, key: &str) -> Option<GlobSet> {
+    let texts = reader.texts(node, key, PATTERNS_MAX)?;
+    let mut set = GlobSetBuilder::new();
+    for (place, text) in texts {
+        let glob = if key == "paths" { path_glob(text) } else { name_glob(text) };
+        match glob {
+            Ok(globs) => globs.into_iter().for_each(|glob| {
+                set.add(glob);
+            }),
+            Err(error) => reader.report(place, format!("{text:?} is no glob: {}", error.kind())),
+        }
+    }
+    set.build().map_err(|error| reader.report(node.place, format!("{key} cannot be used: {error}"))).ok()
+}
+
+/// `*` does not cross a `/` of a path, `**` does. A pattern without any `/` is about names in whatever folder, and one
+/// that ends in `/` about all that is below, as in `.gitignore`.
+fn path_glob(text: &str) -> Result<Vec<Glob>, globset::Error> {
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let mut patterns = vec![text.to_owned()];
+    if let Some(folder) = text.strip_suffix('/') {
+        patterns = vec![folder.to_owned(), format!("{folder}/**")];
+    }
+    if !text.trim_end_matches('/').contains('/') && !text.starts_with("**") {
+        patterns = patterns.iter().map(|pattern| format!("**/{pattern}")).collect();
+    }
+    // `infra/**` is about the folder itself as well.
+    if let Some(folder) = text.strip_suffix("/**").filter(|folder| !folder.is_empty() && *folder != "**") {
+        patterns.push(folder.to_owned());
+    }
+    patterns.iter().map(|pattern| GlobBuilder::new(pattern).literal_separator(true).build()).collect()
+}
+
+fn name_glob(text: &str) -> Result<Vec<Glob>, globset::Error> {
+    GlobBuilder::new(text).literal_separator(false).build().map(|glob| vec![glob])
+}
+
+fn content(reader: &mut Reader, node: &Node) -> Option<Regex> {
+    let text = reader.text(node, "content_regex")?;
+    let built = RegexBuilder::new(text)
+        .size_limit(REGEX_BYTES_MAX)
+        .dfa_size_limit(REGEX_STATES_BYTES_MAX)
+        .nest_limit(REGEX_NEST_MAX)
+        .build();
+    let why = match built {
+        Ok(regex) if regex.is_match("") => "it matches empty text, so it would match everything".to_owned(),
+        Ok(regex) => return Some(regex),
+        Err(regex::Error::CompiledTooBig(_)) => {
+            format!("compiled it is larger than {REGEX_BYTES_MAX} bytes; repeat less")
+        }
+        // Its text draws the pattern and points into it; the last line says what is wrong.
+        Err(error) => {
+            let said = error.to_string();
+            let what = said.lines().last().unwrap_or_default();
+            let what = what.trim_start_matches("error: ");
+            match what.contains("look-") || what.contains("backref") {
+                true => format!("{what}, since it does not run in linear time"),
+                false => what.to_owned(),
+            }
+        }
+    };
+    reader.report(node.place, format!("content_regex cannot be used: {why}"));
+    None
+}

@@ -1,0 +1,354 @@
+//! Striking what a rule matches out of texts, and out of the strings of JSON texts, which stay as they are otherwise.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+
+use crate::encoded;
+
+/// Members of the protocol's own objects whose words are no content, and the words that they may be: striking those would
+/// break the message. Any other word is content like the rest.
+const PROTOCOL_WORDS: [(&str, &[&str]); 4] = [
+    (
+        "type",
+        &[
+            "text",
+            "image",
+            "audio",
+            "resource",
+            "resource_link",
+            "tool_use",
+            "tool_result",
+            "object",
+            "string",
+            "number",
+            "integer",
+            "boolean",
+            "array",
+            "ref/prompt",
+            "ref/resource",
+        ],
+    ),
+    ("role", &["user", "assistant"]),
+    ("method", &["elicitation/create", "sampling/createMessage", "roots/list"]),
+    ("action", &["accept", "decline", "cancel"]),
+];
+
+/// The member of the protocol's own objects that holds the name of a media type.
+const PROTOCOL_MEDIA: &str = "mimeType";
+
+/// Members of the protocol's own objects that hold bytes in base64.
+const PROTOCOL_BYTES: [&str; 2] = ["data", "blob"];
+
+/// Where the protocol's objects hold a tool's own.
+const PROTOCOL_FOREIGN: [&str; 3] = ["structuredContent", "_meta", "arguments"];
+
+/// The text with everything that `content` matches struck out, and how many places that were; nothing if there were
+/// none. What is assigned to a match goes with it: of `API_KEY=abc` a pattern for `API_KEY` strikes the whole.
+pub(crate) fn matches(content: &Regex, placeholder: &str, text: &str) -> Option<(String, u32)> {
+    let mut found = content.find_iter(text).peekable();
+    found.peek()?;
+    let (mut out, mut copied, mut count) = (String::with_capacity(text.len()), 0, 0u32);
+    for one in found {
+        if one.start() < copied || one.is_empty() {
+            continue;
+        }
+        out.push_str(&text[copied..one.start()]);
+        out.push_str(placeholder);
+        copied = end_of_assigned(text, one.end());
+        count = count.saturating_add(1);
+    }
+    out.push_str(&text[copied..]);
+    (count > 0).then_some((out, count))
+}
+
+/// Where what is assigned to the name that ends, or goes on, at `end` ends itself; `end` if nothing is assigned.
+fn end_of_assigned(text: &str, end: usize) -> usize {
+    let rest = &text[end..];
+    let line = &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())];
+    let after = line.trim_start_matches(|c: char| c.is_alphanumeric() || "_-.".contains(c));
+    let after = after.trim_start_matches(['"', '\'', '\\', '`', ']']).trim_start();
+    let is_assigned = (after.starts_with(['=', ':']) && !after.starts_with("://"))
+        && !after.trim_matches(['=', ':', '>', ' ', '\t']).is_empty();
+    if is_assigned { end + line.len() } else { end }
+}
+
+/// One value or name in a JSON text.
+pub(crate) struct Token<'t> {
+    /// What it says.
+    pub(crate) text: Cow<'t, str>,
+    pub(crate) kind: Kind,
+    /// What was put here for the names that it stands below. What is put here for a name holds for all below it in a
+    /// tool's own object, and in the protocol's for its own value.
+    pub(crate) marks: u64,
+}
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The name of a member.
+    Key,
+    Text,
+    /// One of the protocol's words, which no rule strikes.
+    Word,
+    /// Something of a given form, of which only what matches is struck: the name of a media type, or base64 as it stands.
+    Coded,
+    /// Text that is in the JSON as base64.
+    Encoded,
+    /// Bytes that are no text, in one of the ways to read them as such: what strikes anything strikes the whole.
+    Bytes,
+    Number,
+}
+
+/// Whose object a JSON text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A tool's: every word is content.
+    Tool,
+    /// The protocol's.
+    Protocol,
+}
+
+/// Shows every string and number of a JSON text to `visit`, and puts what it returns in their place; names stay.
+/// Nothing if nothing was changed. The text must be JSON; of one that is not, some part is not seen.
+pub(crate) fn json(
+    json: &str,
+    owner: Owner,
+    mut visit: impl FnMut(&mut Token<'_>) -> Option<String>,
+) -> Option<String> {
+    let bytes = json.as_bytes();
+    let mut walk = Walk { levels: Vec::new(), owner };
+    let (mut out, mut copied, mut at) = (String::new(), 0, 0);
+    while at < bytes.len() {
+        let begin = at;
+        at = match bytes[at] {
+            b'"' => end_of_string(bytes, at),
+            b'-' | b'0'..=b'9' => end_of_number(bytes, at),
+            other => {
+                walk.pass(other);
+                at += 1;
+                continue;
+            }
+        };
+        let raw = &json[begin..at];
+        let is_text = raw.starts_with('"');
+        let text = if is_text { unquoted(raw) } else { Cow::Borrowed(raw) };
+        if is_text && walk.awaits_key() {
+            let mut token = Token { text: Cow::Borrowed(&text), kind: Kind::Key, marks: 0 };
+            visit(&mut token);
+            let marks = token.marks;
+            walk.key(text.into_owned(), marks);
+            continue;
+        }
+        if let Some(new) = walk.shown(text, is_text, &mut visit) {
+            out.push_str(&json[copied..begin]);
+            out.push_str(&serde_json::to_string(&new).expect("text is JSON"));
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    out.push_str(&json[copied..]);
+    Some(out)
+}
+
+/// Where in a JSON text one is.
+struct Walk {
+    levels: Vec<Level>,
+    owner: Owner,
+}
+
+struct Level {
+    is_object: bool,
+    /// In an object: the member that is being read, once its name has been.
+    key: Option<String>,
+    /// For that member.
+    marks: u64,
+    /// For all that is in here.
+    inherited: u64,
+    owner: Owner,
+}
+
+impl Walk {
+    /// Passes punctuation.
+    fn pass(&mut self, byte: u8) {
+        match byte {
+            b'{' | b'[' => {
+                let is_foreign = self.name().is_some_and(|name| PROTOCOL_FOREIGN.contains(&name));
+                let owner = if is_foreign { Owner::Tool } else { self.owner() };
+                // The items of a list are known by the name of the list.
+                let is_list = byte == b'[';
+                let key = if is_list { self.name().map(str::to_owned) } else { None };
+                let (marks, inherited) = match self.levels.last() {
+                    None => (0, 0),
+                    Some(above) => {
+                        let for_all = if above.owner == Owner::Tool { above.marks } else { 0 };
+                        (if is_list { above.marks } else { 0 }, above.inherited | for_all)
+                    }
+                };
+                self.levels.push(Level { is_object: !is_list, key, marks, inherited, owner });
+            }
+            b'}' | b']' => {
+                self.levels.pop();
+            }
+            b',' => {
+                if let Some(level) = self.levels.last_mut().filter(|level| level.is_object) {
+                    level.key = None;
+                    level.marks = 0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The member that is being read.
+    fn name(&self) -> Option<&str> {
+        self.levels.last().and_then(|level| level.key.as_deref())
+    }
+
+    /// What `visit` puts in the place of a value.
+    fn shown(
+        &self,
+        text: Cow<'_, str>,
+        is_text: bool,
+        visit: &mut impl FnMut(&mut Token<'_>) -> Option<String>,
+    ) -> Option<String> {
+        let key = self.name();
+        let marks = self.levels.last().map_or(0, |level| level.marks | level.inherited);
+        let mut shown = |text: Cow<'_, str>, kind: Kind| visit(&mut Token { text, kind, marks });
+        let Some(name) = key.filter(|_| is_text && self.owner() == Owner::Protocol) else {
+            return shown(text, if is_text { Kind::Text } else { Kind::Number });
+        };
+        if PROTOCOL_WORDS.iter().any(|(member, words)| *member == name && words.contains(&&*text)) {
+            return shown(text, Kind::Word);
+        }
+        if name == PROTOCOL_MEDIA && encoded::is_media_type(&text) {
+            return shown(text, Kind::Coded);
+        }
+        if let Some(bytes) = encoded::decoded(&text).filter(|_| PROTOCOL_BYTES.contains(&name)) {
+            let new = encoded::read(&bytes, &mut shown);
+            return new.map(|new| encoded::encoded(&new)).or_else(|| shown(text, Kind::Coded));
+        }
+        shown(text, Kind::Text)
+    }
+
+    fn owner(&self) -> Owner {
+        self.levels.last().map_or(self.owner, |level| level.owner)
+    }
+
+    fn key(&mut self, key: String, marks: u64) {
+        if let Some(level) = self.levels.last_mut() {
+            level.key = Some(key);
+            level.marks = marks;
+        }
+    }
+
+    fn awaits_key(&self) -> bool {
+        self.levels.last().is_some_and(|level| level.is_object && level.key.is_none())
+    }
+}
+
+/// The byte after a string that begins at `at`.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    at += 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn end_of_number(bytes: &[u8], at: usize) -> usize {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    at + bytes[at..].iter().take_while(|byte| is_part(byte)).count()
+}
+
+fn unquoted(raw: &str) -> Cow<'_, str> {
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
+        // Half a character cannot be decoded; the text as it is written is searched instead.
+        _ => serde_json::from_str(raw).map_or(Cow::Borrowed(raw), Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_text(pattern: &str, text: &str, expected: Option<(&str, u32)>) {
+        let regex = Regex::new(pattern).expect("a pattern");
+        let struck = matches(&regex, "#", text);
+        assert_eq!(struck.as_ref().map(|(text, count)| (text.as_str(), *count)), expected, "{text}");
+    }
+
+    #[test]
+    fn what_matches_goes_with_what_is_assigned_to_it() {
+        let words = "(?i)(api_key|secret|password|token)";
+        check_text(words, "nothing here", None);
+        check_text(words, "API_KEY=abc\nPORT=1\n", Some(("#\nPORT=1\n", 1)));
+        check_text(words, "MY_API_KEY_ID = abc", Some(("MY_#", 1)));
+        check_text(words, "password: \"a b\"\r\nuser: c", Some(("#\r\nuser: c", 1)));
+        check_text(words, "{\"password\": \"x\"}", Some(("{\"#", 1)));
+        check_text(words, "a secret of mine, and a token", Some(("a # of mine, and a #", 2)));
+        check_text(words, "see token://x", Some(("see #://x", 1)));
+        check_text(words, "password:\n  next", Some(("#:\n  next", 1)));
+        check_text(words, "token token=a", Some(("# #", 2)));
+        check_text("sk-[a-z]+", "use sk-abc, then", Some(("use #, then", 1)));
+    }
+
+    #[track_caller]
+    fn check_json(owner: Owner, text: &str, expected: Option<&str>) {
+        let mut seen = Vec::new();
+        let struck = json(text, owner, |token| {
+            seen.push(format!("{:?} {:?}", token.kind, token.text));
+            let is_kept = matches!(token.kind, Kind::Key | Kind::Word);
+            let is_hit = !is_kept && (token.text.contains('é') || token.text.contains("42"));
+            is_hit.then(|| token.text.replace('é', "#").replace("42", "#"))
+        });
+        assert_eq!(struck.as_deref(), expected, "{seen:#?}");
+        if let Some(struck) = struck {
+            serde_json::from_str::<serde_json::Value>(&struck).expect("JSON stays JSON");
+        }
+    }
+
+    #[test]
+    fn strings_of_json_are_struck_and_the_rest_stays() {
+        use Owner::{Protocol, Tool};
+        check_json(Tool, r#"{"a":"x"}"#, None);
+        check_json(Tool, r#"{ "a" : "\u00e9\n\"" , "n":1.50}"#, Some(r##"{ "a" : "#\n\"" , "n":1.50}"##));
+        check_json(
+            Tool,
+            r#"[["é"],{"é":[42, 9007199254740993]}]"#,
+            Some(r##"[["#"],{"é":["#", 9007199254740993]}]"##),
+        );
+        check_json(Tool, r#"{"type":"é"}"#, Some(r##"{"type":"#"}"##));
+        check_json(
+            Protocol,
+            r#"{"content":[{"type":"text","text":"é"}]}"#,
+            Some(r##"{"content":[{"type":"text","text":"#"}]}"##),
+        );
+        let structured = r#"{"structuredContent":{"type":"é"},"x":{"role":"é"}}"#;
+        check_json(Protocol, structured, Some(r##"{"structuredContent":{"type":"#"},"x":{"role":"#"}}"##));
+        check_json(Protocol, r#"{"mimeType":"text/42"}"#, Some(r##"{"mimeType":"text/#"}"##));
+        check_json(Protocol, r#"{"contents":[{"blob":"w6k="}]}"#, Some(r#"{"contents":[{"blob":"Iw=="}]}"#));
+        check_json(Protocol, r#"{"contents":[{"blob":"/w=="}]}"#, None);
+        for blob in ["w6k", "w\\n6k=", "w6l=", "/zQy", "_zQy"] {
+            let text = format!(r#"{{"contents":[{{"blob":"{blob}"}}]}}"#);
+            assert!(
+                json(&text, Protocol, |token| {
+                    (token.kind != Kind::Key && (token.text.contains('é') || token.text.contains("42")))
+                        .then(String::new)
+                })
+                .is_some(),
+                "{blob}"
+            );
+        }
+        check_json(Tool, r#"{"a":"\ud800é"}"#, Some(r##"{"a":"\"\\ud800#\""}"##));
+        check_json(Tool, r#""é"#, Some(r##""\"#""##));
+    }
+}

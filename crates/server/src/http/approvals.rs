@@ -1,0 +1,326 @@
+//! Approvals over HTTP, for people and their programs: what waits, answering it, and standing permissions. Plain
+//! requests with JSON, beside the MCP endpoint and behind the same checks of who knocks.
+//!
+//! A page of another origin cannot answer in a person's name: an answer must be `application/json`, which a browser
+//! sends to another origin only after it was allowed to (`cors`), and what changes something is never a GET.
+
+use std::sync::Arc;
+
+use gate::approvals::{Answer, AnswerFault, Grant, NOTE_CHARS_MAX, Pattern, Scope};
+use gate::{Approvals, Caller};
+use hyper::body::Incoming;
+use hyper::{Method, Request, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::{self as wired, Answer as Reply};
+use super::{Door, head, intake};
+
+/// Where questions are.
+const APPROVALS: &str = "/mcp/approvals";
+
+/// Where standing permissions are.
+const GRANTS: &str = "/mcp/grants";
+
+/// Longest body of an answer, in bytes.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// The words of the `state` of a list.
+const STATES: [&str; 5] = ["pending", "approved", "denied", "used", "expired"];
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place<'a> {
+    Approvals,
+    Approval(&'a str),
+    Grants,
+    Grant(&'a str),
+}
+
+/// True for the paths that are answered here.
+pub(super) fn is_here(path: &str) -> bool {
+    place(path).is_some()
+}
+
+fn place(path: &str) -> Option<Place<'_>> {
+    let below = |folder: &str| {
+        path.strip_prefix(folder)?.strip_prefix('/').filter(|id| !id.is_empty() && !id.contains('/'))
+    };
+    match path {
+        APPROVALS => Some(Place::Approvals),
+        GRANTS => Some(Place::Grants),
+        _ => below(APPROVALS).map(Place::Approval).or_else(|| below(GRANTS).map(Place::Grant)),
+    }
+}
+
+/// An answer as it is posted.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Posted {
+    answer: Word,
+    #[serde(default)]
+    scope: Reach,
+    /// For `always`: which arguments. By default the very same ones.
+    #[serde(default)]
+    arguments: Arguments,
+    /// For people, and with `deny` for the model, too.
+    reason: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Approve,
+    Deny,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Reach {
+    #[default]
+    Once,
+    Session,
+    Always,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Arguments {
+    Word(Which),
+    /// Those in which these members are the same, by JSON Pointer.
+    Members(Vec<String>),
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Which {
+    Same,
+    Any,
+}
+
+impl Default for Arguments {
+    fn default() -> Arguments {
+        Arguments::Word(Which::Same)
+    }
+}
+
+impl Posted {
+    /// What it means, or what is wrong with it.
+    fn meant(self) -> Result<Answer, String> {
+        let is_long = self.reason.as_ref().is_some_and(|reason| reason.chars().count() > NOTE_CHARS_MAX);
+        if is_long {
+            return Err(format!("`reason` may have at most {NOTE_CHARS_MAX} characters"));
+        }
+        let pattern = match self.arguments {
+            Arguments::Word(Which::Same) => Pattern::Same,
+            Arguments::Word(Which::Any) => Pattern::Any,
+            Arguments::Members(pointers) => Pattern::Members(pointers),
+        };
+        let is_plain = pattern == Pattern::Same;
+        match (self.answer, self.scope) {
+            (_, Reach::Once | Reach::Session) if !is_plain => {
+                Err("`arguments` goes with the scope \"always\" only".to_owned())
+            }
+            (Word::Deny, Reach::Session | Reach::Always) => {
+                Err("`scope` goes with \"approve\" only; a rule of the policy denies for good".to_owned())
+            }
+            (Word::Deny, Reach::Once) => Ok(Answer::Deny { reason: self.reason }),
+            (Word::Approve, reach) => {
+                let scope = match reach {
+                    Reach::Once => Scope::Once,
+                    Reach::Session => Scope::Session,
+                    Reach::Always => Scope::Always(pattern),
+                };
+                Ok(Answer::Approve { scope, note: self.reason })
+            }
+        }
+    }
+}
+
+/// Answers somebody whom we know.
+pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<Incoming>) -> Reply {
+    let (head, body) = request.into_parts();
+    let Some(place) = place(head.uri.path()) else {
+        return error(StatusCode::NOT_FOUND, "not_found", "there is nothing here");
+    };
+    match (place, &head.method) {
+        (Place::Approvals, &Method::GET) => match state_of(head.uri.query()) {
+            Ok(state) => on_disk(door, move |approvals| list(approvals, &caller, state)).await,
+            Err(why) => error(StatusCode::BAD_REQUEST, "bad_request", &why),
+        },
+        (Place::Approval(id), &Method::GET) => {
+            let id = id.to_owned();
+            on_disk(door, move |approvals| Ok(approvals.approval(&id, &caller)?.to_json(approvals.now_ms())))
+                .await
+        }
+        (Place::Approval(id), &Method::POST) => {
+            if let Err(refusal) = head::content_is_json(&head.headers) {
+                return *refusal;
+            }
+            let answer = match intake::read(&door.bodies, body).await {
+                Ok(bytes) => posted(&bytes),
+                Err(refusal) => return *refusal,
+            };
+            let id = id.to_owned();
+            match answer {
+                Ok(answer) => {
+                    on_disk(door, move |approvals| {
+                        Ok(approvals.answer(&id, &answer, &caller)?.to_json(approvals.now_ms()))
+                    })
+                    .await
+                }
+                Err(why) => error(StatusCode::BAD_REQUEST, "bad_request", &why),
+            }
+        }
+        (Place::Grants, &Method::GET) => {
+            on_disk(door, move |approvals| {
+                let grants = approvals.grants(&caller)?;
+                Ok(json!({ "grants": grants.iter().map(Grant::to_json).collect::<Vec<_>>() }))
+            })
+            .await
+        }
+        (Place::Grant(id), &Method::GET) => {
+            let id = id.to_owned();
+            on_disk(door, move |approvals| {
+                let found = approvals.grants(&caller)?.into_iter().find(|grant| *grant.id == *id);
+                found.map(|grant| grant.to_json()).ok_or(AnswerFault::UnknownGrant(id))
+            })
+            .await
+        }
+        (Place::Grant(id), &Method::DELETE) => {
+            let id = id.to_owned();
+            on_disk(door, move |approvals| Ok(approvals.revoke(&id, &caller)?.to_json())).await
+        }
+        (Place::Approvals | Place::Grants, _) => wired::not_allowed("GET, OPTIONS"),
+        (Place::Approval(_), _) => wired::not_allowed("GET, POST, OPTIONS"),
+        (Place::Grant(_), _) => wired::not_allowed("GET, DELETE, OPTIONS"),
+    }
+}
+
+fn list(approvals: &Approvals, caller: &Caller, state: Option<&str>) -> Result<Value, AnswerFault> {
+    let now_ms = approvals.now_ms();
+    let all = approvals.approvals(caller)?;
+    let wanted = all.iter().filter(|it| state.is_none_or(|state| it.status(now_ms).as_str() == state));
+    Ok(json!({ "approvals": wanted.map(|it| it.to_json(now_ms)).collect::<Vec<_>>() }))
+}
+
+/// The state that a list is of; nothing for all.
+fn state_of(query: Option<&str>) -> Result<Option<&'static str>, String> {
+    let mut state = None;
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let word = pair.strip_prefix("state=").ok_or("the only parameter is `state`")?;
+        let known = STATES.into_iter().find(|known| *known == word);
+        state = Some(known.ok_or_else(|| format!("`state` must be one of {}", STATES.join(", ")))?);
+    }
+    Ok(state)
+}
+
+fn posted(body: &[u8]) -> Result<Answer, String> {
+    if body.len() > BODY_BYTES_MAX {
+        return Err(format!("an answer may have at most {BODY_BYTES_MAX} bytes"));
+    }
+    let posted: Posted = serde_json::from_slice(body).map_err(|error| {
+        format!(
+            "send an object such as {{\"answer\":\"approve\",\"scope\":\"once\"}} or \
+             {{\"answer\":\"deny\",\"reason\":\"…\"}}: {error}"
+        )
+    })?;
+    posted.meant()
+}
+
+/// Does what waits for the disk on another thread.
+async fn on_disk(
+    door: &Arc<Door>,
+    work: impl FnOnce(&Approvals) -> Result<Value, AnswerFault> + Send + 'static,
+) -> Reply {
+    let approvals = door.server.gate().approvals().clone();
+    match tokio::task::spawn_blocking(move || work(&approvals)).await {
+        Ok(Ok(value)) => wired::json(StatusCode::OK, value.to_string().into_bytes()),
+        Ok(Err(fault)) => error(status(&fault), fault.code(), &fault.to_string()),
+        Err(_) => error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the program is ending; try again"),
+    }
+}
+
+fn status(fault: &AnswerFault) -> StatusCode {
+    match fault {
+        AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => StatusCode::NOT_FOUND,
+        AnswerFault::WrongRole { .. } | AnswerFault::OwnQuestion(_) | AnswerFault::Nobody(_) => {
+            StatusCode::FORBIDDEN
+        }
+        AnswerFault::Answered { .. } | AnswerFault::TooManyGrants(_) => StatusCode::CONFLICT,
+        AnswerFault::Expired { .. } => StatusCode::GONE,
+        AnswerFault::NoMember { .. } => StatusCode::BAD_REQUEST,
+        AnswerFault::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+fn error(status: StatusCode, code: &str, message: &str) -> Reply {
+    let error = json!({ "error": { "code": code, "message": message } });
+    wired::json(status, error.to_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_states() {
+        for (path, expected) in [
+            ("/mcp/approvals", Some(Place::Approvals)),
+            ("/mcp/approvals/k7", Some(Place::Approval("k7"))),
+            ("/mcp/grants", Some(Place::Grants)),
+            ("/mcp/grants/k7", Some(Place::Grant("k7"))),
+            ("/mcp/approvals/", None),
+            ("/mcp/approvals/k7/x", None),
+            ("/mcp/approvalsx", None),
+            ("/mcp", None),
+        ] {
+            assert_eq!(place(path), expected, "{path}");
+        }
+        for (query, expected) in [
+            (None, Ok(None)),
+            (Some(""), Ok(None)),
+            (Some("state=pending"), Ok(Some("pending"))),
+            (
+                Some("state=open"),
+                Err("`state` must be one of pending, approved, denied, used, expired".to_owned()),
+            ),
+            (Some("stat=open"), Err("the only parameter is `state`".to_owned())),
+        ] {
+            assert_eq!(state_of(query), expected, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_means_what_it_says_or_is_refused() {
+        let approve = |scope| Ok(Answer::Approve { scope, note: None });
+        for (body, expected) in [
+            (r#"{"answer":"approve"}"#, approve(Scope::Once)),
+            (r#"{"answer":"approve","scope":"session"}"#, approve(Scope::Session)),
+            (r#"{"answer":"approve","scope":"always"}"#, approve(Scope::Always(Pattern::Same))),
+            (
+                r#"{"answer":"approve","scope":"always","arguments":"any"}"#,
+                approve(Scope::Always(Pattern::Any)),
+            ),
+            (
+                r#"{"answer":"approve","scope":"always","arguments":["/a"]}"#,
+                approve(Scope::Always(Pattern::Members(vec!["/a".to_owned()]))),
+            ),
+            (r#"{"answer":"deny","reason":"no"}"#, Ok(Answer::Deny { reason: Some("no".to_owned()) })),
+            (r#"{"answer":"deny","scope":"always"}"#, Err("`scope` goes with")),
+            (r#"{"answer":"approve","arguments":"any"}"#, Err("`arguments` goes with")),
+            (r#"{"answer":"perhaps"}"#, Err("send an object")),
+            (r#"{"answer":"approve","scpoe":"once"}"#, Err("send an object")),
+            (r#"{}"#, Err("send an object")),
+            ("", Err("send an object")),
+        ] {
+            match (posted(body.as_bytes()), expected) {
+                (Err(why), Err(begins)) => assert!(why.starts_with(begins), "{body}: {why}"),
+                (meant, expected) => assert_eq!(meant.ok(), expected.ok(), "{body}"),
+            }
+        }
+        let long = format!(r#"{{"answer":"deny","reason":"{}"}}"#, "x".repeat(NOTE_CHARS_MAX + 1));
+        assert!(posted(long.as_bytes()).is_err());
+        assert!(posted(&vec![b' '; BODY_BYTES_MAX + 1]).unwrap_err().contains("at most"));
+    }
+}

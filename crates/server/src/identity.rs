@@ -1,0 +1,235 @@
+//! Who calls over HTTP. A request brings an API key or a token, or comes from this machine to a server that is open
+//! to it; what it brings becomes a [`Caller`], or an [`Unknown`] that says what to do.
+//!
+//! What a caller brings is for us alone: it is read here and handed to nobody, so it cannot reach an upstream.
+//! Stdio and the Unix socket have no part in this: there the system says that it is the local user.
+
+mod attempts;
+mod config;
+mod credential;
+mod issuer;
+mod jwks;
+mod jwt;
+mod key;
+mod key_ring;
+mod key_source;
+mod keys;
+mod resource;
+mod unknown;
+mod verified;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+
+use gate::{Caller, CallerKind, Proof, Scope, Scopes, Via};
+use http::header::HeaderMap;
+use sandbox::Client;
+use store::Store;
+
+use attempts::Attempts;
+pub use config::{Config, Issuer as IssuerConfig, Problem};
+use credential::Credential;
+use issuer::Issuer;
+pub use jwt::Algorithm;
+use jwt::Token;
+pub use key::Key;
+pub use key_ring::{
+    KEYS_MAX, KeyEntry, KeyError, KeyRequest, USE_NOTED_MS, all, create, is_held, revoke, was_any,
+};
+use keys::Keys;
+pub use resource::METADATA_PATH;
+pub(crate) use resource::is_loopback;
+use resource::{Notice, Resource};
+pub use unknown::Unknown;
+use verified::{Checked, Verified};
+
+/// What is needed to know callers.
+pub struct Parts<'a> {
+    /// The section `[identity]`, checked.
+    pub config: &'a Config,
+    /// `server.open_on_loopback`.
+    pub open_on_loopback: Option<bool>,
+    /// Where keys are kept.
+    pub store: Arc<dyn Store>,
+    /// Fetches the keys of issuers.
+    pub client: Client,
+    /// The time in milliseconds since 1970.
+    pub now_ms: fn() -> i64,
+}
+
+/// Knows callers.
+pub struct Identity {
+    keys: Keys,
+    issuers: Vec<Issuer>,
+    checked: Checked,
+    attempts: Attempts,
+    open_on_loopback: Option<bool>,
+    /// Who somebody on this machine is that says nothing.
+    local_user: Caller,
+    resource: OnceLock<Resource>,
+    notice: Notice,
+    now_ms: fn() -> i64,
+}
+
+impl Identity {
+    /// From its parts. Nothing is read or fetched yet.
+    pub fn new(parts: Parts<'_>) -> Identity {
+        let Parts { config, open_on_loopback, store, client, now_ms } = parts;
+        let resource = OnceLock::new();
+        if let Some(configured) = &config.resource {
+            resource.get_or_init(|| Resource::Configured(configured.clone()));
+        }
+        Identity {
+            keys: Keys::new(store),
+            issuers: config.issuers.iter().map(|issuer| Issuer::new(issuer, &client)).collect(),
+            checked: Checked::default(),
+            attempts: Attempts::default(),
+            open_on_loopback,
+            local_user: Caller::local_user(Via::Http),
+            resource,
+            notice: notice(config),
+            now_ms,
+        }
+    }
+
+    /// Tells where the server listens, which is the address that tokens are for if none was configured.
+    pub fn served_at(&self, address: SocketAddr) {
+        self.resource.get_or_init(|| Resource::Local(address));
+    }
+
+    /// Whether there is anybody who could show who they are: a key, or an issuer.
+    ///
+    /// # Errors
+    /// The keys cannot be read.
+    pub async fn knows_anybody(&self) -> Result<bool, Unknown> {
+        Ok(!self.issuers.is_empty() || self.keys.is_any().await?)
+    }
+
+    /// Whether whoever is on this machine may call without a key or token: if the configuration says so; or, if it
+    /// says nothing, as long as there has been neither a key nor an issuer. Once there was a key, its end opens nothing:
+    /// whoever it was taken from would only have to leave it out.
+    ///
+    /// # Errors
+    /// The keys cannot be read.
+    pub async fn is_open(&self) -> Result<bool, Unknown> {
+        match self.open_on_loopback {
+            Some(open) => Ok(open),
+            None => Ok(self.issuers.is_empty() && !self.keys.was_any().await?),
+        }
+    }
+
+    /// Who sends a request with these headers from this address. Known callers cost a hash and a look into a table.
+    ///
+    /// # Errors
+    /// What is missing, wrong or out of reach. What is wrong is refused even where nothing is needed: whoever brings
+    /// a key wants to be its holder.
+    pub async fn identify(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Unknown> {
+        let found = match Credential::of(headers) {
+            Ok(Credential::None) => return self.local(headers, peer).await,
+            Ok(Credential::Key(text)) => self.keys.holder(text, (self.now_ms)()).await,
+            Ok(Credential::Token(text)) => self.bearer(text).await,
+            Err(unknown) => Err(unknown),
+        };
+        found.map_err(|unknown| match unknown {
+            Unknown::Invalid(_) | Unknown::Malformed(_) => match self.attempts.failed(peer) {
+                Ok(()) => unknown,
+                Err(retry_after) => Unknown::TooMany { retry_after },
+            },
+            // It was good once, and clients come with it until they are told that it no longer is.
+            Unknown::Expired(_)
+            | Unknown::Nobody(_)
+            | Unknown::TooLittle { .. }
+            | Unknown::Unavailable(_)
+            | Unknown::TooMany { .. } => unknown,
+        })
+    }
+
+    /// Whether a caller of an earlier request could still be one: a key may have been revoked since. What cannot be
+    /// found out changes nothing; the next request will say. `good_until_s` is the end of the latest token it has come
+    /// with, in seconds since 1970.
+    pub(crate) async fn still_knows(&self, caller: &Caller, good_until_s: i64) -> bool {
+        match caller.kind() {
+            CallerKind::Key => self.keys.has(caller, (self.now_ms)()).await.unwrap_or(true),
+            CallerKind::LocalUser => self.is_open().await.unwrap_or(true),
+            CallerKind::Token => (self.now_ms)().div_euclid(1000) < good_until_s,
+        }
+    }
+
+    /// Somebody who says nothing.
+    async fn local(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Unknown> {
+        let why = if !peer.to_canonical().is_loopback() {
+            "from other machines this server is used with a key or token"
+        } else if credential::is_forwarded(headers) {
+            "what a proxy forwards needs a key or token"
+        } else if self.is_open().await? {
+            return Ok(self.local_user.clone());
+        } else {
+            "this server is used with a key or token"
+        };
+        let how = match self.issuers.is_empty() {
+            true => "send a key as `Authorization: Bearer tc_…`; `toolcrib keys create NAME` makes one",
+            false => "sign in with a client that can, or send a key as `Authorization: Bearer tc_…`",
+        };
+        Err(Unknown::Nobody(format!("{why}: {how}").into()))
+    }
+
+    async fn bearer(&self, text: &str) -> Result<Caller, Unknown> {
+        if self.issuers.is_empty() {
+            return Err(Unknown::invalid(
+                "this is no key of toolcrib, and no issuer of tokens is trusted here",
+            ));
+        }
+        let now_s = (self.now_ms)().div_euclid(1000);
+        let hash = key::hash(text);
+        if let Some(verified) = self.checked.get(&hash, now_s)
+            && self.is_current(&verified)
+        {
+            return Ok(verified.caller);
+        }
+        let token = Token::parse(text).map_err(Unknown::invalid)?;
+        let issuer = self.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
+        let issuer =
+            issuer.ok_or_else(|| Unknown::invalid("the issuer of the token is not trusted here (iss)"))?;
+        let is_ours =
+            |audience: &str| self.resource.get().is_some_and(|resource| resource.is_audience(audience));
+        let (caller, generation) = self.issuers[issuer].caller(&token, now_s, is_ours).await?;
+        let expires_s = token.claims.expires_s();
+        let caller = caller.with_proof(Proof::Until(expires_s));
+        let verified = Verified { caller: caller.clone(), expires_s, issuer, generation };
+        self.checked.keep(hash, verified, now_s);
+        Ok(caller)
+    }
+
+    /// Whether the keys are still those by which a token was checked.
+    fn is_current(&self, verified: &Verified) -> bool {
+        let held = self.issuers.get(verified.issuer).and_then(Issuer::held);
+        held.is_some_and(|held| held.generation == verified.generation && held.is_fresh())
+    }
+
+    /// What to put into `WWW-Authenticate` for somebody unknown; nothing if credentials are not what is missing.
+    pub(crate) fn challenge(&self, unknown: &Unknown, headers: &HeaderMap) -> Option<String> {
+        let resource = self.resource.get().filter(|_| !self.issuers.is_empty());
+        resource::challenge(unknown, resource.map(|resource| (resource, &self.notice)), headers)
+    }
+
+    /// What clients are told who look for where to sign in, as JSON text; nothing if that is not what is at this
+    /// path, or there is nowhere to sign in.
+    pub(crate) fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
+        let resource = self.resource.get().filter(|_| !self.issuers.is_empty())?;
+        resource.is_metadata_path(path).then(|| resource.metadata(&self.notice, headers))
+    }
+}
+
+fn notice(config: &Config) -> Notice {
+    let parsed =
+        |names: &[String]| names.iter().filter_map(|name| Scope::parse(name).ok()).collect::<Vec<_>>();
+    let scopes: Scopes = match &config.scopes_supported {
+        Some(names) => parsed(names).into_iter().collect(),
+        None => config.issuers.iter().flat_map(|issuer| parsed(&issuer.required_scopes)).collect(),
+    };
+    let scopes = scopes.named().unwrap_or_default().iter().map(|scope| scope.as_str().to_owned()).collect();
+    Notice { issuers: config.issuers.iter().map(|issuer| issuer.issuer.clone()).collect(), scopes }
+}
+
+#[cfg(test)]
+mod tests;

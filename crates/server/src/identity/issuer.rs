@@ -1,0 +1,329 @@
+//! One issuer that is trusted: its tokens become callers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gate::{Caller, CallerKind, Role, Roles, Scope, Scopes, Via};
+use ring::digest::{SHA256, digest};
+use sandbox::Client;
+use serde_json::{Map, Value};
+
+use super::config;
+use super::jwt::{Algorithm, Fault, Token};
+use super::key_source::{Held, KeySource};
+use super::unknown::Unknown;
+
+/// Longest name of a caller behind its issuer's, in bytes: it stands in every record.
+const SUBJECT_BYTES_MAX: usize = 128;
+
+/// An issuer that is trusted.
+pub(super) struct Issuer {
+    /// As it stands in its tokens.
+    pub(super) id: String,
+    name: String,
+    audience: Option<String>,
+    algorithms: Vec<Algorithm>,
+    id_claim: String,
+    scopes_claim: Option<String>,
+    roles_claim: Option<String>,
+    roles: BTreeMap<String, Role>,
+    default_role: Option<Role>,
+    /// What all its callers may do besides what their roles say.
+    granted: Scopes,
+    required: Vec<Scope>,
+    /// The scopes that mean something in its tokens.
+    vocabulary: Scopes,
+    keys: KeySource,
+}
+
+impl Issuer {
+    /// From its section, which has been checked.
+    pub(super) fn new(config: &config::Issuer, client: &Client) -> Issuer {
+        let scopes =
+            |names: &[String]| names.iter().filter_map(|name| Scope::parse(name).ok()).collect::<Vec<_>>();
+        let roles = config.roles.iter().filter_map(|(word, role)| Some((word.clone(), Role::parse(role)?)));
+        let (granted, required) = (scopes(&config.scopes), scopes(&config.required_scopes));
+        let audit = Role::Auditor.scopes();
+        let vocabulary = Scope::known().into_iter().chain(granted.iter().chain(&required).cloned());
+        Issuer {
+            id: config.issuer.clone(),
+            name: config.callers_prefix(),
+            audience: config.audience.clone(),
+            algorithms: config.algorithms.clone(),
+            id_claim: config.id_claim.clone(),
+            scopes_claim: config.scopes_claim.clone(),
+            roles_claim: config.roles_claim.clone(),
+            roles: roles.collect(),
+            default_role: config.default_role(),
+            vocabulary: vocabulary.chain(audit.named().unwrap_or_default().iter().cloned()).collect(),
+            granted: granted.into_iter().collect(),
+            required,
+            keys: KeySource::new(&config.issuer, config.jwks_uri.as_deref(), client.clone()),
+        }
+    }
+
+    /// Its keys as they are held now.
+    pub(super) fn held(&self) -> Option<Arc<Held>> {
+        self.keys.held()
+    }
+
+    /// The caller that a token speaks for, and the number of the keys by which it was checked. `is_ours` tells our
+    /// audience.
+    ///
+    /// # Errors
+    /// The token is not good, or cannot be checked at the moment.
+    pub(super) async fn caller(
+        &self,
+        token: &Token<'_>,
+        now_s: i64,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Result<(Caller, u64), Unknown> {
+        if !self.algorithms.contains(&token.algorithm) {
+            return Err(Unknown::invalid(
+                "the token is not signed in a way that is accepted from its issuer",
+            ));
+        }
+        // What can be told without the keys: nobody has them fetched by an old token.
+        if token.claims.has_expired(now_s) {
+            return Err(Unknown::Expired("the token has expired".into()));
+        }
+        self.check_claims(token, now_s, is_ours).map_err(Unknown::invalid)?;
+        let kid = token.kid.as_deref();
+        let held = self.keys.with(|set| set.find(kid, token.algorithm).is_some()).await?;
+        let key = held.set.find(kid, token.algorithm);
+        let key = key.ok_or_else(|| {
+            Unknown::invalid("the token is signed with a key that its issuer does not have")
+        })?;
+        token.check_signature(key).map_err(Unknown::invalid)?;
+        Ok((self.made_of(&token.claims.rest)?, held.generation))
+    }
+
+    fn check_claims(
+        &self,
+        token: &Token<'_>,
+        now_s: i64,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Result<(), Fault> {
+        token.claims.check_times(now_s)?;
+        token.claims.check_bearer()?;
+        match &self.audience {
+            Some(audience) => token.claims.check_audience(|one| one == audience),
+            None => token.claims.check_audience(is_ours),
+        }
+    }
+
+    /// The caller of a token that is believed.
+    fn made_of(&self, claims: &Map<String, Value>) -> Result<Caller, Unknown> {
+        let subject =
+            claims.get(&self.id_claim).and_then(Value::as_str).filter(|subject| !subject.is_empty());
+        let subject = subject.ok_or_else(|| Unknown::invalid("the token does not say whose it is"))?;
+        let said = self.scopes_said(claims);
+        let lacks = |needed: &&Scope| !said.contains(needed.as_str());
+        if self.required.iter().any(|needed| lacks(&needed)) {
+            let needed = self.required.iter().map(|scope| scope.as_str().to_owned()).collect();
+            return Err(Unknown::TooLittle { needed });
+        }
+        let roles = self.roles_said(claims);
+        if roles.is_empty() {
+            return Err(Unknown::invalid("the one whom the token speaks for has no role here"));
+        }
+        let rights = roles.scopes().with(&self.granted);
+        let is_silent = said.named().is_some_and(<[Scope]>::is_empty);
+        let scopes = if is_silent { rights } else { rights.within(&said) };
+        let id = format!("{}:{}", self.name, clean(subject));
+        Ok(Caller::new(id.into(), CallerKind::Token, roles, scopes, Via::Http))
+    }
+
+    /// The scopes of ours that a token names. Issuers have others in their tokens, of which we know nothing.
+    fn scopes_said(&self, claims: &Map<String, Value>) -> Scopes {
+        let claim = match &self.scopes_claim {
+            Some(claim) => claims.get(claim),
+            None => claims.get("scope").or_else(|| claims.get("scp")),
+        };
+        let ours = words(claim).into_iter().filter_map(|word| Scope::parse(word).ok());
+        ours.filter(|scope| self.vocabulary.contains(scope.as_str())).collect()
+    }
+
+    fn roles_said(&self, claims: &Map<String, Value>) -> Roles {
+        let claim = self.roles_claim.as_deref().and_then(|path| at(claims, path));
+        let mapped: Roles = match claim {
+            // Names of groups may have blanks in them.
+            Some(Value::String(word)) => self.roles.get(word).copied().into_iter().collect(),
+            claim => words(claim).into_iter().filter_map(|word| self.roles.get(word).copied()).collect(),
+        };
+        if mapped.is_empty() { self.default_role.into_iter().collect() } else { mapped }
+    }
+}
+
+/// A claim by its name, or by names with dots between them.
+fn at<'c>(claims: &'c Map<String, Value>, path: &str) -> Option<&'c Value> {
+    if let Some(claim) = claims.get(path) {
+        return Some(claim);
+    }
+    let (first, rest) = path.split_once('.')?;
+    rest.split('.').try_fold(claims.get(first)?, |value, name| value.get(name))
+}
+
+/// The words of a claim: a text with blanks, or a list.
+fn words(claim: Option<&Value>) -> Vec<&str> {
+    match claim {
+        Some(Value::String(text)) => text.split_ascii_whitespace().collect(),
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A subject as it may stand in logs and records: what is not plain is written as `%` and two hexadecimal digits, and
+/// what is long ends in a hash, so that no two become one.
+fn clean(subject: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._@|+=/:".contains(&byte);
+    let cleaned: String = subject
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    if cleaned.len() <= SUBJECT_BYTES_MAX {
+        return cleaned;
+    }
+    let hash: String =
+        digest(&SHA256, subject.as_bytes()).as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}~{hash}", &cleaned[..SUBJECT_BYTES_MAX - hash.len() - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(section: &str, claims: &str, expected: Expect) {
+        let config: config::Config =
+            toml::from_str(&format!("[[issuers]]\nissuer = 'https://login.example/x'\n{section}"))
+                .expect("a sample reads");
+        config.check(([127, 0, 0, 1], 1).into()).expect("a good section");
+        let issuer = Issuer::new(&config.issuers[0], &Client::new());
+        let claims = serde_json::from_str(claims).expect("claims");
+        let said = match issuer.made_of(&claims) {
+            Ok(caller) => {
+                let scopes = caller.scopes().named().map_or("all".to_owned(), |named| {
+                    named.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ")
+                });
+                format!("{} {:?} {scopes}", caller.id(), caller.roles())
+            }
+            Err(unknown) => format!("{unknown:?}"),
+        };
+        expected.assert_eq(&said);
+    }
+
+    const GROUPS: &str = "roles_claim = 'groups'\nroles = { admins = 'owner', 'the auditors' = 'auditor' }";
+
+    #[test]
+    fn who_a_token_speaks_for() {
+        check(
+            "",
+            r#"{"sub":"ada"}"#,
+            expect!["login.example:ada {Agent} read_workspace run_tests write_workspace"],
+        );
+        check(
+            "",
+            r#"{"sub":"ada","scope":"openid read_workspace network"}"#,
+            expect!["login.example:ada {Agent} read_workspace"],
+        );
+        check(
+            "",
+            r#"{"sub":"ada","scp":["openid","write"]}"#,
+            expect!["login.example:ada {Agent} write_workspace"],
+        );
+        check(
+            "",
+            r#"{"sub":"ada","scope":"openid mcp:tools"}"#,
+            expect!["login.example:ada {Agent} read_workspace run_tests write_workspace"],
+        );
+        check(
+            "scopes = ['git:call']",
+            r#"{"sub":"ada","scope":"git:call"}"#,
+            expect!["login.example:ada {Agent} git:call"],
+        );
+        check(
+            "scopes_claim = 'perms'",
+            r#"{"sub":"ada","scope":"network","perms":"read"}"#,
+            expect!["login.example:ada {Agent} read_workspace"],
+        );
+        check(
+            "id_claim = 'email'\nname = 'corp'",
+            r#"{"sub":"1","email":"ada@corp.example"}"#,
+            expect!["corp:ada@corp.example {Agent} read_workspace run_tests write_workspace"],
+        );
+        check(
+            "",
+            r#"{"sub":"a b\u0007ü"}"#,
+            expect!["login.example:a%20b%07%C3%BC {Agent} read_workspace run_tests write_workspace"],
+        );
+    }
+
+    #[test]
+    fn roles_come_from_the_claim_that_was_named() {
+        check(
+            GROUPS,
+            r#"{"sub":"ada","groups":["staff","admins"]}"#,
+            expect!["login.example:ada {Owner} all"],
+        );
+        check(
+            GROUPS,
+            r#"{"sub":"ada","groups":"the auditors"}"#,
+            expect!["login.example:ada {Auditor} audit:read read_workspace"],
+        );
+        check(
+            GROUPS,
+            r#"{"sub":"ada","groups":["owner"]}"#,
+            expect!["login.example:ada {Agent} read_workspace run_tests write_workspace"],
+        );
+        check(
+            GROUPS,
+            r#"{"sub":"ada","groups":["admins"],"scope":"read"}"#,
+            expect!["login.example:ada {Owner} read_workspace"],
+        );
+        check(
+            &format!("{GROUPS}\ndefault_role = 'none'"),
+            r#"{"sub":"ada","groups":["staff"]}"#,
+            expect![[r#"Invalid("the one whom the token speaks for has no role here")"#]],
+        );
+        let nested = GROUPS.replace("'groups'", "'realm_access.roles'");
+        check(
+            &nested,
+            r#"{"sub":"ada","realm_access":{"roles":["admins"]}}"#,
+            expect!["login.example:ada {Owner} all"],
+        );
+        check(
+            &nested,
+            r#"{"sub":"ada","realm_access":["admins"]}"#,
+            expect!["login.example:ada {Agent} read_workspace run_tests write_workspace"],
+        );
+    }
+
+    #[test]
+    fn tokens_that_speak_for_nobody_or_for_too_little() {
+        check("", "{}", expect![[r#"Invalid("the token does not say whose it is")"#]]);
+        check("", r#"{"sub":""}"#, expect![[r#"Invalid("the token does not say whose it is")"#]]);
+        check("", r#"{"sub":7}"#, expect![[r#"Invalid("the token does not say whose it is")"#]]);
+        check(
+            "required_scopes = ['read', 'crib:use']",
+            r#"{"sub":"ada","scope":"read_workspace"}"#,
+            expect![[r#"TooLittle { needed: ["read_workspace", "crib:use"] }"#]],
+        );
+        check(
+            "required_scopes = ['read', 'crib:use']",
+            r#"{"sub":"ada","scope":"read_workspace crib:use"}"#,
+            expect!["login.example:ada {Agent} read_workspace"],
+        );
+    }
+
+    #[test]
+    fn long_subjects_stay_apart() {
+        let long = |end: &str| clean(&format!("{}{end}", "x".repeat(300)));
+        assert_eq!(long("a").len(), SUBJECT_BYTES_MAX);
+        assert_ne!(long("a"), long("b"));
+        assert_eq!(clean("auth0|5f7c8ec7c33c6c004bbafe82"), "auth0|5f7c8ec7c33c6c004bbafe82");
+        assert_ne!(clean("a b"), clean("a%20b"));
+    }
+}

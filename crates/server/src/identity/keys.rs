@@ -1,0 +1,269 @@
+//! The keys as a serving process knows them: in memory, and never much older than what the store has.
+//!
+//! Another process may revoke a key at any time. So before what is in memory is relied on, it is seen to be young: the
+//! store is asked how often keys were changed, which is cheap, beside the thread that answers, and only if nobody has
+//! asked for a while does a request wait for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use gate::{Caller, CallerKind, Proof, Via};
+use store::{Store, StoreError};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::{Instant, timeout};
+
+use super::key::{self, Id, NoKey};
+use super::key_ring::{self, KEYS_MAX, KIND, KeyEntry, USE_NOTED_MS};
+use super::unknown::Unknown;
+
+/// What is younger is relied on without a look.
+const YOUNG: Duration = Duration::from_millis(500);
+
+/// What is older is not relied on: a request waits for the look. So a revoked key is good for no longer.
+const OLD: Duration = Duration::from_secs(1);
+
+/// A key that is not known may have just been created: then there is another look, but not more often than this.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// How long a request waits for a look. A disk that answers at all is a thousand times as fast.
+const LOOK_MAX: Duration = Duration::from_secs(5);
+
+/// The keys of one process.
+#[derive(Clone)]
+pub(super) struct Keys {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    seen: ArcSwap<Seen>,
+    /// Held while the store is asked, so that it is asked once.
+    turn: Arc<Mutex<()>>,
+}
+
+/// What the store had at a moment.
+struct Seen {
+    keys: Arc<HashMap<Id, Known>>,
+    /// How often keys had been changed by then; nothing before the first look.
+    changes: Option<u64>,
+    /// When the look began.
+    at: Option<Instant>,
+}
+
+struct Known {
+    id: String,
+    hash: [u8; 32],
+    /// Nothing for one that means nothing to this release.
+    caller: Option<Caller>,
+    expires_ms: Option<i64>,
+    /// When its use was last noted, in milliseconds since 1970.
+    noted_ms: AtomicI64,
+}
+
+impl Keys {
+    /// Those in this store. Nothing is asked yet.
+    pub(super) fn new(store: Arc<dyn Store>) -> Keys {
+        let seen = Seen { keys: Arc::default(), changes: None, at: None };
+        Keys { inner: Arc::new(Inner { store, seen: ArcSwap::from_pointee(seen), turn: Arc::default() }) }
+    }
+
+    /// Whether any key was created and not revoked.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) async fn is_any(&self) -> Result<bool, Unknown> {
+        self.look_if_old().await?;
+        Ok(!self.inner.seen.load().keys.is_empty())
+    }
+
+    /// Whether any key was ever created, be it revoked by now.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) async fn was_any(&self) -> Result<bool, Unknown> {
+        self.look_if_old().await?;
+        Ok(self.inner.seen.load().changes.is_some_and(|changes| changes > 0))
+    }
+
+    /// The holder of this key.
+    ///
+    /// # Errors
+    /// It is no key, or not good, or the keys cannot be read.
+    pub(super) async fn holder(&self, text: &str, now_ms: i64) -> Result<Caller, Unknown> {
+        let id = key::id_of(text).map_err(no_key)?;
+        self.look_if_old().await?;
+        let mut seen = self.inner.seen.load();
+        if !seen.keys.contains_key(&id) {
+            key::check_whole(text).map_err(no_key)?;
+            if seen.is_older_than(LOOK_AGAIN) {
+                self.look(LOOK_AGAIN).await?;
+                seen = self.inner.seen.load();
+            }
+        }
+        let hash = key::hash(text);
+        let Some(known) = seen.keys.get(&id).filter(|known| key::is_same(&known.hash, &hash)) else {
+            key::check_whole(text).map_err(no_key)?;
+            return Err(Unknown::invalid("this key is not known; it may have been revoked"));
+        };
+        if known.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms) {
+            return Err(Unknown::Expired("this key has expired; ask for another".into()));
+        }
+        let Some(caller) = &known.caller else {
+            return Err(Unknown::invalid(
+                "this key was made by another release of toolcrib, which knows roles or scopes that this one does not",
+            ));
+        };
+        self.note_use(known, now_ms);
+        Ok(caller.clone())
+    }
+
+    /// Whether there is still a key that makes this caller what it is.
+    ///
+    /// # Errors
+    /// The keys cannot be read.
+    pub(super) async fn has(&self, caller: &Caller, now_ms: i64) -> Result<bool, Unknown> {
+        self.look_if_old().await?;
+        let is_same = |known: &Known| {
+            let own = known
+                .caller
+                .as_ref()
+                .filter(|_| known.expires_ms.is_none_or(|expires_ms| now_ms < expires_ms));
+            own.is_some_and(|own| {
+                own.id() == caller.id()
+                    && own.proof() == caller.proof()
+                    && own.roles() == caller.roles()
+                    && own.scopes() == caller.scopes()
+            })
+        };
+        Ok(self.inner.seen.load().keys.values().any(is_same))
+    }
+
+    /// Sees to it that what is in memory is young, and waits for that only if it is old.
+    async fn look_if_old(&self) -> Result<(), Unknown> {
+        let (is_old, is_young) = {
+            let seen = self.inner.seen.load();
+            (seen.is_older_than(OLD), !seen.is_older_than(YOUNG))
+        };
+        if is_old {
+            return self.look(OLD).await;
+        }
+        if !is_young && let Ok(turn) = self.inner.turn.clone().try_lock_owned() {
+            let inner = self.inner.clone();
+            // Nobody waits for it. What goes wrong is seen by the look that somebody waits for.
+            drop(tokio::task::spawn_blocking(move || inner.look(turn)));
+        }
+        Ok(())
+    }
+
+    /// Asks the store, unless somebody else has done so in the meantime and what is in memory is no older than this.
+    async fn look(&self, age_max: Duration) -> Result<(), Unknown> {
+        let looked = timeout(LOOK_MAX, self.look_in_turn(age_max)).await;
+        looked.unwrap_or_else(|_| {
+            tracing::error!("the API keys could not be read in time, so nobody is let in by one");
+            Err(Unknown::unavailable("the keys cannot be read at the moment, as the disk does not answer"))
+        })
+    }
+
+    async fn look_in_turn(&self, age_max: Duration) -> Result<(), Unknown> {
+        let turn = self.inner.turn.clone().lock_owned().await;
+        if !self.inner.seen.load().is_older_than(age_max) {
+            return Ok(());
+        }
+        let inner = self.inner.clone();
+        let looked = tokio::task::spawn_blocking(move || inner.look(turn)).await;
+        match looked {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the API keys cannot be read, so nobody is let in by one");
+                Err(Unknown::unavailable("the keys cannot be read at the moment; the server's log says why"))
+            }
+            Err(_) => Err(Unknown::unavailable("the server is ending")),
+        }
+    }
+
+    fn note_use(&self, known: &Known, now_ms: i64) {
+        let noted_ms = known.noted_ms.load(Ordering::Relaxed);
+        if (now_ms - noted_ms).abs() < USE_NOTED_MS {
+            return;
+        }
+        known.noted_ms.store(now_ms, Ordering::Relaxed);
+        let (inner, id) = (self.inner.clone(), known.id.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            if let Err(error) = key_ring::note_use(&*inner.store, &id, Some(now_ms)) {
+                tracing::warn!(%error, "the last use of a key could not be noted");
+            }
+        }));
+    }
+}
+
+impl Inner {
+    /// Reads the keys if they have changed. Waits for the disk.
+    fn look(&self, _turn: OwnedMutexGuard<()>) -> Result<(), StoreError> {
+        let at = Some(Instant::now());
+        // Before the keys: what changes in between is read again by the next look.
+        let changes = Some(self.store.record_changes(KIND)?);
+        let seen = self.seen.load();
+        let keys = if seen.changes == changes { seen.keys.clone() } else { Arc::new(self.read(&seen)?) };
+        self.seen.store(Arc::new(Seen { keys, changes, at }));
+        Ok(())
+    }
+
+    fn read(&self, before: &Seen) -> Result<HashMap<Id, Known>, StoreError> {
+        let mut keys = HashMap::new();
+        for record in self.store.records(KIND)?.iter().take(KEYS_MAX) {
+            let entry = KeyEntry::of(record);
+            let parts =
+                entry.and_then(|entry| Some((Id::try_from(entry.id.as_bytes()).ok()?, entry.hash()?, entry)));
+            let Some((id, hash, entry)) = parts else {
+                tracing::warn!(
+                    name = record.key,
+                    "the record of an API key cannot be read; the key is refused"
+                );
+                // It still says that there are keys: what cannot be read opens nothing.
+                keys.insert(Id::default(), Known::nobody());
+                continue;
+            };
+            let caller = entry.rights().map(|(roles, scopes)| {
+                let name = entry.caller().into();
+                let proof = Proof::Key(entry.id.as_str().into());
+                Caller::new(name, CallerKind::Key, roles, scopes, Via::Http).with_proof(proof)
+            });
+            let noted_ms =
+                before.keys.get(&id).map_or(i64::MIN / 2, |known| known.noted_ms.load(Ordering::Relaxed));
+            let noted_ms = AtomicI64::new(noted_ms);
+            keys.insert(id, Known { id: entry.id, hash, caller, expires_ms: entry.expires_ms, noted_ms });
+        }
+        Ok(keys)
+    }
+}
+
+impl Seen {
+    fn is_older_than(&self, age: Duration) -> bool {
+        self.at.is_none_or(|at| at.elapsed() > age)
+    }
+}
+
+impl Known {
+    /// Stands for a key that cannot be read. No key has its hash.
+    fn nobody() -> Known {
+        Known {
+            id: String::new(),
+            hash: [0; 32],
+            caller: None,
+            expires_ms: None,
+            noted_ms: AtomicI64::new(0),
+        }
+    }
+}
+
+fn no_key(why: NoKey) -> Unknown {
+    match why {
+        NoKey::Form => Unknown::invalid(
+            "this is no key of toolcrib: they look like tc_AbCd12_ and 49 letters and digits",
+        ),
+        NoKey::Checksum => Unknown::invalid("this key is not whole: its checksum is wrong; copy it again"),
+    }
+}

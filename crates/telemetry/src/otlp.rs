@@ -1,0 +1,243 @@
+//! OTLP over HTTP, in its JSON form (OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"): ids as hexadecimal
+//! digits, 64-bit numbers as texts, names in camel case.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{Method, Request, StatusCode, Uri};
+use http_body_util::Full;
+use sandbox::Client;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::trace::{Finished, hex};
+
+/// How long a collector may take to answer.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
+const SERVER: u8 = 2;
+const INTERNAL: u8 = 1;
+
+/// `STATUS_CODE_ERROR`.
+const ERROR: u8 = 2;
+
+/// A collector did not take a batch.
+pub(crate) struct Refusal {
+    /// Whether it may take it later.
+    pub(crate) may_pass: bool,
+    /// Why, without the address's query.
+    pub(crate) why: String,
+}
+
+/// An `ExportTraceServiceRequest`.
+pub(crate) fn request(version: &str, batch: &[Finished]) -> Bytes {
+    let spans: Vec<Value> = batch.iter().flat_map(spans).collect();
+    let resource = json!({
+        "attributes": [text("service.name", "toolcrib"), text("service.version", version)],
+    });
+    let scope = json!({ "name": "toolcrib", "version": version });
+    let request = json!({ "resourceSpans": [{ "resource": resource, "scopeSpans": [{ "scope": scope, "spans": spans }] }] });
+    request.to_string().into()
+}
+
+fn spans(call: &Finished) -> Vec<Value> {
+    let (trace, own) = (hex(&call.parent.trace), hex(&call.parent.span));
+    let at = |since: Duration| (call.begun_ns + since.as_nanos()).to_string();
+    let facts = &call.facts;
+    let mut attributes = vec![
+        text("mcp.method.name", facts.method),
+        text("gen_ai.tool.name", &facts.tool),
+        text("toolcrib.outcome", facts.outcome),
+    ];
+    attributes.extend(facts.upstream.as_deref().map(|upstream| text("toolcrib.upstream", upstream)));
+    attributes.extend(facts.code.as_deref().map(|code| text("error.type", code)));
+    let mut root = json!({
+        "traceId": trace, "spanId": own, "name": format!("{} {}", facts.method, facts.tool), "kind": SERVER,
+        "startTimeUnixNano": at(Duration::ZERO), "endTimeUnixNano": at(call.took), "attributes": attributes,
+        "status": status(facts.outcome == "result"),
+    });
+    if let Some(above) = &call.above {
+        root["parentSpanId"] = hex(above).into();
+    }
+    let station = |(nth, station): (usize, &crate::trace::Station)| {
+        json!({
+            "traceId": trace, "spanId": hex(&below(call.parent.span, nth)), "parentSpanId": own, "name": station.name,
+            "kind": INTERNAL, "startTimeUnixNano": at(station.from), "endTimeUnixNano": at(station.to),
+            "status": status(station.is_good),
+        })
+    };
+    std::iter::once(root).chain(call.stations.iter().enumerate().map(station)).collect()
+}
+
+fn status(is_good: bool) -> Value {
+    if is_good { json!({}) } else { json!({ "code": ERROR }) }
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}
+
+/// The id of a station's span: unlike those of its call and of its neighbours.
+fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
+    (u64::from_be_bytes(span) ^ ((nth as u64 + 1) << 32).wrapping_mul(0x9E37_79B9)).max(1).to_be_bytes()
+}
+
+/// Sends a request to a collector.
+///
+/// # Errors
+/// It did not take it.
+pub(crate) async fn post(client: &Client, endpoint: &Uri, body: Bytes) -> Result<(), Refusal> {
+    let request =
+        Request::builder().method(Method::POST).uri(endpoint).header(CONTENT_TYPE, "application/json");
+    let request = request.body(Full::new(body)).map_err(|error| later(error.to_string()))?;
+    let answer = timeout(ANSWER_MAX, client.send(request)).await;
+    let answer = answer.map_err(|_| later(format!("no answer within {ANSWER_MAX:?}")))?;
+    let answer = answer.map_err(|error| later(error.to_string()))?;
+    match answer.status() {
+        status if status.is_success() => Ok(()),
+        // Those that the protocol calls retryable.
+        status @ (StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT) => Err(later(format!("it answered {status}"))),
+        status => Err(Refusal { may_pass: false, why: format!("it answered {status}") }),
+    }
+}
+
+fn later(why: String) -> Refusal {
+    Refusal { may_pass: true, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::trace::{Facts, Station, TraceParent};
+
+    use super::*;
+
+    #[test]
+    fn a_call_becomes_a_span_with_its_stations_below() {
+        let ms = Duration::from_millis;
+        let finished = Finished {
+            parent: TraceParent { trace: [0xAB; 16], span: [1, 2, 3, 4, 5, 6, 7, 8], sampled: true },
+            above: Some([9; 8]),
+            begun_ns: 1_700_000_000_000_000_000,
+            took: ms(12),
+            stations: vec![
+                Station { name: "scope", from: ms(1), to: ms(2), is_good: true },
+                Station { name: "policy", from: ms(2), to: ms(3), is_good: false },
+            ],
+            facts: Facts {
+                method: "tools/call",
+                tool: "git_push".into(),
+                upstream: Some("git".into()),
+                outcome: "refused",
+                code: Some("policy_denied".into()),
+            },
+        };
+        let body: Value = serde_json::from_slice(&request("1.2.3", &[finished])).expect("it is JSON");
+        expect![[r#"
+            {
+              "resourceSpans": [
+                {
+                  "resource": {
+                    "attributes": [
+                      {
+                        "key": "service.name",
+                        "value": {
+                          "stringValue": "toolcrib"
+                        }
+                      },
+                      {
+                        "key": "service.version",
+                        "value": {
+                          "stringValue": "1.2.3"
+                        }
+                      }
+                    ]
+                  },
+                  "scopeSpans": [
+                    {
+                      "scope": {
+                        "name": "toolcrib",
+                        "version": "1.2.3"
+                      },
+                      "spans": [
+                        {
+                          "attributes": [
+                            {
+                              "key": "mcp.method.name",
+                              "value": {
+                                "stringValue": "tools/call"
+                              }
+                            },
+                            {
+                              "key": "gen_ai.tool.name",
+                              "value": {
+                                "stringValue": "git_push"
+                              }
+                            },
+                            {
+                              "key": "toolcrib.outcome",
+                              "value": {
+                                "stringValue": "refused"
+                              }
+                            },
+                            {
+                              "key": "toolcrib.upstream",
+                              "value": {
+                                "stringValue": "git"
+                              }
+                            },
+                            {
+                              "key": "error.type",
+                              "value": {
+                                "stringValue": "policy_denied"
+                              }
+                            }
+                          ],
+                          "endTimeUnixNano": "1700000000012000000",
+                          "kind": 2,
+                          "name": "tools/call git_push",
+                          "parentSpanId": "0909090909090909",
+                          "spanId": "0102030405060708",
+                          "startTimeUnixNano": "1700000000000000000",
+                          "status": {
+                            "code": 2
+                          },
+                          "traceId": "abababababababababababababababab"
+                        },
+                        {
+                          "endTimeUnixNano": "1700000000002000000",
+                          "kind": 1,
+                          "name": "scope",
+                          "parentSpanId": "0102030405060708",
+                          "spanId": "9f357abd05060708",
+                          "startTimeUnixNano": "1700000000001000000",
+                          "status": {},
+                          "traceId": "abababababababababababababababab"
+                        },
+                        {
+                          "endTimeUnixNano": "1700000000003000000",
+                          "kind": 1,
+                          "name": "policy",
+                          "parentSpanId": "0102030405060708",
+                          "spanId": "3d6cf07605060708",
+                          "startTimeUnixNano": "1700000000002000000",
+                          "status": {
+                            "code": 2
+                          },
+                          "traceId": "abababababababababababababababab"
+                        }
+                      ]
+                    }
+                  ]
+                }
+              ]
+            }"#]]
+        .assert_eq(&serde_json::to_string_pretty(&body).expect("it is JSON"));
+    }
+}

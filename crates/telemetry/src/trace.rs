@@ -1,0 +1,185 @@
+//! Spans: one for a call, one for each of its stations, in the trace that its caller has begun or in a new one.
+
+mod export;
+mod parent;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc;
+
+use crate::config::TracesConfig;
+pub use export::Exporter;
+pub use parent::TraceParent;
+pub(crate) use parent::hex;
+
+/// Calls whose spans wait to be sent; more are let go, and counted.
+pub const SPANS_WAITING_MAX: usize = 2_048;
+
+/// Most stations of one call: those of the gate, with room for more.
+const STATIONS_MAX: usize = 16;
+
+/// Begins traces and takes in finished ones. Costs a call that is not traced one comparison.
+pub struct Tracer {
+    finished: mpsc::Sender<Finished>,
+    /// Below this, a random number makes a trace.
+    threshold: u64,
+    dropped: Arc<AtomicU64>,
+}
+
+/// The spans of one call on its way.
+#[derive(Debug)]
+pub struct Trace {
+    parent: TraceParent,
+    /// The span that our own is below, if the caller told one.
+    above: Option<[u8; 8]>,
+    begun_at: SystemTime,
+    begun: Instant,
+    stations: Vec<Station>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Station {
+    pub(crate) name: &'static str,
+    pub(crate) from: Duration,
+    pub(crate) to: Duration,
+    pub(crate) is_good: bool,
+}
+
+/// The spans of one call that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    pub(crate) parent: TraceParent,
+    pub(crate) above: Option<[u8; 8]>,
+    pub(crate) begun_ns: u128,
+    pub(crate) took: Duration,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) facts: Facts,
+}
+
+/// What a span says of its call: names and words, never values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) method: &'static str,
+    pub(crate) tool: Arc<str>,
+    pub(crate) upstream: Option<Arc<str>>,
+    pub(crate) outcome: &'static str,
+    pub(crate) code: Option<String>,
+}
+
+impl Tracer {
+    /// A tracer, and the other end of its queue. Nothing if there is nowhere to send spans to.
+    pub fn new(config: &TracesConfig) -> Option<(Arc<Tracer>, Exporter)> {
+        let endpoint = config.endpoint.as_deref()?.parse().ok()?;
+        let (finished, queue) = mpsc::channel(SPANS_WAITING_MAX);
+        let dropped = Arc::new(AtomicU64::new(0));
+        // The product is at most 2^64, and a number above the largest becomes that.
+        let threshold = (config.sample * u64::MAX as f64) as u64;
+        let tracer = Tracer { finished, threshold, dropped: dropped.clone() };
+        Some((Arc::new(tracer), Exporter::new(endpoint, queue, dropped)))
+    }
+
+    /// Begins the trace of a call, which its caller may have told: the text of a `traceparent`. Nothing for one that
+    /// is not traced.
+    pub fn begin(&self, traceparent: Option<&str>) -> Option<Trace> {
+        let told = traceparent.and_then(TraceParent::parse);
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).ok()?;
+        let [trace @ .., _, _, _, _, _, _, _, _] = random;
+        let number = u64::from_le_bytes(trace[16..].try_into().expect("eight bytes are left"));
+        let is_sampled =
+            told.as_ref().map_or(number <= self.threshold && self.threshold > 0, |told| told.sampled);
+        if !is_sampled {
+            return None;
+        }
+        let span = random[24..].try_into().expect("eight of 32 bytes");
+        let own = trace[..16].try_into().expect("sixteen of 24 bytes");
+        let trace = told.as_ref().map_or(own, |told| told.trace);
+        Some(Trace {
+            parent: TraceParent { trace, span, sampled: true },
+            above: told.map(|told| told.span),
+            begun_at: SystemTime::now(),
+            begun: Instant::now(),
+            stations: Vec::with_capacity(STATIONS_MAX),
+        })
+    }
+
+    /// Takes in a call's spans. Never waits: what there is no room for is let go.
+    pub fn finish(&self, finished: Finished) {
+        if self.finished.try_send(finished).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many calls' spans were let go.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl Trace {
+    /// Who stands above whatever this call calls: for the `traceparent` of an upstream.
+    pub fn parent(&self) -> &TraceParent {
+        &self.parent
+    }
+
+    /// Notes a station that lasted from `from` until now.
+    pub fn station(&mut self, name: &'static str, from: Instant, is_good: bool) {
+        if self.stations.len() < STATIONS_MAX {
+            let from = from.saturating_duration_since(self.begun);
+            self.stations.push(Station { name, from, to: self.begun.elapsed(), is_good });
+        }
+    }
+
+    /// The call is over. `code` is a stable word for what went wrong.
+    pub fn finish(
+        self,
+        method: &'static str,
+        tool: Arc<str>,
+        upstream: Option<Arc<str>>,
+        outcome: &'static str,
+        code: Option<String>,
+    ) -> Finished {
+        let begun_ns = self.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let facts = Facts { method, tool, upstream, outcome, code };
+        let took = self.begun.elapsed();
+        Finished { parent: self.parent, above: self.above, begun_ns, took, stations: self.stations, facts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const UNSAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+
+    #[track_caller]
+    fn check(sample: f64, told: Option<&str>, is_traced: bool) {
+        let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/v1/traces".to_owned()), sample };
+        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
+        assert_eq!(tracer.begin(told).is_some(), is_traced, "{sample} {told:?}");
+    }
+
+    #[test]
+    fn a_trace_that_was_begun_goes_on_and_others_are_chosen() {
+        check(1.0, None, true);
+        check(0.0, None, false);
+        check(0.0, Some(TOLD), true);
+        check(1.0, Some(UNSAMPLED), false);
+        check(1.0, Some("nonsense"), true);
+        assert!(Tracer::new(&TracesConfig::default()).is_none());
+    }
+
+    #[test]
+    fn what_nobody_takes_is_let_go_and_counted() {
+        let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/".to_owned()), sample: 1.0 };
+        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
+        for _ in 0..SPANS_WAITING_MAX + 3 {
+            let trace = tracer.begin(None).expect("all are traced");
+            tracer.finish(trace.finish("tools/call", "x".into(), None, "result", None));
+        }
+        assert_eq!(tracer.dropped(), 3);
+    }
+}

@@ -1,0 +1,56 @@
+//! The words of `toolcrib approvals`.
+
+use clap::Subcommand;
+
+/// What to do with calls that wait for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Approvals {
+    /// List the calls that wait.
+    List {
+        /// Those that are settled, too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one: who asks what, why it is asked, and what was answered.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// Allow a call, once.
+    Approve {
+        /// Its id.
+        id: String,
+        /// And the same tool for the rest of the caller's session.
+        #[arg(long, conflicts_with = "always")]
+        session: bool,
+        /// And the same tool with exactly these arguments until that is revoked.
+        #[arg(long)]
+        always: bool,
+        /// With --always: only these arguments must be the same, by JSON Pointer, such as /path. May be repeated.
+        #[arg(long, value_name = "POINTER", requires = "always")]
+        only: Vec<String>,
+        /// With --always: with any arguments.
+        #[arg(long, requires = "always", conflicts_with = "only")]
+        any: bool,
+        /// A remark that is kept with the answer.
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Refuse a call.
+    Deny {
+        /// Its id.
+        id: String,
+        /// Why, for the agent to read.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// List what is allowed without asking again.
+    Grants,
+    /// Take back one of those.
+    Revoke {
+        /// Its id.
+        id: String,
+    },
+    /// Show each call that begins to wait; at a terminal, ask what to answer.
+    Watch,
+}

@@ -1,0 +1,32 @@
+//! The words of `toolcrib secrets`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// What to do with secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Secrets {
+    /// Keep a secret, sealed; its value is asked for, or read from standard input.
+    Set {
+        /// Its name, such as GITHUB_TOKEN; `{ store = "GITHUB_TOKEN" }` in the configuration stands for its value.
+        name: String,
+        /// What is refused without being repeated.
+        #[arg(hide = true, num_args = 0..)]
+        value: Vec<String>,
+    },
+    /// List the secrets that are kept, where they are used, and what is wrong with them; never what they say.
+    List,
+    /// Seal everything that is kept, sign-ins too, with the key that `[secrets]` names now.
+    Rekey {
+        /// The file with the key that it was sealed with before; by default `secret.key` in the state folder. A relative
+        /// path starts at the current folder.
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+    /// Remove a secret.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}

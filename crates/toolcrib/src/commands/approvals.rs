@@ -1,0 +1,148 @@
+//! `approvals`: the calls that wait for a person, their answers, and standing permissions. Works on the store itself:
+//! whoever types here is the owner of the state folder, and running processes see what has changed.
+
+mod shown;
+mod watch;
+
+use std::sync::Arc;
+
+use gate::Approvals as Kept;
+use gate::approvals::{Answer, AnswerFault, Approval, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, Scope};
+use serde_json::json;
+use store::SqliteStore;
+use tokio::time::sleep;
+
+use super::gated::caller;
+use super::start_nobody;
+use crate::cli::{Approvals, Cli};
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
+    let loaded = start_nobody(cli)?;
+    let kept = Kept::new(Arc::new(SqliteStore::at(&loaded.settings.state)));
+    match command {
+        Approvals::List { all } => list(cli, &kept, all),
+        Approvals::Show { id } => {
+            let found = kept.approval(&id, &caller());
+            told(cli, &kept, found, shown::whole)
+        }
+        Approvals::Approve { id, session, always, only, any, note } => {
+            let scope = match (session, always) {
+                (true, _) => Scope::Session,
+                (false, true) if any => Scope::Always(Pattern::Any),
+                (false, true) if only.is_empty() => Scope::Always(Pattern::Same),
+                (false, true) => Scope::Always(Pattern::Members(only)),
+                (false, false) => Scope::Once,
+            };
+            answer(cli, &kept, &id, &Answer::Approve { scope, note: checked("--note", note)? })
+        }
+        Approvals::Deny { id, reason } => {
+            answer(cli, &kept, &id, &Answer::Deny { reason: checked("--reason", reason)? })
+        }
+        Approvals::Grants => grants(cli, &kept),
+        Approvals::Revoke { id } => match kept.revoke(&id, &caller()) {
+            Ok(grant) if cli.json => Ok(print::json(&grant.to_json()).map(|()| Ending::Good)?),
+            Ok(grant) => {
+                print::line(&format!("revoked {}: `{}` asks again", grant.id, grant.tool))?;
+                Ok(Ending::Good)
+            }
+            Err(fault) => refused(cli, fault),
+        },
+        Approvals::Watch => watch::run(cli, &kept),
+    }
+}
+
+/// Asks the person at the terminal about a call; true if it was answered.
+pub(super) fn ask_here(kept: &Kept, id: &str) -> Result<bool, Trouble> {
+    let Ok(approval) = kept.approval(id, &caller()) else { return Ok(false) };
+    print::remark(&shown::whole(&approval, kept.now_ms()));
+    Ok(watch::answer(kept, &approval)? == watch::Asked::Answered)
+}
+
+/// Resolves when a question is open no longer, answered or not.
+pub(super) async fn until_answered(kept: &Kept, id: &str) {
+    let is_open = || kept.approval(id, &caller()).is_ok_and(|it| shown::is_open(&it, kept.now_ms()));
+    while is_open() {
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+fn checked(option: &str, text: Option<String>) -> Result<Option<String>, Trouble> {
+    match text {
+        Some(text) if text.chars().count() > NOTE_CHARS_MAX => {
+            Err(Trouble::Misused(format!("{option} may have at most {NOTE_CHARS_MAX} characters")))
+        }
+        text => Ok(text),
+    }
+}
+
+fn list(cli: &Cli, kept: &Kept, all: bool) -> Result<Ending, Trouble> {
+    let now_ms = kept.now_ms();
+    let mut found = kept.approvals(&caller()).map_err(Trouble::because)?;
+    found.retain(|approval| all || shown::is_open(approval, now_ms));
+    if cli.json {
+        let found: Vec<_> = found.iter().map(|approval| approval.to_json(now_ms)).collect();
+        print::json(&json!({ "approvals": found }))?;
+    } else if found.is_empty() {
+        print::remark("no call waits for a person");
+    } else {
+        print::foreign(&shown::table(&found, now_ms))?;
+    }
+    Ok(Ending::Good)
+}
+
+fn grants(cli: &Cli, kept: &Kept) -> Result<Ending, Trouble> {
+    let found = kept.grants(&caller()).map_err(Trouble::because)?;
+    if cli.json {
+        let found: Vec<_> = found.iter().map(|grant| grant.to_json()).collect();
+        print::json(&json!({ "grants": found }))?;
+    } else if found.is_empty() {
+        print::remark("nothing is allowed without asking again");
+    } else {
+        print::foreign(&shown::grants(&found))?;
+    }
+    Ok(Ending::Good)
+}
+
+fn answer(cli: &Cli, kept: &Kept, id: &str, answer: &Answer) -> Result<Ending, Trouble> {
+    told(cli, kept, kept.answer(id, answer, &caller()), shown::answered)
+}
+
+/// Prints what was found or done, or why not.
+fn told(
+    cli: &Cli,
+    kept: &Kept,
+    found: Result<Approval, AnswerFault>,
+    words: fn(&Approval, i64) -> String,
+) -> Result<Ending, Trouble> {
+    match found {
+        Ok(approval) if cli.json => print::json(&approval.to_json(kept.now_ms()))?,
+        Ok(approval) => print::foreign(&words(&approval, kept.now_ms()))?,
+        Err(fault) => return refused(cli, fault),
+    }
+    Ok(Ending::Good)
+}
+
+fn refused(cli: &Cli, fault: AnswerFault) -> Result<Ending, Trouble> {
+    match fault {
+        AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => {
+            Err(Trouble::Unknown { code: fault.code(), said: fault.to_string() })
+        }
+        AnswerFault::NoMember { .. } => Err(Trouble::Misused(fault.to_string())),
+        AnswerFault::Store(error) => Err(Trouble::because(error)),
+        AnswerFault::WrongRole { .. }
+        | AnswerFault::OwnQuestion(_)
+        | AnswerFault::Nobody(_)
+        | AnswerFault::Answered { .. }
+        | AnswerFault::Expired { .. }
+        | AnswerFault::TooManyGrants(_) => {
+            let said = fault.to_string();
+            match cli.json {
+                true => print::json(&json!({ "error": { "code": fault.code(), "message": said } }))?,
+                false => print::remark(&said),
+            }
+            Ok(Ending::Refused)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Questions, answers and standing permissions in words. The arguments come without secrets and with nothing in them that
+//! hides; everything else passes `print` as all that others wrote.
+
+use gate::approvals::{Approval, Bound, Grant, Status, Through, time};
+
+use crate::print;
+
+/// How much of the arguments stands in a table, in characters.
+const ARGUMENTS_CHARS_MAX: usize = 60;
+
+/// True for what waits for an answer.
+pub(super) fn is_open(approval: &Approval, now_ms: i64) -> bool {
+    approval.status(now_ms) == Status::Pending
+}
+
+/// One line for each.
+pub(super) fn table(approvals: &[Approval], now_ms: i64) -> String {
+    let head = ["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"].map(str::to_owned).to_vec();
+    let row = |approval: &Approval| {
+        let cut: String = approval.arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
+        let more = if cut.len() < approval.arguments.len() { "\u{2026}" } else { "" };
+        vec![
+            approval.id.to_string(),
+            approval.status(now_ms).as_str().to_owned(),
+            approval.caller.to_string(),
+            approval.tool.clone(),
+            time(approval.expires_at_ms),
+            format!("{cut}{more}"),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(approvals.iter().map(row)).collect();
+    print::table(&rows)
+}
+
+/// Everything that helps to answer.
+pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
+    let server = approval.upstream.as_deref().map_or(String::new(), |it| format!(" of the server {it}"));
+    let cut = match approval.is_cut {
+        true => format!("\n             (the beginning of {} bytes)", approval.arguments_bytes),
+        false => String::new(),
+    };
+    let mut lines = vec![
+        format!("approval     {} ({})", approval.id, approval.status(now_ms).as_str()),
+        format!("tool         {}{server}", approval.tool),
+        format!("caller       {} over {}", approval.caller, approval.via),
+        format!("arguments    {}{cut}", approval.arguments),
+        format!("asked        {}, until {}", time(approval.asked_at_ms), time(approval.expires_at_ms)),
+        format!("answered by  {}", approval.roles().join(" or ")),
+    ];
+    let reasons =
+        approval.questions.iter().map(|asked| format!("because      it {} (rule {})", asked.why, asked.rule));
+    lines.extend(reasons);
+    if let Some(answered) = &approval.answered {
+        let note = answered.note.as_deref().map_or(String::new(), |note| format!(": {note}"));
+        let (by, at) = (&answered.by, time(answered.at_ms));
+        let place = match answered.through {
+            Through::Terminal => "on the command line",
+            Through::Rest => "over HTTP",
+            Through::Elicitation => "in the client",
+            Through::Grant => "by a grant",
+        };
+        lines.push(format!("answer       by {by} {place} at {at}{note}"));
+    } else if is_open(approval, now_ms) {
+        lines.push(format!("to answer    toolcrib approvals approve {id}, or deny {id}", id = approval.id));
+    }
+    if let Some(used_at_ms) = approval.used_at_ms {
+        lines.push(format!("used         {}", time(used_at_ms)));
+    }
+    lines.join("\n")
+}
+
+/// What was done.
+pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
+    let (id, tool) = (&approval.id, &approval.tool);
+    if approval.status(now_ms) == Status::Denied {
+        return format!("denied {id}: `{tool}` does not run");
+    }
+    let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());
+    let until = approval.answered.as_ref().map_or_else(String::new, |it| time(it.use_until_ms));
+    match grant {
+        Some(grant) => {
+            format!("approved {id}: `{tool}` runs; to take that back: toolcrib approvals revoke {grant}")
+        }
+        None => format!("approved {id}: this call of `{tool}` runs once, until {until}"),
+    }
+}
+
+/// One line for each.
+pub(super) fn grants(grants: &[Grant]) -> String {
+    let head = ["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"].map(str::to_owned).to_vec();
+    let row = |grant: &Grant| {
+        let until = match &grant.bound {
+            Bound::Session { until_ms, .. } => format!("the session ends, at most {}", time(*until_ms)),
+            Bound::Always => "revoked".to_owned(),
+        };
+        let (by, caller) = (grant.by.to_string(), grant.caller.to_string());
+        vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.pattern()]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(grants.iter().map(row)).collect();
+    print::table(&rows)
+}

@@ -1,0 +1,37 @@
+//! `audit acknowledge`: a person signs that they know what the book has lost.
+
+use std::sync::Arc;
+
+use audit::{AnchorError, Book, Loss};
+use serde_json::json;
+use store::SqliteStore;
+
+use crate::assemble::now_ms;
+use crate::cli::Cli;
+use crate::config::Settings;
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+pub(super) fn run(cli: &Cli, settings: Settings, because: Option<&str>) -> Result<Ending, Trouble> {
+    let Settings { state, audit, redactor, .. } = settings;
+    let because = because.map(|because| redactor.text(because).into_owned());
+    let store = Arc::new(SqliteStore::at(&state));
+    let book = Book::with(&state, now_ms, audit, redactor).kept_in(store.clone());
+    let failed = |error: AnchorError| Trouble::Failed(error.to_string());
+    let losses = book.acknowledge(&*store, because.as_deref()).map_err(failed)?;
+    if cli.json {
+        let told: Vec<_> =
+            losses.iter().map(|loss| json!({ "record": loss.seq, "kept": loss.kept })).collect();
+        print::json(&json!({ "acknowledged": told }))?;
+    } else if losses.is_empty() {
+        print::line("nothing to acknowledge: the book has lost nothing that somebody does not know of")?;
+    } else {
+        let told: Vec<String> = losses.iter().map(said).collect();
+        print::line(&told.join("\n"))?;
+    }
+    Ok(Ending::Good)
+}
+
+fn said(loss: &Loss) -> String {
+    format!("acknowledged: {loss} (told by record {})", loss.seq)
+}

@@ -1,0 +1,180 @@
+//! `audit export`: the book as JSON Lines, as a table, or as OpenTelemetry logs.
+#![expect(clippy::disallowed_methods, reason = "an export goes where the person at the command line says")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
+use serde_json::Value;
+
+use super::filter::time_ms;
+use super::siem::{Collector, SendError};
+use super::unreadable;
+use crate::cli::{AuditExport, Format};
+use crate::ending::{Ending, Trouble};
+use crate::print;
+use crate::runtime;
+
+/// Only the owner may read what they did.
+const FILE_MODE: u32 = 0o600;
+
+/// Text that is printed or written in one go.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble> {
+    let mut lines = Lines {
+        reader: Reader::since(state, export.after).map_err(unreadable)?,
+        since_ms: export.since.as_deref().map(|time| time_ms("--since", time)).transpose()?,
+        until_ms: export.until.as_deref().map(|time| time_ms("--until", time)).transpose()?,
+    };
+    let is_url = |to: &&str| to.starts_with("http://") || to.starts_with("https://");
+    let url = export.to.as_deref().filter(is_url);
+    match (export.format, url) {
+        (Format::Otlp, Some(url)) => send(&mut lines, url, export.headers.as_deref()),
+        (_, Some(_)) => {
+            Err(Trouble::Misused("only --format otlp is sent to an address; name a file".to_owned()))
+        }
+        (_, None) if export.headers.is_some() => {
+            Err(Trouble::Misused("--headers is for a collector; name its address with --to".to_owned()))
+        }
+        (format, None) => write(&mut lines, format, export.to.as_deref().map(Path::new)),
+    }
+}
+
+/// The lines that are meant.
+struct Lines {
+    reader: Reader,
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
+}
+
+impl Lines {
+    fn next(&mut self) -> Result<Option<String>, Trouble> {
+        while let Some(line) = self.reader.next_line().map_err(unreadable)? {
+            if self.since_ms.is_none() && self.until_ms.is_none() {
+                return Ok(Some(line));
+            }
+            let record: Value = serde_json::from_str(&line).unwrap_or_default();
+            let at = record["opened_at_ms"].as_i64().or_else(|| record["written_at_ms"].as_i64());
+            let is_meant = |at: i64| {
+                self.since_ms.is_none_or(|since| at >= since) && self.until_ms.is_none_or(|until| at < until)
+            };
+            if at.is_some_and(is_meant) {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As many as one request takes; none at the end.
+    fn batch(&mut self) -> Result<Vec<String>, Trouble> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < LOGS_MAX && bytes < LOGS_BYTES_MAX {
+            let Some(line) = self.next()? else { break };
+            bytes += line.len();
+            batch.push(line);
+        }
+        Ok(batch)
+    }
+}
+
+/// Where text goes.
+enum Sink {
+    Printed(String),
+    File(BufWriter<File>),
+}
+
+impl Sink {
+    fn put(&mut self, text: &str) -> std::io::Result<()> {
+        match self {
+            Sink::File(file) => file.write_all(text.as_bytes()),
+            Sink::Printed(waiting) => {
+                waiting.push_str(text);
+                if waiting.len() < CHUNK_BYTES { Ok(()) } else { print::line(&std::mem::take(waiting)) }
+            }
+        }
+    }
+
+    fn end(self) -> std::io::Result<()> {
+        match self {
+            Sink::File(file) => file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all(),
+            Sink::Printed(waiting) if waiting.is_empty() => Ok(()),
+            Sink::Printed(waiting) => print::line(&waiting),
+        }
+    }
+}
+
+fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending, Trouble> {
+    let mut sink = match to {
+        None => Sink::Printed(String::new()),
+        Some(path) => {
+            let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
+            let file = file.map_err(|error| unwritten(path, &error))?;
+            Sink::File(BufWriter::new(file))
+        }
+    };
+    let done = fill(lines, format, &mut sink)?;
+    match (done.and_then(|()| sink.end()), to) {
+        (Err(error), Some(path)) => Err(unwritten(path, &error)),
+        (done, _) => Ok(done.map(|()| Ending::Good)?),
+    }
+}
+
+fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::Result<()>, Trouble> {
+    if format == Format::Csv
+        && let Err(error) = sink.put(&audit::csv_head())
+    {
+        return Ok(Err(error));
+    }
+    loop {
+        let batch = lines.batch()?;
+        if batch.is_empty() {
+            return Ok(Ok(()));
+        }
+        let text: String = match format {
+            Format::Jsonl => batch.iter().flat_map(|line| [line, "\n"]).collect(),
+            Format::Csv => batch.iter().filter_map(|line| audit::csv_row(line)).collect(),
+            // One request on each line, as the file exporter of collectors writes them.
+            Format::Otlp => format!("{}\n", audit::otlp_logs(batch.iter().map(String::as_str))),
+        };
+        if let Err(error) = sink.put(&text) {
+            return Ok(Err(error));
+        }
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::Failed(format!("{} cannot be written: {error}", path.display()))
+}
+
+fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {
+    let collector = Collector::at(url, headers).map_err(Trouble::Misused)?;
+    runtime::run(async {
+        let (mut sent, mut last) = (0, None);
+        loop {
+            let batch = lines.batch()?;
+            let Some(end) = batch.last() else { break };
+            let request = audit::otlp_logs(batch.iter().map(String::as_str));
+            match collector.send(request.to_string().into()).await {
+                Ok(()) => {}
+                Err(error) => return Err(stopped(&error, last)),
+            }
+            sent += batch.len();
+            last = serde_json::from_str::<Value>(end).ok().and_then(|line| line["seq"].as_u64());
+        }
+        print::remark(&format!(
+            "{sent} records sent{}",
+            last.map_or(String::new(), |seq| format!(", up to {seq}"))
+        ));
+        Ok(Ending::Good)
+    })?
+}
+
+/// Says how to go on.
+fn stopped(error: &SendError, last: Option<u64>) -> Trouble {
+    let go_on =
+        last.map_or(String::new(), |seq| format!("; what came before is there: go on with --after {seq}"));
+    Trouble::Failed(format!("the collector took no more records: {error}{go_on}"))
+}

@@ -1,0 +1,88 @@
+//! `Item`: a definition as a person names it.
+
+use upstream::Settings;
+use upstream::trust::{Decision, Hash, Ledger, What, visible};
+
+use super::UNKNOWN_ITEM;
+use crate::ending::Trouble;
+
+/// Fewer digits do not say what was looked at.
+const DIGITS_MIN: usize = 8;
+
+/// The digits of a hash that are shown.
+pub(super) const DIGITS_SHOWN: usize = 12;
+
+/// A definition as a person names it.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) what: What,
+    pub(super) key: String,
+    /// The first digits of the hash of what was looked at.
+    looked_at: Option<String>,
+}
+
+impl Item {
+    /// The definition of this name: `NAME` or `KIND:NAME`, perhaps with `@DIGITS` behind it.
+    pub(super) fn find(ledger: &Ledger, server: &str, written: &str) -> Result<Item, Trouble> {
+        if let Some(item) = Item::named(ledger, written)? {
+            return Ok(item);
+        }
+        let looked_at = written.rsplit_once('@').filter(|(_, digits)| is_digits(digits));
+        if let Some((name, digits)) = looked_at
+            && let Some(item) = Item::named(ledger, name)?
+        {
+            return Ok(Item { looked_at: Some(digits.to_owned()), ..item });
+        }
+        let said = format!(
+            "`{server}` has shown no `{written}`; `toolcrib mcp trust {server}` names what is held back"
+        );
+        Err(Trouble::Unknown { code: UNKNOWN_ITEM, said })
+    }
+
+    fn named(ledger: &Ledger, name: &str) -> Result<Option<Item>, Trouble> {
+        let of_kind = name.split_once(':').and_then(|(kind, key)| Some((kind.parse::<What>().ok()?, key)));
+        // Nobody can type what is hidden, so it may be written as it is shown.
+        let is_it = |key: &str, name: &str| key == name || visible(key) == name;
+        let is_meant = |what: What, key: &str| {
+            is_it(key, name) || of_kind.is_some_and(|(kind, name)| kind == what && is_it(key, name))
+        };
+        let all = ledger.all().filter(|(what, key, _)| is_meant(*what, key));
+        let mut found: Vec<Item> =
+            all.map(|(what, key, _)| Item { what, key: key.to_owned(), looked_at: None }).collect();
+        if found.len() > 1 {
+            let kinds: Vec<String> = found.iter().map(|item| format!("{}:{}", item.what, item.key)).collect();
+            return Err(Trouble::Misused(format!("`{name}` could be {}; say which", kinds.join(" or "))));
+        }
+        Ok(found.pop())
+    }
+
+    /// The hash of what the decision is about.
+    pub(super) fn to_decide(
+        &self,
+        ledger: &Ledger,
+        settings: &Settings,
+        decision: Decision,
+    ) -> Result<Hash, Trouble> {
+        let Item { what, key, looked_at } = self;
+        let pinned = ledger.get(*what, key);
+        let shown = pinned.and_then(|pinned| pinned.shown.as_ref());
+        let accepted = pinned.and_then(|pinned| pinned.accepted.as_ref());
+        let accepted = accepted.filter(|_| decision == Decision::Reject);
+        let Some(definition) = shown.or(accepted) else {
+            return Err(Trouble::Failed(format!("{what} `{key}` of `{}` is not held back", settings.name())));
+        };
+        if looked_at.as_ref().is_some_and(|digits| !definition.hash.as_str().starts_with(digits.as_str())) {
+            let said = format!(
+                "{what} `{key}` is another one by now; look at it with `toolcrib mcp trust {} --show {what}:{key}`",
+                settings.name()
+            );
+            return Err(Trouble::Failed(said));
+        }
+        Ok(definition.hash.clone())
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.len() >= DIGITS_MIN
+        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}

@@ -1,0 +1,339 @@
+//! `policy replay`: the calls of the book, decided again. What the book does not hold is not guessed: a call whose
+//! decision hangs on it is told apart.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use audit::Reader;
+use gate::{Action, Definition, Offer};
+use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Role, Roles, Scopes, Via};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cli::{Cli, PolicyReplay as Asked};
+use crate::commands::gated::{settled, with_crib};
+use crate::commands::policy::can_ask_servers;
+use crate::commands::{load_resting, surroundings};
+use crate::config::{self, Unfollowed};
+use crate::ending::{Ending, Trouble};
+use crate::print;
+
+/// Calls that are shown; all are counted.
+const SHOWN_MAX: usize = 200;
+
+/// What stands in the book where a secret was.
+const STRUCK_OUT: &str = "[REDACTED:";
+
+/// What the book says of a call, as far as it matters here.
+#[derive(Debug, Deserialize)]
+struct Record {
+    seq: u64,
+    opened_at_ms: i64,
+    caller: String,
+    #[serde(default)]
+    caller_kind: String,
+    via: String,
+    tool: String,
+    upstream: Option<String>,
+    effect: Option<String>,
+    #[serde(default)]
+    arguments: Option<Value>,
+    #[serde(default)]
+    arguments_bytes: u64,
+    #[serde(default)]
+    decisions: Vec<Decided>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Decided {
+    by: String,
+    rule: String,
+    effect: String,
+}
+
+/// What is known of a tool now.
+struct Known {
+    marked_destructive: bool,
+    leaves_machine: bool,
+}
+
+/// What comes of a call that is decided again.
+#[derive(Debug, PartialEq)]
+enum Again {
+    /// The same.
+    Same,
+    /// Another verdict.
+    Differs(Decision),
+    /// Nobody can say, since the book does not hold this.
+    Depends(&'static str),
+    /// The policy had no say in it.
+    Undecided,
+}
+
+pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
+    let loaded = load_resting(cli)?;
+    let policy = match &asked.policy {
+        Some(file) => config::load(Some(file), &surroundings()?, Unfollowed::IsPassedOver)?.settings.policy,
+        None => loaded.settings.policy.clone(),
+    };
+    let records = records(&loaded.settings.state, asked)?;
+    let mut known = HashMap::new();
+    if !asked.offline && can_ask_servers(cli, &loaded.settings.kept) {
+        with_crib(cli, async |crib| {
+            known = known_of(&*settled(crib).await?);
+            Ok(Ending::Good)
+        })?;
+    }
+    let again: Vec<(&Record, Again)> = records
+        .iter()
+        .map(|record| (record, decided_again(&policy, record, known.get(&record.tool))))
+        .collect();
+    report(cli, &again)?;
+    Ok(Ending::Good)
+}
+
+/// The records that are meant, oldest first.
+fn records(state: &std::path::Path, asked: &Asked) -> Result<Vec<Record>, Trouble> {
+    let unreadable = |error| Trouble::Failed(format!("the audit book cannot be read: {error}"));
+    let parsed = |line: String| serde_json::from_str::<Record>(&line).ok();
+    let Some(since) = &asked.since else {
+        let lines = audit::tail(state, asked.last).map_err(unreadable)?;
+        return Ok(lines.into_iter().filter_map(parsed).collect());
+    };
+    let span = policy::parse_span(since);
+    let Some(span) = span else {
+        return Err(Trouble::Misused(format!("--since {since}: write a time such as \"24h\" or \"7d\"")));
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let first_ms = i64::try_from(now.saturating_sub(span).as_millis()).unwrap_or(i64::MAX);
+    let mut reader = Reader::since(state, 0).map_err(unreadable)?;
+    let mut found = Vec::new();
+    while let Some(line) = reader.next_line().map_err(unreadable)? {
+        found.extend(parsed(line).filter(|record| record.opened_at_ms >= first_ms));
+    }
+    Ok(found)
+}
+
+fn known_of(offer: &Offer) -> HashMap<String, Known> {
+    let known = |definition: &Definition| Known {
+        marked_destructive: definition.marked_destructive,
+        leaves_machine: definition.open_world,
+    };
+    let tools = offer.tools().iter().map(|tool| tool.definition());
+    tools.map(|definition| (definition.name.to_string(), known(definition))).collect()
+}
+
+fn decided_again(policy: &Policy, record: &Record, known: Option<&Known>) -> Again {
+    let Some(before) = record.decisions.iter().find(|decided| decided.by == "policy") else {
+        return Again::Undecided;
+    };
+    let callers = callers(record);
+    let mut decisions: Vec<Option<Decision>> =
+        callers.iter().map(|caller| decide(policy, record, known, caller)).collect();
+    decisions.dedup_by(|a, b| match (a, b) {
+        (Some(a), Some(b)) => a.verdict == b.verdict,
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    });
+    match &decisions[..] {
+        [Some(now)] if now.verdict.as_str() == before.effect => Again::Same,
+        [Some(now)] => Again::Differs(now.clone()),
+        [None] => Again::Depends("arguments that the book does not hold"),
+        _ => Again::Depends("the roles or scopes of the caller, which the book does not hold"),
+    }
+}
+
+fn decide(policy: &Policy, record: &Record, known: Option<&Known>, caller: &Caller) -> Option<Decision> {
+    let is_ours = record.upstream.is_none();
+    let effect = match record.effect.as_deref() {
+        Some("reads") => Effect::Reads,
+        Some("writes") => Effect::Writes,
+        Some("destroys") => Effect::Destroys,
+        _ => Effect::Executes,
+    };
+    let facts = Facts {
+        caller,
+        tool: &record.tool,
+        upstream: record.upstream.as_deref(),
+        action: action_of(&record.tool, known.is_some()),
+        effect,
+        marked_destructive: known.map_or(effect == Effect::Destroys, |known| known.marked_destructive),
+        leaves_machine: known.map_or(!is_ours, |known| known.leaves_machine),
+    };
+    policy.decide_knowing(&facts, arguments(record).as_ref(), record.opened_at_ms.div_euclid(1_000))
+}
+
+/// The arguments, if the book holds them whole. A call without any had none.
+fn arguments(record: &Record) -> Option<Value> {
+    match &record.arguments {
+        Some(Value::String(text)) if text.contains(STRUCK_OUT) => None,
+        Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
+        Some(arguments) if arguments.is_object() => Some(arguments.clone()),
+        Some(_) => None,
+        None => (record.arguments_bytes == 0).then(|| json!({})),
+    }
+}
+
+/// What was done, if it was no call of a tool: the record bears its name in place of a tool's.
+fn action_of(tool: &str, is_tool: bool) -> Option<&'static str> {
+    let names = Action::ALL.into_iter().map(Action::name);
+    let is_it = |name: &&'static str| {
+        tool == *name || tool.strip_suffix(name).is_some_and(|rest| rest.ends_with('_'))
+    };
+    names.into_iter().find(is_it).filter(|name| !is_tool && *name != ActionWord::ToolsCall.as_str())
+}
+
+/// Everybody who the caller may have been: the book knows who it was, and not what they were granted then.
+fn callers(record: &Record) -> Vec<Caller> {
+    let via = match record.via.as_str() {
+        "stdio" => Via::Stdio,
+        "socket" => Via::Socket,
+        "command_line" => Via::CommandLine,
+        _ => Via::Http,
+    };
+    let kind = match record.caller_kind.as_str() {
+        "key" => CallerKind::Key,
+        "token" => CallerKind::Token,
+        _ => return vec![Caller::local_user(via)],
+    };
+    let caller =
+        |roles: Roles, scopes: Scopes| Caller::new(record.caller.as_str().into(), kind, roles, scopes, via);
+    let of_roles = [Roles::default()].into_iter().chain(Role::ALL.map(Roles::from));
+    of_roles.flat_map(|roles| [caller(roles, roles.scopes()), caller(roles, Scopes::all())]).collect()
+}
+
+fn report(cli: &Cli, again: &[(&Record, Again)]) -> Result<(), Trouble> {
+    let count = |is: fn(&Again) -> bool| again.iter().filter(|(_, it)| is(it)).count();
+    let same = count(|it| *it == Again::Same);
+    let undecided = count(|it| *it == Again::Undecided);
+    let differing = count(|it| matches!(it, Again::Differs(_)));
+    let depending = count(|it| matches!(it, Again::Depends(_)));
+    let shown = || again.iter().filter(|(_, it)| matches!(it, Again::Differs(_) | Again::Depends(_)));
+    if cli.json {
+        let calls: Vec<Value> = shown().map(|(record, it)| to_json(record, it)).collect();
+        print::json(&json!({
+            "calls": calls, "same": same, "differ": differing, "depend": depending, "undecided": undecided,
+        }))?;
+        return Ok(());
+    }
+    let title = ["WHEN", "CALLER", "TOOL", "THEN", "NOW"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> =
+        [title].into_iter().chain(shown().take(SHOWN_MAX).map(|(record, it)| row(record, it))).collect();
+    if rows.len() > 1 {
+        print::foreign(&print::table(&rows))?;
+    }
+    if let Some(more) = (differing + depending).checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
+        print::remark(&format!("and {more} more; --json shows them"));
+    }
+    print::line(&format!(
+        "{} calls: {same} as before, {differing} differently, {depending} that depend on what the book does not hold, \
+         {undecided} that the policy had no say in",
+        again.len()
+    ))?;
+    Ok(())
+}
+
+fn then(record: &Record) -> Option<&Decided> {
+    record.decisions.iter().find(|decided| decided.by == "policy")
+}
+
+fn row(record: &Record, again: &Again) -> Vec<String> {
+    let when = jiff::Timestamp::from_millisecond(record.opened_at_ms);
+    let when = when.map_or("at an unknown time".to_owned(), |when| format!("{when:.0}"));
+    let before = then(record).map_or(String::new(), |it| format!("{} by {}", it.effect, it.rule));
+    let now = match again {
+        Again::Differs(now) => format!("{} by {}", now.verdict.as_str(), now.rule),
+        Again::Depends(on) => format!("depends on {on}"),
+        Again::Same | Again::Undecided => String::new(),
+    };
+    vec![when, record.caller.clone(), record.tool.clone(), before, now]
+}
+
+fn to_json(record: &Record, again: &Again) -> Value {
+    let now = match again {
+        Again::Differs(now) => json!({ "effect": now.verdict.as_str(), "rule": &*now.rule }),
+        Again::Depends(on) => json!({ "depends_on": on }),
+        Again::Same | Again::Undecided => Value::Null,
+    };
+    json!({
+        "seq": record.seq,
+        "opened_at_ms": record.opened_at_ms,
+        "caller": record.caller,
+        "tool": record.tool,
+        "then": then(record).map(|it| json!({ "effect": it.effect, "rule": it.rule })),
+        "now": now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record that the default policy allowed, or with what `over` says.
+    fn record(over: Value) -> Record {
+        let mut line = json!({
+            "seq": 1, "opened_at_ms": 1_700_000_000_000_i64, "caller": "local", "caller_kind": "local_user",
+            "via": "stdio", "tool": "workspace_write", "effect": "writes", "arguments_bytes": 2,
+            "decisions": [{ "by": "policy", "rule": "default.writes", "effect": "allow" }],
+        });
+        if let (Value::Object(line), Value::Object(over)) = (&mut line, over) {
+            line.extend(over);
+        }
+        serde_json::from_value(line).expect("a record")
+    }
+
+    #[track_caller]
+    fn check(rules: &str, over: Value, expected: &str) {
+        let config: policy::Config = toml::from_str(rules).expect("a policy");
+        let policy = Policy::new(&config).expect("a sound policy");
+        let told = match decided_again(&policy, &record(over), None) {
+            Again::Same => "same".to_owned(),
+            Again::Undecided => "undecided".to_owned(),
+            Again::Differs(now) => format!("{} by {}", now.verdict.as_str(), now.rule),
+            Again::Depends(on) => format!("depends on {on}"),
+        };
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn calls_are_decided_again_as_far_as_the_book_tells() {
+        let by_path = "[[rules]]\nid = \"x\"\neffect = \"deny\"\nwhen = \"args.path == 'a'\"";
+        let by_hour = "[[rules]]\nid = \"x\"\neffect = \"deny\"\nwhen = \"now.hour == 22\"";
+        let server = json!({ "tool": "git_log", "upstream": "git", "effect": "executes",
+            "caller": "ci", "caller_kind": "key", "via": "http" });
+        check("", json!({}), "same");
+        check("deny = [\"workspace_*\"]", json!({}), "deny by policy.deny");
+        check("", json!({ "decisions": [] }), "undecided");
+        check(
+            "",
+            json!({ "decisions": [{ "by": "ai_rules", "rule": "x", "effect": "block" }] }),
+            "undecided",
+        );
+        check(by_path, json!({ "arguments": "{\"path\":\"a\"}" }), "deny by x");
+        check(by_path, json!({ "arguments": "{\"path\":\"b\"}" }), "same");
+        check(by_path, json!({}), "depends on arguments that the book does not hold");
+        check(
+            by_path,
+            json!({ "arguments": "{\"path\":\"b" }),
+            "depends on arguments that the book does not hold",
+        );
+        let struck = json!({ "arguments": "{\"path\":\"[REDACTED:aws]\"}" });
+        check(by_path, struck, "depends on arguments that the book does not hold");
+        check(by_path, json!({ "tool": "other", "arguments_bytes": 0 }), "deny by x");
+        check(by_hour, json!({}), "deny by x");
+        check(by_hour, json!({ "opened_at_ms": 1_700_010_000_000_i64 }), "same");
+        check(
+            "",
+            server.clone(),
+            "depends on the roles or scopes of the caller, which the book does not hold",
+        );
+        check("deny = [\"git_*\"]", server.clone(), "deny by policy.deny");
+        check("[[rules]]\nid = \"x\"\neffect = \"deny\"\ncallers = [\"c*\"]", server, "deny by x");
+        let reading = json!({ "tool": "git_resources_read", "upstream": "git", "effect": "executes" });
+        check(
+            "[[rules]]\nid = \"x\"\neffect = \"deny\"\nactions = [\"resources_read\"]",
+            reading,
+            "deny by x",
+        );
+    }
+}

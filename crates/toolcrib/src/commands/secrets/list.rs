@@ -1,0 +1,172 @@
+//! `secrets list`: everything about the secrets that are kept but what they say.
+
+use serde_json::{Value, json};
+use store::{Named, SecretName};
+
+use crate::cli::Cli;
+use crate::config::Uses;
+use crate::ending::{Ending, Trouble};
+use crate::print;
+use crate::secrets::{Kept, LengthClass, chain, weakness};
+
+/// One secret as it is listed.
+struct Row {
+    name: String,
+    state: State,
+    used: Vec<String>,
+}
+
+enum State {
+    Kept {
+        set_at_ms: i64,
+        changed_at_ms: i64,
+        length: LengthClass,
+        warning: Option<String>,
+    },
+    /// It cannot be opened.
+    Closed(String),
+    /// Something refers to it, but it is not kept.
+    Missing,
+}
+
+pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses) -> Result<Ending, Trouble> {
+    let rows = rows(kept, uses)?;
+    let is_good = rows.iter().all(|row| matches!(row.state, State::Kept { .. }));
+    if cli.json {
+        print::json(&json!({ "secrets": rows.iter().map(Row::to_json).collect::<Vec<_>>() }))?;
+    } else if rows.is_empty() {
+        print::line("no secrets are kept; `toolcrib secrets set NAME` keeps one")?;
+    } else {
+        print::line(&table(&rows))?;
+        rows.iter().filter_map(Row::remark).for_each(|remark| print::remark(&remark));
+    }
+    Ok(if is_good { Ending::Good } else { Ending::Failed })
+}
+
+fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
+    let secrets = kept.sealed();
+    let is_there = secrets.may_have_named().map_err(Trouble::because)?;
+    let names = if is_there { secrets.named_names().map_err(Trouble::because)? } else { Vec::new() };
+    let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();
+    let mut rows = Vec::with_capacity(names.len());
+    for name in &names {
+        let state = match secrets.named(name) {
+            Ok(Some(named)) => State::of(&named),
+            // Removed meanwhile.
+            Ok(None) => continue,
+            Err(error) => State::Closed(chain(&error)),
+        };
+        rows.push(Row { name: name.to_string(), state, used: used(name.as_str()) });
+    }
+    let is_missing = |name: &&str| !names.iter().map(SecretName::as_str).any(|kept| kept == *name);
+    rows.extend(uses.names().filter(is_missing).map(|name| Row {
+        name: name.to_owned(),
+        state: State::Missing,
+        used: used(name),
+    }));
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(rows)
+}
+
+impl State {
+    fn of(named: &Named) -> State {
+        let Named { value, set_at_ms, changed_at_ms, .. } = named;
+        let (length, warning) = (LengthClass::of(value.expose()), weakness(value.expose()));
+        State::Kept { set_at_ms: *set_at_ms, changed_at_ms: *changed_at_ms, length, warning }
+    }
+}
+
+impl Row {
+    fn to_json(&self) -> Value {
+        let mut object = match &self.state {
+            State::Kept { set_at_ms, changed_at_ms, length, warning } => json!({
+                "state": "kept", "set_at": time(*set_at_ms), "changed_at": time(*changed_at_ms),
+                "length": length.as_str(), "warning": warning,
+            }),
+            State::Closed(why) => json!({ "state": "closed", "error": why }),
+            State::Missing => json!({ "state": "missing" }),
+        };
+        object["name"] = json!(self.name);
+        object["used_by"] = json!(self.used);
+        object
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let [length, set, changed] = match &self.state {
+            State::Kept { set_at_ms, changed_at_ms, length, .. } => {
+                [length.as_str().to_owned(), time(*set_at_ms), time(*changed_at_ms)]
+            }
+            State::Closed(_) => ["cannot be opened", "-", "-"].map(str::to_owned),
+            State::Missing => ["not kept", "-", "-"].map(str::to_owned),
+        };
+        let used = if self.used.is_empty() { "-".to_owned() } else { self.used.join(", ") };
+        vec![self.name.clone(), length, set, changed, used]
+    }
+
+    /// What somebody should do about it.
+    fn remark(&self) -> Option<String> {
+        let Row { name, state, .. } = self;
+        match state {
+            State::Kept { warning, .. } => {
+                warning.as_ref().map(|warning| format!("warning: {name} is a poor secret: {warning}"))
+            }
+            State::Closed(why) => Some(why.clone()),
+            State::Missing => Some(format!("{name} is not kept: `toolcrib secrets set {name}`")),
+        }
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = ["NAME", "LENGTH", "SET", "CHANGED", "USED BY"].map(str::to_owned).to_vec();
+    print::table(&[head].into_iter().chain(rows.iter().map(Row::cells)).collect::<Vec<_>>())
+}
+
+fn time(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map(|time| format!("{time:.0}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn row(name: &str, state: State, used: &[&str]) -> Row {
+        Row { name: name.to_owned(), state, used: used.iter().map(|place| (*place).to_owned()).collect() }
+    }
+
+    fn kept(value: &str) -> State {
+        let name = SecretName::parse("A").expect("a name");
+        let value = store::SecretValue::parse(value).expect("a value");
+        State::of(&Named { name, value, set_at_ms: 1_700_000_000_000, changed_at_ms: 1_800_000_000_000 })
+    }
+
+    #[test]
+    fn nothing_is_listed_of_what_they_say() {
+        let rows = [
+            row(
+                "CLOSED",
+                State::Closed("the kept secret CLOSED cannot be opened: it was changed".into()),
+                &[],
+            ),
+            row("GITHUB", kept("ghp_0123456789abcdef"), &["mcp.git.env.TOKEN (t.toml:3:9)"]),
+            row("MISSING", State::Missing, &["mcp.a.url (t.toml:5:7)"]),
+            row("ONE", kept("x"), &[]),
+        ];
+        let remarks: Vec<String> = rows.iter().filter_map(Row::remark).collect();
+        expect![[r#"
+            NAME     LENGTH            SET                   CHANGED               USED BY
+            CLOSED   cannot be opened  -                     -                     -
+            GITHUB   usual             2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  mcp.git.env.TOKEN (t.toml:3:9)
+            MISSING  not kept          -                     -                     mcp.a.url (t.toml:5:7)
+            ONE      too short         2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -
+            the kept secret CLOSED cannot be opened: it was changed
+            MISSING is not kept: `toolcrib secrets set MISSING`
+            warning: ONE is a poor secret: it has fewer than 4 characters, so it is NOT struck out of results, errors, logs and records: it would stand in every text"#]]
+        .assert_eq(&format!("{}\n{}", table(&rows), remarks.join("\n")));
+        let json = rows.iter().map(|row| row.to_json().to_string()).collect::<Vec<_>>().join("\n");
+        assert!(!json.contains("ghp_"), "{json}");
+        assert_eq!(rows[1].to_json()["changed_at"], "2027-01-15T08:00:00Z");
+        assert_eq!(rows[2].to_json()["state"], "missing");
+    }
+}

@@ -1,0 +1,183 @@
+//! The secrets of one run: those that `toolcrib secrets set` has kept, where the key comes from that seals them, and who
+//! must know them to strike them out.
+
+mod config;
+mod keyring;
+mod learner;
+mod weak;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use redact::Known;
+use store::{KeySource, Named, SecretName, Secrets, SqliteStore, Store};
+use upstream::NotFollowed;
+
+use crate::config::nearest;
+
+pub(crate) use config::Config;
+pub(crate) use learner::Learner;
+pub(crate) use weak::{LengthClass, weakness};
+
+/// Under which name the redactor is told of the kept secrets.
+const STORE: &str = "store";
+
+/// Under which name it is told of what the configuration refers to, or holds itself.
+const CONFIGURATION: &str = "config";
+
+/// The kept secrets of one state folder, opened at most once, and not before somebody asks for them.
+pub(crate) struct Kept {
+    state: PathBuf,
+    source: KeySource,
+    opened: OnceLock<Result<Vec<Named>, String>>,
+}
+
+impl Kept {
+    /// Those in the folder `state`, sealed with the key from `source`.
+    pub(crate) fn new(state: &Path, source: KeySource) -> Kept {
+        Kept { state: state.to_owned(), source, opened: OnceLock::new() }
+    }
+
+    /// The same, to be opened anew.
+    pub(crate) fn again(&self) -> Kept {
+        Kept::new(&self.state, self.source.clone())
+    }
+
+    /// The state folder.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// Where the key comes from.
+    pub(crate) fn source(&self) -> &KeySource {
+        &self.source
+    }
+
+    /// What is sealed in `store`, sign-ins among it.
+    pub(crate) fn sealed_in(&self, store: Arc<dyn Store>) -> Secrets {
+        Secrets::sealed_by(store, &self.state, self.source.clone())
+    }
+
+    /// The same in a store of its own.
+    pub(crate) fn sealed(&self) -> Secrets {
+        self.sealed_in(Arc::new(SqliteStore::at(&self.state)))
+    }
+
+    /// False if there are none for sure. Looks at one file.
+    pub(crate) fn may_be_there(&self) -> bool {
+        self.sealed().may_have_named().unwrap_or(true)
+    }
+
+    /// All of them. Touches one file if there are none.
+    ///
+    /// # Errors
+    /// If one of them cannot be opened, a sentence with what to do.
+    pub(crate) fn all(&self) -> Result<&[Named], String> {
+        let open = || {
+            let secrets = self.sealed();
+            let may = secrets.may_have_named();
+            may.and_then(|may| if may { secrets.all_named() } else { Ok(Vec::new()) })
+                .map_err(|error| chain(&error))
+        };
+        self.opened.get_or_init(open).as_deref().map_err(Clone::clone)
+    }
+
+    /// What the secret of this name says.
+    ///
+    /// # Errors
+    /// That it is missing if there is none, and else that it cannot be opened: a sentence with what to do, and nothing of
+    /// any secret.
+    pub(crate) fn value(&self, name: &str) -> Result<String, NotFollowed> {
+        let no_name = |error| NotFollowed::Wrong(format!("`{name}` is no secret's name: {error}"));
+        SecretName::parse(name).map_err(no_name)?;
+        let all = self.all().map_err(NotFollowed::Wrong)?;
+        if let Some(found) = all.iter().find(|named| named.name.as_str() == name) {
+            return Ok(found.value.expose().to_owned());
+        }
+        let near = nearest(name, all.iter().map(|named| named.name.as_str()));
+        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let set = format!("set it with `toolcrib secrets set {name}`");
+        Err(NotFollowed::Missing(format!("no secret {name} is kept here{near}; {set}")))
+    }
+
+    /// All of them, for the redactor.
+    ///
+    /// # Errors
+    /// As [`Kept::all`], since what cannot be opened cannot be struck out.
+    pub(crate) fn known(&self) -> Result<Vec<Known>, String> {
+        let known = |named: &Named| known(named.name.as_str(), named.value.expose());
+        let all = self.all().map_err(|why| {
+            format!(
+                "{why}; until then nothing is served, since the kept secrets could not be struck out of it"
+            )
+        })?;
+        Ok(all.iter().map(known).collect())
+    }
+}
+
+/// A secret for the redactor.
+pub(crate) fn known(name: &str, value: &str) -> Known {
+    Known { name: name.into(), value: value.into() }
+}
+
+/// What went wrong with all its causes; none of them holds what was kept.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |said, cause| format!("{said}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use store::SecretValue;
+
+    use super::*;
+
+    fn set(state: &Path, name: &str, value: &str) {
+        let name = SecretName::parse(name).expect("a name");
+        let value = SecretValue::parse(value).expect("a value");
+        Kept::new(state, KeySource::State).sealed().set_named(&name, &value, 1).expect("kept");
+    }
+
+    #[test]
+    fn who_keeps_none_opens_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        let kept = Kept::new(&state, KeySource::State);
+        assert_eq!(kept.known().map(|known| known.len()), Ok(0));
+        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`";
+        assert_eq!(kept.value("TOKEN"), Err(NotFollowed::Missing(missing.to_owned())));
+        assert!(!state.exists());
+    }
+
+    #[test]
+    fn what_is_kept_is_had_by_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        set(folder.path(), "TOKEN", "s3cret");
+        let kept = Kept::new(folder.path(), KeySource::State);
+        assert_eq!(kept.value("TOKEN").as_deref(), Ok("s3cret"));
+        let near =
+            "no secret TOKEM is kept here; did you mean TOKEN?; set it with `toolcrib secrets set TOKEM`";
+        assert_eq!(kept.value("TOKEM"), Err(NotFollowed::Missing(near.to_owned())));
+        let why = kept.value("token").expect_err("no name");
+        assert!(matches!(why, NotFollowed::Wrong(why) if why.starts_with("`token` is no secret's name: ")));
+        // What it has read stays; whoever wants to know what has changed asks again.
+        set(folder.path(), "LATER", "s3cret");
+        assert!(kept.value("LATER").is_err());
+        assert_eq!(kept.again().value("LATER").as_deref(), Ok("s3cret"));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a key to be lost")]
+    fn what_cannot_be_opened_is_not_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        set(folder.path(), "TOKEN", "s3cret");
+        std::fs::remove_file(folder.path().join("secret.key")).expect("removed");
+        let why = Kept::new(folder.path(), KeySource::State).known().map(|_| ()).expect_err("lost");
+        assert!(why.starts_with("the kept secret TOKEN cannot be opened, since "), "{why}");
+        assert!(
+            why.ends_with(
+                "until then nothing is served, since the kept secrets could not be struck out of it"
+            )
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! `Closed`: the resources of a server that nobody reads, since what lists them is held back.
+
+use std::collections::{HashMap, HashSet};
+
+use wire::uri_template::Templates;
+
+use crate::listing::Kind;
+use crate::lists::Lists;
+use crate::settings::Settings;
+use crate::shelf::TEMPLATES_MATCHED_MAX;
+use crate::spelling;
+use crate::trust::{self, Judge};
+
+/// What may not be read, by the server's own URIs.
+pub(crate) struct Closed {
+    /// What a caller is told, by the URI of a resource or the text of a template, in its plain spelling.
+    held: HashMap<String, String>,
+    /// True if a template is held back, so that what no open one describes may be what that describes.
+    hides_a_template: bool,
+    open_templates: Templates,
+    /// Resources that are not held back.
+    open: HashSet<String>,
+}
+
+impl Closed {
+    /// What follows from the lists of a server.
+    pub(crate) fn of(lists: &Lists, judge: &Judge, settings: &Settings) -> Closed {
+        let mut held = HashMap::new();
+        let (mut open, mut templates, mut hides_a_template) = (HashSet::new(), Vec::new(), false);
+        for kind in [Kind::Resources, Kind::Templates] {
+            for entry in &lists.of(kind).entries {
+                let objection = judge.objection(kind, entry);
+                match objection {
+                    Some(why) => {
+                        hides_a_template |= kind == Kind::Templates;
+                        let one = trust::held(kind, entry, why, settings.mask());
+                        held.insert(spelling::plain(&entry.key), one.advice(settings.name()));
+                    }
+                    None if kind == Kind::Templates => templates.push(entry.key.as_str()),
+                    None => drop(open.insert(entry.key.clone())),
+                }
+            }
+        }
+        if held.is_empty() {
+            // Nothing is asked of them.
+            (open, templates) = Default::default();
+        }
+        let open_templates = Templates::parse(templates.into_iter().take(TEMPLATES_MATCHED_MAX));
+        Closed { held, hides_a_template, open_templates, open }
+    }
+
+    /// Why nobody may read this; nothing if anybody may.
+    pub(crate) fn objection(&self, uri: &str) -> Option<&str> {
+        if self.held.is_empty() || self.open.contains(uri) {
+            return None;
+        }
+        let listed = self.held.get(&spelling::plain(uri)).map(String::as_str);
+        listed.or_else(|| {
+            let is_hidden = self.hides_a_template && !self.open_templates.matches(uri);
+            is_hidden.then_some(
+                "a resource template that may describe it is held back until it is accepted; a person can look at it \
+                 with `toolcrib mcp trust`",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn what_is_held_back_is_not_read_by_another_spelling() {
+        let table = Config { command: Some("x".to_owned()), ..Config::default() };
+        let settings = table.settle("it", Duration::from_secs(1), &|_| unreachable!("no reference"));
+        let lists = Lists::remembered(r#"{"tools":[],"resources":[{"uri":"m://r"}]}"#).expect("lists");
+        let judge = Judge::Nothing("it was not read".into());
+        let closed = Closed::of(&lists, &judge, &settings.expect("sound"));
+        for uri in ["m://r", "M://r", "m://r#x", "m://./r", "m://%72"] {
+            assert!(closed.objection(uri).is_some(), "{uri}");
+        }
+        // What is not listed may be read.
+        assert_eq!(closed.objection("m://other"), None);
+    }
+}

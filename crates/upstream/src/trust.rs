@@ -1,0 +1,54 @@
+//! Integrity of definitions: what a server says of its tools, prompts, resources, templates and of itself is pinned by
+//! hash, and whatever differs from what was accepted is held back until a person has looked at it.
+//!
+//! A [`Ledger`] says of each definition what was accepted and what the server shows now; it is bound to the server's
+//! name and to what is run under that name, so that another program inherits nothing. `scan` looks for what hides in
+//! a definition, [`difference`] says what has changed and how bad that could be. Where ledgers are kept is a
+//! [`Keeper`]'s affair, who decides is a person's: `toolcrib mcp trust`.
+
+mod canonical;
+mod difference;
+mod held;
+mod identity;
+mod item;
+mod keeper;
+mod ledger;
+mod neighbours;
+mod note;
+mod risk;
+mod scan;
+mod shown;
+mod watch;
+
+pub use canonical::Hash;
+pub use difference::{Change, difference};
+pub use held::{HeldBack, Why, shell_word};
+pub use item::What;
+pub use keeper::{InMemory, KeepError, Keeper, Kept};
+pub use ledger::{Decision, Definition, Ledger, Pinned};
+pub use neighbours::Neighbours;
+pub use risk::{Risk, risks};
+pub use scan::{Finding, Scanner, Severity};
+pub use shown::visible;
+
+pub(crate) use canonical::subject;
+pub(crate) use watch::{Judge, Watch, held};
+
+use std::sync::Arc;
+
+/// What it takes to hold definitions back.
+#[derive(Clone)]
+pub struct Pins {
+    /// Keeps what was accepted.
+    pub keeper: Arc<dyn Keeper>,
+    /// The names that others offer tools under.
+    pub neighbours: Arc<Neighbours>,
+    /// Knows what must not stand in a name.
+    pub conceal: Conceal,
+}
+
+/// A name or URI without the secrets that it holds; nothing if it holds none.
+pub type Conceal = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+#[cfg(test)]
+mod tests;

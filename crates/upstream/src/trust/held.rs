@@ -1,0 +1,89 @@
+//! `HeldBack`: something that is not offered until a person has accepted it.
+
+use std::fmt;
+
+use super::What;
+
+/// A definition that is held back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBack {
+    /// What it is.
+    pub what: What,
+    /// Its own name or URI, fit for a message.
+    pub name: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a definition is held back. Completes "`echo` is held back: …".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It was not there when the server was first seen.
+    New,
+    /// It is not what was accepted.
+    Changed,
+    /// It was there when the server was first seen, and looks like an attack: this was found.
+    Suspicious(String),
+    /// Nothing of this server is offered before it is accepted.
+    Unreviewed,
+    /// A person has rejected it.
+    Rejected,
+    /// What was accepted cannot be read or kept, for this reason.
+    Unknown(String),
+}
+
+impl Why {
+    /// True if a person has something to decide.
+    pub fn awaits(&self) -> bool {
+        match self {
+            Why::New | Why::Changed | Why::Suspicious(_) | Why::Unreviewed => true,
+            Why::Rejected | Why::Unknown(_) => false,
+        }
+    }
+
+    /// Its name for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Why::New => "new",
+            Why::Changed => "changed",
+            Why::Suspicious(_) => "suspicious",
+            Why::Unreviewed => "unreviewed",
+            Why::Rejected => "rejected",
+            Why::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::New => out.write_str("it is new, and nobody has accepted it yet"),
+            Why::Changed => out.write_str("it has changed since it was accepted"),
+            Why::Suspicious(finding) => write!(out, "it looks suspicious: {finding}"),
+            Why::Unreviewed => out.write_str("nobody has accepted it yet"),
+            Why::Rejected => out.write_str("it was rejected"),
+            Why::Unknown(reason) => out.write_str(reason),
+        }
+    }
+}
+
+impl HeldBack {
+    /// What a caller is told who wants to use it.
+    pub fn advice(&self, upstream: &str) -> String {
+        let HeldBack { what, name, why } = self;
+        match why {
+            Why::Unknown(_) => format!("{what} `{name}` of `{upstream}` is held back: {why}"),
+            _ => format!(
+                "{what} `{name}` of `{upstream}` is held back: {why}; a person can look at it with \
+                 `toolcrib mcp trust {upstream} --show {}`",
+                shell_word(&format!("{what}:{name}"))
+            ),
+        }
+    }
+}
+
+/// A word as a shell takes it.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '/' | '.' | '@');
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
