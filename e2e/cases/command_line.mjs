@@ -45,6 +45,14 @@ const parts = {
     checkHolds("the message for a misspelt tool", stderr, "workspace_raed");
   },
 
+  "programs are told of a mistyped command, too": async () => {
+    const { error } = JSON.parse((await exit(2, "policy", "polcy", "--json")).stdout);
+    checkSame("the code", "misused", error.code);
+    checkHolds("the message", error.message, "polcy");
+    checkSame("without --json", "", (await exit(2, "policy", "polcy")).stdout);
+    checkHolds("help", (await exit(0, "policy", "--help", "--json")).stdout, "Usage:");
+  },
+
   "tools call, 0: the work is done": async () => {
     checkHolds("the file", (await call(0, "workspace_read", '{"path":"notes.md"}')).stdout, "remember the milk");
     checkHolds("the sum", (await call(0, "everything_get-sum", '{"a":40,"b":2}')).stdout, "42");
@@ -68,9 +76,11 @@ const parts = {
     checkSame("what programs are told", "unknown_tool", error.code);
   },
 
-  "tools call, 3: refused, with the setting that allows it": async () => {
+  "tools call, 3: refused until a person allows it, with the command that does": async () => {
     const { stdout, stderr } = await call(3, "odd_wipe", "{}");
-    checkHolds("what it says", stdout + stderr, "policy.allow", "odd_wipe");
+    checkHolds("what it says", stdout + stderr, "odd_wipe", "default.upstream_destructive", /`toolcrib approvals approve \w+`/);
+    const { error } = JSON.parse((await call(3, "odd_wipe", "{}", "--json")).stdout);
+    checkSame("what programs are told", "approval_required", error.code);
     check(!odd.log().includes('"name":"wipe"'), "the call not to reach the server", odd.log());
   },
 

@@ -162,6 +162,8 @@ const partsFor = (client) => ({
   },
 });
 
+// Who connects before the servers are ready is not told what each is for; a list waits for them.
+await (await connectV1({ url })).tools();
 const clients = { legacy: await connectV1({ url }), modern: await connectInMode("pinned", { url }) };
 const parts = {};
 for (const [era, client] of Object.entries(clients))

@@ -79,7 +79,7 @@ await run({
     writeFileSync(config.file, `${good.slice(0, good.indexOf("[mcp.everything]"))}${changed}${table("late", late.table)}`);
     const [did] = await reload(0);
     checkSame("what it did",
-      { pid: toolcrib.child.pid, added: ["late"], changed: ["everything"], removed: [], unchanged: ["steady"], next_start: [] }, did);
+      { pid: toolcrib.child.pid, added: ["late"], changed: ["everything"], removed: [], unchanged: ["steady"], in_force: [], next_start: [] }, did);
     await watching.sees("late", "connected");
     await watching.sees("everything", "connected");
     await eventually("the client to be told of other tools", () => told > 0);
@@ -107,14 +107,18 @@ await run({
     writeFileSync(config.file, text);
   },
 
-  "other sections wait for the next start": async () => {
+  "rules are in force at once, other sections wait for the next start": async () => {
     const text = readFileSync(config.file, "utf8");
-    writeFileSync(config.file, text.replace("per_second = 0", "per_second = 7"));
+    writeFileSync(config.file, `${text}\n[policy]\ndeny = ["steady_fine"]\n[log]\nlevel = "warn"\n`);
     const [did] = await reload(0);
-    checkSame("what waits", ["[limits]"], did.next_start);
+    checkSame("what is in force", ["[policy]"], did.in_force);
+    checkSame("what waits", ["[log]"], did.next_start);
     checkSame("what changed", [], [...did.added, ...did.changed, ...did.removed]);
-    checkHolds("in words", (await mcp(0, "reload")).stdout, "[limits] changed, too", "next start");
+    checkHolds("a tool that is denied now", JSON.stringify(await client.call("steady_fine", {}).catch(String)), "steady_fine");
+    checkHolds("in words", (await mcp(0, "reload")).stdout, "[log] changed, too", "next start");
     writeFileSync(config.file, text);
+    await reload(0);
+    await client.call("steady_fine", {});
   },
 
   "SIGHUP does the same; what is gone is gone for clients, too": async () => {

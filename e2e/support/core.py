@@ -34,7 +34,7 @@ async def _run_core(transport):
         "time": python_server("mcp_server_time", "--local-timezone=UTC"),
         "git": python_server("mcp_server_git", "--repository", str(repository)),
     }
-    config = configure("crib", upstreams)
+    config = configure("crib", upstreams, '[approvals]\nwait = "0s"')
     async with target(transport, config) as server, Client(server, mode="legacy") as client:
         faults = await run(_core_parts(client, config.parent / "ws") + _upstream_parts(client, repository))
     allowed = configure("allowing", upstreams, '[policy]\nallow = ["git_git_reset"]')
@@ -170,10 +170,10 @@ def _upstream_parts(client, repository):
         result = await client.call_tool("git_git_status", {"repo_path": str(repository)})
         check_holds("the state", text_of(result), "staged.txt")
 
-    async def refuses_what_destroys_and_names_the_setting():
+    async def refuses_what_destroys_and_names_who_may_allow_it():
         result = await client.call_tool("git_git_reset", {"repo_path": str(repository)})
         check(result.is_error, "a refusal", result)
-        check_holds("the refusal", text_of(result), "policy.allow", "git_git_reset")
+        check_holds("the refusal", text_of(result), "git_git_reset", "approval", "toolcrib approvals approve")
         check(_staged(repository) == ["staged.txt"], "the staged file untouched", _staged(repository))
 
     return [part for name, part in locals().items() if name not in ("client", "repository")]

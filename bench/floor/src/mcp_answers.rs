@@ -16,7 +16,7 @@ impl McpAnswers {
     /// Offers `echo` and `synthetic_tools` more.
     pub fn new(synthetic_tools: u16) -> Self {
         let mut tools = String::from(
-            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}}"#,
+            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},"annotations":{"readOnlyHint":true}}"#,
         );
         for number in 0..synthetic_tools {
             tools.push_str(&synthetic_tool(number));

@@ -1,0 +1,202 @@
+// A call that a person must allow: asked in the client, answered on the command line and over HTTP by somebody else,
+// refused, expired, used once, allowed for good and taken back again; two processes over one state folder.
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { atEnd, check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
+import { textOf } from "../support/core.mjs";
+import { filesystem, importPackage } from "../support/environment.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { configure, expectExit, runToEnd, serve, start, stdioCommand } from "../support/toolcrib.mjs";
+
+/** A folder of their own for all of it. */
+const { workspace } = configure();
+const files = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "0s"\n` });
+/** The same, but a call waits. */
+const patient = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "25s"\n` });
+
+const target = (name) => path.join(workspace, name);
+const write = (name, content = name) => ["files_write_file", { path: target(name), content }];
+const wrote = (name) => existsSync(target(name));
+
+const approvals = (code, ...words) => expectExit(code, ["approvals", ...words, "--config", files.file]);
+const approvalsOf = (of) => async (code, ...words) =>
+  JSON.parse((await expectExit(code, ["approvals", ...words, "--json", "--config", of.file])).stdout);
+const json = approvalsOf(files);
+const details = (result) => result._meta["toolcrib/error"];
+
+/** A client of the SDK whose user answers by `answer`; what was asked is kept in `asked`. */
+const withUser = async (transport, answer) => {
+  const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
+  const { ElicitRequestSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+  const { StdioClientTransport } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
+  const { StreamableHTTPClientTransport } = await importPackage("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const client = new Client({ name: "approvals", version: "1" }, { capabilities: { elicitation: {} } });
+  const asked = [];
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+    asked.push(params);
+    return answer(params);
+  });
+  const { url } = transport;
+  await within("the client to connect",
+    client.connect(url ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ ...transport, stderr: "ignore" })));
+  atEnd(() => client.close());
+  return { asked, call: (name, args) => client.callTool({ name, arguments: args }) };
+};
+
+const accept = (answer) => () => ({ action: "accept", content: { answer } });
+
+let plain, id;
+
+await run({
+  "a client that cannot ask gets a handle, and somebody on the command line answers": async () => {
+    plain = await connect("v1", stdioCommand(files));
+    const refused = await plain.call(...write("a.txt"));
+    check(refused.isError, "a refusal", refused);
+    const { code, details: told } = details(refused);
+    checkSame("the code", "approval_required", code);
+    checkSame("who may", ["owner", "maintainer"], told.roles);
+    check(new Date(told.expires_at) > new Date(), "an end that is to come", told.expires_at);
+    id = told.approval_id;
+    checkHolds("what the model reads", textOf(refused), id, `toolcrib approvals approve ${id}`, "call again with the same arguments");
+    checkSame("the same call again", id, details(await plain.call(...write("a.txt"))).details.approval_id);
+
+    checkHolds("the list", (await approvals(0, "list")).stdout, id, "files_write_file", "local");
+    checkHolds("one", (await approvals(0, "show", id)).stdout, "files_write_file", "a.txt", "because", "rule");
+    checkHolds("the answer", (await approvals(0, "approve", id, "--note", "go on")).stdout, `approved ${id}`);
+    checkHolds("a second answer", (await approvals(3, "deny", id)).stderr, "was approved by local at");
+    await approvals(2, "approve", "nothing");
+    check(!wrote("a.txt"), "nothing to have run yet", "a.txt");
+    const other = await plain.call(...write("a.txt", "something else"));
+    check(other.isError, "other arguments to need another answer", other);
+    const done = await plain.call(...write("a.txt"));
+    check(!done.isError && wrote("a.txt"), "the call to run", done);
+    check((await plain.call(...write("a.txt"))).isError, "the permission to be good for once", "another run");
+    checkSame("its state", "used", (await json(0, "show", id)).state);
+  },
+
+  "what is denied says why": async () => {
+    const asked = details(await plain.call(...write("b.txt"))).details.approval_id;
+    await approvals(0, "deny", asked, "--reason", "not on a Sunday");
+    const refused = await plain.call(...write("b.txt"));
+    checkSame("the code", "approval_denied", details(refused).code);
+    checkHolds("the reason", textOf(refused), "not on a Sunday", asked);
+    check(!wrote("b.txt"), "nothing to have run", "b.txt");
+  },
+
+  "an always is listed and revoked": async () => {
+    const asked = details(await plain.call(...write("c.txt"))).details.approval_id;
+    await approvals(2, "approve", asked, "--always", "--only", "/nothing");
+    await approvals(0, "approve", asked, "--always", "--only", "/path");
+    for (const content of ["c.txt", "other", "more"]) check(!(await plain.call(...write("c.txt", content))).isError, "it to run", content);
+    check((await plain.call(...write("d.txt"))).isError, "another path to ask", "d.txt");
+    const { grants } = await json(0, "grants");
+    checkSame("what it is for", ["always", "files_write_file", `/path = ${JSON.stringify(target("c.txt"))}`],
+      [grants[0].scope, grants[0].tool, grants[0].arguments]);
+    await approvals(0, "revoke", grants[0].id);
+    check((await plain.call(...write("c.txt", "again"))).isError, "it to ask again", "c.txt");
+    await approvals(2, "revoke", grants[0].id);
+  },
+
+  "a client asks its user, and a no is a no": async () => {
+    const yes = await withUser(stdioCommand(files), accept("once"));
+    const done = await yes.call(...write("e.txt"));
+    check(!done.isError && wrote("e.txt"), "the call to run", done);
+    checkSame("how often its user was asked", 1, yes.asked.length);
+    checkHolds("what its user read", yes.asked[0].message, "files_write_file", "e.txt", "server: files");
+    checkSame("what its user could say", ["once", "session", "always", "deny"], yes.asked[0].requestedSchema.properties.answer.enum);
+
+    const no = await withUser(stdioCommand(files), () => ({ action: "decline" }));
+    checkSame("the code", "approval_denied", details(await no.call(...write("f.txt"))).code);
+    const session = await withUser(stdioCommand(files), accept("session"));
+    for (const name of ["g.txt", "h.txt", "i.txt"]) check(!(await session.call(...write(name))).isError, "it to run", name);
+    checkSame("how often the user of a session was asked", 1, session.asked.length);
+    check((await plain.call(...write("j.txt"))).isError, "another session to be asked", "j.txt");
+  },
+
+  "over HTTP the client's user is asked, too; nobody answers for themselves": async () => {
+    const toolcrib = await serve(files);
+    const user = await withUser({ url: toolcrib.url }, accept("once"));
+    const done = await user.call(...write("k.txt"));
+    check(!done.isError && wrote("k.txt"), "the call to run", done);
+    const asking = await connect("v1", { url: toolcrib.url });
+    const asked = details(await asking.call(...write("l.txt"))).details.approval_id;
+    const base = `${toolcrib.url}/approvals`;
+    const post = (body, type = "application/json") =>
+      fetch(`${base}/${asked}`, { method: "POST", headers: { "Content-Type": type }, body: JSON.stringify(body) });
+    const own = await post({ answer: "approve" });
+    checkSame("the answer of the asker", [403, "own_question"], [own.status, (await own.json()).error.code]);
+    checkSame("a form", 415, (await post({ answer: "approve" }, "text/plain")).status);
+    const listed = await (await fetch(`${base}?state=pending`)).json();
+    check(listed.approvals.some((one) => one.id === asked), "it to be listed", listed);
+    checkSame("an unknown one", 404, (await fetch(`${base}/nothing`)).status);
+    await approvals(0, "approve", asked);
+    check(!(await asking.call(...write("l.txt"))).isError, "it to run", "l.txt");
+    checkHolds("the log of the server", toolcrib.stderr(), "a call waits for a person", asked);
+  },
+
+  "over HTTP somebody else answers": async () => {
+    const toolcrib = await serve(files);
+    const created = await expectExit(0, ["keys", "create", "mia", "--role", "maintainer", "--config", files.file]);
+    const [key] = /tc_\S+/.exec(created.stdout) ?? [];
+    check(key, "a key", created);
+    const asked = details(await plain.call(...write("m.txt"))).details.approval_id;
+    const answer = (body) => fetch(`${toolcrib.url}/approvals/${asked}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+    });
+    const done = await answer({ answer: "approve", reason: "fine" });
+    checkSame("the answer", [200, "approved", "rest"], await done.json().then((it) => [done.status, it.state, it.answered.through]));
+    check(!(await plain.call(...write("m.txt"))).isError && wrote("m.txt"), "it to run", "m.txt");
+  },
+
+  "a call that waits hears the answer of another process": async () => {
+    const client = await connect("v1", stdioCommand(patient));
+    const calling = client.call(...write("n.txt"));
+    const waiting = approvalsOf(patient);
+    const [one] = await eventually("the question", async () => {
+      const { approvals: open } = await waiting(0, "list");
+      return open.length > 0 && open;
+    });
+    const watching = start(["approvals", "watch", "--json", "--config", patient.file]);
+    const seen = new Promise((resolve) => watching.child.stdout.setEncoding("utf8").once("data", resolve));
+    checkHolds("what a watcher sees", await within("the watcher", seen), one.id);
+    watching.child.kill("SIGTERM");
+    await expectExit(0, ["approvals", "approve", one.id, "--config", patient.file]);
+    const done = await within("the answer", calling, 5_000);
+    check(!done.isError && wrote("n.txt"), "the call to run", done);
+  },
+
+  "without a terminal the command line says what it waits for, and takes its question back when it is stopped": async () => {
+    const call = (name) => start(["tools", "call", "files_write_file", JSON.stringify(write(name)[1]), "--config", patient.file]);
+    const waiting = async () => (await approvalsOf(patient)(0, "list")).approvals;
+    const said = async (name) => {
+      const calling = call(name);
+      const line = await eventually("the words", () => /approvals approve (\w+)/.exec(calling.stderr()));
+      return { calling, id: line[1] };
+    };
+    const answered = await said("q.txt");
+    await expectExit(0, ["approvals", "approve", answered.id, "--config", patient.file]);
+    await eventually("the call to run", () => wrote("q.txt"));
+    const stopped = await said("r.txt");
+    check((await waiting()).some((one) => one.id === stopped.id), "it to wait", stopped.id);
+    stopped.calling.child.kill("SIGTERM");
+    await eventually("the question to be gone", async () => !(await waiting()).some((one) => one.id === stopped.id));
+    check(!wrote("r.txt"), "nothing to be written", "r.txt");
+  },
+
+  "the command line refuses with its own code, and the book knows who answered": async () => {
+    const call = ["tools", "call", "files_write_file", JSON.stringify(write("o.txt")[1]), "--json", "--config", files.file];
+    const { error } = JSON.parse((await expectExit(3, call)).stdout);
+    checkSame("the code", "approval_required", error.code);
+    await approvals(0, "approve", error.approval_id);
+    await expectExit(0, call);
+    const book = await expectExit(0, ["audit", "tail", "-n", "100", "--json", "--config", files.file]);
+    const records = book.stdout.trim().split("\n").map((line) => JSON.parse(line));
+    const record = records.find((it) => it.approval?.id === error.approval_id && it.outcome === "result");
+    checkSame("who answered", ["local", "terminal", "approved"],
+      [record?.approval.by, record?.approval.through, record?.approval.answer]);
+    check((await runToEnd(["approvals", "--config", files.file])).code === 2, "words to be needed", "none");
+  },
+});

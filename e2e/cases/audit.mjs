@@ -1,0 +1,90 @@
+// The book of calls in the hands of somebody who is not honest: an end cut off, a book deleted, lines put in; told until
+// a person acknowledges it, and calls go on meanwhile. And paths that are no book, and names that drive a terminal.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { configure, expectExit, runToEnd } from "../support/toolcrib.mjs";
+
+const book = (config) => path.join(config.folder, "state", "audit.jsonl");
+const linesOf = (config) => readFileSync(book(config), "utf8").trimEnd().split("\n");
+const keep = (config, lines) => writeFileSync(book(config), lines.map((line) => `${line}\n`).join(""));
+const audit = (config, code, ...words) => expectExit(code, ["audit", ...words, "--config", config.file]);
+const call = (config, name = "workspace_list") =>
+  runToEnd(["tools", "call", name, "{}", "--config", config.file], { env: { TOOLCRIB_LOG: "warn" } });
+const calls = async (config, count) => {
+  for (let nth = 0; nth < count; nth += 1) await call(config);
+};
+
+/** What `damage` leaves is told as `before`, and as `after` once calls have gone on; then a person acknowledges it. */
+const lossIsTold = async (damage, before, after) => {
+  const config = configure();
+  await calls(config, 4);
+  await audit(config, 0, "verify");
+  const kept = linesOf(config).length;
+  damage(config);
+  checkHolds("the verdict", (await audit(config, 1, "verify")).stdout, before, `record ${kept} was kept`);
+  const went_on = await call(config);
+  checkHolds("the warning", went_on.stderr, "the audit book is not whole", "toolcrib audit acknowledge");
+  check(went_on.code !== 1, "calls to go on", went_on);
+  await calls(config, 8);
+  checkHolds("the verdict after more calls", (await audit(config, 1, "verify")).stdout, after, "toolcrib audit acknowledge");
+  const told = JSON.parse((await audit(config, 1, "verify", "--json")).stdout);
+  checkSame("the verdict for programs", false, told.good);
+  checkHolds("the reminder", (await call(config)).stderr, "the audit book is not whole");
+  const because = "restored from the backup";
+  checkHolds("the answer", (await audit(config, 0, "acknowledge", "--because", because)).stdout, "acknowledged", after);
+  checkHolds("the note", (await audit(config, 0, "verify")).stdout, after, "acknowledged in record", because);
+  const { losses } = JSON.parse((await audit(config, 0, "verify", "--json")).stdout);
+  checkSame("the loss", [kept, because], [losses[0].kept, losses[0].because]);
+  checkHolds("the answer once more", (await audit(config, 0, "acknowledge")).stdout, "nothing to acknowledge");
+  check(!(await call(config)).stderr.includes("not whole"), "no more warning", "one");
+};
+
+await run({
+  "an end that was cut off": () =>
+    lossIsTold((config) => keep(config, linesOf(config).slice(0, -3)), "the end of the book is missing", "the end after record"),
+
+  "a book that was deleted with what was noted of it": () =>
+    lossIsTold(
+      (config) => [book(config), path.join(config.folder, "state", "audit.head")].forEach((file) => rmSync(file)),
+      "the end of the book is missing", "the whole book before this one was lost"),
+
+  "a line from somebody's hand is found and not shown": async () => {
+    const config = configure();
+    await calls(config, 2);
+    const lines = linesOf(config);
+    const forged = JSON.stringify({ ...JSON.parse(lines[0]), tool: "FORGED", hash: undefined });
+    keep(config, [lines[0], forged, ...lines.slice(1)]);
+    checkHolds("the verdict", (await audit(config, 1, "verify")).stdout, "line 2", "it was changed");
+    for (const words of [[], ["--json"]]) {
+      const { stdout } = await audit(config, 0, "tail", ...words);
+      check(!stdout.includes("FORGED"), "no forged line", stdout);
+    }
+  },
+
+  "what is no book is not found good": async () => {
+    const config = configure();
+    await calls(config, 1);
+    for (const named of [config.workspace, config.file]) {
+      checkHolds("the refusal", (await audit(config, 1, "verify", "--book", named)).stderr, named, "holds no record of a book");
+    }
+    await audit(config, 0, "verify", "--book", book(config));
+    rmSync(book(config));
+    execFileSync("mkfifo", [book(config)]);
+    for (const words of [["verify"], ["tail"], ["export"], ["verify", "--book", book(config)]]) {
+      checkHolds("the refusal of a pipe", (await audit(config, 1, ...words)).stderr, "audit.jsonl is no file");
+    }
+  },
+
+  "names drive no terminal, whatever the text goes through": async () => {
+    const config = configure();
+    await call(config, "bad\u001b[2J\u009bname");
+    for (const words of [["tail"], ["export", "--format", "csv"]]) {
+      const { stdout } = await audit(config, 0, ...words);
+      checkHolds("the name", stdout, "bad\ufffd[2J");
+      check(!/[\u001b\u009b]/.test(stdout), "nothing that drives a terminal", stdout);
+    }
+  },
+});
