@@ -11,13 +11,12 @@ use audit::{Approved, Arguments, Book, Decided, Hash, JournalMark, Opening, Plai
 use bytes::Bytes;
 use policy::{Decision, Recorded};
 use redact::Redactor;
-use serde::Deserialize;
 use telemetry::{Ended, Telemetry};
 use tool_api::{CallId, Effect, Outcome};
 
 use crate::failure::{Failure, Refusal};
 use crate::offer::Offered;
-use crate::seen::Seen;
+use crate::seen::{self, Seen};
 use crate::{Call, Caller};
 
 /// What the record says of a stage that let the call pass.
@@ -67,7 +66,8 @@ impl<'b> Entry<'b> {
         call: &Call<'_>,
     ) -> Result<Entry<'b>, Refusal> {
         book.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
-        let seen = Seen::open(telemetry, call.meta.as_deref());
+        let told = call.meta.as_deref().and_then(seen::told);
+        let seen = Seen::open(telemetry, told);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let opening = Opening {
             call_id: id.to_string().into(),
@@ -82,7 +82,7 @@ impl<'b> Entry<'b> {
             arguments_bytes: call.arguments.as_ref().map_or(0, bytes::Bytes::len) as u64,
             arguments: None,
             definition_sha256: None,
-            trace_id: seen.trace_id().or_else(|| call.meta.as_deref().and_then(trace_id)),
+            trace_id: seen.trace_id().or_else(|| told.map(|told| told.trace_id().into())),
         };
         Ok(Entry {
             book,
@@ -233,23 +233,6 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// The trace that the call belongs to, if its caller says so in the form of W3C Trace Context.
-fn trace_id(meta: &[u8]) -> Option<Arc<str>> {
-    /// `00-<32 digits>-<16 digits>-<2 digits>`; later versions may add to it.
-    const TRACE_ID: std::ops::Range<usize> = 3..35;
-    #[derive(Deserialize)]
-    struct Traced<'m> {
-        #[serde(borrow)]
-        traceparent: Cow<'m, str>,
-    }
-    let Traced { traceparent } = serde_json::from_slice(meta).ok()?;
-    let parts: Vec<usize> = traceparent.split('-').map(str::len).collect();
-    let trace_id = traceparent.get(TRACE_ID)?;
-    let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-    let is_one = parts.starts_with(&[2, 32, 16, 2]) && trace_id.chars().all(is_hex);
-    (is_one && trace_id.contains(|c| c != '0')).then(|| trace_id.into())
-}
-
 /// As much of a name as the book keeps. What is longer is struck first: of a secret at the end the beginning would be
 /// left, which nobody could tell as one.
 fn kept_of(name: &str, redactor: &Redactor) -> Arc<str> {
@@ -303,25 +286,5 @@ mod tests {
             assert!(!kept.contains("plan") && kept.len() <= audit::TEXT_BYTES_MAX, "{kept}");
         }
         assert_eq!(&*kept_of("short", &redactor), "short");
-    }
-
-    #[test]
-    fn a_trace_is_taken_from_a_well_formed_parent_only() {
-        let of = |parent: &str| trace_id(format!("{{\"a\":[1],\"traceparent\":{parent:?}}}").as_bytes());
-        let id = "0af7651916cd43dd8448eb211c80319c";
-        assert_eq!(of(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));
-        assert_eq!(of(&format!("01-{id}-b7ad6b7169203331-01-more")).as_deref(), Some(id));
-        for wrong in [
-            "",
-            "00-1",
-            &format!("00-{}-b7ad6b7169203331-01", id.to_uppercase()),
-            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
-            &format!("00-{id}-b7ad6b716920333-01"),
-            &format!("00-{id}é-b7ad6b7169203331-01"),
-        ] {
-            assert_eq!(of(wrong), None, "{wrong}");
-        }
-        assert_eq!(trace_id(b"{}"), None);
-        assert_eq!(trace_id(b"no JSON"), None);
     }
 }

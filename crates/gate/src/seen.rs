@@ -1,12 +1,14 @@
 //! What an operator sees of one call: figures, and spans if it is traced.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use telemetry::{Ended, Meter, Telemetry, Trace};
+use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent};
 
 use crate::failure::Refusal;
 use crate::offer::Offered;
@@ -29,13 +31,10 @@ struct Traced {
 }
 
 impl<'t> Seen<'t> {
-    /// A call has come with this `_meta`.
-    pub(crate) fn open(telemetry: &'t Telemetry, meta: Option<&[u8]>) -> Seen<'t> {
+    /// A call has come whose caller told of this trace.
+    pub(crate) fn open(telemetry: &'t Telemetry, told: Option<TraceParent>) -> Seen<'t> {
         telemetry.metrics.began();
-        let trace = telemetry.tracer.as_ref().and_then(|tracer| {
-            let told = meta.and_then(traceparent);
-            tracer.begin(told.as_deref())
-        });
+        let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(told));
         let trace = trace.map(|trace| Traced { trace, from: Instant::now() });
         Seen { telemetry, meter: None, trace }
     }
@@ -118,13 +117,14 @@ impl Drop for Seen<'_> {
     }
 }
 
-/// What a `_meta` object says of the trace.
-pub(crate) fn traceparent(meta: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Told {
-        traceparent: Option<String>,
+/// What a `_meta` object says of the trace that its call belongs to.
+pub(crate) fn told(meta: &[u8]) -> Option<TraceParent> {
+    #[derive(Deserialize)]
+    struct Told<'m> {
+        #[serde(borrow)]
+        traceparent: Cow<'m, str>,
     }
-    serde_json::from_slice::<Told>(meta).ok()?.traceparent
+    TraceParent::parse(&serde_json::from_slice::<Told<'_>>(meta).ok()?.traceparent)
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
         expected: impl Fn(Option<&str>, &Seen<'_>) -> bool,
     ) {
         let meta = meta.map(|text| Bytes::from_static(text.as_bytes()));
-        let seen = Seen::open(telemetry, meta.as_deref());
+        let seen = Seen::open(telemetry, meta.as_deref().and_then(told));
         let onward = seen.onward(meta);
         let text = onward.as_deref().map(|text| std::str::from_utf8(text).expect("it is text"));
         assert!(expected(text, &seen), "{text:?}");
@@ -191,5 +191,26 @@ mod tests {
         drop(seen);
         assert!(running(0));
         assert!(!telemetry.metrics.text().contains("a secret name"));
+    }
+
+    #[test]
+    fn a_trace_is_taken_from_a_well_formed_parent_only() {
+        let trace_id = |meta: &[u8]| told(meta).map(|told| told.trace_id());
+        let of = |parent: &str| trace_id(format!("{{\"a\":[1],\"traceparent\":{parent:?}}}").as_bytes());
+        let id = "0af7651916cd43dd8448eb211c80319c";
+        assert_eq!(of(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));
+        assert_eq!(of(&format!("01-{id}-b7ad6b7169203331-01-more")).as_deref(), Some(id));
+        for wrong in [
+            "",
+            "00-1",
+            &format!("00-{}-b7ad6b7169203331-01", id.to_uppercase()),
+            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
+            &format!("00-{id}-b7ad6b716920333-01"),
+            &format!("00-{id}é-b7ad6b7169203331-01"),
+        ] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+        assert_eq!(trace_id(b"{}"), None);
+        assert_eq!(trace_id(b"no JSON"), None);
     }
 }

@@ -260,9 +260,7 @@ async fn route(door: &Arc<Door>, peer: IpAddr, request: Request<Incoming>) -> An
         (path, &Method::OPTIONS) if approvals::is_here(path) => {
             cors::preflight(request.headers(), page.is_some())
         }
-        (path, method) if health::to_anybody(door, path, method).is_some() => {
-            health::to_anybody(door, path, method).expect("it was just found")
-        }
+        (path, method) if health::is_here(path) => health::to_anybody(door, path, method),
         (path, method) if path.starts_with(stranger::WELL_KNOWN) => {
             stranger::well_known(&door.identity, path, method, request.headers(), page.is_some())
         }

@@ -80,10 +80,9 @@ impl Tracer {
         Some((Arc::new(tracer), Exporter::new(endpoint, queue, dropped)))
     }
 
-    /// Begins the trace of a call, which its caller may have told: the text of a `traceparent`. Nothing for one that
+    /// Begins the trace of a call, which may belong to one that its caller has told. Nothing for one that
     /// is not traced.
-    pub fn begin(&self, traceparent: Option<&str>) -> Option<Trace> {
-        let told = traceparent.and_then(TraceParent::parse);
+    pub fn begin(&self, told: Option<TraceParent>) -> Option<Trace> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).ok()?;
         let [trace @ .., _, _, _, _, _, _, _, _] = random;
@@ -159,7 +158,7 @@ mod tests {
     fn check(sample: f64, told: Option<&str>, is_traced: bool) {
         let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/v1/traces".to_owned()), sample };
         let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
-        assert_eq!(tracer.begin(told).is_some(), is_traced, "{sample} {told:?}");
+        assert_eq!(tracer.begin(told.and_then(TraceParent::parse)).is_some(), is_traced, "{sample} {told:?}");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gate::Cancel;
 use telemetry::{Config, Metrics, Readings, Telemetry, Tracer, UpstreamReading};
 use tokio::task::JoinHandle;
-use upstream::State;
 
 use crate::upstreams::Upstreams;
 
@@ -48,26 +47,13 @@ pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>) {
 fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
     let report = upstream.status();
     UpstreamReading {
-        state: word(&report.state),
+        state: report.state.word(),
         queued: upstream.queued() as u64,
         processes: report.processes as u64,
         restarts: report.restarts,
         tools: report.tools as u64,
         held_back: report.held_back as u64,
         name: report.name,
-    }
-}
-
-/// The state in the word of `mcp status`.
-fn word(state: &State) -> &'static str {
-    match state {
-        State::Disabled => "disabled",
-        State::Stopped => "stopped",
-        State::Connecting => "connecting",
-        State::Connected { .. } => "connected",
-        State::NeedsAuth => "needs_auth",
-        State::NeedsClientRegistration { .. } => "needs_client_registration",
-        State::Failed { .. } => "failed",
     }
 }
 

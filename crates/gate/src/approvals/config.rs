@@ -71,13 +71,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error
             "{text:?} is no time; write a number with its unit, such as \"20s\" or \"10m\""
         ))
     };
-    // Days are no exact time for the library, and 24 hours for everybody who writes them here.
-    let days = text.strip_suffix('d').and_then(|days| days.trim().parse::<u32>().ok());
-    if let Some(days) = days {
-        return Ok(Duration::from_secs(u64::from(days) * 24 * 60 * 60));
-    }
-    let span: jiff::SignedDuration = text.parse().map_err(|_| bad())?;
-    Duration::try_from(span).map_err(|_| bad())
+    policy::parse_span(&text).ok_or_else(bad)
 }
 
 /// A default as people would write it.

@@ -22,24 +22,25 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// The scope of a caller that may see the figures whatever its roles.
 const SCOPE: &str = "metrics:read";
 
-/// The answer to a question that anybody may ask; nothing if it is none.
-pub(super) fn to_anybody(door: &Door, path: &str, method: &Method) -> Option<Answer> {
-    let is_health = HEALTH.contains(&path);
-    if !is_health && !READY.contains(&path) {
-        return None;
-    }
+/// Whether this is a question that anybody may ask.
+pub(super) fn is_here(path: &str) -> bool {
+    HEALTH.contains(&path) || READY.contains(&path)
+}
+
+/// The answer to it.
+pub(super) fn to_anybody(door: &Door, path: &str, method: &Method) -> Answer {
     if !matches!(*method, Method::GET | Method::HEAD) {
-        return Some(answer::not_allowed("GET, HEAD"));
+        return answer::not_allowed("GET, HEAD");
     }
-    let unready = if is_health { None } else { door.server.gate().unready() };
-    Some(match unready {
+    let unready = if HEALTH.contains(&path) { None } else { door.server.gate().unready() };
+    match unready {
         None => answer::json(StatusCode::OK, b"{\"status\":\"ok\"}".to_vec()),
         // Why is in the log: it is nobody's business who only asks whether.
         Some(why) => {
             tracing::debug!(why, "asked whether it is ready, and it is not");
             answer::json(StatusCode::SERVICE_UNAVAILABLE, b"{\"status\":\"not_ready\"}".to_vec())
         }
-    })
+    }
 }
 
 /// The figures, for callers who may see them.

@@ -23,11 +23,6 @@ impl Neighbours {
         self.names().insert(owner.to_owned(), names);
     }
 
-    /// `owner` offers nothing any more.
-    pub fn forget(&self, owner: &str) {
-        self.names().remove(owner);
-    }
-
     /// The owners other than `one`, and their names.
     pub fn beside(&self, one: &str) -> Vec<(String, String)> {
         let names = self.names();
