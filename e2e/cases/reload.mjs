@@ -72,8 +72,9 @@ await run({
   },
 
   "what changed is exchanged, under the eyes of who watches; a call under way is finished": async () => {
-    const long = client.call("everything_trigger-long-running-operation", { duration: 3, steps: 3 });
-    await eventually("the call to be under way", () => mark.processes().length > 0);
+    let steps = 0;
+    const long = client.call("everything_trigger-long-running-operation", { duration: 5, steps: 5 }, { onprogress: () => { steps += 1; } });
+    await eventually("the call to be under way", () => steps > 0);
     const before = mark.processes().filter(({ command }) => command.includes("server-everything")).map(({ pid }) => pid);
     const changed = table("everything", marked(everything, { E2E_CHANGED: "yes" }));
     writeFileSync(config.file, `${good.slice(0, good.indexOf("[mcp.everything]"))}${changed}${table("late", late.table)}`);

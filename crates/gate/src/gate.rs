@@ -253,7 +253,8 @@ impl Gate {
             key: found.key,
         };
         let (offered, task_tool) = (pending.offered.clone(), pending.task_tool.take());
-        let ran = run::run(&self.files, pending, waiting).await.map(|(outcome, _)| outcome);
+        let successor = self.successor(caller, call.target, &offered);
+        let ran = run::run(&self.files, pending, waiting, successor).await.map(|(outcome, _)| outcome);
         entry.station("run", ran.is_ok());
         stages::note_messages(&on_messages, entry);
         let outcome = stages::judge_result(on_result, ran, entry)?;
@@ -271,6 +272,18 @@ impl Gate {
         if let Some(now) = offer.get(name).filter(|now| now.hash() == pending.offered.hash()) {
             pending.offered = now.clone();
         }
+    }
+
+    /// What has taken the place of something that has left, if it is still what was admitted. Waits for it if it has not
+    /// reported.
+    async fn successor(
+        &self,
+        caller: &Caller,
+        target: Target<'_>,
+        left: &Arc<Offered>,
+    ) -> Option<Arc<Offered>> {
+        let now = Box::pin(self.find_target(caller, target)).await.ok()?.offered;
+        (!Arc::ptr_eq(&now, left) && now.hash() == left.hash()).then_some(now)
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.

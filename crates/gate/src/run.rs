@@ -34,11 +34,13 @@ pub(crate) struct Waiting {
     pub(crate) key: Option<Arc<str>>,
 }
 
-/// Runs the call and gives its tool back with the outcome.
+/// Runs the call and gives its tool back with the outcome. If what the tool belongs to has left before the call began, it
+/// goes to the `successor`.
 pub(crate) async fn run(
     files: &Root,
     pending: Pending<'_>,
     waiting: Waiting,
+    successor: impl Future<Output = Option<Arc<Offered>>>,
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
     let Pending { id, offered, arguments, decision, .. } = pending;
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
@@ -59,7 +61,16 @@ pub(crate) async fn run(
         .with_input(input)
         .with_key(key);
 
-    let work = AssertUnwindSafe(offered.tool().run(arguments, &cx)).catch_unwind();
+    let work = async {
+        match offered.tool().run(arguments.clone(), &cx).await {
+            Err(error) if error.is_of_orphan() => match successor.await {
+                Some(next) => next.tool().run(arguments, &cx).await,
+                None => Err(error),
+            },
+            done => done,
+        }
+    };
+    let work = AssertUnwindSafe(work).catch_unwind();
     let done = tokio::select! {
         biased;
         done = work => done,

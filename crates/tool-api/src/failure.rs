@@ -12,6 +12,7 @@ pub struct ToolError {
     message: String,
     details: Option<Value>,
     protocol: Option<Box<Protocol>>,
+    is_orphan: bool,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -34,7 +35,14 @@ impl ToolError {
 
     /// An error with a stable code (`snake_case`) and a sentence.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> ToolError {
-        ToolError { code: code.into(), message: message.into(), details: None, protocol: None, source: None }
+        ToolError {
+            code: code.into(),
+            message: message.into(),
+            details: None,
+            protocol: None,
+            is_orphan: false,
+            source: None,
+        }
     }
 
     /// The caller gave the call up.
@@ -58,6 +66,18 @@ impl ToolError {
         self.protocol.as_deref()
     }
 
+    /// Says that nothing has been done, since what the tool belongs to has left: whatever took its place may be called
+    /// instead.
+    #[must_use]
+    pub fn of_orphan(self) -> ToolError {
+        ToolError { is_orphan: true, ..self }
+    }
+
+    /// True if nothing has been done, since what the tool belongs to has left.
+    pub fn is_of_orphan(&self) -> bool {
+        self.is_orphan
+    }
+
     /// Adds the private cause, for operators.
     pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> ToolError {
         ToolError { source: Some(Box::new(source)), ..self }
@@ -72,7 +92,8 @@ impl ToolError {
             let data = protocol.data.map(|data| reword(&data));
             Box::new(Protocol { code: protocol.code, message: reword(&protocol.message), data })
         });
-        ToolError { code: self.code, message: reword(&self.message), details, protocol, source: None }
+        let message = reword(&self.message);
+        ToolError { code: self.code, message, details, protocol, is_orphan: self.is_orphan, source: None }
     }
 
     /// The stable code.

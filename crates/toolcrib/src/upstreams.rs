@@ -153,8 +153,9 @@ impl Upstreams {
         let names: Vec<String> = settings.iter().map(|settings| settings.name().to_owned()).collect();
         for (name, member) in before.extract_if(.., |name, _| !names.contains(name)) {
             // Nobody waits for its end.
-            drop(self.leaving.add(member, Asked::AreLost));
+            let (make_way, _) = oneshot::channel();
             self.catalog.remove(&name);
+            self.leaving.add(member, Asked::AreLost, make_way);
             self.tell(News::Removed { name: name.clone(), at_ms: now_ms() });
             changes.removed.push(name);
         }
@@ -216,14 +217,19 @@ impl Upstreams {
 
     /// One that takes another's place. What is remembered of the same server is offered without a gap, and what clients
     /// watch there is watched on.
-    fn enter_for(&self, settings: Settings, before: Member) -> Member {
+    fn enter_for(&self, settings: Settings, mut before: Member) -> Member {
+        // What it still offers or says is no news.
+        before.task.abort_all();
         let is_same = settings.is_enabled() && settings.fingerprint() == before.settings.fingerprint();
         let upstream = before.upstream.clone();
         let known = Known::of(&upstream).filter(|_| is_same);
         let was_connected = matches!(upstream.offers().borrow().state, State::Connected { .. });
         let asked = if settings.is_enabled() { Asked::ComeBack } else { Asked::AreLost };
-        let has_left = self.leaving.add(before, asked);
-        self.enter_with_news(settings, Some(Before { upstream, known, was_connected, has_left }))
+        let (make_way, has_left) = oneshot::channel();
+        let after = self.enter_with_news(settings, Some(Before { upstream, known, was_connected, has_left }));
+        // Only now, so that whoever finds that one closed finds this one in its place.
+        self.leaving.add(before, asked, make_way);
+        after
     }
 
     fn enter_with_news(&self, settings: Settings, before: Option<Before>) -> Member {

@@ -126,6 +126,8 @@ pub struct Upstream {
     staying: AtomicBool,
     stderr: Arc<Stderr>,
     closing: CancellationToken,
+    /// The same for calls, which ask it each time and take no lock for it.
+    is_closed: AtomicBool,
     /// Counts the lists of tools that there have been.
     generation: AtomicU64,
 }
@@ -160,6 +162,7 @@ impl Upstream {
             staying: AtomicBool::new(false),
             stderr,
             closing: CancellationToken::new(),
+            is_closed: AtomicBool::new(false),
             generation: AtomicU64::new(1),
         })
     }
@@ -242,10 +245,18 @@ impl Upstream {
         join_all(ends).await;
     }
 
+    /// Takes no more calls, which are told that it has left; those that the server has seen go on. A start under way is
+    /// given up.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.closing.cancel();
+    }
+
     /// Ends the server for good: nothing starts it again. Calls under way are lost. Waits for the program's
     /// end, but never longer than [`END_TIMEOUT`]; what is left then ends by itself.
     pub async fn end(&self) {
-        self.closing.cancel();
+        self.close();
+        self.watch.leave();
         // A start under way hears `closing`, and cannot become live any more.
         let (pooled, mut under_way) = self.pool.take();
         under_way.extend(self.starts().take_attempt());
@@ -270,6 +281,9 @@ impl Upstream {
 
     /// A connection for a call.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(ConnectError::Ended);
+        }
         self.connected(Demand::Call).await
     }
 

@@ -45,13 +45,16 @@ struct Now {
 }
 
 impl Leaving {
-    /// Ends an upstream once its calls are done. The answer resolves when the next one may take its place: when this
+    /// Ends an upstream once its calls are done. `make_way` is dropped when the next one may take its place: when this
     /// one has ended, or at once if calls keep it, since the next one need not wait for those.
-    pub(super) fn add(&self, member: Member, asked: Asked) -> oneshot::Receiver<()> {
+    pub(super) fn add(&self, member: Member, asked: Asked, make_way: oneshot::Sender<()>) {
         let Member { settings, upstream, mut task } = member;
         // What it still offers or says is no news.
         task.abort_all();
-        let (make_way, has_left) = oneshot::channel();
+        if asked == Asked::ComeBack {
+            // Calls that it has not seen go to the next one.
+            upstream.close();
+        }
         let closing = self.closing.clone();
         let mut now = self.now();
         now.settings.retain(|(upstream, _)| upstream.strong_count() > 0);
@@ -72,7 +75,6 @@ impl Leaving {
                 drop(make_way);
             }
         });
-        has_left
     }
 
     /// The files of those that may still be running.

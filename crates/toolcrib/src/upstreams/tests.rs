@@ -294,6 +294,38 @@ fn a_call_under_way_is_finished_by_the_server_it_was_made_to() {
 }
 
 #[test]
+fn no_call_is_lost_between_a_server_and_the_one_in_its_place() {
+    const CALLERS: usize = 4;
+    const EXCHANGES: usize = 40;
+    let folder = tempfile::tempdir().expect("a folder");
+    run(async {
+        let servers = ["one", "other"].map(|name| SmallServer::new(folder.path(), name));
+        let tables = servers.each_ref().map(|server| {
+            server.answers.add_permits(tokio::sync::Semaphore::MAX_PERMITS);
+            settle_all(&[("it", server.table())])
+        });
+        let world = World::new(folder.path(), tables[0].clone(), Start::AtOnce);
+        world.until_connected("it").await;
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let calls = join_all((0..CALLERS).map(async |_| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                // It waits for the disk once it is admitted, and may find another server then.
+                world.call("wait").await.expect("an answer");
+            }
+        }));
+        let exchanges = async {
+            for at in 1..=EXCHANGES {
+                world.upstreams.replace(tables[at % 2].clone());
+                world.until_connected("it").await;
+            }
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+        };
+        tokio::join!(calls, exchanges);
+        world.upstreams.end().await;
+    });
+}
+
+#[test]
 fn the_same_server_with_other_settings_is_on_offer_without_a_gap() {
     let folder = tempfile::tempdir().expect("a folder");
     run(async {

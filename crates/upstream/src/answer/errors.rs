@@ -179,8 +179,11 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         ConnectError::Crowded => {
             ToolError::new("upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
+        ConnectError::Ended => {
+            let said = format!("`{upstream}` cannot be used: {error}");
+            ToolError::new("upstream_unavailable", said).of_orphan()
+        }
         ConnectError::Disabled
-        | ConnectError::Ended
         | ConnectError::Lacking(_)
         | ConnectError::Start { .. }
         | ConnectError::Exited { .. }
@@ -261,7 +264,8 @@ pub(crate) fn held_back(upstream: &str, why: &str) -> ToolError {
 /// The configuration has changed under a caller that still holds the tool.
 pub(crate) fn removed(upstream: &str) -> ToolError {
     let message = format!("`{upstream}` is no longer part of the configuration");
-    ToolError::new("upstream_unavailable", message).with_details(json!({ "upstream": upstream }))
+    let said = ToolError::new("upstream_unavailable", message).of_orphan();
+    said.with_details(json!({ "upstream": upstream }))
 }
 
 /// What came back is of no use.

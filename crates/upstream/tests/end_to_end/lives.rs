@@ -56,6 +56,24 @@ async fn a_server_that_nobody_uses_is_stopped_and_the_next_call_starts_it() {
 }
 
 #[tokio::test]
+async fn one_that_is_closed_finishes_what_it_has_seen_and_takes_no_more() {
+    let it = server("");
+    it.connect().await.expect("connected");
+    let process = process(&it).await;
+    let mut begun = std::pin::pin!(call(&it, "it_slow", r#"{"ms":500}"#));
+    // It is on its way to the server with that.
+    assert!(futures_util::poll!(&mut begun).is_pending());
+    it.close();
+    let refused = call(&it, "it_echo", "{}").await.expect_err("it is closed");
+    assert!(refused.is_of_orphan() && refused.code() == "upstream_unavailable", "{refused}");
+    assert!(shown(begun.await).contains("500"));
+    it.end().await;
+    gone(&process).await;
+    let refused = call(&it, "it_echo", "{}").await.expect_err("it has ended");
+    assert!(refused.is_of_orphan(), "{refused}");
+}
+
+#[tokio::test]
 async fn whoever_stays_connected_is_stopped_all_the_same() {
     let it = server("idle_timeout = \"1s\"");
     it.stay_connected().await;
