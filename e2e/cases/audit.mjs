@@ -2,7 +2,8 @@
 // a person acknowledges it, and calls go on meanwhile. And paths that are no book, and names that drive a terminal.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { configure, expectExit, runToEnd } from "../support/toolcrib.mjs";
@@ -15,6 +16,16 @@ const call = (config, name = "workspace_list") =>
   runToEnd(["tools", "call", name, "{}", "--config", config.file], { env: { TOOLCRIB_LOG: "warn" } });
 const calls = async (config, count) => {
   for (let nth = 0; nth < count; nth += 1) await call(config);
+};
+
+/** These lines as somebody chains them who has no key. */
+const chained = (lines) => {
+  let prev = "0".repeat(64);
+  return lines.map((line, nth) => {
+    const body = line.replace(/,"hash":"[0-9a-f]{64}"}$/, "").replace(/^\{"seq":\d+,"prev":"[0-9a-f]{64}"/, `{"seq":${nth + 1},"prev":"${prev}"`);
+    prev = createHash("sha256").update(body).digest("hex");
+    return `${body},"hash":"${prev}"}\n`;
+  }).join("");
 };
 
 /** What `damage` leaves is told as `before`, and as `after` once calls have gone on; then a person acknowledges it. */
@@ -50,6 +61,37 @@ await run({
     lossIsTold(
       (config) => [book(config), path.join(config.folder, "state", "audit.head")].forEach((file) => rmSync(file)),
       "the end of the book is missing", "the whole book before this one was lost"),
+
+  "a copy is held to the key that is named": async () => {
+    const config = configure();
+    await calls(config, 3);
+    const key = (await audit(config, 0, "key")).stdout.trim();
+    const copy = path.join(config.folder, "copy");
+    mkdirSync(copy);
+    cpSync(book(config), path.join(copy, "audit.jsonl"));
+    const verify = async (code, ...words) => (await audit(config, code, "verify", ...words)).stdout;
+    checkHolds("the verdict on the copy", await verify(0, "--book", copy, "--key", key), "none changed", "signed to its end");
+    const innocent = linesOf(config).filter((line) => line.includes('"call_id"')).map((line) => line.replace("workspace_list", "harmless"));
+    writeFileSync(path.join(copy, "audit.jsonl"), chained(innocent));
+    checkHolds("the verdict on one written anew", await verify(1, "--book", copy, "--key", key), "signed by nobody");
+    const unheld = await verify(0, "--book", copy);
+    checkHolds("the verdict without a key", unheld, "no signature was checked");
+    check(!unheld.includes("none changed"), "no more than was checked", unheld);
+    checkHolds("the verdict by our key", await verify(0, "--key", key), "signed to its end");
+    checkHolds("the verdict by another key", await verify(1, "--key", "0".repeat(64)), "signed by none of the known keys");
+  },
+
+  "an export says where it went, and that an address without its scheme is none": async () => {
+    const config = configure();
+    await calls(config, 2);
+    const to = path.join(config.folder, "calls.csv");
+    checkHolds("the answer", (await audit(config, 0, "export", "--format", "csv", "--to", to)).stderr, "2 records written to", "up to 4");
+    for (const address of ["127.0.0.1:4318", "localhost:4318/v1/logs"]) {
+      const { stderr } = await audit(config, 2, "export", "--format", "otlp", "--to", address);
+      checkHolds("the refusal", stderr, address, `did you mean http://${address}?`);
+      check(!existsSync(address), "no file of that name", address);
+    }
+  },
 
   "a line from somebody's hand is found and not shown": async () => {
     const config = configure();

@@ -1,16 +1,18 @@
 // Upstreams that cannot start, never answer, print garbage or die in mid-answer: each is named, and
 // none disturbs the others.
 
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { configure, serve } from "../support/toolcrib.mjs";
 import { messageOf, openSession } from "../support/wire_http.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
-/** A server that never answers is given up after this; the list may take so long and no longer. */
+/** A server that never answers is given up after this. */
 const TIMEOUT = "2s";
-const LIST_MS_MAX = 15_000;
+
+/** Promptly, on a busy machine. */
+const EXIT_MS_MAX = 10_000;
 
 const [noisy, dying, silent] = [oddUpstream("noisy"), oddUpstream("odd"), oddUpstream("silent", { timeout: TIMEOUT })];
 const config = configure({
@@ -34,21 +36,31 @@ const works = async (name, args, piece) => {
   checkHolds(`the text of ${name}`, textOf(answer), piece);
 };
 
+const SOUND = ["workspace_read", "good_echo", "noisy_fine", "dying_fine"];
+
 const listed = async (request) => {
-  const names = (await request()).map(({ name }) => name);
-  for (const name of ["workspace_read", "good_echo", "noisy_fine", "dying_fine"]) check(names.includes(name), `${name} in the list`, names);
+  let names;
+  // A list waits for servers only so long; on a busy machine they may be in a later one.
+  await eventually(`${SOUND.join(", ")} in the list`, async () => {
+    names = (await request()).map(({ name }) => name);
+    return SOUND.every((name) => names.includes(name));
+  });
   const broken = names.filter((name) => /^(missing|stillborn|unheard|absent|silent)_/.test(name));
   checkSame("tools of upstreams that are not there", [], broken);
+};
+
+const named = async (program) => {
+  for (const name of ["missing", "stillborn", "unheard", "silent"]) await eventually(`${name} on stderr`, () => program.stderr().includes(name));
 };
 
 const parts = {
   "a built-in tool answers before anything is listed": () => works("workspace_list", {}, ""),
 
   "the list holds what works": () =>
-    listed(async () => (await wire.request("tools/list", undefined, LIST_MS_MAX)).message.result.tools),
+    listed(async () => (await wire.request("tools/list")).message.result.tools),
 
-  "those that failed are named on stderr, the one switched off is not": () => {
-    for (const name of ["missing", "stillborn", "unheard", "silent"]) checkHolds("stderr", wire.stderr(), name);
+  "those that failed are named on stderr, the one switched off is not": async () => {
+    await named(wire);
     check(!wire.stderr().includes("absent"), "nothing about the one switched off", wire.stderr());
   },
 
@@ -80,7 +92,7 @@ const parts = {
   },
 
   "no garbage came out, and it still ends promptly": async () => {
-    const { code } = await wire.end(2_000);
+    const { code } = await wire.end(EXIT_MS_MAX);
     checkSame("exit code and garbage", [0, []], [code, wire.garbage]);
   },
 
@@ -91,7 +103,7 @@ const parts = {
     const died = messageOf(await session.call("dying_half"));
     check(died.result?.isError, "an error result", died);
     await session.ping();
-    for (const name of ["missing", "stillborn", "unheard", "silent"]) checkHolds("stderr", program.stderr(), name);
+    await named(program);
   },
 };
 

@@ -1,7 +1,7 @@
 // The commands a person types, and the exit codes a script relies on: 0 good, 1 the work failed,
 // 2 wrong usage, 3 refused.
 
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { FOLDER, everything } from "../support/environment.mjs";
@@ -93,6 +93,11 @@ const parts = {
 
   "config check, good": async () => {
     await exit(0, "config", "check");
+    const homeless = configure();
+    rmSync(homeless.workspace, { recursive: true });
+    for (const words of [["config", "check"], ["tools", "list"]]) {
+      checkHolds("a workspace that is not there", (await expectExit(words[0] === "config" ? 2 : 1, [...words, "--config", homeless.file])).stderr, "ws cannot be opened", "workspace.root");
+    }
   },
 
   "config check names line, column and the nearest key, all at once": async () => {

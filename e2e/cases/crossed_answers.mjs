@@ -1,7 +1,7 @@
 // 64 clients of both eras, all with ids and progress tokens from 0, make 100,000 calls through the same upstreams,
 // whose answers come in another order than the calls. Each must get its own answers, all of them, and no others.
 
-import { check, checkSame, run } from "../support/check.mjs";
+import { checkSame, run } from "../support/check.mjs";
 import { keepConnection } from "../support/kept_connection.mjs";
 import { plain, plainOverHttp } from "../support/plain_upstream.mjs";
 import { configure, serve } from "../support/toolcrib.mjs";
@@ -15,8 +15,6 @@ const CONNECTIONS_EACH = 2;
 
 /** Every so many calls ask for progress. */
 const PROGRESS_EVERY = 8;
-
-const TIME_MS_MAX = 60_000;
 
 /** More faults of one kind than this say nothing new. */
 const FAULTS_SHOWN_MAX = 5;
@@ -95,7 +93,6 @@ await run({
     const took_ms = performance.now() - since;
     checkSame("faults", [], faults.slice(0, FAULTS_SHOWN_MAX));
     checkSame("calls answered", CLIENTS * CALLS_EACH, answered);
-    check(took_ms < TIME_MS_MAX, `less than ${TIME_MS_MAX} ms`, took_ms);
     console.log(`        ${answered} calls in ${(took_ms / 1_000).toFixed(1)} s`);
   },
 });

@@ -5,6 +5,7 @@ import http from "node:http";
 import { atEnd, check, checkHolds, checkSame, run, within } from "../support/check.mjs";
 import { configure, stdioCommand } from "../support/toolcrib.mjs";
 import { freePort, listen, startEverything } from "../support/http_servers.mjs";
+import { hearsSteps } from "../support/progress.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { textOf } from "../support/core.mjs";
 
@@ -56,10 +57,10 @@ await run({
   },
 
   "progress and structured results pass": async () => {
-    const seen = [];
-    const onprogress = ({ progress }) => seen.push(progress);
-    await client.call("remote_trigger-long-running-operation", { duration: 0.4, steps: 4 }, { onprogress });
-    checkSame("progress", [1, 2, 3], seen.slice(0, 3));
+    await hearsSteps("progress", [1, 2, 3], (hear) => {
+      const onprogress = ({ progress }) => hear(progress);
+      return client.call("remote_trigger-long-running-operation", { duration: 0.4, steps: 4 }, { onprogress });
+    });
     const weather = await client.call("remote_get-structured-content", { location: "Chicago" });
     checkSame("structuredContent", 36, weather.structuredContent?.temperature);
   },

@@ -122,6 +122,27 @@ await run({
     await client.call("steady_fine", {});
   },
 
+  "a door that is shut is shut for the next request, within a session, too": async () => {
+    const text = readFileSync(config.file, "utf8");
+    const ping = async () => (await fetch(toolcrib.url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    })).status;
+    checkSame("the status while it is open", 200, await ping());
+    writeFileSync(config.file, text.replace("[server]\n", "[server]\nopen_on_loopback = false\n"));
+    const [did] = await reload(0);
+    checkSame("what is in force", ["server.open_on_loopback"], did.in_force);
+    checkSame("what waits", [], did.next_start);
+    checkSame("the status of a stranger", 401, await ping());
+    await failure("a call in a session that was open", client.call("steady_fine", {}));
+    writeFileSync(config.file, text);
+    await reload(0);
+    checkSame("the status once it is open again", 200, await ping());
+    client = await connect("v1", { url: toolcrib.url });
+    await client.call("steady_fine", {});
+  },
+
   "SIGHUP does the same; what is gone is gone for clients, too": async () => {
     const text = readFileSync(config.file, "utf8");
     writeFileSync(config.file, text.slice(0, text.indexOf("[mcp.late]")));

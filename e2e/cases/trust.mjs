@@ -3,7 +3,7 @@
 // servers are left alone.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, failure, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
@@ -41,7 +41,11 @@ execFileSync("git", ["init", "--quiet", repository]);
 
 const changing = (name, definitions, more = {}) => {
   const file = path.join(FOLDER, `${name}.json`);
-  const show = (all) => writeFileSync(file, JSON.stringify(all));
+  // At once: the server may read it at any moment.
+  const show = (all) => {
+    writeFileSync(`${file}.new`, JSON.stringify(all));
+    renameSync(`${file}.new`, file);
+  };
   show(definitions);
   return { show, table: { command: NODE, args: [fixture("changing_server.mjs"), file], ...more } };
 };
@@ -72,6 +76,8 @@ const lacks = (name) => async () => !(await names()).includes(name);
 await run({
   "what is there at first is offered, in each mode as it says": async () => {
     await begin();
+    // A list waits for servers only so long; on a busy machine one may be in a later one.
+    await eventually("a list of all", async () => ["bad", "pinned", "trusted"].every((server) => has(`${server}_other`)));
     checkSame("the tools", ["bad_other", "pinned_add", "pinned_other", "trusted_add", "trusted_other"], (await names()).toSorted());
     // Who has come before the servers were ready has not been told.
     const later = await connect("v1", { url: toolcrib.url });

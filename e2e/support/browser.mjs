@@ -5,7 +5,10 @@ import { FOLDER, importPackage } from "./environment.mjs";
 import { atEnd, within } from "./check.mjs";
 
 /** No page takes longer. */
-const PAGE_MS_MAX = 20_000;
+const PAGE_MS_MAX = 60_000;
+
+/** A browser of several hundred megabytes is read from disk on its first start. */
+const START_MS_MAX = 90_000;
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage", "--no-first-run"];
 
@@ -14,7 +17,8 @@ export const browser = async () => {
   const { launch } = (await importPackage("puppeteer-core")).default ?? (await importPackage("puppeteer-core"));
   const chromium = await within(
     "Chromium to start",
-    launch({ executablePath: process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium", args: FLAGS, userDataDir: path.join(FOLDER, "chromium") }),
+    launch({ executablePath: process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium", args: FLAGS, timeout: START_MS_MAX, userDataDir: path.join(FOLDER, "chromium") }),
+    START_MS_MAX,
   );
   atEnd(() => chromium.close());
   return {

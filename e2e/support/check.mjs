@@ -3,7 +3,7 @@
 
 import { inspect } from "node:util";
 
-/** No single wait in a case may take longer; the runner ends the whole case after 180 s. */
+/** No single wait in a case may take longer; the runner ends the whole case after 360 s. */
 export const WAIT_MS_MAX = 30_000;
 
 /** How much of an unexpected value a message shows. */

@@ -33,8 +33,11 @@ EVERYTHING = {
     "args": [str(_PACKAGES / "@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
 }
 
-#: No single wait may take longer; the runner ends the whole case after 180 s.
+#: No single wait may take longer; the runner ends the whole case after 360 s.
 WAIT_S_MAX = 30
+
+#: How often a call is made until all its steps have been heard of.
+_TRIES_MAX = 10
 
 _ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*/mcp")
 
@@ -77,11 +80,11 @@ async def target(transport, config):
         yield await _address(program, log)
     finally:
         program.terminate()
-        program.wait(5)
+        program.wait(WAIT_S_MAX)
 
 
 async def _address(program, log):
-    for _ in range(1_000):
+    for _ in range(100 * WAIT_S_MAX):
         found = _ADDRESS.search(log.read_bytes())
         if found:
             return found[0].decode()
@@ -109,6 +112,25 @@ def check_holds(what, text, *pieces):
 def text_of(result):
     """All text of a result, joined."""
     return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+async def hears_steps(expected, call):
+    """Checks that these steps of a call, `call(hear)`, come from the first on and in this order.
+
+    An SDK may lose the steps that it reads together with the result: what is missing at the end is waited for with
+    another call, and nothing else is.
+    """
+    for tries in range(_TRIES_MAX):
+        heard = []
+
+        async def hear(progress, total, _message, heard=heard):
+            heard.append((progress, total))
+
+        await call(hear)
+        count = len(expected) if tries + 1 == _TRIES_MAX else min(len(heard), len(expected))
+        check(heard[:count] == expected[:count], f"the steps {expected}", heard)
+        if count == len(expected):
+            return
 
 
 async def run(parts):

@@ -1,6 +1,7 @@
 // Real servers behind HTTP, on a port of their own, that can be killed and started again.
 
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import http from "node:http";
 import { NODE, PYTHON, everything, fixture } from "./environment.mjs";
 import { atEnd, within } from "./check.mjs";
@@ -8,12 +9,21 @@ import { atEnd, within } from "./check.mjs";
 /** Listens on any free port of this machine; resolves with the port. */
 export const listen = (server) => new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
 
+/** Below the ports that systems give away by themselves: there a connection to anywhere may take it while a server is down. */
+const PORT_MIN = 20_000;
+const PORT_MAX = 32_000;
+
 /** A port that was free a moment ago, for servers that must come back under the same one. */
 export const freePort = async () => {
-  const server = http.createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(PORT_MIN, PORT_MAX);
+    const server = http.createServer();
+    const isFree = await new Promise((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
 };
 
 /** Starts a server and resolves when it has said `ready`; `kill()` ends it at once. */

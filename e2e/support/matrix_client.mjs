@@ -10,7 +10,7 @@ import { Watch } from "./matrix/watch.mjs";
 const INFO = { name: "matrix-client", version: "1" };
 
 /** A step that waits longer than this waits in vain. */
-export const ANSWER_MS_MAX = 6_000;
+export const ANSWER_MS_MAX = 20_000;
 
 /** A call that has been asked about so often is asked about without end. */
 const ROUNDS_MAX = 10;

@@ -22,6 +22,7 @@ export const oddUpstream = (mode, more = {}) => {
     log,
     /** Waits until the server was sent a line that holds the piece, and returns that line. */
     received: (piece) =>
-      eventually(`the server to receive ${piece} (log: ${file})`, () => log().split("\n").find((line) => line.includes(piece)), 10_000),
+      // A line without its end is still being written.
+      eventually(`the server to receive ${piece} (log: ${file})`, () => log().split("\n").slice(0, -1).find((line) => line.includes(piece))),
   };
 };

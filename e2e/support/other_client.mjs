@@ -10,6 +10,9 @@ import { FOLDER, packageFile } from "./environment.mjs";
 /** A client of several hundred megabytes is read from disk on its first start. */
 const COMMAND_MS_MAX = 90_000;
 
+/** What a client is to give a server for its start. */
+const SERVER_MS_MAX = 60_000;
+
 /** What a package for a platform may be called beyond system and processor: older processors, another C library. */
 const VARIANTS = ["", "-baseline", "-musl", "-baseline-musl"];
 
@@ -41,6 +44,9 @@ export const homely = (home, more = {}) => ({
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   OPENCODE_DISABLE_AUTOUPDATE: "1",
   OPENCODE_DISABLE_MODELS_FETCH: "1",
+  // They give a server five seconds, or thirty, which a busy machine may need for its own.
+  OPENCODE_CONFIG_CONTENT: JSON.stringify({ experimental: { mcp_timeout: SERVER_MS_MAX } }),
+  MCP_TIMEOUT: String(SERVER_MS_MAX),
   ...more,
   // Whoever looks for leftovers knows them by it.
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("TOOLCRIB_E2E"))),

@@ -14,8 +14,17 @@ const MARK = "TOOLCRIB_E2E_MARK";
 export const newMark = () => {
   const value = randomUUID();
   const processes = () => carriers(`${MARK}=${value}`);
-  atEnd(() => processes().forEach(({ pid }) => process.kill(pid, "SIGKILL")));
+  atEnd(() => processes().forEach(({ pid }) => end(pid)));
   return { env: { [MARK]: value }, processes };
+};
+
+// It may have ended since it was listed.
+const end = (pid) => {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    return;
+  }
 };
 
 const carriers = (assignment) =>

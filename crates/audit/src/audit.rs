@@ -14,8 +14,12 @@
 //! [`KEY_FILE`]): `signature` covers the words `toolcrib audit checkpoint`, a line break, and the line up to,
 //! and without, `,"signature":"`. Whoever has the public key can verify a copy of the book anywhere.
 //!
+//! A signature is all that holds a copy to what was written, since whoever writes a book anew chains it as well.
+//! [`verify`] says up to where there is one, and asks for more of it where somebody names the key.
+//!
 //! **Retention** removes whole segments, oldest first, by age and size. Each is named, with its last record,
-//! in a signed line before it goes, so the rest can be verified from there.
+//! in a signed line before it goes, so the rest can be verified from there. One look at a clock makes nothing old: by
+//! itself the program removes by age what the book shows to have been too old for a day.
 //!
 //! **The end.** A line that a crash cut short stays, ended by a line break; the chain goes on from the last
 //! whole line and [`verify`] counts the torn one. That the *end* of the book is missing can only be seen from
@@ -31,7 +35,7 @@
 //!
 //! **A full disk.** Calls that may change something are refused by name. Others go on, their records wait in
 //! memory until [`RECORDS_WAITING_MAX`] or [`ARGUMENTS_BYTES_WAITING_MAX`] is reached, then they are refused
-//! too. The writer tries again four times a second.
+//! too. The writer tries again four times a second. The log says when that begins and ends.
 //!
 //! Arguments enter the book without secrets, or as a size and a hash; results never, but for their size.
 
@@ -54,6 +58,7 @@ mod journal;
 mod key;
 mod line;
 mod loss;
+mod outage;
 mod pen;
 #[cfg(test)]
 mod power_cut;
@@ -70,7 +75,7 @@ pub use anchor::anchored;
 pub use arguments::{ARGUMENTS_BYTES_MAX, Plain};
 pub use book::{ARGUMENTS_BYTES_WAITING_MAX, Book, Clock, FILE, RECORDS_WAITING_MAX};
 pub use checkpoint::{CHECKPOINT_RECORDS, Removed};
-pub use config::{Age, Arguments, Config, Problem, Size};
+pub use config::{Arguments, Config, Problem};
 pub use error::{AnchorError, BookError};
 pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
 #[cfg(feature = "failing")]

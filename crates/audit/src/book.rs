@@ -1,6 +1,7 @@
 //! The book as the gate sees it: ask whether it can be written, note what is about to run, close.
 
 use std::{
+    borrow::Borrow,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -15,14 +16,16 @@ use store::Store;
 use crate::{
     arguments::Plain,
     checkpoint::{Occasion, Removed, Said},
-    config::{Arguments, Config},
+    config::{Arguments, Config, InForce},
     desk::Desk,
     error::BookError,
     file::BookFile,
     head_note,
     journal::{Intent, Journal, JournalMark, Until},
     line::Head,
+    outage::Outage,
     pen::{Pen, Steady},
+    prune::Asks,
     queue::{Closed, Queue},
     record::{Opening, Record},
     recover, writer,
@@ -77,7 +80,7 @@ impl Book {
             shared: Arc::new(Shared {
                 dir: dir.to_owned(),
                 clock,
-                config,
+                config: InForce::new(config),
                 redactor,
                 pen,
                 queue: Queue::default(),
@@ -86,6 +89,7 @@ impl Book {
                 file: Mutex::new(None),
                 store: None,
                 is_compared: AtomicBool::new(false),
+                outage: Outage::default(),
                 journal: Mutex::new(Journal::at(dir)),
             }),
         }
@@ -101,7 +105,13 @@ impl Book {
 
     /// How arguments are put down unless a rule says otherwise.
     pub fn arguments(&self) -> Arguments {
-        self.shared.config.arguments
+        self.shared.config.arguments()
+    }
+
+    /// Goes by another section from now on, which has been checked: calls that come are put down as it says, and what is
+    /// to be removed by it goes with the next record. Waits for no disk.
+    pub fn govern(&self, config: &Config) {
+        self.shared.config.set(config);
     }
 
     /// Whether a call may go on: its record will find a place. Three loads from memory, once the book is
@@ -114,9 +124,20 @@ impl Book {
             self.open_or_explain()?;
         }
         if queue.waiting() >= RECORDS_WAITING_MAX || queue.waiting_bytes() >= ARGUMENTS_BYTES_WAITING_MAX {
-            return Err(queue.failure().unwrap_or(BookError::Full));
+            let failure = queue.failure().unwrap_or(BookError::Full);
+            self.shared.outage.tell(Some(&failure));
+            return Err(failure);
         }
         Ok(())
+    }
+
+    /// Whether a call that changes something may go on just now, as [`before_run`](Self::before_run) would have it: what
+    /// is asked by whoever wants to know whether the program serves as it should. While it may not, the disk is tried
+    /// again without anybody asking.
+    pub fn takes_changes(&self) -> Result<(), BookError> {
+        self.ready()?;
+        let queue = &self.shared.queue;
+        queue.failure_now().or_else(|| queue.journal_failure()).map_or(Ok(()), Err)
     }
 
     #[cold]
@@ -133,9 +154,13 @@ impl Book {
         match opened {
             // The writer opens it as soon as there is space.
             Err(failure) if failure.lets_reads_go_on() && self.shared.queue.is_unopened() => {
+                self.shared.outage.tell(Some(&failure));
                 self.start_writer(Some(failure))
             }
-            opened => opened,
+            opened => {
+                self.shared.outage.tell(opened.as_ref().err());
+                opened
+            }
         }
     }
 
@@ -162,11 +187,12 @@ impl Book {
         }
         let intent =
             Intent { opening: opening.clone(), since: self.shared.last_seen.load(Ordering::Relaxed) };
-        if self.shared.config.durable {
+        if self.shared.config.is_durable() {
             return self.shared.note(intent)?.await;
         }
-        let marks =
-            self.shared.journal().open_calls([intent].into_iter(), Until::Written, &*self.shared.pen)?;
+        let marks = self.shared.journal().open_calls([intent].into_iter(), Until::Written, &*self.shared.pen);
+        self.shared.tell_of_journal(marks.as_ref().err());
+        let marks = marks?;
         Ok(marks.into_iter().next().expect("one intent gets one mark"))
     }
 
@@ -202,9 +228,10 @@ impl Book {
     }
 
     /// Removes segments that are too old or too many by the settings, and says which. The writer does this by
-    /// itself when the book is first used and whenever a segment is closed.
+    /// itself when the book is first used and whenever a segment is closed, but waits until the clock has stood for a
+    /// day where a segment is too old; this believes the clock.
     pub fn prune(&self) -> Result<Vec<Removed>, BookError> {
-        self.shared.prune()
+        self.shared.prune(Asks::Person)
     }
 
     /// Whether this process never let a call in.
@@ -237,7 +264,7 @@ pub(crate) struct Shared {
     pub(crate) pen: Box<dyn Pen>,
     pub(crate) queue: Queue,
     pub(crate) desk: Desk,
-    pub(crate) config: Config,
+    pub(crate) config: InForce,
     pub(crate) dir: PathBuf,
     pub(crate) clock: Clock,
     redactor: Option<Redactor>,
@@ -245,6 +272,7 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Arc<dyn Store>>,
     /// Whether the kept heads were looked for in the book.
     pub(crate) is_compared: AtomicBool,
+    pub(crate) outage: Outage,
     journal: Mutex<Journal>,
     /// The number of the book's last record when last seen. A call's own record is never before it.
     last_seen: AtomicU64,
@@ -258,10 +286,12 @@ impl Shared {
         work: impl FnOnce(&mut BookFile) -> Result<T, BookError>,
     ) -> Result<T, BookError> {
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = self.config.config();
         let file = match &mut *slot {
             Some(file) => file,
-            none => none.insert(BookFile::open(&self.dir, &self.config, &*self.pen)?),
+            none => none.insert(BookFile::open(&self.dir, &config, &*self.pen)?),
         };
+        file.go_by(&config);
         let done = work(file);
         self.last_seen.store(file.last_seen().seq, Ordering::Relaxed);
         done
@@ -273,8 +303,24 @@ impl Shared {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What came of an attempt to write the journal.
+    pub(crate) fn tell_of_journal(&self, failure: Option<&BookError>) {
+        if failure.is_some() {
+            self.outage.tell(failure);
+        }
+        self.queue.set_journal(failure.cloned());
+    }
+
+    /// Tries the journal again if it could not be written. Says why it still cannot.
+    pub(crate) fn mend_journal(&self) -> Option<BookError> {
+        self.queue.journal_failure()?;
+        let failure = self.journal().mend(&*self.pen).map_err(BookError::journal).err();
+        self.queue.set_journal(failure.clone());
+        failure
+    }
+
     /// Appends and takes out of the list what reached the disk. True if a segment was closed before.
-    pub(crate) fn append(&self, records: &mut Vec<Record>) -> Result<bool, BookError> {
+    pub(crate) fn append(&self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, BookError> {
         self.compare_once()?;
         self.with_file(|file| file.append(records, (self.clock)(), &*self.pen))
     }
@@ -320,7 +366,7 @@ impl Shared {
             if !left_open.is_empty() {
                 self.append(&mut left_open)?;
             }
-            if self.config.durable {
+            if self.config.is_durable() {
                 // Its other records may have been written a moment before their process died.
                 self.sync()?;
             }

@@ -1,13 +1,14 @@
 //! The `[audit]` section.
 
-mod amount;
+mod in_force;
 
 use std::time::Duration;
 
+use amount::{Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use amount::{Age, Size};
+pub(crate) use in_force::InForce;
 
 /// A segment is closed at this age at the latest, so that retention by age has something to remove.
 const SEGMENT_AGE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -22,8 +23,8 @@ const SEGMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The shortest time that records are kept.
 const KEEP_MIN: Duration = Duration::from_secs(3_600);
 
-/// The book of calls: what is noted, and how long it is kept. All projects write in one book, so what your own file
-/// says here holds in every one.
+/// The book of calls: what is noted, and how long it is kept. All projects write in one book, so only
+/// your own file, or one that is named, says anything here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -35,7 +36,7 @@ pub struct Config {
     /// loses nothing either way.
     pub durable: bool,
     /// How long records are kept at least, such as `"365d"`. They are removed in whole segments, so some stay longer.
-    pub keep: Age,
+    pub keep: Span,
     /// How large the book may become, such as `"1 GiB"`; the oldest segments are removed beyond it. At least 8 MiB.
     pub max_bytes: Size,
 }
@@ -55,7 +56,7 @@ impl Default for Config {
         Config {
             arguments: Arguments::Redacted,
             durable: true,
-            keep: Age(Duration::from_secs(365 * 86_400)),
+            keep: Span(Duration::from_secs(365 * 86_400)),
             max_bytes: Size(1 << 30),
         }
     }
@@ -79,7 +80,7 @@ impl Config {
     pub fn check(&self) -> Result<(), Vec<Problem>> {
         let mut problems = Vec::new();
         if self.keep.0 < KEEP_MIN {
-            let why = format!("{} is too short; keep records for at least {}", self.keep, Age(KEEP_MIN));
+            let why = format!("{} is too short; keep records for at least {}", self.keep, Span(KEEP_MIN));
             problems.push(Problem { key: "keep", why });
         }
         let least = Size(SEGMENT_BYTES_MIN * u64::from(SEGMENTS_KEPT_MIN));
@@ -119,20 +120,20 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.check(), Ok(()));
         assert_eq!((config.segment_bytes(), config.segment_age_ms()), (64 << 20, 30 * 86_400_000));
-        let small = Config { max_bytes: Size(8 << 20), keep: Age(KEEP_MIN), ..config };
+        let small = Config { max_bytes: Size(8 << 20), keep: Span(KEEP_MIN), ..config };
         assert_eq!(small.check(), Ok(()));
         assert_eq!((small.segment_bytes(), small.segment_age_ms()), (1 << 20, 450_000));
     }
 
     #[test]
     fn what_would_keep_nothing_is_refused() {
-        let config = Config { keep: Age(Duration::ZERO), max_bytes: Size(4096), ..Config::default() };
+        let config = Config { keep: Span(Duration::ZERO), max_bytes: Size(4096), ..Config::default() };
         let problems = config.check().expect_err("both are too small");
         let told: Vec<String> = problems.iter().map(Problem::to_string).collect();
         assert_eq!(
             told,
             [
-                "audit.keep: 0d is too short; keep records for at least 1h",
+                "audit.keep: 0s is too short; keep records for at least 1h",
                 "audit.max_bytes: 4 KiB is too little; give the book at least 8 MiB",
             ]
         );

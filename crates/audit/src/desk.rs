@@ -190,13 +190,17 @@ fn run(shared: &Shared) {
         let (intents, answers): (Vec<Intent>, Vec<Unanswered>) =
             waiting.into_iter().map(|(intent, answer)| (intent, Unanswered(Some(answer)))).unzip();
         let told = journal.open_calls(intents.into_iter(), Until::Synced, &*shared.pen);
+        drop(journal);
+        shared.tell_of_journal(told.as_ref().err());
         let gone: Vec<JournalMark> = match told {
             Ok(marks) => {
                 answers.into_iter().zip(marks).filter_map(|(answer, mark)| answer.tell(Ok(mark))).collect()
             }
             Err(error) => answers.into_iter().filter_map(|answer| answer.tell(Err(error.clone()))).collect(),
         };
-        journal.close_calls(&gone, &*shared.pen);
+        if !gone.is_empty() {
+            shared.journal().close_calls(&gone, &*shared.pen);
+        }
     }
 }
 

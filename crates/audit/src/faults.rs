@@ -18,7 +18,8 @@ use std::{
 };
 
 use crate::{
-    Book, BookError, Config, FILE, JournalMark, Opening, Outcome, RECORDS_WAITING_MAX, Record, Trust,
+    Book, BookError, CHECKPOINT_RECORDS, Config, FILE, JournalMark, Opening, Outcome, RECORDS_WAITING_MAX,
+    Record, Trust,
     pen::{Pen, Steady},
     record::tests::sample,
     verify,
@@ -229,6 +230,63 @@ fn a_note_that_is_not_on_the_disk_refuses_its_call_and_the_next_one_begins_a_new
     drop(go);
     book.close(sample("2"), None, Some(mark));
     book.flush().unwrap();
+}
+
+#[test]
+fn a_book_that_refuses_changes_says_so_and_takes_them_again_without_anybody_asking() {
+    type Refused = fn(&Book);
+    let by: [(&str, Refused); 2] = [
+        ("a note", |book| drop(before_run(book, &sample("refused").opening).unwrap_err())),
+        ("a record", |book| {
+            book.close(sample("read"), None, None);
+            book.flush().unwrap_err();
+        }),
+    ];
+    for (what, is_refused) in by {
+        let dir = tempfile::tempdir().unwrap();
+        let pen = Shaky::new(1, Reaches::Nothing);
+        let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+        book.takes_changes().unwrap();
+        is_refused(&book);
+        for _ in 0..3 {
+            book.ready().expect("reads go on");
+            assert!(matches!(book.takes_changes(), Err(BookError::NoSpace(_))), "{what}");
+            // However often the disk is tried.
+            assert!(matches!(before_run(&book, &sample("refused").opening), Err(BookError::NoSpace(_))));
+        }
+        pen.mended.store(true, Ordering::SeqCst);
+        let mended = Instant::now();
+        while book.takes_changes().is_err() {
+            assert!(mended.elapsed() < Duration::from_secs(30), "it does not recover from {what}");
+            thread::yield_now();
+        }
+        drop(before_run(&book, &sample("runs").opening).unwrap());
+    }
+}
+
+#[test]
+fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = Book::at(dir.path(), clock);
+    for nth in 0..CHECKPOINT_RECORDS - 1 {
+        book.close(sample(&nth.to_string()), None, None);
+    }
+    book.flush().unwrap();
+    drop(book);
+    // Half of a write stays, and with it the records that make the checkpoint due.
+    let pen = Shaky::new(1, Reaches::HalfAndStays);
+    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    book.ready().unwrap();
+    for nth in 0..100 {
+        book.close(sample(&format!("late {nth}")), None, None);
+    }
+    book.flush().unwrap_err();
+    pen.mended.store(true, Ordering::SeqCst);
+    book.flush().unwrap();
+    let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+    let checkpoints =
+        text.lines().filter(|line| line.contains("\"why\":\"records\"") && line.ends_with("\"}"));
+    assert_eq!(checkpoints.count(), 1);
 }
 
 #[test]

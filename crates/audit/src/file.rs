@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
 
 use std::{
+    borrow::Borrow,
     fs::{self, File, TryLockError},
     io,
     os::unix::fs::MetadataExt,
@@ -54,6 +55,8 @@ pub(crate) struct BookFile {
     /// Whether the file's name would survive a power cut. Left to the first sync, since the first call waits
     /// for the opening.
     has_safe_name: bool,
+    /// Whether many records were written since the last checkpoint, and the one that was due did not reach the disk.
+    lacks_checkpoint: bool,
     segment_bytes: u64,
     segment_age_ms: i64,
 }
@@ -83,6 +86,7 @@ impl BookFile {
             began_at_ms: None,
             signer: None,
             has_safe_name: !is_new,
+            lacks_checkpoint: false,
             segment_bytes: config.segment_bytes(),
             segment_age_ms: config.segment_age_ms(),
         };
@@ -90,11 +94,16 @@ impl BookFile {
         Ok(book)
     }
 
+    /// Closes its segments by these settings from now on.
+    pub(crate) fn go_by(&mut self, config: &Config) {
+        (self.segment_bytes, self.segment_age_ms) = (config.segment_bytes(), config.segment_age_ms());
+    }
+
     /// Appends these records with one write and takes out of the list what reached the disk: after an
     /// error that may be a part of them. True if a segment was closed before.
     pub(crate) fn append(
         &mut self,
-        records: &mut Vec<Record>,
+        records: &mut Vec<impl Borrow<Record>>,
         now_ms: i64,
         pen: &dyn Pen,
     ) -> Result<bool, BookError> {
@@ -105,13 +114,16 @@ impl BookFile {
             }
             let before = book.head;
             let mut bytes = book.begin(records.len() * LINE_BYTES_USUAL);
-            let mut head =
-                records.iter().fold(before, |head, record| line::write(&mut bytes, head, now_ms, record));
-            if before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS {
+            let mut head = records
+                .iter()
+                .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
+            book.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
+            if book.lacks_checkpoint {
                 let said = Said::default();
                 head = checkpoint::write(&mut bytes, head, now_ms, Occasion::Records, said, book.signer()?);
             }
             let written = book.write(&bytes, head, now_ms, pen);
+            book.lacks_checkpoint &= written.is_err();
             records.drain(..landed(before, book.head, records.len()));
             written
         })?;

@@ -160,10 +160,19 @@ impl Journal {
         }
     }
 
+    /// Tries, after a note that could not be written, whether notes can be written again.
+    pub(crate) fn mend(&mut self, pen: &dyn Pen) -> io::Result<()> {
+        if self.is_spoilt { self.renew(pen) } else { Ok(()) }
+    }
+
     /// Begins a new file with what is still open. The old one goes last: a call that stands in both is
     /// found in the book by whoever recovers the second.
     fn renew(&mut self, pen: &dyn Pen) -> io::Result<()> {
-        let open: Vec<u8> = self.open.values().flatten().copied().collect();
+        let mut open: Vec<u8> = self.open.values().flatten().copied().collect();
+        if open.is_empty() {
+            // A full disk may well take a file without a byte.
+            open = entry(&Entry::Closed(Vec::new()));
+        }
         let mut fresh = create(&self.dir, pen)?;
         if let Err(error) = fresh.write(&open, pen).and_then(|()| pen.sync(&fresh.file)) {
             remove(&fresh.path, pen);

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 use crate::{
     checkpoint::Checkpoint,
     hash::{HEX_BYTES, Hash},
-    record::Record,
+    record::{Opening, Record},
 };
 
-/// The longest line that is read. Ours stay below: 44 texts of [`crate::TEXT_BYTES_MAX`], each byte escaped,
+/// The longest line that is read. Ours stay below: 46 texts of [`crate::TEXT_BYTES_MAX`], each byte escaped,
 /// arguments of [`crate::ARGUMENTS_BYTES_MAX`], of which every byte takes two at most, and a few numbers.
 pub(crate) const LINE_BYTES_MAX: usize = 128 * 1024;
 
@@ -44,24 +44,136 @@ impl fmt::Display for Head {
     }
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    seq: u64,
-    prev: Hash,
-    written_at_ms: i64,
-    #[serde(flatten)]
-    record: &'a Record,
-}
-
 /// Adds the line that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {
     let start = into.len();
     let seq = head.seq + 1;
-    let body = Body { seq, prev: head.hash, written_at_ms, record };
-    serde_json::to_writer(&mut *into, &body)
-        .expect("texts and numbers become JSON, and memory takes every byte");
-    into.pop(); // the closing brace: `hash` comes before it
+    into.extend_from_slice(b"{\"seq\":");
+    json(into, &seq);
+    let mut members = Members(into);
+    members.hash("prev", head.hash);
+    members.json("written_at_ms", &written_at_ms);
+    members.record(record);
     end(into, start, seq)
+}
+
+/// Appends a value as JSON.
+fn json(into: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    serde_json::to_writer(into, value).expect("texts and numbers become JSON, and memory takes every byte");
+}
+
+/// Appends a text as JSON. Nearly all are copied as they are.
+fn literal(into: &mut Vec<u8>, text: &str) {
+    // Without a way out of the loop, so that it becomes a few vector instructions.
+    let is_plain = |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\');
+    if !text.bytes().fold(true, is_plain) {
+        return json(into, text);
+    }
+    into.push(b'"');
+    into.extend_from_slice(text.as_bytes());
+    into.push(b'"');
+}
+
+/// Members of an object behind others. Each call has a line written, and serde takes several times as long for a struct
+/// within another one, since it looks for what to escape in every name of a member.
+struct Members<'b>(&'b mut Vec<u8>);
+
+impl Members<'_> {
+    fn name(&mut self, name: &'static str) {
+        self.0.extend_from_slice(b",\"");
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
+    }
+
+    fn json(&mut self, name: &'static str, value: &impl Serialize) {
+        self.name(name);
+        json(self.0, value);
+    }
+
+    fn text(&mut self, name: &'static str, text: &str) {
+        self.name(name);
+        literal(self.0, text);
+    }
+
+    fn hash(&mut self, name: &'static str, hash: Hash) {
+        self.name(name);
+        for part in [b"\"", &hash.hex()[..], b"\""] {
+            self.0.extend_from_slice(part);
+        }
+    }
+
+    /// Every member has its place here, or this does not compile.
+    fn record(&mut self, record: &Record) {
+        let Record {
+            opening,
+            verdicts,
+            decisions,
+            approval,
+            redactions,
+            outcome,
+            code,
+            duration_us,
+            result_bytes,
+        } = record;
+        self.opening(opening);
+        self.name("verdicts");
+        for (nth, (stage, said)) in verdicts.iter().enumerate() {
+            self.0.extend_from_slice(if nth == 0 { b"[[" } else { b",[" });
+            literal(self.0, stage);
+            self.0.push(b',');
+            literal(self.0, said);
+            self.0.push(b']');
+        }
+        self.0.extend_from_slice(if verdicts.is_empty() { b"[]" } else { b"]" });
+        if !decisions.is_empty() {
+            self.json("decisions", decisions);
+        }
+        approval.iter().for_each(|approval| self.json("approval", approval));
+        if *redactions > 0 {
+            self.json("redactions", redactions);
+        }
+        self.json("outcome", outcome);
+        code.iter().for_each(|code| self.text("code", code));
+        self.json("duration_us", duration_us);
+        self.json("result_bytes", result_bytes);
+    }
+
+    fn opening(&mut self, opening: &Opening) {
+        let Opening {
+            call_id,
+            opened_at_ms,
+            caller,
+            caller_kind,
+            caller_roles,
+            caller_scopes,
+            via,
+            tool,
+            upstream,
+            effect,
+            arguments_sha256,
+            arguments_bytes,
+            arguments,
+            meta_sha256,
+            definition_sha256,
+            trace_id,
+        } = opening;
+        self.text("call_id", call_id);
+        self.json("opened_at_ms", opened_at_ms);
+        self.text("caller", caller);
+        self.text("caller_kind", caller_kind);
+        caller_roles.iter().for_each(|roles| self.text("caller_roles", roles));
+        caller_scopes.iter().for_each(|scopes| self.text("caller_scopes", scopes));
+        self.text("via", via);
+        self.text("tool", tool);
+        upstream.iter().for_each(|upstream| self.text("upstream", upstream));
+        effect.iter().for_each(|effect| self.text("effect", effect));
+        arguments_sha256.iter().for_each(|hash| self.hash("arguments_sha256", *hash));
+        self.json("arguments_bytes", arguments_bytes);
+        arguments.iter().for_each(|arguments| self.text("arguments", arguments));
+        meta_sha256.iter().for_each(|hash| self.hash("meta_sha256", *hash));
+        definition_sha256.iter().for_each(|hash| self.hash("definition_sha256", *hash));
+        trace_id.iter().for_each(|trace_id| self.text("trace_id", trace_id));
+    }
 }
 
 /// Ends a line, whose body begins at `start`, with its hash.
@@ -144,6 +256,15 @@ pub(crate) fn seq_of(line: &[u8]) -> Option<u64> {
     str::from_utf8(digits).ok()?.parse().ok()
 }
 
+/// When a record was written, in milliseconds since 1970, from the beginning of its line. Tells nothing of the rest.
+pub(crate) fn written_at_of(line: &[u8]) -> Option<i64> {
+    let digits = line.iter().position(|byte| *byte == b',')?;
+    let rest = line[digits..].strip_prefix(b",\"prev\":\"")?.get(HEX_BYTES..)?;
+    let rest = rest.strip_prefix(b"\",\"written_at_ms\":")?;
+    let number = &rest[..rest.iter().position(|byte| *byte == b',')?];
+    str::from_utf8(number).ok()?.parse().ok()
+}
+
 fn split(line: &[u8]) -> Option<(&[u8], Hash)> {
     let line = line.strip_suffix(AFTER_HASH)?;
     let (body, hash) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;
@@ -172,6 +293,45 @@ mod tests {
         );
         let hash = Hash::of(body.as_bytes());
         assert_eq!(written(&sample("c1")), format!("{body},\"hash\":\"{hash}\"}}\n"));
+    }
+
+    #[test]
+    fn every_member_has_its_place() {
+        let mut record = sample("c1");
+        let hash = Hash::of(b"x");
+        record.opening.upstream = Some("up".into());
+        record.opening.arguments = Some(r#"{"a":"é\n"}"#.into());
+        record.opening.definition_sha256 = Some(hash);
+        record.opening.trace_id = Some("0af7".into());
+        record.opening.caller_roles = Some("agent".into());
+        record.opening.caller_scopes = Some("git:call".into());
+        record.verdicts = Cow::Borrowed(&[("policy", "refuse")]);
+        let decided = Decided { by: "policy", rule: "no\"1".into(), effect: "deny".into() };
+        record.decisions = vec![decided.clone(), Decided { by: "ai_rules", ..decided }];
+        record.approval =
+            Some(Approved { id: "a1".into(), by: "ann".into(), through: "terminal", answer: "denied" });
+        record.redactions = 3;
+        record.outcome = Outcome::ToolError;
+        record.code = Some("timeout".into());
+        let line = written(&record);
+        let members = [
+            r#","caller_kind":"local_user","caller_roles":"agent","caller_scopes":"git:call","via":"stdio""#,
+            r#","upstream":"up","effect":"reads","arguments_sha256":""#,
+            r#"","arguments_bytes":2,"arguments":"{\"a\":\"é\\n\"}","definition_sha256":""#,
+            &format!(
+                r#""{hash}","trace_id":"0af7","verdicts":[["policy","refuse"]],"decisions":[{{"by":"policy","#
+            )[1..],
+            r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
+            r#","by":"ann","through":"terminal","answer":"denied"},"redactions":3,"outcome":"tool_error","#,
+            r#","code":"timeout","duration_us":12,"result_bytes":34,"hash":""#,
+        ];
+        let mut at = 0;
+        for members in members {
+            let found = line[at..].find(members);
+            at += found.unwrap_or_else(|| panic!("{members} is not behind byte {at} of {line}"));
+        }
+        record.verdicts = Cow::Borrowed(&[]);
+        assert!(written(&record).contains(r#","verdicts":[],"#));
     }
 
     #[test]
@@ -206,6 +366,8 @@ mod tests {
         record.code = Some(Cow::Owned(longest.to_string()));
         record.opening.trace_id = Some(Arc::clone(&longest));
         record.opening.caller_kind = Cow::Owned(longest.to_string());
+        record.opening.caller_roles = Some(Cow::Owned(longest.to_string()));
+        record.opening.caller_scopes = Some(longest[..crate::TEXT_BYTES_MAX].into());
         let effect = Cow::Owned(longest.to_string());
         record.decisions = vec![Decided { by: "policy", rule: Arc::clone(&longest), effect }; 100];
         let (id, by) = (Arc::clone(&longest), Arc::clone(&longest));
@@ -246,6 +408,17 @@ mod tests {
         let zeros = [line.trim_end().as_bytes(), &[0; 100]].concat();
         assert!(matches!(read(&zeros), Line::Whole(_)));
         assert_eq!(read(&[0; 100]), Line::Torn);
+    }
+
+    #[test]
+    fn what_a_line_begins_with_is_read_without_the_rest() {
+        let line = written(&sample("c1"));
+        let told = |line: &str| (seq_of(line.as_bytes()), written_at_of(line.as_bytes()));
+        assert_eq!(told(&line), (Some(1), Some(1_700_000_000_020)));
+        assert_eq!(told(&line[..113]), (Some(1), Some(1_700_000_000_020)));
+        for wrong in [&line[..112], "", "{}", "{\"seq\":,", &line.replace("\"prev\"", "\"next\"")] {
+            assert_eq!(told(wrong).1, None, "{wrong}");
+        }
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Disk {
 /// running all the while. Returns what happened.
 fn live(dir: &Path) -> Vec<Event> {
     let pen = Arc::new(Noting::default());
-    let config = Config { max_bytes: crate::Size(64), ..Config::default() };
+    let config = Config { max_bytes: amount::Size(64), ..Config::default() };
     let book = Book::new(dir, || 1_700_000_000_000, config, None, Box::new(Arc::clone(&pen)));
     let let_run = |id: &str| {
         let mark = before_run(&book, &sample(id).opening).unwrap();

@@ -2,9 +2,10 @@
 //! writes meet. Nobody holds it while touching a file.
 
 use std::{
+    borrow::Borrow,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -30,6 +31,12 @@ pub(crate) struct Closed {
     pub(crate) mark: Option<JournalMark>,
 }
 
+impl Borrow<Record> for Closed {
+    fn borrow(&self) -> &Record {
+        &self.record
+    }
+}
+
 impl Closed {
     fn plain_bytes(&self) -> usize {
         self.plain.as_ref().map_or(0, Plain::bytes)
@@ -46,6 +53,8 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     /// `UNOPENED`, `HEALTHY` or `FAILING`. Changed under the lock, read without.
     condition: AtomicU8,
+    /// Whether the journal cannot be written. Changed under the lock, read without.
+    lacks_journal: AtomicBool,
     /// Records that are not on disk. Changed under the lock, read without.
     waiting: AtomicUsize,
     /// Bytes of arguments that are not on disk. Changed under the lock, read without.
@@ -69,6 +78,8 @@ struct State {
     ended: u64,
     /// Why the last attempt did not work.
     failure: Option<BookError>,
+    /// Why the journal of running calls could not be written when it was last tried.
+    journal_failure: Option<BookError>,
     /// Since when there is something written that was not handed to the disk.
     unsynced_since: Option<Instant>,
     flush: bool,
@@ -153,7 +164,7 @@ impl Queue {
     pub(crate) fn take(&self, batch: &mut Vec<Closed>) -> Option<Flush> {
         let mut state = self.lock();
         // After a failure it is not enough to wait for records: calls are refused until an attempt works.
-        let calm = |state: &State| state.waiting.is_empty() && state.failure.is_none();
+        let calm = |state: &State| state.waiting.is_empty() && !state.is_failing();
         while batch.is_empty() && calm(&state) && !state.flush && !state.stopping {
             state.idle = true;
             state = match state.unsynced_since {
@@ -168,7 +179,7 @@ impl Queue {
             };
         }
         state.idle = false;
-        let pause = if state.failure.is_some() { RETRY } else { GATHER };
+        let pause = if state.is_failing() { RETRY } else { GATHER };
         let gather = |state: &mut State| !state.flush && !state.stopping;
         state = self.work.wait_timeout_while(state, pause, gather).unwrap_or_else(PoisonError::into_inner).0;
         let nothing_left = batch.is_empty() && state.waiting.is_empty();
@@ -176,7 +187,12 @@ impl Queue {
         if state.stopping && (nothing_left || state.failure.is_some()) {
             return None;
         }
-        batch.append(&mut state.waiting);
+        if batch.is_empty() {
+            // Nothing is copied while those that answer wait for the lock.
+            std::mem::swap(batch, &mut state.waiting);
+        } else {
+            batch.append(&mut state.waiting);
+        }
         state.begun += 1;
         let is_due = state.unsynced_since.is_some_and(|since| since.elapsed() >= SYNC_AFTER);
         Some(if std::mem::take(&mut state.flush) || is_due { Flush::ToTheDisk } else { Flush::No })
@@ -225,6 +241,24 @@ impl Queue {
         self.lock().failure.clone()
     }
 
+    /// Notes what came of the last attempt to write the journal. The writer tries a failing one again.
+    pub(crate) fn set_journal(&self, failure: Option<BookError>) {
+        if failure.is_none() && !self.lacks_journal.load(Ordering::Acquire) {
+            return;
+        }
+        let mut state = self.lock();
+        self.lacks_journal.store(failure.is_some(), Ordering::Release);
+        state.journal_failure = failure;
+        if state.journal_failure.is_some() && std::mem::take(&mut state.idle) {
+            self.work.notify_one();
+        }
+    }
+
+    /// Why the journal could not be written; costs a load from memory if it could.
+    pub(crate) fn journal_failure(&self) -> Option<BookError> {
+        if self.lacks_journal.load(Ordering::Acquire) { self.lock().journal_failure.clone() } else { None }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here can panic half way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -253,6 +287,10 @@ pub(crate) enum Flush {
 }
 
 impl State {
+    fn is_failing(&self) -> bool {
+        self.failure.is_some() || self.journal_failure.is_some()
+    }
+
     fn count(&self) -> usize {
         usize::try_from(self.closed - self.written).unwrap_or(usize::MAX)
     }

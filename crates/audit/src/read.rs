@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io::{self, BufRead, BufReader, ErrorKind, Read},
+    io::{self, BufRead, BufReader, ErrorKind, Read, Seek},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -14,7 +14,8 @@ use crate::{
     segments::{self, Source, is_same},
 };
 
-/// The most that is read from the end of a segment, whatever number of lines is asked for.
+/// The most that is held of the end of a segment. Where more lines are asked for, the segment is read from its
+/// beginning.
 const TAIL_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What is read first; most questions need no more.
@@ -33,7 +34,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
                 file => file?,
             },
         };
-        for line in tail_of(&file, lines - last.len())?.into_iter().rev() {
+        for line in tail_of(&file, lines - last.len(), TAIL_BYTES_MAX)?.into_iter().rev() {
             last.push_front(line);
         }
         if last.len() >= lines {
@@ -43,7 +44,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     Ok(last.into())
 }
 
-fn tail_of(file: &File, lines: usize) -> io::Result<Vec<String>> {
+fn tail_of(file: &File, lines: usize, max: u64) -> io::Result<Vec<String>> {
     let len = file.metadata()?.len();
     let mut window = TAIL_BYTES_FIRST.min(len);
     loop {
@@ -53,13 +54,34 @@ fn tail_of(file: &File, lines: usize) -> io::Result<Vec<String>> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // The first of the window may have lost its beginning.
         let whole = bytes.split(|byte| *byte == b'\n').skip(1).filter(|line| is_whole(line)).count();
-        if whole >= lines || window == len || window == TAIL_BYTES_MAX {
+        if whole >= lines || window == len {
             // Unless the window is the segment.
             let whole = if window == len { whole + 1 } else { whole };
             return Ok(last_lines(bytes, lines.min(whole)));
         }
-        window = (window * 4).min(TAIL_BYTES_MAX).min(len);
+        if window >= max {
+            return tail_from_beginning(file, lines);
+        }
+        window = (window * 4).min(max).min(len);
     }
+}
+
+fn tail_from_beginning(mut file: &File, lines: usize) -> io::Result<Vec<String>> {
+    file.rewind()?;
+    let mut reader = BufReader::new(file);
+    let (mut last, mut line) = (VecDeque::new(), Vec::new());
+    // What is longer than any line is handed over in pieces, of which none is whole but by somebody's hand.
+    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
+        let bytes = line.strip_suffix(b"\n").unwrap_or(&line);
+        if is_whole(bytes) {
+            if last.len() == lines {
+                last.pop_front();
+            }
+            last.push_back(String::from_utf8_lossy(line::without_zeros(bytes)).into_owned());
+        }
+        line.clear();
+    }
+    Ok(last.into())
 }
 
 fn is_whole(line: &[u8]) -> bool {
@@ -172,5 +194,30 @@ impl Reader {
     /// Looks whether a book has begun where there was none.
     pub fn look_again(&mut self) -> io::Result<()> {
         if self.current.is_none() { self.begin() } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::{line::Head, record::tests::sample};
+
+    #[test]
+    fn a_segment_that_is_larger_than_what_is_held_has_no_fewer_lines() {
+        let (mut bytes, mut head) = (Vec::new(), Head::START);
+        for nth in 0..1_000 {
+            head = line::write(&mut bytes, head, nth, &sample(&nth.to_string()));
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        let whole: Vec<String> = str::from_utf8(&bytes).unwrap().lines().map(str::to_owned).collect();
+        for max in [TAIL_BYTES_FIRST, 2 * TAIL_BYTES_FIRST, TAIL_BYTES_MAX] {
+            for lines in [0, 1, 100, 999, 1_000, 1_001] {
+                let told = tail_of(&file, lines, max).unwrap();
+                assert_eq!(told, whole[1_000_usize.saturating_sub(lines)..], "{lines} of {max}");
+            }
+        }
     }
 }

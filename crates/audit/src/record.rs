@@ -24,6 +24,13 @@ pub struct Opening {
     pub caller: Arc<str>,
     /// What sort of caller it is: `local_user`, `key`, `token`.
     pub caller_kind: Cow<'static, str>,
+    /// What they were here, by the words of roles with blanks between them. Not kept of the local user, who owns all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller_roles: Option<Cow<'static, str>>,
+    /// What they were granted, the same way; `*` for everything. Not kept of the local user, nor where it is longer than
+    /// the book keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller_scopes: Option<Arc<str>>,
     /// The door they came through.
     pub via: Cow<'static, str>,
     /// The tool's name as it was asked for.
@@ -43,6 +50,10 @@ pub struct Opening {
     /// writer, which is given them apart from the record: nothing that can be written holds them as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arc<str>>,
+    /// The hash of what was sent beside the arguments (`_meta`), but for what belongs to the protocol; `None` if there was
+    /// nothing, or it went nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta_sha256: Option<Hash>,
     /// The hash of the tool's definition that the call was admitted by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_sha256: Option<Hash>,
@@ -75,27 +86,22 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
-/// One finished call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// One finished call. How it is written is the business of the book's lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// What was known before it ran.
-    #[serde(flatten)]
     pub opening: Opening,
     /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
     /// The rules that had a say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decided>,
     /// What a person answered, if one was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
     /// How many places were struck out of the result.
-    #[serde(skip_serializing_if = "is_zero")]
     pub redactions: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// The stable code of what went wrong, or of the rule that refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Cow<'static, str>>,
     /// From the call's arrival to its answer, in microseconds.
     pub duration_us: u64,
@@ -129,7 +135,10 @@ impl Opening {
     pub(crate) fn cut(&mut self) {
         let texts = [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter();
         texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(cut_text);
-        [&mut self.caller_kind, &mut self.via].into_iter().chain(&mut self.effect).for_each(cut_word);
+        // Half of what somebody may do is something else.
+        self.caller_scopes.take_if(|scopes| scopes.len() > TEXT_BYTES_MAX);
+        let words = [&mut self.caller_kind, &mut self.via].into_iter();
+        words.chain(&mut self.effect).chain(&mut self.caller_roles).for_each(cut_word);
     }
 }
 
@@ -165,11 +174,6 @@ impl Record {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
 fn cut_text(text: &mut Arc<str>) {
     if text.len() > TEXT_BYTES_MAX {
         *text = Arc::from(cut(text));
@@ -198,12 +202,15 @@ pub(crate) mod tests {
             opened_at_ms: 1_700_000_000_000,
             caller: Arc::from("local"),
             caller_kind: Cow::Borrowed("local_user"),
+            caller_roles: None,
+            caller_scopes: None,
             via: Cow::Borrowed("stdio"),
             tool: Arc::from("workspace_read"),
             upstream: None,
             effect: Some(Cow::Borrowed("reads")),
             arguments_sha256: Some(Hash::of(b"{}")),
             arguments_bytes: 2,
+            meta_sha256: None,
             arguments: None,
             definition_sha256: None,
             trace_id: None,

@@ -58,6 +58,11 @@ pub(crate) fn closed(dir: &Path) -> io::Result<Vec<Closed>> {
     Ok(closed)
 }
 
+/// Whether this is the name of a closed segment.
+pub(crate) fn is_closed_name(name: &str) -> bool {
+    number_of(name).is_some()
+}
+
 fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("audit-")?.strip_suffix(".jsonl")?;
     let number = digits.parse().ok()?;

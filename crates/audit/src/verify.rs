@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     book::FILE,
-    checkpoint::{self, Occasion},
+    checkpoint::{self, CHECKPOINT_RECORDS, Occasion},
     key::PublicKey,
     line::{self, Head, LINE_BYTES_MAX, Line, Links},
     loss::{Loss, Losses},
@@ -17,13 +17,23 @@ use crate::{
 /// Segments may be removed as too old while they are read; the reading then begins anew.
 const ATTEMPTS_MAX: usize = 8;
 
+/// Records behind the last signature at most. One comes with the write that passes a multiple of
+/// [`CHECKPOINT_RECORDS`], which is behind as many as one write takes.
+const UNSIGNED_RECORDS_MAX: u64 = 2 * CHECKPOINT_RECORDS;
+
 /// What the book is held against.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// Heads that were kept elsewhere ([`crate::anchored`], [`crate::noted_head`]): the book must contain them.
+    /// Heads that were kept elsewhere ([`crate::anchored`]): the book must contain them.
     pub heads: Vec<Head>,
+    /// The head that was noted beside it, signed with one of the keys ([`crate::noted_head`]): the book must contain
+    /// it, and up to it is signed.
+    pub noted: Option<Head>,
     /// The keys that may have signed it. With none the signatures are not checked.
     pub keys: Vec<PublicKey>,
+    /// Whether a book that bears no signature at all is found fault with. Nothing else holds a copy to what was
+    /// written, since whoever writes a book anew can chain it as well.
+    pub must_be_signed: bool,
     /// A loss that nobody acknowledged as far as the store knows ([`crate::marked_loss`]). The line that tells of it may
     /// have been removed as too old since.
     pub loss: Option<Loss>,
@@ -42,7 +52,8 @@ pub struct Verified {
     pub torn_lines: u64,
     /// The last record.
     pub head: Head,
-    /// The number of the last checkpoint whose signature was checked; everything up to it is vouched for.
+    /// The number of the last record that a checked signature vouches for: that of a checkpoint, or of the head that
+    /// was noted. Behind it only the chain was checked.
     pub signed: Option<u64>,
     /// What the book says was lost of it, all acknowledged; the first 100.
     pub losses: Vec<Loss>,
@@ -90,8 +101,20 @@ pub enum Why {
     #[error("it is longer than any record")]
     TooLong,
     /// It is a checkpoint that no known key has signed.
-    #[error("it is signed by none of the known keys; name another one with --key if you trust it")]
+    #[error("it is signed by none of the known keys; name each one that you trust with --key")]
     Unsigned,
+    /// More records than there ever are without a signature, or all of a book that must bear one.
+    #[error(
+        "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes a \
+         book anew can do as well"
+    )]
+    SignedByNobody {
+        /// How many there are.
+        records: u64,
+    },
+    /// A closed segment ends with another line than the signed one it was closed with.
+    #[error("the segment was closed with a signed line behind this one, which is missing")]
+    Unsealed,
     /// The book begins later than with its first record, and no checkpoint says why.
     #[error("records from this one on are missing, and no checkpoint says that they were removed as too old")]
     BeginningMissing,
@@ -129,6 +152,7 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     // A single segment may begin anywhere.
     check.may_begin_later = !path.is_dir();
     for part in segments::parts(path)? {
+        let is_closed = segments::is_closed_name(&part.name);
         check.segment(part.name);
         match part.file {
             Source::Closed(path) => {
@@ -144,6 +168,9 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
                 }
                 check.lines(BufReader::new(file).take(len))?;
             }
+        }
+        if is_closed {
+            check.is_sealed()?;
         }
     }
     check.finish()
@@ -165,6 +192,8 @@ struct Check<'t> {
     removed: u64,
     head: Head,
     signed: Option<u64>,
+    /// The first record behind the last signature, and where it is.
+    unsigned_at: Option<(String, u64, u64)>,
     torn_lines: u64,
     losses: Losses,
     /// Where the first loss that nobody acknowledged is told of.
@@ -187,6 +216,7 @@ impl<'t> Check<'t> {
             removed: 0,
             head: Head::START,
             signed: None,
+            unsigned_at: None,
             torn_lines: 0,
             losses: Losses::default(),
             lost_at: None,
@@ -268,12 +298,16 @@ impl<'t> Check<'t> {
             _ if prev != self.head.hash => return self.broken(Why::Unlinked),
             _ => {}
         }
+        self.unsigned_at.get_or_insert_with(|| (self.segment.clone(), self.line, head.seq));
+        if self.trust.noted == Some(head) {
+            self.is_signed_up_to(head);
+        }
         if let Some(checkpoint) = checkpoint {
             if !self.trust.keys.is_empty() {
                 if !self.trust.keys.contains(&checkpoint.key) || !checkpoint::is_signed(line, &checkpoint) {
                     return self.broken(Why::Unsigned);
                 }
-                self.signed = Some(head.seq);
+                self.is_signed_up_to(head);
             }
             self.losses.read(head, &checkpoint);
             match self.losses.open() {
@@ -287,11 +321,44 @@ impl<'t> Check<'t> {
             }
         }
         let is_kept = |kept: &Head| kept.seq == head.seq && kept.hash != head.hash;
-        if self.trust.heads.iter().any(is_kept) {
+        if self.kept().any(is_kept) {
             return self.broken(Why::NotAsKept);
         }
         self.head = head;
         Ok(())
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Head> {
+        self.trust.heads.iter().chain(&self.trust.noted)
+    }
+
+    fn is_signed_up_to(&mut self, head: Head) {
+        (self.signed, self.unsigned_at) = (Some(head.seq), None);
+    }
+
+    /// Whether the closed segment that was read last ends as segments are closed.
+    fn is_sealed(&self) -> Result<(), VerifyError> {
+        if self.trust.keys.is_empty() || self.unsigned_at.is_none() {
+            return Ok(());
+        }
+        let (segment, seq) = (self.segment.clone(), self.head.seq);
+        Err(VerifyError::Broken { segment, line: self.line, seq, why: Why::Unsealed })
+    }
+
+    /// Whether so much is signed as there must be.
+    fn is_signed_enough(&mut self) -> Result<(), VerifyError> {
+        let records = self.head.seq - self.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
+        let is_too_much = if self.signed.is_none() && self.trust.must_be_signed {
+            records > 0
+        } else {
+            records > UNSIGNED_RECORDS_MAX && !self.trust.keys.is_empty()
+        };
+        match self.unsigned_at.take().filter(|_| is_too_much) {
+            Some((segment, line, seq)) => {
+                Err(VerifyError::Broken { segment, line, seq, why: Why::SignedByNobody { records } })
+            }
+            None => Ok(()),
+        }
     }
 
     fn finish(mut self) -> Result<Verified, VerifyError> {
@@ -300,7 +367,7 @@ impl<'t> Check<'t> {
             let (segment, why) = (self.first_segment, Why::BeginningMissing);
             return Err(VerifyError::Broken { segment, line: 1, seq: self.removed + 1, why });
         }
-        let kept = self.trust.heads.iter().map(|kept| kept.seq).max();
+        let kept = self.kept().map(|kept| kept.seq).max();
         if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
             if let Some((segment, line)) = self.torn_at {
                 let (seq, why) = (self.head.seq + 1, Why::Mutilated);
@@ -319,6 +386,7 @@ impl<'t> Check<'t> {
             let (segment, seq) = (self.first_segment, loss.seq);
             return Err(VerifyError::Broken { segment, line: 1, seq, why: Why::Lost(loss) });
         }
+        self.is_signed_enough()?;
         Ok(Verified {
             records: self.head.seq - start.seq,
             first: start.seq + 1,
@@ -337,150 +405,4 @@ impl<'t> Check<'t> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "these tests damage what the book wrote")]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::hash::Hash;
-    use crate::record::tests::sample;
-
-    /// A book of five records, as lines.
-    fn book() -> Vec<Vec<u8>> {
-        let mut head = Head::START;
-        let line = |nth: u8| {
-            let mut line = Vec::new();
-            head = line::write(&mut line, head, i64::from(nth), &sample(&format!("c{nth}")));
-            line
-        };
-        (1..=5).map(line).collect()
-    }
-
-    fn verify_bytes(bytes: &[u8]) -> Result<Verified, VerifyError> {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join(FILE), bytes).unwrap();
-        verify(dir.path(), &Trust::default())
-    }
-
-    #[track_caller]
-    fn check_broken(lines: &[Vec<u8>], expected: &str) {
-        assert_eq!(
-            verify_bytes(&lines.concat()).map_err(|error| error.to_string()),
-            Err(expected.to_owned())
-        );
-    }
-
-    #[test]
-    fn a_book_as_written_is_verified() {
-        let lines = book();
-        let verified = verify_bytes(&lines.concat()).unwrap();
-        assert_eq!((verified.records, verified.torn_lines, verified.head.seq), (5, 0, 5));
-        let nothing = Verified {
-            records: 0,
-            first: 1,
-            segments: 0,
-            torn_lines: 0,
-            head: Head::START,
-            signed: None,
-            losses: vec![],
-        };
-        assert_eq!(verify_bytes(b"").unwrap(), Verified { segments: 1, ..nothing.clone() });
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(verify(&dir.path().join("no book"), &Trust::default()).unwrap(), nothing);
-        assert!(matches!(
-            verify(Path::new("/proc/self/mem/x"), &Trust::default()),
-            Err(VerifyError::Unreadable(_))
-        ));
-    }
-
-    #[test]
-    fn every_changed_byte_is_found_and_its_line_named() {
-        let lines = book();
-        for at in 0..lines[2].len() {
-            let mut changed = lines.clone();
-            changed[2][at] ^= 1;
-            match verify_bytes(&changed.concat()) {
-                Err(VerifyError::Broken { line: 3, .. }) => {}
-                other => panic!("byte {at}: {other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn lines_removed_moved_or_added_are_found() {
-        let lines = book();
-        let picked = |order: &[usize]| order.iter().map(|nth| lines[nth - 1].clone()).collect::<Vec<_>>();
-        let order = "lines were removed, added or moved";
-        for (order_of_lines, expected) in [
-            (
-                &[1, 2, 4, 5][..],
-                format!("line 3 of audit.jsonl, record 3: it holds record 4: {order}"),
-            ),
-            (
-                &[2, 3, 4, 5],
-                "line 1 of audit.jsonl, record 1: records from this one on are missing, and no checkpoint says \
-                 that they were removed as too old"
-                    .to_owned(),
-            ),
-            (
-                &[1, 3, 2, 4, 5],
-                format!("line 2 of audit.jsonl, record 2: it holds record 3: {order}"),
-            ),
-            (
-                &[1, 2, 2, 3, 4],
-                format!("line 3 of audit.jsonl, record 3: it holds record 2: {order}"),
-            ),
-        ] {
-            check_broken(&picked(order_of_lines), &expected);
-        }
-    }
-
-    #[test]
-    fn a_line_forged_with_a_hash_of_its_own_is_found() {
-        let mut lines = book();
-        let mut forged = Vec::new();
-        line::write(&mut forged, Head { seq: 2, hash: Hash::of(b"guess") }, 3, &sample("forged"));
-        lines[2] = forged;
-        check_broken(
-            &lines,
-            "line 3 of audit.jsonl, record 3: it does not follow from the record before it: that one was replaced",
-        );
-    }
-
-    #[test]
-    fn a_mutilated_line_is_no_crash() {
-        let mut lines = book();
-        lines[2] = [&lines[2][..50], b"\n"].concat();
-        check_broken(
-            &lines,
-            "line 3 of audit.jsonl, record 3: it is not whole, and the record is missing after it",
-        );
-        // A crash left the same bytes, but the record came again.
-        let mut lines = book();
-        lines.insert(2, [&lines[2][..50], b"\n"].concat());
-        let verified = verify_bytes(&lines.concat()).unwrap();
-        assert_eq!((verified.records, verified.torn_lines), (5, 1));
-    }
-
-    #[test]
-    fn zeros_of_a_power_cut_are_a_torn_line_however_many() {
-        let lines = book();
-        for zeros in [1, 1_000, LINE_BYTES_MAX - 1, LINE_BYTES_MAX, 3 * LINE_BYTES_MAX + 7] {
-            let verified = verify_bytes(&[lines.concat(), vec![0; zeros]].concat()).unwrap();
-            assert_eq!((verified.records, verified.torn_lines), (5, 1), "{zeros}");
-            let ended = [&lines[..2].concat()[..], &vec![0; zeros], b"\n", &lines[2..].concat()].concat();
-            let verified = verify_bytes(&ended).unwrap();
-            assert_eq!((verified.records, verified.torn_lines), (5, 1), "{zeros}");
-        }
-        let mut hidden = vec![0; 2 * LINE_BYTES_MAX];
-        hidden.extend(b"hidden");
-        assert!(verify_bytes(&[lines.concat(), hidden].concat()).is_err());
-    }
-
-    #[test]
-    fn an_endless_line_takes_no_memory() {
-        let mut lines = book();
-        lines.push(vec![b'x'; 4 * LINE_BYTES_MAX]);
-        check_broken(&lines, "line 6 of audit.jsonl, record 6: it is longer than any record");
-    }
-}
+mod tests;

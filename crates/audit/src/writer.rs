@@ -7,8 +7,8 @@ use crate::{
     book::Shared,
     error::BookError,
     journal::JournalMark,
+    prune::Asks,
     queue::{Attempt, Closed, Flush},
-    record::Record,
 };
 
 /// Records for one write. More would hold the lock, and our memory, for longer than others should wait.
@@ -39,7 +39,7 @@ fn run(shared: &Shared) {
     let alarm = Alarm(shared);
     // What cannot be recovered or removed now stays for the next start, or for who asks by name.
     let _ = shared.recover();
-    let _ = shared.prune();
+    let _ = shared.prune(Asks::Nobody);
     let mut work = Work::default();
     while let Some(flush) = shared.queue.take(&mut work.left) {
         let before = work.left.len();
@@ -48,11 +48,13 @@ fn run(shared: &Shared) {
             Err(error) => (false, Some(error)),
         };
         let (records, plain_bytes) = (before - work.left.len(), std::mem::take(&mut work.struck_bytes));
+        let journal_fails = shared.mend_journal();
+        shared.outage.tell(failure.as_ref().or(journal_fails.as_ref()));
         shared.queue.wrote(Attempt { records, plain_bytes, is_synced, failure });
         work.left.shrink_to(BATCH_RECORDS_MAX);
-        if std::mem::take(&mut work.has_closed) {
+        if std::mem::take(&mut work.has_closed) | shared.config.is_new() {
             // What cannot be removed now is tried again with the next segment.
-            let _ = shared.prune();
+            let _ = shared.prune(Asks::Nobody);
         }
     }
     std::mem::forget(alarm);
@@ -68,7 +70,7 @@ fn write(shared: &Shared, work: &mut Work, flush: Flush) -> Result<bool, BookErr
         }
     }
     // The notes of these calls may go only when their records survive what the notes would.
-    let must_sync = flush == Flush::ToTheDisk || (shared.config.durable && !work.unsynced.is_empty());
+    let must_sync = flush == Flush::ToTheDisk || (shared.config.is_durable() && !work.unsynced.is_empty());
     if must_sync {
         shared.sync()?;
     }
@@ -84,13 +86,11 @@ fn write_batch(shared: &Shared, work: &mut Work) -> Result<(), BookError> {
     for closed in &mut work.left {
         work.struck_bytes += shared.strike(closed);
     }
-    let (mut records, mut marks): (Vec<Record>, Vec<Option<JournalMark>>) =
-        work.left.drain(..).map(|closed| (closed.record, closed.mark)).unzip();
-    let written = shared.append(&mut records);
+    let mut marks: Vec<Option<JournalMark>> = work.left.iter_mut().map(|closed| closed.mark.take()).collect();
+    let written = shared.append(&mut work.left);
     // The records that are left are the last ones; so are their marks.
-    let marks_left = marks.split_off(marks.len() - records.len());
-    let left = records.into_iter().zip(marks_left);
-    work.left.extend(left.map(|(record, mark)| Closed { record, plain: None, mark }));
+    let marks_left = marks.split_off(marks.len() - work.left.len());
+    work.left.iter_mut().zip(marks_left).for_each(|(closed, mark)| closed.mark = mark);
     work.left.extend(later);
     work.unsynced.extend(marks.into_iter().flatten());
     work.has_closed |= written?;
@@ -102,6 +102,7 @@ struct Alarm<'a>(&'a Shared);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
+        self.0.outage.tell(Some(&BookError::Stopped));
         self.0.queue.give_up(BookError::Stopped);
     }
 }

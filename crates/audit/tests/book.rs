@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests read and damage what the book wrote")]
 
+#[path = "samples/record.rs"]
+mod samples;
+
 use std::{
-    borrow::Cow,
     collections::HashSet,
     fs,
     os::unix::fs::PermissionsExt,
@@ -14,41 +16,18 @@ use std::{
 };
 
 use audit::{
-    AnchorError, Book, BookError, FILE, Hash, JournalMark, Loss, Opening, Outcome, Record, Trust,
-    VerifyError, Why, anchored, tail, verify,
+    AnchorError, Book, BookError, FILE, Hash, JournalMark, Loss, Opening, Record, Trust, VerifyError, Why,
+    anchored, tail, verify,
 };
+use samples::fixed;
 use store::{SqliteStore, Store};
 
-fn clock() -> i64 {
-    1_700_000_000_000
-}
-
+/// A call with an argument that must not be found anywhere.
 fn record(call_id: &str) -> Record {
-    Record {
-        opening: Opening {
-            call_id: Arc::from(call_id),
-            opened_at_ms: clock(),
-            caller: Arc::from("local"),
-            caller_kind: Cow::Borrowed("local_user"),
-            via: Cow::Borrowed("stdio"),
-            tool: Arc::from("workspace_write"),
-            upstream: None,
-            effect: Some(Cow::Borrowed("writes")),
-            arguments_sha256: Some(Hash::of(b"planted argument value")),
-            arguments_bytes: 22,
-            arguments: None,
-            definition_sha256: None,
-            trace_id: None,
-        },
-        verdicts: Cow::Borrowed(&[("scope", "pass")]),
-        decisions: Vec::new(),
-        approval: None,
-        redactions: 0,
-        outcome: Outcome::Result,
-        code: None,
-        duration_us: 1,
-        result_bytes: 2,
-    }
+    let mut record = samples::record(call_id);
+    record.opening.arguments_sha256 = Some(Hash::of(b"planted argument value"));
+    record.opening.arguments_bytes = 22;
+    record
 }
 
 fn before_run(book: &Book, opening: &Opening) -> Result<JournalMark, BookError> {
@@ -81,14 +60,14 @@ fn nothing_touches_the_disk_before_the_first_call() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     let store = SqliteStore::at(&state);
-    let book = Book::at(&state, clock);
+    let book = Book::at(&state, fixed);
     book.flush().unwrap();
     book.anchor(&store).unwrap();
     assert_eq!(book.recover().unwrap(), 0);
     drop((book, store));
     assert!(!state.exists());
 
-    let book = Book::at(&state, clock);
+    let book = Book::at(&state, fixed);
     write(&book, [1]);
     assert!(!state.join("inflight").exists(), "a read needs no journal");
     let mark = before_run(&book, &record("2").opening).unwrap();
@@ -108,8 +87,8 @@ fn nothing_touches_the_disk_before_the_first_call() {
 #[test]
 fn records_are_in_order_and_the_chain_goes_on_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
-    write(&Book::at(dir.path(), clock), 0..10);
-    write(&Book::at(dir.path(), clock), 10..20);
+    write(&Book::at(dir.path(), fixed), 0..10);
+    write(&Book::at(dir.path(), fixed), 10..20);
     let expected: Vec<String> = (0..20).map(|id| id.to_string()).collect();
     assert_eq!(calls(dir.path()), expected);
     let verified = verify(dir.path(), &Trust::default()).unwrap();
@@ -122,7 +101,7 @@ fn many_books_and_threads_share_one_chain() {
     const THREADS: u32 = 4;
     const EACH: u32 = 300;
     let dir = tempfile::tempdir().unwrap();
-    let books: Vec<Book> = (0..BOOKS).map(|_| Book::at(dir.path(), clock)).collect();
+    let books: Vec<Book> = (0..BOOKS).map(|_| Book::at(dir.path(), fixed)).collect();
     thread::scope(|scope| {
         for nth in 0..BOOKS * THREADS {
             let book = &books[(nth % BOOKS) as usize];
@@ -153,12 +132,12 @@ fn many_books_and_threads_share_one_chain() {
 fn a_torn_line_is_ended_counted_and_stepped_over() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    write(&Book::at(dir.path(), clock), [1, 2, 3]);
+    write(&Book::at(dir.path(), fixed), [1, 2, 3]);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 100]).unwrap();
     // As if the crash had come before it.
     fs::remove_file(dir.path().join("audit.head")).unwrap();
-    write(&Book::at(dir.path(), clock), [4]);
+    write(&Book::at(dir.path(), fixed), [4]);
     let verified = verify(&path, &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (3, 1));
     assert!(tail(&path, 1).unwrap()[0].starts_with(r#"{"seq":3,"#));
@@ -169,7 +148,7 @@ fn a_folder_that_cannot_be_written_refuses_every_call_until_it_can() {
     let dir = tempfile::tempdir().unwrap();
     let blocked = dir.path().join("state");
     fs::write(&blocked, "a file where the folder should be").unwrap();
-    let book = Book::at(&blocked, clock);
+    let book = Book::at(&blocked, fixed);
     for _ in 0..2 {
         assert!(matches!(book.ready(), Err(BookError::Unwritable(_))));
         assert!(matches!(before_run(&book, &record("1").opening), Err(BookError::Unwritable(_))));
@@ -189,7 +168,7 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
     ];
     for damage in damages {
         let dir = tempfile::tempdir().unwrap();
-        let book = Book::at(dir.path(), clock);
+        let book = Book::at(dir.path(), fixed);
         write(&book, [1]);
         damage(&dir.path().join(FILE));
         book.close(record("2"), None, None);
@@ -202,7 +181,7 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
 fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     write(&book, [1]);
     fs::rename(&path, &away).unwrap();
     book.close(record("2"), None, None);
@@ -217,7 +196,7 @@ fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
 fn calls_are_let_in_again_without_anybody_asking_for_a_flush() {
     let dir = tempfile::tempdir().unwrap();
     let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     write(&book, [1]);
     fs::rename(&path, &away).unwrap();
     book.flush().unwrap_err();
@@ -234,7 +213,7 @@ fn calls_are_let_in_again_without_anybody_asking_for_a_flush() {
 fn the_end_of_another_file_is_not_continued() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(FILE), "not ours\n".repeat(200_000)).unwrap();
-    assert!(matches!(Book::at(dir.path(), clock).ready(), Err(BookError::Damaged)));
+    assert!(matches!(Book::at(dir.path(), fixed).ready(), Err(BookError::Damaged)));
 }
 
 #[test]
@@ -242,7 +221,7 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     let store = SqliteStore::at(dir.path());
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     write(&book, [1, 2, 3]);
     book.anchor(&store).unwrap();
     let kept = anchored(&store).unwrap();
@@ -263,7 +242,7 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     // Three calls and the checkpoint at the end.
     check(3, Why::EndMissing { kept: 4 });
 
-    let book = Book::at(dir.path(), clock).kept_in(Arc::new(SqliteStore::at(dir.path())));
+    let book = Book::at(dir.path(), fixed).kept_in(Arc::new(SqliteStore::at(dir.path())));
     book.ready().unwrap();
     book.anchor(&store).unwrap();
     assert!(
@@ -286,7 +265,7 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
 fn a_line_from_somebodys_hand_is_not_shown_and_is_no_crash() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    write(&Book::at(dir.path(), clock), [1, 2, 3]);
+    write(&Book::at(dir.path(), fixed), [1, 2, 3]);
     let whole = fs::read_to_string(&path).unwrap();
     let (first, rest) = whole.split_at(whole.find('\n').unwrap() + 1);
     let body = &first[..first.rfind(",\"hash\"").unwrap()];
@@ -305,7 +284,7 @@ fn a_line_from_somebodys_hand_is_not_shown_and_is_no_crash() {
 #[test]
 fn no_argument_value_is_in_any_file() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     let _open = before_run(&book, &record("open").opening).unwrap();
     write(&book, [1]);
     book.anchor(&SqliteStore::at(dir.path())).unwrap();
@@ -324,7 +303,7 @@ fn tail_shows_the_last_lines_oldest_first() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     assert_eq!(tail(&path, 3).unwrap(), Vec::<String>::new());
-    write(&Book::at(dir.path(), clock), 0..500);
+    write(&Book::at(dir.path(), fixed), 0..500);
     let lines: Vec<String> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
     assert!(fs::metadata(&path).unwrap().len() > 128 * 1024, "more than one window");
     for count in [0, 1, 2, 100, 300, 499, 500, 501] {

@@ -2,46 +2,17 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests damage what the book wrote")]
 
-use std::{borrow::Cow, fs, path::Path, sync::Arc};
+#[path = "samples/record.rs"]
+mod samples;
+
+use std::{fs, path::Path, sync::Arc};
 
 use audit::{
-    Book, Config, FILE, Head, Loss, Opening, Outcome, PublicKey, Record, Trust, Verified, anchored,
-    marked_loss, noted_head, verify,
+    Book, Config, FILE, Head, Loss, PublicKey, Trust, Verified, anchored, marked_loss, noted_head, verify,
 };
 use redact::Redactor;
+use samples::{fixed, record};
 use store::{SqliteStore, Store};
-
-fn clock() -> i64 {
-    1_700_000_000_000
-}
-
-fn record() -> Record {
-    Record {
-        opening: Opening {
-            call_id: Arc::from("c"),
-            opened_at_ms: clock(),
-            caller: Arc::from("local"),
-            caller_kind: Cow::Borrowed("local_user"),
-            via: Cow::Borrowed("stdio"),
-            tool: Arc::from("workspace_write"),
-            upstream: None,
-            effect: Some(Cow::Borrowed("writes")),
-            arguments_sha256: None,
-            arguments_bytes: 0,
-            arguments: None,
-            definition_sha256: None,
-            trace_id: None,
-        },
-        verdicts: Cow::Borrowed(&[]),
-        decisions: Vec::new(),
-        approval: None,
-        redactions: 0,
-        outcome: Outcome::Result,
-        code: None,
-        duration_us: 1,
-        result_bytes: 2,
-    }
-}
 
 /// A state folder and what is done to it.
 struct Scene {
@@ -63,7 +34,7 @@ impl Scene {
 
     fn book(&self) -> Book {
         let redactor = Redactor::new(&redact::Config::default());
-        Book::with(self.path(), clock, Config::default(), redactor).kept_in(self.store())
+        Book::with(self.path(), fixed, Config::default(), redactor).kept_in(self.store())
     }
 
     /// A process that answers these many calls and ends in peace, or is killed.
@@ -71,7 +42,7 @@ impl Scene {
         let book = self.book();
         for _ in 0..calls {
             book.ready().unwrap();
-            book.close(record(), None, None);
+            book.close(record("c"), None, None);
         }
         book.flush().unwrap();
         if !is_killed {
@@ -82,12 +53,11 @@ impl Scene {
     /// What `audit verify` says.
     fn verdict(&self) -> Result<Verified, String> {
         let keys: Vec<PublicKey> = PublicKey::of_folder(self.path()).unwrap().into_iter().collect();
-        let heads: Vec<Head> = [noted_head(self.path(), &keys).unwrap(), anchored(&*self.store()).unwrap()]
-            .into_iter()
-            .flatten()
-            .collect();
+        let heads: Vec<Head> = anchored(&*self.store()).unwrap().into_iter().collect();
+        let noted = noted_head(self.path(), &keys).unwrap();
         let loss = marked_loss(&*self.store()).unwrap();
-        verify(self.path(), &Trust { heads, keys, loss }).map_err(|error| error.to_string())
+        verify(self.path(), &Trust { heads, noted, keys, must_be_signed: false, loss })
+            .map_err(|error| error.to_string())
     }
 
     fn lines(&self) -> Vec<String> {
@@ -117,10 +87,10 @@ fn delete_with_head(scene: &Scene) {
 fn write_anew(scene: &Scene) {
     scene.keep_lines(36);
     let _ = fs::remove_file(scene.path().join("audit.head"));
-    let book = Book::at(scene.path(), clock);
+    let book = Book::at(scene.path(), fixed);
     for _ in 0..20 {
         book.ready().unwrap();
-        book.close(record(), None, None);
+        book.close(record("c"), None, None);
     }
     book.flush().unwrap();
 }
@@ -274,7 +244,7 @@ fn what_cannot_be_read_refuses_no_call() {
     let book = scene.book();
     for _ in 0..4 {
         book.ready().unwrap();
-        book.close(record(), None, None);
+        book.close(record("c"), None, None);
         book.flush().unwrap();
     }
     let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();

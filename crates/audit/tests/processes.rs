@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests start and kill processes of their own")]
 
+#[path = "samples/record.rs"]
+mod samples;
+
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
     env, fs,
     io::{BufRead, BufReader, Write},
@@ -13,7 +15,8 @@ use std::{
     thread,
 };
 
-use audit::{Book, JournalMark, Opening, Outcome, Record, Trust, tail, verify};
+use audit::{Book, JournalMark, Record, Trust, tail, verify};
+use samples::fixed;
 
 /// Where the child finds its orders.
 const FOLDER: &str = "AUDIT_TEST_FOLDER";
@@ -22,36 +25,13 @@ const ORDERS: &str = "AUDIT_TEST_ORDERS";
 /// Calls of one appending child.
 const EACH: u32 = 400;
 
-fn clock() -> i64 {
-    1_700_000_000_000
-}
-
+/// A call of another server's tool.
 fn record(call_id: &str) -> Record {
-    Record {
-        opening: Opening {
-            call_id: Arc::from(call_id),
-            opened_at_ms: clock(),
-            caller: Arc::from("local"),
-            caller_kind: Cow::Borrowed("local_user"),
-            via: Cow::Borrowed("stdio"),
-            tool: Arc::from("git_push"),
-            upstream: Some(Arc::from("git")),
-            effect: Some(Cow::Borrowed("destroys")),
-            arguments_sha256: None,
-            arguments_bytes: 0,
-            arguments: None,
-            definition_sha256: None,
-            trace_id: None,
-        },
-        verdicts: Cow::Borrowed(&[]),
-        decisions: Vec::new(),
-        approval: None,
-        redactions: 0,
-        outcome: Outcome::Result,
-        code: None,
-        duration_us: 1,
-        result_bytes: 2,
-    }
+    let mut record = samples::record(call_id);
+    let opening = &mut record.opening;
+    (opening.tool, opening.upstream) = (Arc::from("git_push"), Some(Arc::from("git")));
+    opening.effect = Some("destroys".into());
+    record
 }
 
 fn before_run(book: &Book, call_id: &str) -> JournalMark {
@@ -85,7 +65,7 @@ fn outcomes(dir: &Path) -> BTreeMap<String, String> {
 #[ignore = "the child's part; it does nothing without orders"]
 fn the_child() {
     let (Some(dir), Ok(orders)) = (env::var_os(FOLDER), env::var(ORDERS)) else { return };
-    let book = Book::at(Path::new(&dir), clock);
+    let book = Book::at(Path::new(&dir), fixed);
     match orders.as_str() {
         "die" => {
             let marks = ["closed", "open 1", "open 2"].map(|id| before_run(&book, id));
@@ -141,7 +121,7 @@ fn processes_interleave_without_breaking_the_chain() {
     assert_eq!(outcomes(dir.path()).len() as u32, 3 * EACH);
     let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (u64::from(3 * EACH), 0));
-    Book::at(dir.path(), clock).recover().unwrap();
+    Book::at(dir.path(), fixed).recover().unwrap();
     assert_eq!((journals(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
 }
 
@@ -150,7 +130,7 @@ fn calls_that_ran_when_their_process_was_killed_become_records() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
     assert_eq!((journals(dir.path()), outcomes(dir.path()).len()), (1, 1));
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     assert_eq!(book.recover().unwrap(), 2);
     assert_eq!(book.recover().unwrap(), 0);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
@@ -164,7 +144,7 @@ fn calls_that_ran_when_their_process_was_killed_become_records() {
 fn the_first_use_of_a_book_recovers_by_itself() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
-    let book = Book::at(dir.path(), clock);
+    let book = Book::at(dir.path(), fixed);
     book.ready().unwrap();
     book.flush().unwrap();
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
@@ -182,6 +162,6 @@ fn a_record_that_reached_the_book_is_not_written_again() {
         .filter(|line| line.contains("open\""))
         .fold(String::new(), |text, line| text + "\n" + line);
     fs::write(&journal, opened + "\n{\"open\":{\"mark\":9,\"fr").unwrap();
-    assert_eq!(Book::at(dir.path(), clock).recover().unwrap(), 2);
+    assert_eq!(Book::at(dir.path(), fixed).recover().unwrap(), 2);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
 }

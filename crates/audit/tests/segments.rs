@@ -3,69 +3,41 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests read and damage what the book wrote")]
 
+#[path = "samples/record.rs"]
+mod samples;
+
 use std::{
-    borrow::Cow,
     fs,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::Arc,
     sync::atomic::{AtomicI64, Ordering},
     thread,
+    time::Duration,
 };
 
+use amount::{Size, Span};
 use audit::{
-    Age, Arguments, Book, Config, FILE, Opening, Outcome, Plain, PublicKey, Reader, Record, Size, Trust,
-    Verified, VerifyError, Why, noted_head, tail, verify,
+    Arguments, Book, Config, FILE, Plain, PublicKey, Reader, Trust, Verified, VerifyError, Why, noted_head,
+    tail, verify,
 };
 use redact::Redactor;
+use samples::{OPENED_AT_MS, fixed, record};
 use store::SqliteStore;
 
 /// Milliseconds since 1970, as the test of retention by age has them.
-static NOW_MS: AtomicI64 = AtomicI64::new(1_700_000_000_000);
+static NOW_MS: AtomicI64 = AtomicI64::new(OPENED_AT_MS);
 
 fn clock() -> i64 {
     NOW_MS.load(Ordering::SeqCst)
 }
 
-fn fixed() -> i64 {
-    1_700_000_000_000
-}
-
 /// The smallest segments that the settings allow: 1 MiB.
 fn small() -> Config {
-    Config { max_bytes: Size(8 << 20), keep: Age::parse("1d").unwrap(), ..Config::default() }
+    Config { max_bytes: Size(8 << 20), keep: Span(Duration::from_secs(86_400)), ..Config::default() }
 }
 
 fn redactor() -> Redactor {
     Redactor::new(&redact::Config::default())
-}
-
-fn record(call_id: &str) -> Record {
-    Record {
-        opening: Opening {
-            call_id: Arc::from(call_id),
-            opened_at_ms: fixed(),
-            caller: Arc::from("local"),
-            caller_kind: Cow::Borrowed("local_user"),
-            via: Cow::Borrowed("stdio"),
-            tool: Arc::from("workspace_read"),
-            upstream: None,
-            effect: Some(Cow::Borrowed("reads")),
-            arguments_sha256: None,
-            arguments_bytes: 0,
-            arguments: None,
-            definition_sha256: None,
-            trace_id: None,
-        },
-        verdicts: Cow::Borrowed(&[("scope", "pass")]),
-        decisions: Vec::new(),
-        approval: None,
-        redactions: 0,
-        outcome: Outcome::Result,
-        code: None,
-        duration_us: 1,
-        result_bytes: 2,
-    }
 }
 
 /// Arguments of some 8 KiB, so that few calls fill a segment.
@@ -92,7 +64,7 @@ fn segments(dir: &Path) -> Vec<String> {
 
 fn trust(dir: &Path) -> Trust {
     let keys = Vec::from_iter(PublicKey::of_folder(dir).unwrap());
-    Trust { heads: noted_head(dir, &keys).unwrap().into_iter().collect(), keys, loss: None }
+    Trust { noted: noted_head(dir, &keys).unwrap(), keys, ..Trust::default() }
 }
 
 fn calls(dir: &Path) -> Vec<String> {
@@ -130,7 +102,7 @@ fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
     // A closed segment can be verified by itself.
     let alone = verify(&dir.path().join("audit-000002.jsonl"), &trust(dir.path()));
     assert!(matches!(alone, Err(VerifyError::Broken { why: Why::EndMissing { .. }, .. })), "{alone:?}");
-    let keys = Trust { heads: Vec::new(), ..trust(dir.path()) };
+    let keys = Trust { noted: None, ..trust(dir.path()) };
     let alone = verify(&dir.path().join("audit-000002.jsonl"), &keys).unwrap();
     assert!(alone.first > 1 && alone.signed == Some(alone.head.seq), "{alone:?}");
     let line = tail(dir.path(), 300).unwrap();
@@ -199,6 +171,30 @@ fn the_book_never_becomes_much_larger_than_it_may() {
     assert!((6 << 20..=8 << 20).contains(&bytes), "{bytes}");
     let [all, early] = removals(dir.path());
     assert!(all > 0 && early == all, "{early} of {all} say that it was too early");
+    verify(dir.path(), &trust(dir.path())).unwrap();
+}
+
+#[test]
+fn settings_that_change_hold_for_what_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (first, open) = ("audit-000001.jsonl".to_owned(), FILE.to_owned());
+    let book = Book::with(dir.path(), fixed, Config::default(), redactor());
+    fill(&book, 0..250);
+    assert_eq!(segments(dir.path()), std::slice::from_ref(&open), "it is not full");
+    // Another size closes what is too large for it.
+    book.govern(&small());
+    fill(&book, 250..251);
+    assert_eq!(segments(dir.path()), [first.clone(), open]);
+    fill(&book, 251..500);
+    assert!(segments(dir.path()).contains(&first), "nothing is too much");
+    // What has become too much goes with the next record, whether or not that closes a segment.
+    book.govern(&Config { max_bytes: Size(2 << 20), arguments: Arguments::Hash, ..small() });
+    assert_eq!(book.arguments(), Arguments::Hash);
+    book.close(record("500"), None, None);
+    book.flush().unwrap();
+    // The writer removes after it has told us that it wrote, and before it writes again.
+    book.flush().unwrap();
+    assert!(!segments(dir.path()).contains(&first), "{:?}", segments(dir.path()));
     verify(dir.path(), &trust(dir.path())).unwrap();
 }
 
@@ -325,7 +321,7 @@ impl Small {
 }
 
 /// The tests that tamper run at the same time if they are threads of one process; each needs a clock that only goes on.
-static SMALL_MS: AtomicI64 = AtomicI64::new(1_700_000_000_000);
+static SMALL_MS: AtomicI64 = AtomicI64::new(OPENED_AT_MS);
 
 fn clock_of_small() -> i64 {
     SMALL_MS.load(Ordering::SeqCst)
@@ -422,7 +418,7 @@ fn a_book_signed_by_another_key_is_not_believed() {
         book.close(record("1"), None, None);
         book.anchor(&SqliteStore::at(dir.path())).unwrap();
     }
-    let other = Trust { heads: Vec::new(), ..trust(dirs[1].path()) };
+    let other = Trust { noted: None, ..trust(dirs[1].path()) };
     let found = verify(dirs[0].path(), &other);
     assert!(
         matches!(found, Err(VerifyError::Broken { line: 2, seq: 2, why: Why::Unsigned, .. })),

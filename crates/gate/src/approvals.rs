@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
+use crate::stages::Quotas;
 pub use answer::Forgotten;
 pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
 use call::ExactCall;
@@ -34,10 +35,13 @@ use ledger::{APPROVAL, Ledger, Standing};
 pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
-pub(crate) use station::{Admitted, Carried, Question};
+pub(crate) use station::{Admitted, Carried, Question, STATION};
 
 /// How often a waiting call looks whether another process has written an answer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How often whoever waits for an answer says so, several times within the time that its question outlives them.
+pub const SIGN_EVERY: Duration = Duration::from_secs(4);
 
 /// The time in milliseconds since 1970.
 pub(crate) type Clock = fn() -> i64;
@@ -78,6 +82,11 @@ impl Approvals {
             awaited: Mutex::default(),
             looked: Mutex::new(None),
         })
+    }
+
+    /// Counts of days that are kept in the same store, by the same clock.
+    pub(crate) fn quotas(&self) -> Quotas {
+        Quotas::kept_in(self.ledger.store.clone(), self.ledger.clock)
     }
 
     /// The time by the clock that questions end by, in milliseconds since 1970.

@@ -16,8 +16,8 @@ use crate::offer::{self, Collision, Offer, Report, Shown, Source, Versions};
 /// How long a list waits for sources that have not reported. Later ones come as a change of the list.
 pub(crate) const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// Events that may wait for a slow listener; it is told that it missed some.
-const EVENTS_WAITING_MAX: usize = 1_024;
+/// Events that may wait for a slow listener; it is told that it missed some. The room for them is taken at the start.
+const EVENTS_WAITING_MAX: usize = 256;
 
 struct Expected {
     name: Arc<str>,

@@ -4,12 +4,12 @@
 //! went away. That is noted, too, so there is no way out without a record.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use audit::{Approved, Arguments, Book, Decided, Hash, JournalMark, Opening, Plain, Record};
 use bytes::Bytes;
-use policy::{Decision, Recorded};
+use policy::{CallerKind, Decision, Recorded};
 use redact::Redactor;
 use telemetry::{Ended, Telemetry};
 use tool_api::{CallId, Effect, Outcome};
@@ -17,7 +17,7 @@ use tool_api::{CallId, Effect, Outcome};
 use crate::failure::{Failure, Refusal};
 use crate::offer::Offered;
 use crate::seen::{self, Seen};
-use crate::{Call, Caller};
+use crate::{Call, Caller, stages};
 
 /// What the record says of a stage that let the call pass.
 const PASS: &str = "pass";
@@ -27,6 +27,10 @@ const REFUSE: &str = "refuse";
 
 /// What the record says of a stage that has the client ask its user.
 const ASK: &str = "ask";
+
+/// What the records of most calls say: every stage let them pass. They borrow it.
+static ALL_PASS: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| stages::in_order().iter().map(|stage| (stage.name(), PASS)).collect());
 
 /// Where figures count a refusal by no stage.
 const NO_STAGE: &str = "none";
@@ -38,7 +42,8 @@ pub(crate) struct Entry<'b> {
     /// As they came, or as AI rules have left them; the book strikes secrets out of them.
     arguments: Option<Bytes>,
     keeps: Arguments,
-    verdicts: Vec<(&'static str, &'static str)>,
+    /// While it is borrowed, as much of [`ALL_PASS`] as there were stages.
+    verdicts: Cow<'static, [(&'static str, &'static str)]>,
     decisions: Vec<Decided>,
     approval: Option<Approved>,
     redactions: u32,
@@ -69,17 +74,22 @@ impl<'b> Entry<'b> {
         let told = call.meta.as_deref().and_then(seen::told);
         let seen = Seen::open(telemetry, told);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // The local user is always the same.
+        let granted = caller.kind() != CallerKind::LocalUser;
         let opening = Opening {
-            call_id: id.to_string().into(),
+            call_id: id.shared(),
             opened_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
             caller: caller.id().clone(),
             caller_kind: Cow::Borrowed(caller.kind().as_str()),
+            caller_roles: granted.then(|| caller.roles().words()),
+            caller_scopes: granted.then(|| caller.scopes().to_string().into()),
             via: Cow::Borrowed(caller.via().as_str()),
             tool: kept_of(call.target.recorded(), redactor),
             upstream: None,
             effect: None,
             arguments_sha256: call.arguments.as_deref().map(Hash::of),
             arguments_bytes: call.arguments.as_ref().map_or(0, bytes::Bytes::len) as u64,
+            meta_sha256: None,
             arguments: None,
             definition_sha256: None,
             trace_id: seen.trace_id().or_else(|| told.map(|told| told.trace_id().into())),
@@ -89,7 +99,7 @@ impl<'b> Entry<'b> {
             opening: Some(opening),
             arguments: call.arguments.clone(),
             keeps: book.arguments(),
-            verdicts: Vec::with_capacity(8),
+            verdicts: Cow::Borrowed(&[]),
             decisions: Vec::new(),
             approval: None,
             redactions: 0,
@@ -100,6 +110,13 @@ impl<'b> Entry<'b> {
             method: call.target.method(),
             seen,
         })
+    }
+
+    /// Notes what is sent beside the arguments.
+    pub(crate) fn beside(&mut self, hash: Hash) {
+        if let Some(opening) = &mut self.opening {
+            opening.meta_sha256 = Some(hash);
+        }
     }
 
     /// Notes which tool it is.
@@ -121,7 +138,7 @@ impl<'b> Entry<'b> {
         stage: &'static str,
         verdict: Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        self.verdicts.push((stage, if verdict.is_ok() { PASS } else { REFUSE }));
+        self.note(stage, if verdict.is_ok() { PASS } else { REFUSE });
         self.seen.station(stage, verdict.is_ok());
         if let Err(refusal) = &verdict {
             self.refused_by = Some(stage);
@@ -142,7 +159,17 @@ impl<'b> Entry<'b> {
 
     /// Notes a stage whose question the caller's client must answer first.
     pub(crate) fn asks(&mut self, stage: &'static str) {
-        self.verdicts.push((stage, ASK));
+        self.note(stage, ASK);
+    }
+
+    fn note(&mut self, stage: &'static str, said: &'static str) {
+        let before = self.verdicts.len();
+        match (&mut self.verdicts, ALL_PASS.get(..=before)) {
+            (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (stage, said) => {
+                *passed = with_this
+            }
+            (verdicts, _) => verdicts.to_mut().push((stage, said)),
+        }
     }
 
     /// Notes what the deciding rule asks of the record.
@@ -164,6 +191,17 @@ impl<'b> Entry<'b> {
         self.decisions.push(decided);
     }
 
+    /// Takes the rules that had a say out of a list and notes them.
+    pub(crate) fn decided_by(&mut self, decisions: &mut Vec<Decided>) {
+        if self.decisions.is_empty() {
+            std::mem::swap(&mut self.decisions, decisions);
+        } else {
+            // What was decided twice was decided.
+            decisions.retain(|decided| !self.decisions.contains(decided));
+            self.decisions.append(decisions);
+        }
+    }
+
     /// Notes what a person answered.
     pub(crate) fn approved(&mut self, approved: Approved) {
         self.approval = Some(approved);
@@ -173,6 +211,11 @@ impl<'b> Entry<'b> {
     pub(crate) fn redacted(&mut self, count: u32) {
         self.redactions = self.redactions.saturating_add(count);
         self.seen.redacted(count);
+    }
+
+    /// Whether the call must be written down before it runs.
+    pub(crate) fn has_effect(&self) -> bool {
+        self.has_effect
     }
 
     /// Writes down, before it runs, a call that may change something. Waits for the disk, but holds up nobody
@@ -210,16 +253,17 @@ impl<'b> Entry<'b> {
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
         let Some(opening) = self.opening.take() else { return };
         let names = (self.method, opening.tool.clone(), opening.upstream.clone());
-        self.seen.close(ended(outcome), self.since.elapsed(), names, code.as_deref());
+        let took = self.since.elapsed();
+        self.seen.close(ended(outcome), took, names, code.as_deref());
         let record = Record {
             opening,
-            verdicts: Cow::Owned(std::mem::take(&mut self.verdicts)),
+            verdicts: std::mem::take(&mut self.verdicts),
             decisions: std::mem::take(&mut self.decisions),
             approval: self.approval.take(),
             redactions: self.redactions,
             outcome,
             code,
-            duration_us: u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             result_bytes: result_bytes as u64,
         };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tool_api::{ArgumentsFault, CallId, ToolError};
 
+use crate::approvals::time;
 use crate::schema::Violation;
 use crate::seal::StateFault;
 
@@ -119,6 +120,15 @@ pub enum Refusal {
         /// The tool.
         tool: String,
     },
+    /// What a person has allowed is not what would run by now.
+    #[error(
+        "`{tool}` has not run: while a person was asked, the rules have changed, or what it is about has, so what was \
+         allowed is not what would run; call again with the same arguments"
+    )]
+    Outdated {
+        /// The tool.
+        tool: String,
+    },
     /// People are asked too much already.
     #[error(
         "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; have some of them answered \
@@ -160,6 +170,11 @@ pub enum Refusal {
         /// Which limit it is, by its name in the configuration: `limits.rate`, `limits.tools."web_*".per_day`.
         limit: Arc<str>,
     },
+    /// The calls of a day cannot be counted, and what cannot be counted does not run.
+    #[error(
+        "the calls of the day cannot be counted, which a limit wants (`per_day`), so this one does not run: {0}"
+    )]
+    NoQuota(String),
     /// The call could not be written in the book, and what cannot be recorded does not run.
     #[error("the audit book cannot be written, so no call runs: {0}")]
     NoBook(String),
@@ -168,9 +183,9 @@ pub enum Refusal {
 /// A question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{why}, so a person must allow it first: approval {id} is pending until {expires_at}. Ask a person ({}) to run \
+    "{why}, so a person must allow it first: approval {id} is pending until {}. Ask a person ({}) to run \
      `toolcrib approvals approve {id}`, or to answer it at /mcp/approvals/{id}; then call again with the same arguments",
-    roles.join(" or ")
+    time(*expires_at_ms), roles.join(" or ")
 )]
 pub struct Awaited {
     /// The question.
@@ -179,8 +194,8 @@ pub struct Awaited {
     pub why: String,
     /// Who may answer, by role.
     pub roles: Vec<String>,
-    /// When it ends.
-    pub expires_at: String,
+    /// When it ends, in milliseconds since 1970.
+    pub expires_at_ms: i64,
 }
 
 /// We failed. The caller gets a name to look for in the log, the log gets the cause.
@@ -231,11 +246,13 @@ impl Refusal {
             Refusal::ApprovalDenied { .. } => "approval_denied",
             Refusal::ApprovalExpired { .. } => "approval_expired",
             Refusal::KeyRevoked { .. } => "key_revoked",
+            Refusal::Outdated { .. } => "approval_outdated",
             Refusal::TooManyApprovals { .. } => "too_many_approvals",
             Refusal::NoApprovals(_) => "approvals_unavailable",
             Refusal::InvalidArguments { .. } => "invalid_arguments",
             Refusal::UnusableSchema { .. } => "unusable_schema",
             Refusal::RateLimited { .. } => "rate_limited",
+            Refusal::NoQuota(_) => "limits_unavailable",
             Refusal::NoBook(_) => "book_unavailable",
         }
     }

@@ -5,6 +5,7 @@
 //! that function; whoever wants to know in which order the checks are made reads `stages.rs`.
 
 pub mod approvals;
+mod beside;
 mod bylaws;
 mod catalog;
 mod entry;
@@ -35,6 +36,7 @@ use tool_api::{Arguments, CallId};
 
 use approvals::Admitted;
 pub use approvals::Approvals;
+use beside::Beside;
 pub use bylaws::Bylaws;
 pub use catalog::{BUILT_IN, Catalog};
 use entry::Entry;
@@ -51,7 +53,7 @@ use seen::Seen;
 use stages::Stage;
 pub use stages::{LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes};
 pub use target::Target;
-pub use tokens::{Task, Tokens};
+pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
     Abilities, Action, Block, Cancel, Client, Definition, Effect, Event, Hold, Input, Item, Listener,
     Listing, Outcome, Payload, Progress, Protocol, Shelf, ToolError,
@@ -134,7 +136,7 @@ impl Gate {
         getrandom::fill(&mut token_key)?;
         Ok(Gate {
             catalog: parts.catalog,
-            stages: stages::in_order(),
+            stages: stages::counting(parts.approvals.quotas()),
             bylaws: ArcSwap::from_pointee(parts.bylaws),
             redactor: parts.redactor,
             approvals: parts.approvals,
@@ -161,7 +163,7 @@ impl Gate {
 
     /// Why calls would not be served as they should be right now, if so.
     pub fn unready(&self) -> Option<String> {
-        if let Err(error) = self.book.ready() {
+        if let Err(error) = self.book.takes_changes() {
             return Some(error.to_string());
         }
         // One that is broken must not keep all others from being used.
@@ -172,29 +174,39 @@ impl Gate {
 
     /// Carries one call from its arrival to its end. Every way out of here closes the call's record, even
     /// if the future is dropped.
-    pub async fn call(&self, caller: &Caller, call: Call<'_>) -> Result<Outcome, Failure> {
-        if let Some(refusal) = self.refusals.turn_away(caller, &self.book) {
-            Seen::turned_away(&self.telemetry, &refusal);
-            return Err(refusal.into());
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function would hold the call twice: as what it was given and as its own"
+    )]
+    pub fn call<'a>(
+        &'a self,
+        caller: &'a Caller,
+        mut call: Call<'a>,
+    ) -> impl Future<Output = Result<Outcome, Failure>> + Send + use<'a> {
+        async move {
+            if let Some(refusal) = self.refusals.turn_away(caller, &self.book) {
+                Seen::turned_away(&self.telemetry, &refusal);
+                return Err(refusal.into());
+            }
+            let id = CallId::next();
+            let mut entry = Entry::open(&self.book, &self.telemetry, &self.redactor, id, caller, &call)?;
+            let bylaws = self.bylaws.load_full();
+            let result = self.pass(id, caller, &mut call, &bylaws, &mut entry).await;
+            let (result, struck) = redaction::strike(&self.redactor, result);
+            entry.redacted(struck);
+            entry.close(&result);
+            if let Err(Failure::Refused(_)) = &result {
+                self.refusals.note(caller, &bylaws.rates);
+            }
+            result
         }
-        let id = CallId::next();
-        let mut entry = Entry::open(&self.book, &self.telemetry, &self.redactor, id, caller, &call)?;
-        let bylaws = self.bylaws.load_full();
-        let result = self.pass(id, caller, call, &bylaws, &mut entry).await;
-        let (result, struck) = redaction::strike(&self.redactor, result);
-        entry.redacted(struck);
-        entry.close(&result);
-        if let Err(Failure::Refused(_)) = &result {
-            self.refusals.note(caller, &bylaws.rates);
-        }
-        result
     }
 
     async fn pass(
         &self,
         id: CallId,
         caller: &Caller,
-        mut call: Call<'_>,
+        call: &mut Call<'_>,
         bylaws: &Bylaws,
         entry: &mut Entry<'_>,
     ) -> Result<Outcome, Failure> {
@@ -211,48 +223,54 @@ impl Gate {
 
         let action = call.target.action();
         let mut pending = Pending::new(id, caller, found.offered, arguments, round.goes_on, action);
-        pending.task_tool = found.task_tool;
+        pending.origin = found.origin;
         pending.answers = round.input.as_ref().and_then(|input| input.responses.clone());
-        for stage in &self.stages {
-            let verdict = stage.check(&mut pending, bylaws);
-            if std::mem::take(&mut pending.is_rewritten) {
-                entry.rewritten(pending.arguments.bytes());
-            }
-            pending.decisions.drain(..).for_each(|decided| entry.decided(decided));
-            pending.decision.iter().for_each(|decision| entry.obliged(decision));
-            entry.verdict(stage.name(), verdict)?;
+        if pending.definition().upstream.is_some() {
+            pending.beside = Beside::of_call(call.meta.as_deref(), bylaws.rules.are_any());
+            pending.beside.iter().for_each(|beside| entry.beside(beside.hash()));
         }
-        entry.redacted(pending.struck);
-        let on_result = pending.on_result.take();
+        self.ask_stages(&mut pending, bylaws, entry)?;
         if let Some(input) = &mut round.input {
-            input.responses = pending.answers.take();
+            input.responses = pending.answers.clone();
         }
-        round.carried = match self.approve(&pending, &call, &mut round, bylaws, entry).await? {
+        round.carried = match self.approve(&pending, call, &mut round, bylaws, entry).await? {
             Admitted::Yes(carried) => carried,
             Admitted::AskClient(outcome) => return Ok(outcome),
         };
 
-        // What is cancelled while the disk takes its time must not begin; its note is taken back.
-        tokio::select! {
-            biased;
-            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
-            noted = entry.before_run() => noted?,
+        if call.cancel.is_cancelled() {
+            return Err(ToolError::cancelled().into());
+        }
+        if entry.has_effect() {
+            // What is cancelled while the disk takes its time must not begin; its note is taken back.
+            tokio::select! {
+                biased;
+                () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+                noted = entry.before_run() => noted?,
+            }
         }
         if entry.has_waited() {
             self.renew(&call.target, &mut pending);
         }
+        let is_allowed = !pending.questions.is_empty();
+        if is_allowed {
+            self.judge_again(&mut pending, bylaws, entry)?;
+        }
+        round.ran = pending.came.is_some().then(|| pending.arguments.bytes());
+        let on_result = pending.on_result.take();
         let on_messages = stages::on_messages(on_result.as_ref());
         let waiting = run::Waiting {
-            meta: entry.onward(call.meta),
-            cancel: call.cancel,
+            meta: entry.onward(beside::onward(call.meta.take(), pending.beside.as_ref(), is_allowed)),
+            cancel: call.cancel.clone(),
             listener: call
                 .listener
+                .take()
                 .map(|next| stages::listener(&on_messages, redaction::listener(&self.redactor, next))),
-            client: Client { caller: caller.id().clone(), ..call.client },
+            client: Client { caller: caller.id().clone(), ..std::mem::take(&mut call.client) },
             input: round.input.take(),
             key: found.key,
         };
-        let (offered, task_tool) = (pending.offered.clone(), pending.task_tool.take());
+        let (offered, origin) = (pending.offered.clone(), pending.origin.take());
         let successor = self.successor(caller, call.target, &offered);
         let ran = run::run(&self.files, pending, waiting, successor).await.map(|(outcome, _)| outcome);
         entry.station("run", ran.is_ok());
@@ -261,7 +279,41 @@ impl Gate {
         let outcome = result::clean(&offered, outcome);
         entry.station("clean", outcome.is_ok());
         let outcome = outcome?;
-        self.close_round(caller, (offered.definition(), task_tool), &call.target, round, outcome, id)
+        self.close_round(caller, (offered.definition(), origin), &call.target, round, outcome, id)
+    }
+
+    /// Asks one stage after the other, and notes what each says.
+    fn ask_stages(
+        &self,
+        pending: &mut Pending<'_>,
+        bylaws: &Bylaws,
+        entry: &mut Entry<'_>,
+    ) -> Result<(), Refusal> {
+        for stage in &self.stages {
+            let verdict = stage.check(pending, bylaws);
+            if std::mem::take(&mut pending.is_rewritten) {
+                entry.rewritten(pending.arguments.bytes());
+            }
+            entry.decided_by(&mut pending.decisions);
+            pending.decision.iter().for_each(|decision| entry.obliged(decision));
+            entry.verdict(stage.name(), verdict)?;
+        }
+        entry.redacted(pending.struck);
+        Ok(())
+    }
+
+    /// Judges a call that a person has allowed by what is in force by now.
+    fn judge_again(
+        &self,
+        pending: &mut Pending<'_>,
+        then: &Bylaws,
+        entry: &mut Entry<'_>,
+    ) -> Result<(), Refusal> {
+        let judged = stages::judge_again(pending, then, &self.bylaws.load());
+        pending.decision.iter().for_each(|decision| entry.obliged(decision));
+        let Err((station, refusal)) = judged else { return Ok(()) };
+        entry.decided_by(&mut pending.decisions);
+        entry.verdict(station, Err(refusal))
     }
 
     /// While a call waited for a person or the disk, its server may have been exchanged for another one: the call then goes

@@ -9,8 +9,10 @@ use policy::{Caller, Decision, Roles};
 use rules::OnResult;
 use tool_api::{Action, Arguments, CallId, Definition};
 
+use crate::beside::Beside;
 use crate::failure::Refusal;
 use crate::offer::Offered;
+use crate::tokens::Origin;
 
 /// A call on its way through the stages.
 pub(crate) struct Pending<'a> {
@@ -28,8 +30,12 @@ pub(crate) struct Pending<'a> {
     pub(crate) goes_on: bool,
     /// What it does, if it is no call of a tool.
     pub(crate) action: Option<Action>,
-    /// The tool whose call goes on in the task that it is about.
-    pub(crate) task_tool: Option<Arc<str>>,
+    /// The call that goes on in the task that it is about.
+    pub(crate) origin: Option<Origin>,
+    /// What the caller says beside the arguments, if it is sent on.
+    pub(crate) beside: Option<Beside>,
+    /// What of it the AI rules have changed, as it came.
+    pub(crate) came: Option<Box<Came>>,
     /// True once the AI rules have changed the arguments, until the record knows.
     pub(crate) is_rewritten: bool,
     /// What the policy decided, once it was asked.
@@ -42,6 +48,14 @@ pub(crate) struct Pending<'a> {
     pub(crate) struck: u32,
     /// The AI rules that what it gives is held against.
     pub(crate) on_result: Option<OnResult>,
+}
+
+/// What a caller has sent.
+#[derive(Clone)]
+pub(crate) struct Came {
+    pub(crate) arguments: Arguments,
+    pub(crate) answers: Option<Bytes>,
+    pub(crate) beside: Option<Beside>,
 }
 
 /// One thing that a person must agree to.
@@ -92,7 +106,9 @@ impl<'a> Pending<'a> {
             answers: None,
             goes_on,
             action,
-            task_tool: None,
+            origin: None,
+            beside: None,
+            came: None,
             is_rewritten: false,
             decision: None,
             questions: Vec::new(),
@@ -100,6 +116,19 @@ impl<'a> Pending<'a> {
             struck: 0,
             on_result: None,
         }
+    }
+
+    /// The same call as it came, which no stage has seen.
+    pub(crate) fn as_it_came(&self) -> Pending<'a> {
+        let now = || Came {
+            arguments: self.arguments.clone(),
+            answers: self.answers.clone(),
+            beside: self.beside.clone(),
+        };
+        let Came { arguments, answers, beside } = self.came.as_deref().cloned().unwrap_or_else(now);
+        let new =
+            Pending::new(self.id, self.caller, self.offered.clone(), arguments, self.goes_on, self.action);
+        Pending { answers, beside, origin: self.origin.clone(), ..new }
     }
 
     /// What is known of the tool.

@@ -11,7 +11,7 @@ use tool_api::{Action, Arguments, CallId, Definition, Input, Outcome, Payload, T
 use crate::approvals::{Carried, Question};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::seal::{Binding, STATE_SEALED_MAX, StateFault};
-use crate::tokens::Task;
+use crate::tokens::{Origin, Task};
 use crate::{Gate, Target, stages};
 
 /// What a state begins with that is our own question about an approval.
@@ -40,11 +40,21 @@ pub(crate) struct Round {
     pub(crate) question: Option<Question>,
     /// That answer.
     pub(crate) answers: Option<Bytes>,
+    /// The arguments that the call runs with, if rules have changed them.
+    pub(crate) ran: Option<Bytes>,
 }
 
 impl Round {
     fn first(arguments: Bytes) -> Round {
-        Round { input: None, arguments, goes_on: false, carried: None, question: None, answers: None }
+        Round {
+            input: None,
+            arguments,
+            goes_on: false,
+            carried: None,
+            question: None,
+            answers: None,
+            ran: None,
+        }
     }
 }
 
@@ -96,7 +106,7 @@ impl Gate {
     pub(crate) fn close_round(
         &self,
         caller: &Caller,
-        (definition, task_tool): (&Definition, Option<Arc<str>>),
+        (definition, origin): (&Definition, Option<Origin>),
         target: &Target<'_>,
         round: Round,
         outcome: Outcome,
@@ -120,8 +130,16 @@ impl Gate {
             }
             Payload::Task { result, id } => {
                 let source = definition.upstream.clone().unwrap_or_else(|| crate::BUILT_IN.into());
-                let tool = task_tool.unwrap_or_else(|| definition.name.shared());
-                let token = self.task_token(caller, &Task { source, id: id.as_ref().into(), tool });
+                let is_new = origin.is_none();
+                let origin =
+                    origin.unwrap_or_else(|| Origin { tool: definition.name.shared(), arguments: None });
+                let token = self.task_token(caller, &Task { source, id: id.as_ref().into(), origin });
+                // What it is asked later it is asked about these.
+                if is_new {
+                    let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+                    let (came, ran) = (text(&round.arguments), round.ran.as_ref().map(text));
+                    self.tokens.keep(&token, &ran.map_or(came.clone(), |ran| format!("[{came},{ran}]")));
+                }
                 Payload::Task { result, id: token.into() }
             }
             payload @ (Payload::Ours { .. } | Payload::Relayed { .. } | Payload::InputRequired { .. }) => {
@@ -161,10 +179,11 @@ impl Gate {
         let action = offer.source(&task.source).and_then(|source| source.action(Action::GetTask));
         let action = action.map(|offered| offered.definition().name.shared());
         let rules = &self.bylaws.load().rules;
-        let told = [Some(task.tool.clone()), action]
-            .into_iter()
-            .flatten()
-            .try_fold(told.clone(), |told, tool| stages::judge_news(rules, &tool, &task.source, told))?;
+        let (begun, own) =
+            (Some((&*task.origin.tool, Some(&task.origin))), action.as_deref().map(|tool| (tool, None)));
+        let told = [begun, own].into_iter().flatten().try_fold(told.clone(), |told, (tool, origin)| {
+            stages::judge_news(rules, tool, origin, &task.source, told)
+        })?;
         Some(self.redactor.json(&told).map_or(told, |struck| struck.bytes))
     }
 }

@@ -61,13 +61,15 @@ pub(crate) async fn run(
         .with_input(input)
         .with_key(key);
 
+    // Our own tools do not leave.
+    let again = definition.upstream.is_some().then(|| arguments.clone());
     let work = async {
-        match offered.tool().run(arguments.clone(), &cx).await {
-            Err(error) if error.is_of_orphan() => match successor.await {
+        match (offered.tool().run(arguments, &cx).await, again) {
+            (Err(error), Some(arguments)) if error.is_of_orphan() => match successor.await {
                 Some(next) => next.tool().run(arguments, &cx).await,
                 None => Err(error),
             },
-            done => done,
+            (done, _) => done,
         }
     };
     let work = AssertUnwindSafe(work).catch_unwind();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent};
+use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent, Tracer};
 
 use crate::failure::Refusal;
 use crate::offer::Offered;
@@ -25,6 +25,8 @@ pub(crate) struct Seen<'t> {
 }
 
 struct Traced {
+    /// Takes it when it has ended, whatever is in force by then.
+    tracer: Arc<Tracer>,
     trace: Trace,
     /// When the station began that is under way.
     from: Instant,
@@ -34,8 +36,8 @@ impl<'t> Seen<'t> {
     /// A call has come whose caller told of this trace.
     pub(crate) fn open(telemetry: &'t Telemetry, told: Option<TraceParent>) -> Seen<'t> {
         telemetry.metrics.began();
-        let trace = telemetry.tracer.as_ref().and_then(|tracer| tracer.begin(told));
-        let trace = trace.map(|trace| Traced { trace, from: Instant::now() });
+        let trace = telemetry.begin(told);
+        let trace = trace.map(|(tracer, trace)| Traced { tracer, trace, from: Instant::now() });
         Seen { telemetry, meter: None, trace }
     }
 
@@ -101,9 +103,7 @@ impl<'t> Seen<'t> {
     ) {
         let meter = self.meter.as_ref().unwrap_or(self.telemetry.metrics.nobody());
         meter.ended(ended, took);
-        let (Some(Traced { trace, .. }), Some(tracer)) = (self.trace.take(), &self.telemetry.tracer) else {
-            return;
-        };
+        let Some(Traced { tracer, trace, from: _ }) = self.trace.take() else { return };
         let (method, tool, upstream) = names;
         // What nobody offers is a caller's word.
         let tool = if self.meter.is_some() { tool } else { Arc::from("unknown") };
@@ -119,17 +119,23 @@ impl Drop for Seen<'_> {
 
 /// What a `_meta` object says of the trace that its call belongs to.
 pub(crate) fn told(meta: &[u8]) -> Option<TraceParent> {
+    // Every modern call has a `_meta`, and few tell of a trace: a search costs less than reading it. Only escapes could
+    // spell the key in another way.
+    let text = str::from_utf8(meta).ok()?;
+    if !text.contains(TRACEPARENT) && !text.contains("\\u") {
+        return None;
+    }
     #[derive(Deserialize)]
     struct Told<'m> {
         #[serde(borrow)]
         traceparent: Cow<'m, str>,
     }
-    TraceParent::parse(&serde_json::from_slice::<Told<'_>>(meta).ok()?.traceparent)
+    TraceParent::parse(&serde_json::from_str::<Told<'_>>(text).ok()?.traceparent)
 }
 
 #[cfg(test)]
 mod tests {
-    use telemetry::{Metrics, Tracer, TracesConfig};
+    use telemetry::{Config, TracesConfig};
 
     use super::*;
 
@@ -137,9 +143,10 @@ mod tests {
         r#"{"a":1.0,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","z":{"b": 2}}"#;
 
     fn traced(sample: f64) -> Telemetry {
-        let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/".to_owned()), sample };
-        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
-        Telemetry { metrics: Metrics::new("1"), tracer: Some(tracer), shows_metrics: true }
+        let traces = TracesConfig { endpoint: Some("http://127.0.0.1:1/".to_owned()), sample };
+        let telemetry = Telemetry::untraced("1");
+        telemetry.govern(&Config { traces, ..Config::default() }).expect("it has an endpoint");
+        telemetry
     }
 
     /// What an upstream is sent for this `_meta`.
@@ -200,6 +207,8 @@ mod tests {
         let id = "0af7651916cd43dd8448eb211c80319c";
         assert_eq!(of(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));
         assert_eq!(of(&format!("01-{id}-b7ad6b7169203331-01-more")).as_deref(), Some(id));
+        let escaped = format!(r#"{{"trace\u0070arent":"00-{id}-b7ad6b7169203331-01"}}"#);
+        assert_eq!(trace_id(escaped.as_bytes()).as_deref(), Some(id));
         for wrong in [
             "",
             "00-1",

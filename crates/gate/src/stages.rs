@@ -1,5 +1,6 @@
 //! The checks between a call and its tool, in the order they are made.
 
+mod again;
 mod messages;
 mod policy_stage;
 mod rate;
@@ -11,10 +12,11 @@ use crate::bylaws::Bylaws;
 use crate::failure::Refusal;
 use crate::pending::Pending;
 
+pub(crate) use again::judge_again;
 pub(crate) use messages::{judge_news, listener, note_messages, on_messages};
 pub use policy_stage::facts;
-pub(crate) use rate::NAME as RATE;
 pub use rate::{LimitConfig, RateConfig, RateProblem, Rates};
+pub(crate) use rate::{NAME as RATE, Quotas};
 pub(crate) use rules_stage::judge_result;
 pub(crate) use scope::has_scopes;
 pub use scope::missing_scopes;
@@ -29,14 +31,19 @@ pub(crate) trait Stage: Send + Sync {
     fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal>;
 }
 
-/// All stages. Cheap and certain first, what costs the caller something last.
+/// All stages, the last of which counts days for itself.
 pub(crate) fn in_order() -> Vec<Box<dyn Stage>> {
+    counting(Quotas::default())
+}
+
+/// All stages, which count the calls of days so. Cheap and certain first, what costs the caller something last.
+pub(crate) fn counting(quotas: Quotas) -> Vec<Box<dyn Stage>> {
     vec![
         Box::new(scope::Scope),
         Box::new(policy_stage::PolicyStage),
         Box::new(rules_stage::AiRules),
         Box::new(schema_stage::InputSchema),
-        Box::new(rate::Rate::default()),
+        Box::new(rate::Rate::counting(quotas)),
     ]
 }
 

@@ -8,6 +8,7 @@ use tool_api::Action;
 use crate::Gate;
 use crate::failure::Refusal;
 use crate::offer::{Offer, Offered, Source};
+use crate::tokens::Origin;
 
 /// Longest name that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -45,8 +46,8 @@ pub(crate) struct Found {
     pub(crate) offered: Arc<Offered>,
     /// What the source knows the target by, if that is not what the caller said.
     pub(crate) key: Option<Arc<str>>,
-    /// The tool whose call goes on in the task that it is about.
-    pub(crate) task_tool: Option<Arc<str>>,
+    /// The call that goes on in the task that it is about.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl<'a> Target<'a> {
@@ -122,7 +123,7 @@ impl Gate {
             Target::Tool(name) => {
                 let offered = offer.get(name).filter(|tool| self.may_see(caller, tool)).cloned();
                 let held = || offer.held(name).filter(|(tool, _)| self.may_see(caller, tool));
-                let found = offered.map(|offered| Found { offered, key: None, task_tool: None });
+                let found = offered.map(|offered| Found { offered, key: None, origin: None });
                 return found.ok_or_else(|| match held() {
                     Some((_, why)) => Refusal::HeldBack { tool: name.to_owned(), why: why.clone() },
                     None => unknown(),
@@ -145,8 +146,8 @@ impl Gate {
         };
         // The same words as for what does not exist: a caller learns nothing it may not see.
         if self.may_do(caller, offered, Some(action)) {
-            let (key, task_tool) = task.map(|task| (task.id, task.tool)).unzip();
-            Ok(Found { offered: offered.clone(), key, task_tool })
+            let (key, origin) = task.map(|task| (task.id, task.origin)).unzip();
+            Ok(Found { offered: offered.clone(), key, origin })
         } else {
             Err(unknown())
         }

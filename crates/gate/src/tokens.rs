@@ -3,8 +3,11 @@
 //! A token says whose task it is, which source runs it and which tool began it, under a keyed hash that nobody else can make. It
 //! is the same each time, so that a client recognises its task in notifications, and good for its caller
 //! only. The key lives as long as the process, as do the connections that the tasks were made over.
+//!
+//! What a task was begun with is kept here, as far as there is room: rules about paths concern the task as well.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,6 +19,12 @@ const TOKEN_BYTES_MAX: usize = 4 * 1024;
 /// Length of the hash in a token, in bytes.
 const TAG_BYTES: usize = 32;
 
+/// Longest arguments that are kept for a task, in bytes.
+const BEGUN_BYTES_MAX: usize = 64 * 1024;
+
+/// Most bytes that are kept for all tasks together; the oldest go first.
+const BEGUN_IN_ALL_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// Whose task it is, and what it goes on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
@@ -23,27 +32,71 @@ pub struct Task {
     pub source: Arc<str>,
     /// Its source's own id for it.
     pub id: Arc<str>,
-    /// The tool whose call it is, by which rules know it.
+    /// The call that it goes on with.
+    pub origin: Origin,
+}
+
+/// The call that a task goes on with, by which rules know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The tool that was called.
     pub tool: Arc<str>,
+    /// Its arguments as JSON text; nothing if they are not known any more.
+    pub arguments: Option<Arc<str>>,
 }
 
 /// Makes and opens tokens.
 pub struct Tokens {
     key: hmac::Key,
+    begun: Mutex<Begun>,
+}
+
+/// The arguments that tasks were begun with, by their tokens.
+#[derive(Default)]
+struct Begun {
+    kept: HashMap<Arc<str>, Arc<str>>,
+    /// The oldest first.
+    order: VecDeque<Arc<str>>,
+    bytes: usize,
+}
+
+impl Begun {
+    fn keep(&mut self, token: &str, arguments: &str) {
+        let token: Arc<str> = token.into();
+        self.bytes += token.len() + arguments.len();
+        match self.kept.insert(token.clone(), arguments.into()) {
+            // A source that gives one name to two tasks.
+            Some(before) => self.bytes -= token.len() + before.len(),
+            None => self.order.push_back(token),
+        }
+        while self.bytes > BEGUN_IN_ALL_BYTES_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            let arguments = self.kept.remove(&oldest).map_or(0, |arguments| arguments.len());
+            self.bytes -= oldest.len() + arguments;
+        }
+    }
 }
 
 impl Tokens {
     /// With a key that nobody knows.
     pub fn new(random: &[u8; 32]) -> Tokens {
-        Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, random) }
+        Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, random), begun: Mutex::default() }
     }
 
     /// The token for a task.
     pub fn seal(&self, caller: &str, task: &Task) -> String {
-        let said = [&lengthened(&task.source), &lengthened(&task.tool), task.id.as_bytes()].concat();
+        let said = [&lengthened(&task.source), &lengthened(&task.origin.tool), task.id.as_bytes()].concat();
         let mut body = self.sign(caller, &said).as_ref().to_vec();
         body.extend_from_slice(&said);
         URL_SAFE_NO_PAD.encode(body)
+    }
+
+    /// Keeps what the task of a token was begun with, as JSON text. What is too long for that is unknown from then on.
+    pub fn keep(&self, token: &str, arguments: &str) {
+        if arguments.len() <= BEGUN_BYTES_MAX {
+            self.begun().keep(token, arguments);
+        }
     }
 
     /// The task, if the token was made for this caller.
@@ -56,7 +109,13 @@ impl Tokens {
         hmac::verify(&self.key, &signed(caller, said), tag).ok()?;
         let (source, rest) = first(said)?;
         let (tool, id) = first(rest)?;
-        Some(Task { source: source.into(), id: std::str::from_utf8(id).ok()?.into(), tool: tool.into() })
+        let arguments = self.begun().kept.get(token).cloned();
+        let origin = Origin { tool: tool.into(), arguments };
+        Some(Task { source: source.into(), id: std::str::from_utf8(id).ok()?.into(), origin })
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sign(&self, caller: &str, said: &[u8]) -> hmac::Tag {
@@ -87,10 +146,39 @@ fn lengthened(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn task(id: &str) -> Task {
+        let origin = Origin { tool: "files_pack".into(), arguments: None };
+        Task { source: "files".into(), id: id.into(), origin }
+    }
+
+    #[test]
+    fn what_a_task_was_begun_with_is_kept_as_far_as_there_is_room() {
+        let tokens = Tokens::new(&[1; 32]);
+        let arguments = |token: &str| tokens.open("ann", token).expect("hers").origin.arguments;
+        let first = tokens.seal("ann", &task("0"));
+        assert_eq!(arguments(&first), None);
+        tokens.keep(&first, "{}");
+        tokens.keep(&first, r#"{"path":"a"}"#);
+        assert_eq!(arguments(&first).as_deref(), Some(r#"{"path":"a"}"#));
+        assert_eq!(
+            tokens.seal("ann", &tokens.open("ann", &first).expect("hers")),
+            first,
+            "the same each time"
+        );
+        let long = "x".repeat(BEGUN_BYTES_MAX);
+        let many = BEGUN_IN_ALL_BYTES_MAX / BEGUN_BYTES_MAX;
+        let token = |nth: usize| tokens.seal("ann", &task(&nth.to_string()));
+        (1..=many).for_each(|nth| tokens.keep(&token(nth), &long));
+        assert_eq!([0, 1, 2, many].map(|nth| arguments(&token(nth)).is_some()), [false, false, true, true]);
+        assert!(tokens.begun().bytes <= BEGUN_IN_ALL_BYTES_MAX);
+        tokens.keep(&token(many + 1), &format!("{long}x"));
+        assert_eq!(arguments(&token(many + 1)), None, "too long");
+    }
+
     #[test]
     fn a_token_opens_for_its_caller_only_and_cannot_be_made_elsewhere() {
         let tokens = Tokens::new(&[1; 32]);
-        let task = Task { source: "files".into(), id: "task-1".into(), tool: "files_pack".into() };
+        let task = task("task-1");
         let token = tokens.seal("ann", &task);
         assert_eq!(token, tokens.seal("ann", &task), "the same each time");
         assert_eq!(tokens.open("ann", &token), Some(task));

@@ -2,18 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "samples/definition.rs"]
+mod samples;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{Action, Item, Payload, Shelf, Target, ToolError, Via};
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Listing, Outcome,
-    Parts, RateConfig, Redactor,
+    Approvals, Bylaws, Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Outcome, Parts,
+    RateConfig, Redactor,
 };
-use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
+use tool_api::{AnyTool, Arguments, Context, Effect};
 
 /// Says what it was given. `asks` asks for more in the first round, `works` goes on as a task.
 struct Scripted(Definition);
@@ -47,20 +49,7 @@ impl AnyTool for Scripted {
 }
 
 fn scripted(source: &str, name: &str) -> Arc<dyn AnyTool> {
-    Arc::new(Scripted(Definition {
-        name: ToolName::parse(name).unwrap(),
-        upstream: Some(source.into()),
-        description: "".into(),
-        effect: Effect::Reads,
-        marked_destructive: false,
-        open_world: true,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
-    }))
+    Arc::new(Scripted(samples::definition(Some(source), name, Effect::Reads)))
 }
 
 fn item(key: &str) -> Item {
@@ -215,7 +204,7 @@ rules:
         panic!("a task")
     };
     let task = world.gate.open_task_token(&Caller::local_user(Via::Stdio), &token).unwrap();
-    assert_eq!((&*task.source, &*task.tool, &*task.id), ("a", "works", "t1"));
+    assert_eq!((&*task.source, &*task.origin.tool, &*task.id), ("a", "works", "t1"));
     let told = |text: &'static str| world.gate.task_news(&task, &Bytes::from_static(text.as_bytes()));
     assert_eq!(told(r#"{"a":"sk-abc"}"#).unwrap(), r#"{"a":"[REDACTED]"}"#);
     assert_eq!(told(r#"{"a": 1.50}"#).unwrap(), r#"{"a": 1.50}"#);

@@ -1,15 +1,14 @@
 //! What is offered when sources come, go, collide and are late.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#[path = "samples/definition.rs"]
+mod samples;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{Catalog, Collision, Definition, Listing, Offer, Outcome, ToolError};
-use tool_api::{AnyTool, Arguments, Context, Effect, Shelf, ToolName};
+use gate::{Catalog, Collision, Definition, Offer, Outcome, ToolError};
+use tool_api::{AnyTool, Arguments, Context, Effect, Shelf};
 
 struct Named(Definition);
 
@@ -25,21 +24,7 @@ impl AnyTool for Named {
 
 fn tools(names: &[&str]) -> Vec<Arc<dyn AnyTool>> {
     let tool = |name: &&str| {
-        let definition = Definition {
-            name: ToolName::parse(name).unwrap(),
-            upstream: Some("somewhere".into()),
-            description: "".into(),
-            effect: Effect::Executes,
-            marked_destructive: false,
-            open_world: true,
-            scopes: Arc::new([]),
-            timeout: Duration::from_secs(1),
-            extends_to: None,
-            input_schema: Bytes::from_static(b"{}"),
-            output_schema: None,
-            listing: Listing::Relayed(Bytes::new()),
-        };
-        Arc::new(Named(definition)) as Arc<dyn AnyTool>
+        Arc::new(Named(samples::definition(Some("somewhere"), name, Effect::Executes))) as Arc<dyn AnyTool>
     };
     names.iter().map(tool).collect()
 }

@@ -7,7 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Approvals, Bylaws, Call, Caller, Catalog, Gate, Parts, RateConfig, Redactor, Via};
+use gate::{
+    Approvals, Bylaws, Call, Caller, CallerKind, Catalog, Gate, Parts, RateConfig, Redactor, Roles, Scopes,
+    Via,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -51,6 +54,17 @@ async fn recorded_under(
     tool: &str,
     meta: Option<&'static str>,
 ) -> (Value, String) {
+    recorded_by(&Caller::local_user(Via::Stdio), rules, ai_rules, tool, meta).await
+}
+
+/// The same by somebody else.
+async fn recorded_by(
+    caller: &Caller,
+    rules: &str,
+    ai_rules: &str,
+    tool: &str,
+    meta: Option<&'static str>,
+) -> (Value, String) {
     let (state, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let redactor = Redactor::new(&redact::Config::default());
     redactor.know("store", vec![redact::Known { name: "PLANTED".into(), value: "planted-value".into() }]);
@@ -75,7 +89,7 @@ async fn recorded_under(
     let arguments = json!({ "text": "it is planted-value" }).to_string();
     let call = Call { meta: meta.map(Into::into), ..Call::tool(tool, Some(arguments.into())) };
     // Whether it is let through is what the record tells.
-    let _ = gate.call(&Caller::local_user(Via::Stdio), call).await;
+    let _ = gate.call(caller, call).await;
     book.flush().unwrap();
     let line = audit::tail(state.path(), 1).unwrap().remove(0);
     (serde_json::from_str(&line).unwrap(), everything(state.path()))
@@ -106,6 +120,27 @@ async fn a_record_tells_what_ran_by_which_rule_in_which_trace() {
     assert_eq!(record["definition_sha256"].as_str().map(str::len), Some(64));
     assert_eq!(record["decisions"][0]["by"], "policy");
     assert!(!all.contains("planted-value"), "{all}");
+}
+
+#[tokio::test]
+async fn a_record_tells_what_its_caller_was_granted() {
+    let scopes = |names: &str| names.parse::<Scopes>().unwrap();
+    let roles = |words: &str| Roles::of_words(words).unwrap();
+    let key = |words: &str, names: &str| {
+        Caller::new("key:ci".into(), CallerKind::Key, roles(words), scopes(names), Via::Http)
+    };
+    let many = (0..60).map(|nth| format!("git:s{nth}")).collect::<Vec<_>>().join(" ");
+    for (caller, expected) in [
+        (Caller::local_user(Via::Stdio), [Value::Null, Value::Null]),
+        (key("agent", "write_workspace git:call"), ["agent".into(), "git:call write_workspace".into()]),
+        (key("agent owner", "*"), ["owner agent".into(), "*".into()]),
+        (key("", ""), ["".into(), "".into()]),
+        // Half of them would be something else.
+        (key("agent", &many), ["agent".into(), Value::Null]),
+    ] {
+        let (record, _) = recorded_by(&caller, "", "", "keep", None).await;
+        assert_eq!(["caller_roles", "caller_scopes"].map(|name| record[name].clone()), expected);
+    }
 }
 
 #[tokio::test]

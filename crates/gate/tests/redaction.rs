@@ -4,18 +4,20 @@
 #![expect(clippy::disallowed_methods, reason = "the test reads the book it made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "samples/definition.rs"]
+mod samples;
+
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Block, Bylaws, Call, Caller, Catalog, Definition, Effect, Gate, Listener, Listing, Outcome,
-    Parts, Payload, Progress, Protocol, RateConfig, Redactor, ToolError, Via,
+    Approvals, Block, Bylaws, Call, Caller, Catalog, Definition, Effect, Gate, Listener, Outcome, Parts,
+    Payload, Progress, Protocol, RateConfig, Redactor, ToolError, Via,
 };
 use redact::Known;
-use tool_api::{AnyTool, Arguments, Context, ToolName};
+use tool_api::{AnyTool, Arguments, Context};
 
 const SECRET: &str = "pl4nted \"s3cret\"/value";
 const PIN: &str = "73915";
@@ -78,18 +80,8 @@ impl AnyTool for Leaky {
 fn leaky(name: &str) -> Arc<dyn AnyTool> {
     let input = r#"{"type":"object","properties":{"mode":{"enum":["a"]}},"additionalProperties":false}"#;
     Arc::new(Leaky(Definition {
-        name: ToolName::parse(name).unwrap(),
-        upstream: None,
-        description: "".into(),
-        effect: Effect::Reads,
-        marked_destructive: false,
-        open_world: false,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
         input_schema: Bytes::from_static(input.as_bytes()),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
+        ..samples::definition(None, name, Effect::Reads)
     }))
 }
 

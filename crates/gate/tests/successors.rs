@@ -2,17 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "samples/definition.rs"]
+mod samples;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Definition, Gate, Listing, Outcome, Parts, Payload, RateConfig,
+    Approvals, Bylaws, Call, Caller, Catalog, Definition, Gate, Outcome, Parts, Payload, RateConfig,
     Redactor, Shelf, ToolError, Via,
 };
-use tool_api::{AnyTool, Arguments, Context, Effect, ToolName};
+use tool_api::{AnyTool, Arguments, Context, Effect};
 
 /// What is offered once the one before has left.
 #[derive(Clone, Copy)]
@@ -89,20 +91,7 @@ fn leave(catalog: &Arc<Catalog>, next: Next) {
 }
 
 fn definition(description: &str) -> Definition {
-    Definition {
-        name: ToolName::parse("t").unwrap(),
-        upstream: Some("a".into()),
-        description: description.into(),
-        effect: Effect::Reads,
-        marked_destructive: false,
-        open_world: true,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
-    }
+    Definition { description: description.into(), ..samples::definition(Some("a"), "t", Effect::Reads) }
 }
 
 /// How a call ends whose tool ends so, and leaves this behind.

@@ -19,8 +19,8 @@ pub struct Config {
     /// whatever tool has such a name, also one of a server that is added later. It permits nothing that is refused, and answers no question that a rule of yours asks. A
     /// project's list stands in place of that of your own file, unless that has `defaults = false`.
     pub allow: Vec<String>,
-    /// Tools that never run, as globs over their names, for example `["*_delete_*"]`. Wins over everything.
-    /// Those of your own file and of a project's are both in force.
+    /// Tools that never run, as globs over their names, for example `["*_delete_*"]`, with their server before them or
+    /// without, as in `allow`. Wins over everything. Those of your own file and of a project's are both in force.
     pub deny: Vec<String>,
     /// Whether the default policy stands behind your rules. `toolcrib policy show` prints it. Without it, what no rule
     /// permits is refused. `false` in your own file or in a project's is enough.

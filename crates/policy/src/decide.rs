@@ -17,7 +17,7 @@ use crate::config::{Config, RuleConfig};
 use crate::default_policy::{NOTHING, default_rules};
 use crate::engine::{Decision, Engine, Verdict};
 use crate::facts::Facts;
-use crate::names;
+use crate::names::{self, Named, OF_SERVER};
 use crate::plan::{Plan, State, Step};
 use crate::problem::{ConfigError, Problem};
 use crate::rule::{BUILT_IN, Origin, Rule};
@@ -27,9 +27,6 @@ pub(crate) const SETTING_ALLOW: &str = "policy.allow";
 
 /// The setting that refuses whatever it names.
 pub(crate) const SETTING_DENY: &str = "policy.deny";
-
-/// What stands between a server and its tools in [`SETTING_ALLOW`]. No name has it.
-pub(crate) const OF_SERVER: char = '/';
 
 /// Rules are written by people; more than this is a program's mistake.
 const RULES_MAX: usize = 1_000;
@@ -43,15 +40,22 @@ pub struct Policy {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What is allowed by a setting.
-pub(crate) struct Allowed {
+/// What a setting names.
+pub(crate) struct Listed {
     /// By the name that callers see, whosever it is.
     named: GlobSet,
     /// By `SERVER/NAME`.
     of_servers: GlobSet,
 }
 
-impl Allowed {
+impl Listed {
+    fn of(key: &'static str, listed: &[String], problems: &mut Vec<Problem>) -> Listed {
+        Listed {
+            named: setting(key, listed, Named::Tool, problems),
+            of_servers: setting(key, listed, Named::ToolOfServer, problems),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.named.is_empty() && self.of_servers.is_empty()
     }
@@ -63,15 +67,15 @@ impl Allowed {
     }
 }
 
-/// A tool as [`SETTING_ALLOW`] may name it together with its server.
+/// A tool as a setting may name it together with its server.
 pub(crate) fn server_and_tool(upstream: Option<&str>, tool: &str) -> String {
     format!("{}{OF_SERVER}{tool}", upstream.unwrap_or(BUILT_IN))
 }
 
 /// What clones share.
 pub(crate) struct Inner {
-    pub(crate) allow: Allowed,
-    pub(crate) deny: GlobSet,
+    pub(crate) allow: Listed,
+    pub(crate) deny: Listed,
     pub(crate) rules: Vec<Rule>,
     /// As they were written, in the order of `rules`.
     pub(crate) written: Vec<RuleConfig>,
@@ -108,11 +112,8 @@ impl Policy {
 
     fn made(config: &Config, places: Option<Arc<Places>>) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
-        let allow = Allowed {
-            named: setting("allow", &config.allow, &mut problems, |glob| !glob.contains(OF_SERVER)),
-            of_servers: setting("allow", &config.allow, &mut problems, |glob| glob.contains(OF_SERVER)),
-        };
-        let deny = setting("deny", &config.deny, &mut problems, |_| true);
+        let allow = Listed::of("allow", &config.allow, &mut problems);
+        let deny = Listed::of("deny", &config.deny, &mut problems);
         for (key, count, most) in
             [("rules", config.rules.len(), RULES_MAX), ("tests", config.tests.len(), CASES_MAX)]
         {
@@ -246,7 +247,7 @@ impl Inner {
 
     /// What is left to ask about a tool once everything but the arguments and the time is known.
     fn plan(&self, facts: &Facts<'_>) -> Plan {
-        if names::matches(&self.deny, facts.tool) {
+        if self.deny.fits(facts) {
             return Plan::settled(self.denied.clone());
         }
         let fitting = self.fitting_names(facts.tool);
@@ -359,17 +360,13 @@ fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {
     Decision { verdict, rule: rule.into(), why: why.into(), obligations: Arc::default() }
 }
 
-/// The globs of a setting that `is_meant`; each that cannot be used is told of by whoever means it.
-fn setting(
-    key: &'static str,
-    listed: &[String],
-    problems: &mut Vec<Problem>,
-    is_meant: impl Fn(&str) -> bool,
-) -> GlobSet {
+/// The globs of a setting that are meant so; each that cannot be used is told of once.
+fn setting(key: &'static str, listed: &[String], what: Named, problems: &mut Vec<Problem>) -> GlobSet {
     let mut found = Vec::new();
+    let is_meant = |glob: &str| glob.contains(OF_SERVER) == (what == Named::ToolOfServer);
     let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_meant(&listed[*nth])).collect();
     let meant: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
-    let globs = names::globs(&meant, "tool", |nth, why| {
+    let globs = names::globs(&meant, what, |nth, why| {
         found.push(Problem::at([key, &numbers[nth].to_string()], format!("policy.{key}: {why}")));
     });
     let set = names::set(globs, |why| found.push(Problem::at([key], format!("policy.{key}: {why}"))));

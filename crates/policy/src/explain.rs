@@ -9,7 +9,6 @@ use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
 use crate::misfit::Misfit;
-use crate::names;
 use crate::rule::{BUILT_IN, Rule, scope_of};
 
 /// Why a call is decided as it is.
@@ -123,7 +122,7 @@ impl Policy {
             let finding = if fits { Finding::Fits } else { Finding::Misfit(Misfit::Tool) };
             (!is_empty).then(|| Looked { rule: rule.to_owned(), verdict, finding })
         };
-        let is_denied = names::matches(&inner.deny, facts.tool);
+        let is_denied = inner.deny.fits(facts);
         let mut looked: Vec<Looked> =
             of_setting(inner.deny.is_empty(), is_denied, SETTING_DENY, Verdict::Deny).into_iter().collect();
         let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool));

@@ -8,9 +8,43 @@ const GLOBS_MAX: usize = 1_024;
 /// Longer than any name.
 const GLOB_BYTES_MAX: usize = 256;
 
+/// What stands between a server and its tools in a setting. No name of either has it.
+pub(crate) const OF_SERVER: char = '/';
+
+/// What globs are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    Tool,
+    /// `SERVER/TOOL`.
+    ToolOfServer,
+    Server,
+    Caller,
+}
+
+impl Named {
+    fn word(self) -> &'static str {
+        match self {
+            Named::Tool | Named::ToolOfServer => "tool",
+            Named::Server => "server",
+            Named::Caller => "caller",
+        }
+    }
+
+    /// Why a glob can fit nothing of the kind.
+    fn objection(self, glob: &str) -> Option<&'static str> {
+        match self {
+            Named::Tool if glob.contains(OF_SERVER) => {
+                Some("no tool's name has a `/`; name its server in `upstream`")
+            }
+            Named::Server if glob.contains(OF_SERVER) => Some("no server's name has a `/`"),
+            Named::Tool | Named::ToolOfServer | Named::Server | Named::Caller => None,
+        }
+    }
+}
+
 /// The globs of one list, each beside its number in the list. Every one that cannot be used is told to `bad`, with its
 /// number.
-pub(crate) fn globs(listed: &[String], what: &str, mut bad: impl FnMut(usize, String)) -> Vec<Glob> {
+pub(crate) fn globs(listed: &[String], what: Named, mut bad: impl FnMut(usize, String)) -> Vec<Glob> {
     if let Some(first_over) = listed.get(GLOBS_MAX) {
         bad(GLOBS_MAX, format!("{first_over:?} cannot be used: there are more than {GLOBS_MAX} entries"));
         return Vec::new();
@@ -82,9 +116,12 @@ pub(crate) fn is_wild(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-fn checked(glob: &str, what: &str) -> Result<Glob, String> {
+fn checked(glob: &str, what: Named) -> Result<Glob, String> {
     if glob.is_empty() {
-        return Err(format!("it is empty; write `*` for every {what}"));
+        return Err(format!("it is empty; write `*` for every {}", what.word()));
+    }
+    if let Some(why) = what.objection(glob) {
+        return Err(why.to_owned());
     }
     if glob.len() > GLOB_BYTES_MAX {
         return Err(format!("it is longer than {GLOB_BYTES_MAX} bytes"));

@@ -23,7 +23,6 @@ mod review;
 mod role;
 mod rule;
 mod scope;
-mod span;
 
 pub use caller::{Caller, CallerKind, Proof, Via};
 pub use case::{Case, CaseCaller, CaseResult};
@@ -39,4 +38,3 @@ pub use problem::{ConfigError, Problem};
 pub use role::{Role, Roles};
 pub use rule::{BUILT_IN, scope_of};
 pub use scope::{Scope, ScopeError, Scopes};
-pub use span::parse_span;

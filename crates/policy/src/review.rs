@@ -1,8 +1,8 @@
 //! What is odd in a policy that is sound: rules that never decide, and globs that name nothing.
 
 use crate::config::{RuleConfig, RuleEffect};
-use crate::decide::{OF_SERVER, Policy, server_and_tool};
-use crate::names::is_wild;
+use crate::decide::{Policy, server_and_tool};
+use crate::names::{OF_SERVER, is_wild};
 use crate::problem::Problem;
 use crate::rule::BUILT_IN;
 use crate::{CallerKind, RoleWord};
@@ -51,8 +51,8 @@ impl Policy {
         let fits = |glob: &str, name: &str| {
             glob == name || globset::Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(name))
         };
-        let (allowed, _) = self.lists();
-        for (item, glob) in allowed.iter().enumerate().filter(|(_, glob)| *glob != "*") {
+        let (allowed, denied) = self.lists();
+        let servers_of = |glob: &str| {
             let is_with_server = glob.contains(OF_SERVER);
             let is_named = |(tool, upstream): &&(&str, Option<&str>)| match is_with_server {
                 true => fits(glob, &server_and_tool(*upstream, tool)),
@@ -62,21 +62,39 @@ impl Policy {
                 known.iter().filter(is_named).map(|(_, upstream)| upstream.unwrap_or(BUILT_IN)).collect();
             servers.sort_unstable();
             servers.dedup();
-            let what = match servers[..] {
-                [] => format!("{glob:?} fits no tool that is known now"),
-                [server] if !is_with_server && server != BUILT_IN => format!(
-                    "{glob:?} would fit a tool of another server, too, that is added later; write \"{server}{OF_SERVER}{glob}\""
-                ),
-                [_, _, ..] if !is_with_server => {
-                    format!(
-                        "{glob:?} fits tools of {}; write SERVER{OF_SERVER}{glob} for the one you mean",
-                        servers.join(" and ")
-                    )
-                }
-                _ => continue,
-            };
-            let keys = ["allow", &item.to_string()].map(str::to_owned).to_vec();
-            odd.push(Problem { keys, what: format!("policy.allow: {what}") });
+            (is_with_server, servers)
+        };
+        let mut say = |key: &str, item: usize, what: String| {
+            let keys = [key, &item.to_string()].map(str::to_owned).to_vec();
+            odd.push(Problem { keys, what: format!("policy.{key}: {what}") });
+        };
+        for (item, glob) in allowed.iter().enumerate().filter(|(_, glob)| *glob != "*") {
+            match servers_of(glob) {
+                (_, servers) if servers.is_empty() => say("allow", item, fits_nothing(glob)),
+                (false, servers) => match servers[..] {
+                    [BUILT_IN] => {}
+                    [server] => say(
+                        "allow",
+                        item,
+                        format!(
+                            "{glob:?} would fit a tool of another server, too, that is added later; write \"{server}{OF_SERVER}{glob}\""
+                        ),
+                    ),
+                    _ => say(
+                        "allow",
+                        item,
+                        format!(
+                            "{glob:?} fits tools of {}; write SERVER{OF_SERVER}{glob} for the one you mean",
+                            servers.join(" and ")
+                        ),
+                    ),
+                },
+                (true, _) => {}
+            }
+        }
+        // A denial that fits nothing denies nothing, and nobody would notice.
+        for (item, glob) in denied.iter().enumerate().filter(|(_, glob)| servers_of(glob).1.is_empty()) {
+            say("deny", item, fits_nothing(glob));
         }
         for (nth, (rule, compiled)) in self.rules().iter().zip(&self.inner.rules).enumerate() {
             if compiled.is_default {
@@ -92,7 +110,7 @@ impl Policy {
                 let named: Vec<_> = known.iter().filter(|(tool, _)| fits(glob, tool)).collect();
                 let what = match named.first() {
                     _ if named.iter().any(|(_, upstream)| is_meant(*upstream)) => continue,
-                    None => format!("{glob:?} fits no tool that is known now"),
+                    None => fits_nothing(glob),
                     Some((tool, Some(upstream))) if rule.upstream.is_empty() => format!(
                         "{glob:?} fits {tool:?} of the server {upstream:?}, but a rule that allows without `upstream` \
                          speaks of our own tools only; add upstream = [{upstream:?}]"
@@ -106,6 +124,10 @@ impl Policy {
         }
         odd
     }
+}
+
+fn fits_nothing(glob: &str) -> String {
+    format!("{glob:?} fits no tool that is known now")
 }
 
 /// Two things in a rule that no caller is both of.

@@ -1,5 +1,6 @@
 //! Roles: what a caller is here. Scopes follow from them, and who may answer for a call.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -86,6 +87,23 @@ impl Roles {
         self.iter().fold(Scopes::from_iter([]), |all, role| all.with(&role.scopes()))
     }
 
+    /// Their words with blanks between them, the mightiest first.
+    pub fn words(self) -> Cow<'static, str> {
+        let mut words = self.iter().map(Role::as_str);
+        match (words.next(), words.next()) {
+            (None, _) => Cow::Borrowed(""),
+            (Some(one), None) => Cow::Borrowed(one),
+            (Some(one), Some(other)) => {
+                Cow::Owned(words.fold(format!("{one} {other}"), |all, word| format!("{all} {word}")))
+            }
+        }
+    }
+
+    /// The roles of such words; nothing if there is one that is none.
+    pub fn of_words(words: &str) -> Option<Roles> {
+        words.split_ascii_whitespace().map(Role::parse).collect()
+    }
+
     /// Those in it, the mightiest first.
     pub fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.into_iter().filter(move |role| self.contains(*role))
@@ -113,6 +131,14 @@ impl fmt::Debug for Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for words in ["", "agent", "owner auditor", "owner maintainer developer auditor agent"] {
+            assert_eq!(Roles::of_words(words).expect("roles").words(), words);
+        }
+        assert_eq!(Roles::of_words("agent emperor"), None);
+    }
 
     #[test]
     fn roles_and_what_they_may_do() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use amount::Span;
 use globset::Glob;
 
 use crate::caller::Caller;
@@ -11,10 +12,9 @@ use crate::config::{ArgumentsWord, RuleConfig, RuleEffect, TOOLS_CALL};
 use crate::engine::{Decision, Obligations, Recorded, Verdict};
 use crate::facts::{Effect, Facts};
 use crate::misfit::Misfit;
-use crate::names::{self, Names};
+use crate::names::{self, Named, Names};
 use crate::role::{Role, Roles};
 use crate::scope::{Scope, Scopes};
-use crate::span::parse_span;
 
 /// What rules call our own tools' owner, where a server's name would stand.
 pub const BUILT_IN: &str = "built-in";
@@ -103,10 +103,11 @@ impl Rule {
         if let Err(why) = check_id(&written.id, origin) {
             bad(&["id"], why);
         }
-        let tools = names::globs(&written.tools, "tool", |nth, why| bad(&["tools", &nth.to_string()], why));
+        let tools =
+            names::globs(&written.tools, Named::Tool, |nth, why| bad(&["tools", &nth.to_string()], why));
         let owners = owners(written, bad);
         let callers = (!written.callers.is_empty()).then(|| {
-            let globs = names::globs(&written.callers, "caller", |nth, why| {
+            let globs = names::globs(&written.callers, Named::Caller, |nth, why| {
                 bad(&["callers", &nth.to_string()], why);
             });
             Names::of(globs, |why| bad(&["callers"], why))
@@ -261,7 +262,7 @@ fn owners(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Owners
         let is_it = |name: &String| others.get(nth) == Some(name);
         written.upstream.iter().position(is_it).unwrap_or(nth).to_string()
     };
-    let globs = names::globs(&others, "server", |nth, why| bad(&["upstream", &place(nth)], why));
+    let globs = names::globs(&others, Named::Server, |nth, why| bad(&["upstream", &place(nth)], why));
     Owners::Listed { ours, upstreams: Names::of(globs, |why| bad(&["upstream"], why)) }
 }
 
@@ -307,7 +308,7 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
     }
     let mut span = |key: &str, text: &Option<String>, least: Duration, most: Duration, said: &str| {
         let text = text.as_ref()?;
-        let span = parse_span(text).filter(|span| (least..=most).contains(span));
+        let span = text.parse().ok().map(|Span(span)| span).filter(|span| (least..=most).contains(span));
         if span.is_none() {
             bad(&[key], format!("{text:?} cannot be used: write a time between {said}"));
         }

@@ -1,7 +1,9 @@
 //! Scopes: the names of what a caller was granted, checked when read so that nothing misspelt is granted.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The scopes that need no area. All others are `area:verb`.
@@ -113,6 +115,9 @@ fn nearest_or_unknown(name: &str) -> ScopeError {
     }
 }
 
+/// What is written for every scope.
+const ALL: &str = "*";
+
 /// What a caller was granted. Cloning shares the list; asking, comparing and hashing allocate nothing.
 #[derive(Debug, Clone)]
 pub struct Scopes(Granted);
@@ -171,6 +176,31 @@ impl Scopes {
     }
 }
 
+/// Their names with blanks between them, in order; `*` for all.
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(list) = self.named() else { return f.write_str(ALL) };
+        for (nth, scope) in list.iter().enumerate() {
+            let blank = if nth == 0 { "" } else { " " };
+            write!(f, "{blank}{}", scope.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads what is displayed.
+impl FromStr for Scopes {
+    type Err = ScopeError;
+
+    fn from_str(names: &str) -> Result<Scopes, ScopeError> {
+        if names == ALL {
+            Ok(Scopes::all())
+        } else {
+            names.split_ascii_whitespace().map(Scope::parse).collect()
+        }
+    }
+}
+
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
         let mut list: Vec<Scope> = scopes.into_iter().collect();
@@ -212,6 +242,14 @@ mod tests {
     #[track_caller]
     fn check_refused(name: &str, expected: &str) {
         assert_eq!(Scope::parse(name).map_err(|error| error.to_string()), Err(expected.to_owned()));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for names in ["", "*", "network", "git:call read_workspace"] {
+            assert_eq!(names.parse::<Scopes>().expect("scopes").to_string(), names);
+        }
+        assert!("git:call Nonsense".parse::<Scopes>().is_err());
     }
 
     #[test]

@@ -11,17 +11,20 @@ use crate::patterns;
 /// Most memory that an expression of `allow` may take when it is compiled, in bytes.
 const ALLOW_BYTES_MAX: usize = 1024 * 1024;
 
-/// What is struck out of results, errors, logs and records besides the values of known secrets, which always are.
+/// What is struck out of results, errors, logs and records besides the values of known secrets, which always are. A
+/// project's file takes nothing away from it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether text that looks like a key, a token or a password is struck out, too, as `[REDACTED:kind]`. With
-    /// `true` in your own file a project's neither switches it off nor says what `allow` and `disable` are.
+    /// Whether text that looks like a key, a token or a password is struck out, too, as `[REDACTED:kind]`. Unless
+    /// your own file switches it off, a project's cannot.
     pub patterns: bool,
     /// What is left as it is although it looks like a secret, such as the keys of test data: regular expressions, each
-    /// of which must fit the whole of what would be struck out. Never applies to known secrets.
+    /// of which must fit the whole of what would be struck out. Never applies to known secrets. Only your own
+    /// file, or one that is named, says so.
     pub allow: Vec<String>,
-    /// Kinds that are not looked for, as they stand in `[REDACTED:kind]`, such as `generic-password`.
+    /// Kinds that are not looked for, as they stand in `[REDACTED:kind]`, such as `generic-password`. Only your own
+    /// file, or one that is named, says so.
     pub disable: Vec<String>,
 }
 

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// What the text in place of a secret begins with.
 pub(crate) const MARK: &str = "[REDACTED:";
 
+/// What stands in place of a secret without a name.
+pub(crate) const STARS: &str = "***";
+
 /// What stands between the name and a number, where several names in one object would be the same.
 pub(crate) const NUMBER: char = '#';
 
@@ -42,6 +45,9 @@ impl Name {
 
     /// Writes what stands in place of the secret.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        if self.as_str().is_empty() {
+            return out.extend_from_slice(STARS.as_bytes());
+        }
         out.extend_from_slice(MARK.as_bytes());
         out.extend_from_slice(self.as_str().as_bytes());
         out.push(b']');
@@ -98,9 +104,11 @@ pub(crate) fn is_struck(text: &[u8], hit: &Hit, ours: &dyn Fn(&str) -> bool) -> 
         return false;
     };
     let end = name + length;
-    from + mark <= hit.start
-        && hit.end <= end + 1
-        && std::str::from_utf8(&text[name..end]).is_ok_and(|name| ours(unnumbered(name)))
+    let Ok(whole) = std::str::from_utf8(&text[name..end]) else { return false };
+    let unnumbered = unnumbered(whole);
+    // A number is none of ours where a secret is in it.
+    let ours_end = if unnumbered.len() == whole.len() { end + 1 } else { name + unnumbered.len() };
+    from + mark <= hit.start && hit.end <= ours_end && ours(unnumbered)
 }
 
 fn unnumbered(name: &str) -> &str {

@@ -54,10 +54,14 @@ pub(crate) fn strike(json: &[u8], search: &Search<'_>) -> Option<(Vec<u8>, u32)>
         let is_name = token.is_name(json);
         let named = name.take().filter(|name| name.is_before(&token, json)).map(|name| &plain[name.place()]);
         let mut hits = Vec::new();
-        let is_word = token.is_string
-            && if is_name { words::is_name(content) } else { words::is_value(named, content) };
-        if let (true, false, Some(known)) = (has_known, is_word, search.known) {
+        let least = match token.is_string {
+            true if is_name => words::least_in_name(content),
+            true => words::least_in_value(named, content),
+            false => 0,
+        };
+        if let (true, Some(known)) = (has_known && least < usize::MAX, search.known) {
             known.find(content, token.plain_start, &mut hits);
+            hits.retain(|hit| hit.end - hit.start >= least);
         }
         while let Some(hit) = looks.peek().filter(|hit| hit.start < token.plain_end) {
             let (start, end) = (hit.start.max(token.plain_start), hit.end.min(token.plain_end));
@@ -153,18 +157,20 @@ impl Writing<'_> {
     /// two members of one name loses one, or refuses both.
     fn name(&mut self, token: &Token, hits: &[Hit], object: Option<usize>) {
         let object = object.unwrap_or_default();
-        if hits.is_empty() {
-            let name = &self.json[token.start..token.end];
-            if memmem::find(name, hits::MARK.as_bytes()).is_some() {
-                self.names.insert((object, name.to_owned()), 1);
-            }
+        let name = &self.json[token.start..token.end];
+        let is_marked =
+            [hits::MARK, hits::STARS].iter().any(|mark| memmem::find(name, mark.as_bytes()).is_some());
+        if hits.is_empty() && !is_marked {
             return;
         }
         self.up_to(token.start);
         let begin = self.out.len();
         self.strike(token, hits);
+        if hits.is_empty() {
+            self.up_to(token.end);
+        }
         // Before the bracket.
-        let place = self.out.len() - 1;
+        let place = self.out.len() - usize::from(self.out.ends_with(b"]"));
         self.up_to(token.end);
         let base = self.out[begin..].to_owned();
         let mut nth = self.names.get(&(object, base.clone())).copied().unwrap_or(0);

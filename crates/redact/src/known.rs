@@ -5,13 +5,13 @@ mod spelling;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
 use crate::hits::{Hit, Name, merge};
 use crate::redactor::Known;
-use prefixes::Prefixes;
+use prefixes::{PREFIX_BYTES, Prefixes};
 
 /// Shorter values are not looked for, in characters: they would strike out half of every text.
 const VALUE_CHARACTERS_MIN: usize = 4;
@@ -24,10 +24,13 @@ const HITS_MAX: usize = 16 * 1024;
 
 /// All spellings of all known values.
 pub(crate) struct Values {
+    /// In order.
+    spellings: Box<[Box<[u8]>]>,
     prefixes: Prefixes,
-    automaton: AhoCorasick,
+    /// Built when a text has the beginning of a spelling, since it takes several times as much memory as they do.
+    automaton: OnceLock<AhoCorasick>,
     /// Whose value a spelling is.
-    names: Vec<Arc<str>>,
+    names: Box<[Arc<str>]>,
 }
 
 impl Values {
@@ -42,25 +45,39 @@ impl Values {
                 spelt.entry(spelling).or_insert(&known.name);
             }
         }
-        let names: Vec<Arc<str>> = spelt.values().map(|name| Arc::clone(name)).collect();
-        if names.is_empty() {
+        if spelt.is_empty() {
             return None;
         }
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            // Overlapping secrets must all be found, or the end of one would be left behind another.
-            .match_kind(MatchKind::Standard)
-            .start_kind(StartKind::Both)
-            .build(spelt.keys())
-            .expect("values are bounded, so there are far fewer than 2^31 states");
-        Some(Values { prefixes: Prefixes::of(spelt.keys()), automaton, names })
+        let (spellings, names): (Vec<Box<[u8]>>, Vec<Arc<str>>) =
+            spelt.into_iter().map(|(spelling, name)| (spelling.into(), Arc::clone(name))).unzip();
+        let prefixes = Prefixes::of(&spellings);
+        Some(Values {
+            spellings: spellings.into(),
+            prefixes,
+            automaton: OnceLock::new(),
+            names: names.into(),
+        })
+    }
+
+    fn automaton(&self) -> &AhoCorasick {
+        self.automaton.get_or_init(|| {
+            AhoCorasick::builder()
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
+                // Overlapping secrets must all be found, or the end of one would be left behind another.
+                .match_kind(MatchKind::Standard)
+                .start_kind(StartKind::Both)
+                .build(&self.spellings)
+                .expect("values are bounded, so there are far fewer than 2^31 states")
+        })
     }
 
     /// True if there is one in `text`.
     pub(crate) fn are_in(&self, text: &[u8]) -> bool {
         let mut at = 0;
         while let Some(found) = self.prefixes.next(text, at) {
-            if self.automaton.is_match(Input::new(text).range(found..).anchored(Anchored::Yes)) {
+            if self.one_begins_as(&text[found..])
+                && self.automaton().is_match(Input::new(text).range(found..).anchored(Anchored::Yes))
+            {
                 return true;
             }
             at = found + 1;
@@ -68,11 +85,23 @@ impl Values {
         false
     }
 
+    /// True if a spelling has the same beginning as this text.
+    fn one_begins_as(&self, text: &[u8]) -> bool {
+        let beginning = text.get(..PREFIX_BYTES).unwrap_or(text);
+        let place = self.spellings.partition_point(|spelling| &**spelling < beginning);
+        self.spellings.get(place).is_some_and(|spelling| spelling.starts_with(beginning))
+    }
+
+    /// The length of the longest, in bytes.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.spellings.iter().map(|spelling| spelling.len()).max().unwrap_or(0)
+    }
+
     /// Adds the places in `text` that hold one, which begins at `offset` in a longer text.
     pub(crate) fn find(&self, text: &[u8], offset: usize, hits: &mut Vec<Hit>) {
         let from = hits.len();
         let mut most = HITS_MAX;
-        for found in self.automaton.find_overlapping_iter(text) {
+        for found in self.automaton().find_overlapping_iter(text) {
             let name = Name::Known(self.names[found.pattern().as_usize()].clone());
             let hit = Hit { start: offset + found.start(), end: offset + found.end(), rank: 0, name };
             // Spellings of one value that end at one place: the longest holds the others.

@@ -9,6 +9,7 @@ mod looks;
 mod name;
 mod rule;
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -18,7 +19,7 @@ use regex_automata::{Anchored, Input};
 use crate::config::Filter;
 use crate::hits::{Hit, Name};
 use looks::fits;
-use rule::{Form, Rule};
+use rule::{Form, Looks, Rule};
 
 /// No secret with what tells it as such is shorter, in bytes.
 const TEXT_BYTES_MIN: usize = 16;
@@ -29,15 +30,33 @@ const TAIL_BYTES_MAX: usize = 512;
 /// How far behind a keyword an expression may look, in bytes; the longest that one finds is a private key.
 const REACH_BYTES_MAX: usize = 64 * 1024;
 
-/// After this many tries in a row with nothing between them that ends a token, an expression sees only what is near.
-/// Text has far fewer, minified data too, and made-up text must not cost the square of its length.
+/// After this many tries in a row with nothing between them that ends a token, an expression sees only what is near, and
+/// more of it where that fits. Text has far fewer, minified data too, and made-up text must not cost the square of its
+/// length.
 const TRIES_IN_RUN_MAX: u32 = 256;
 
-/// How far an expression sees then, in bytes; most tokens are shorter.
-const REACH_IN_RUN_BYTES: usize = 256;
+/// How far an expression sees then, in bytes; one that fits no more than [`BOUNDED_BYTES_MAX`] sees all of that.
+const REACH_IN_RUN_BYTES: usize = 512;
 
-/// After this many the rest of the run is passed over: no text goes on so.
-const TRIES_IN_RUN_ALL_MAX: u32 = 4096;
+/// Most bytes that an expression fits whose cost is as good as none.
+const BOUNDED_BYTES_MAX: usize = 1024;
+
+/// How often all that was seen after so many tries may be as long as the text, but for what fits no more than
+/// [`BOUNDED_BYTES_MAX`]. Text that is not made up for it has each byte in one or two secrets.
+const SEEN_SHARE: usize = 32;
+
+/// How far any expression sees behind that, in bytes. Most tokens are shorter, so no text switches them off.
+const REACH_AT_LAST_BYTES: usize = 64;
+
+/// How much more it costs to find a group of an expression than where it ends.
+const GROUP_COST: usize = 64;
+
+/// Shortest keyword that tells a token by itself, in bytes, if it ends with a sign: `ghp_`, `glpat-`.
+const TELLING_BYTES_MIN: usize = 4;
+
+/// What is looked at of a name that goes over into a token, in bytes, and how many there must be.
+const NAME_BYTES_MAX: usize = 12;
+const NAME_BYTES_MIN: usize = 4;
 
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(Patterns::build);
 
@@ -93,12 +112,12 @@ impl Patterns {
     }
 
     fn find(&self, text: &[u8], filter: &Filter, hits: &mut Vec<Hit>) {
-        let mut run = Run::default();
+        let mut run = Run::over(text);
         for found in self.automaton.find_overlapping_iter(text) {
             let keyword = &self.by_keyword[found.pattern().as_usize()];
-            let Some(reach) = run.reach(text, found.start()) else { continue };
+            run.try_at(found.start());
             for &nth in &keyword.tokens {
-                if let Some((start, end)) = token(&self.rules[nth], text, found.start(), reach) {
+                if let Some((start, end)) = token(&self.rules[nth], &mut run, found.range()) {
                     self.add(nth, text, start, end, filter, hits);
                 }
             }
@@ -108,12 +127,13 @@ impl Patterns {
             let Some(value) = assignment::value_behind(text, found.end()) else { continue };
             for &nth in &keyword.near {
                 let rule = &self.rules[nth];
-                let found_there = rule.expression().search_anchored(text, value.start, reach);
-                let Some((start, end)) = found_there else { continue };
-                if rule.heeds_name && name::is_harmless(text, found.start(), found.end()) {
+                let Some((start, end)) = run.search(rule, value.start) else { continue };
+                if rule.heeds_name
+                    && name::is_harmless(text, found.range(), value.name_end, &text[start..end])
+                {
                     continue;
                 }
-                let is_whole = text.get(end).is_none_or(|next| !continues(*next));
+                let is_whole = text.get(end).is_none_or(|next| !goes_on(rule, *next));
                 if is_whole && fits(rule.looks, text, start, end, value.is_quoted) {
                     self.add(nth, text, start, end, filter, hits);
                 }
@@ -132,19 +152,39 @@ impl Patterns {
     }
 }
 
-/// The place of the rule's token, where its keyword stands at `at`, if it is not longer than `reach`.
-fn token(rule: &Rule, text: &[u8], at: usize, reach: usize) -> Option<(usize, usize)> {
+/// The place of the rule's token, where its keyword stands at `keyword`.
+fn token(rule: &Rule, run: &mut Run<'_>, keyword: Range<usize>) -> Option<(usize, usize)> {
     let Form::Token { back, bound } = rule.form else { return None };
-    let from = at.checked_sub(back)?;
-    if bound && !begins_word(text, from) {
+    let text = run.text;
+    let from = keyword.start.checked_sub(back)?;
+    let is_inside = bound && !begins_word(text, from);
+    if is_inside && (back > 0 || !may_begin_inside(text, &keyword)) {
         return None;
     }
-    let (start, mut end) = rule.expression().search_anchored(text, from, reach)?;
-    let tail = &text[end..text.len().min(end + TAIL_BYTES_MAX)];
+    let (start, mut end) = run.search(rule, from)?;
+    let tail = &text[end..text.len().min(end + run.tail_bytes())];
     if end > 0 && continues(text[end - 1]) {
         end += tail.iter().take_while(|byte| continues(**byte)).count();
     }
-    fits(rule.looks, text, start, end, true).then_some((start, end))
+    run.pay(end - start);
+    // A name may go on with what looks like the beginning of a token.
+    let is_token = !is_inside || fits(Looks::Random, text, start, end, true);
+    (is_token && fits(rule.looks, text, start, end, true)).then_some((start, end))
+}
+
+/// True if a token may begin with this keyword in the middle of a word: behind a name, or the end of one, and with what
+/// is in no word.
+fn may_begin_inside(text: &[u8], keyword: &Range<usize>) -> bool {
+    let is_telling = keyword.len() >= TELLING_BYTES_MIN && matches!(text[keyword.end - 1], b'_' | b'-');
+    if !is_telling && text[keyword.start - 1] != b'_' {
+        return false;
+    }
+    let before = &text[keyword.start.saturating_sub(NAME_BYTES_MAX)..keyword.start];
+    let begin = before.iter().rposition(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
+    let name = &before[begin.map_or(0, |begin| begin + 1)..];
+    let is_all = |is: fn(&u8) -> bool| name.iter().all(|byte| *byte == b'_' || is(byte));
+    // Chance has no four letters in one case there.
+    name.len() >= NAME_BYTES_MIN && (is_all(u8::is_ascii_lowercase) || is_all(u8::is_ascii_uppercase))
 }
 
 /// What a token is made of.
@@ -152,33 +192,96 @@ fn continues(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// True if a word may begin here. Behind an escape such as `\n`, which may be escaped once more, it may.
+/// True if a value goes on with this byte behind what the rule took of it.
+fn goes_on(rule: &Rule, next: u8) -> bool {
+    continues(next) || (rule.is_base64 && matches!(next, b'/' | b'+' | b'='))
+}
+
+/// True if a word may begin here. Behind an escape such as `\n`, which may be escaped once more, it may, and behind one
+/// such as `%3D`.
 fn begins_word(text: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| text[before]) else { return true };
     if !(before.is_ascii_alphanumeric() || before == b'_') {
         return true;
     }
-    matches!(before, b'n' | b'r' | b't') && at >= 2 && text[at - 2] == b'\\'
+    let is_escaped = matches!(before, b'n' | b'r' | b't') && at >= 2 && text[at - 2] == b'\\';
+    let is_in_address = at >= 3 && text[at - 3] == b'%' && text[at - 2..at].iter().all(u8::is_ascii_hexdigit);
+    is_escaped || is_in_address
 }
 
-/// How often something was tried since the last byte that ends every token.
-#[derive(Default)]
-struct Run {
+/// How often something was tried since the last byte that ends every token, and what that may still cost.
+struct Run<'t> {
+    text: &'t [u8],
     tries: u32,
     last: usize,
+    /// How many bytes may still be seen after too many tries.
+    bytes_left: usize,
 }
 
-impl Run {
-    /// How far an expression may look from a keyword at `at`, in bytes; nothing if it may not.
-    fn reach(&mut self, text: &[u8], at: usize) -> Option<usize> {
-        if text[self.last.min(at)..at].iter().any(|byte| ENDS_TOKEN[usize::from(*byte)]) {
+impl<'t> Run<'t> {
+    fn over(text: &'t [u8]) -> Run<'t> {
+        Run { text, tries: 0, last: 0, bytes_left: text.len().saturating_mul(SEEN_SHARE) }
+    }
+
+    /// Counts a keyword at `at`.
+    fn try_at(&mut self, at: usize) {
+        if self.text[self.last.min(at)..at].iter().any(|byte| ENDS_TOKEN[usize::from(*byte)]) {
             self.tries = 0;
         }
         self.last = at;
         self.tries = self.tries.saturating_add(1);
-        let reach = if self.tries > TRIES_IN_RUN_MAX { REACH_IN_RUN_BYTES } else { REACH_BYTES_MAX };
-        (self.tries <= TRIES_IN_RUN_ALL_MAX).then_some(reach)
     }
+
+    /// The place of the rule's secret, if its expression fits at `at`.
+    fn search(&mut self, rule: &Rule, at: usize) -> Option<(usize, usize)> {
+        let compiled = rule.expression().compiled();
+        let bounded = compiled.bytes_max.filter(|bytes| *bytes <= BOUNDED_BYTES_MAX);
+        if self.tries <= TRIES_IN_RUN_MAX {
+            let found = compiled.search_anchored(self.text, at, bounded.unwrap_or(REACH_BYTES_MAX));
+            return found.map(|found| found.place);
+        }
+        let reach = match self.bytes_left {
+            0 => REACH_AT_LAST_BYTES,
+            _ => bounded.unwrap_or(REACH_IN_RUN_BYTES),
+        };
+        let near = compiled.search_anchored(self.text, at, reach);
+        self.pay(match &near {
+            // Of those there is a bound for each keyword.
+            Some(_) if bounded.is_some() && !compiled.has_groups => 0,
+            Some(near) => near.cost,
+            // Without a bound it may have seen all of that.
+            None if bounded.is_none() => reach,
+            None => 0,
+        });
+        let near = near?;
+        if bounded.is_some() || near.end < at + reach || self.bytes_left == 0 {
+            return Some(near.place);
+        }
+        let far = compiled.search_anchored(self.text, at, REACH_BYTES_MAX)?;
+        self.pay(far.cost);
+        Some(far.place)
+    }
+
+    /// How far behind the end of what was found its token may go on, in bytes.
+    fn tail_bytes(&self) -> usize {
+        if self.bytes_left == 0 { REACH_AT_LAST_BYTES } else { TAIL_BYTES_MAX }
+    }
+
+    /// Counts what was looked at.
+    fn pay(&mut self, bytes: usize) {
+        if self.tries > TRIES_IN_RUN_MAX {
+            self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        }
+    }
+}
+
+/// Where an expression fits.
+struct Found {
+    /// The secret: the first group that took part, or all of it.
+    place: (usize, usize),
+    end: usize,
+    /// What it cost to find it, in bytes that were seen.
+    cost: usize,
 }
 
 /// What no expression goes on behind that has no end of its own: blanks, quotes, brackets, and what stands between the
@@ -192,21 +295,21 @@ static ENDS_TOKEN: [bool; 256] = {
     is_end
 };
 
-impl rule::Expression {
-    /// The place of the secret, if the expression fits at `at` within `reach` bytes: the first group that took part, or
-    /// all of it.
-    fn search_anchored(&self, text: &[u8], at: usize, reach: usize) -> Option<(usize, usize)> {
-        let regex = self.regex();
+impl rule::Compiled {
+    /// What the expression fits at `at` within `reach` bytes.
+    fn search_anchored(&self, text: &[u8], at: usize, reach: usize) -> Option<Found> {
         let end = text.len().min(at.saturating_add(reach));
         let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
-        if !regex.is_match(input.clone()) {
-            return None;
+        let whole_end = self.regex.search_half(&input)?.offset();
+        if !self.has_groups {
+            return Some(Found { place: (at, whole_end), end: whole_end, cost: whole_end - at });
         }
-        let mut captures: Captures = regex.create_captures();
-        regex.captures(input, &mut captures);
+        let mut captures: Captures = self.regex.create_captures();
+        self.regex.captures(input.range(at..whole_end), &mut captures);
         let whole = captures.get_match()?.span();
         let group = captures.iter().skip(1).flatten().next();
         let place = group.unwrap_or(whole);
-        Some((place.start, place.end))
+        let cost = (whole_end - at).saturating_mul(GROUP_COST);
+        Some(Found { place: (place.start, place.end), end: whole_end, cost })
     }
 }

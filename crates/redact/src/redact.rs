@@ -1,7 +1,7 @@
 //! Knows every spelling of a secret and strikes it out.
 //!
 //! Two kinds of things are struck out: values that are known to be secret, in whatever encoding, as `[REDACTED:NAME]`,
-//! and what looks like a secret by a maintained set of patterns, as `[REDACTED:kind]`. Nothing here logs, stores or
+//! or as `***` if they have no name, and what looks like a secret by a maintained set of patterns, as `[REDACTED:kind]`. Nothing here logs, stores or
 //! shows what it knows.
 
 mod config;

@@ -17,7 +17,7 @@ use crate::patterns;
 /// One secret: its name, which is shown, and its value, which is not.
 #[derive(Clone)]
 pub struct Known {
-    /// What stands in its place: `[REDACTED:NAME]`.
+    /// What stands in its place: `[REDACTED:NAME]`, or `***` if it is empty.
     pub name: Arc<str>,
     /// The value.
     pub value: Arc<str>,
@@ -140,6 +140,12 @@ impl Redactor {
         let state = self.0.state.load();
         let (bytes, count) = json::strike(json, &state.search())?;
         Some(Struck { bytes: bytes.into(), count })
+    }
+
+    /// How long the longest spelling of a known value is, in bytes: where a text was cut, what is left of a secret is
+    /// shorter than that.
+    pub fn spelling_bytes_max(&self) -> usize {
+        self.0.state.load().known.as_ref().map_or(0, |known| known.bytes_max())
     }
 
     /// Another number whenever something was learnt or forgotten, for whoever keeps what has been redacted.

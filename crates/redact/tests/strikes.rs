@@ -173,6 +173,46 @@ fn minified_data_hides_nothing_behind_many_keywords() {
 }
 
 #[test]
+fn no_number_of_keywords_switches_the_patterns_off() {
+    let github = ["ghp_", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"].concat();
+    let amazon = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
+    let slack = ["xoxb-", "730191371696-1413868247813-IG7Z2nYtC5Qb8dFhJkLmNpRs"].concat();
+    let ai = ["sk-", "proj-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
+    let jwt = ["eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123_-xyz987abc"].concat();
+    let lines = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n".repeat(80);
+    let key = format!("-----BEGIN {0} KEY-----\n{lines}-----END {0} KEY-----", "PRIVATE");
+    let redactor = Redactor::new(&Config::default());
+    for (before, between) in [
+        ("token_key_secret_", "_"),
+        ("token/key/secret/", "/"),
+        ("token.key.secret.", "."),
+        ("-token-key-secret", "-"),
+        ("token=key=secret=", "="),
+        ("token%3Dkey%26secret", "%26"),
+        ("%22token%22%3A%22t1%22%2C%22key%22%3Anull%7D", "%22"),
+        ("token\u{e9}", "\u{e9}"),
+        ("token:", "\n"),
+        ("ghp_sk-eyJxoxb-AKIA", "/"),
+    ] {
+        for secret in [&github, &amazon, &slack, &ai, &jwt, &key] {
+            // Of what is longer only the beginning goes where every few bytes begin a token.
+            if before.starts_with("ghp_") && secret.len() > 64 {
+                continue;
+            }
+            let text = format!("{}{between}{secret} end", before.repeat(1_000));
+            let struck = redactor.text(&text);
+            let tail = &secret[secret.len() - 12..];
+            assert!(!struck.contains(&secret[..]) && !struck.contains(tail), "{before}: {secret}");
+        }
+    }
+    // Where nothing is between, the beginning alone must tell.
+    for secret in [github, amazon] {
+        let text = format!("{}{secret}", "tokenkeysecret".repeat(1_000));
+        assert!(!redactor.text(&text).contains(&secret), "{secret}");
+    }
+}
+
+#[test]
 fn files_inside_of_json_stay_base64() {
     let secrets = [("LOOSE", "loose-Secret-77"), ("DIGITS", "AbCdEfGhIjKl1234")];
     let encoded = |text: &str| STANDARD.encode(text);
@@ -213,10 +253,35 @@ fn names_of_one_object_stay_different() {
             r#"{"[REDACTED:A]":1,"[REDACTED:A#2]":2,"alpha-value":3,"other-value":"alpha-value"}"#,
             r#"{"[REDACTED:A]":1,"[REDACTED:A#2]":2,"[REDACTED:A#3]":3,"[REDACTED:B]":"[REDACTED:A]"}"#,
         ),
+        (
+            r#"{"alpha-value":1,"[REDACTED:A]":2,"[REDACTED:A] x":3}"#,
+            r#"{"[REDACTED:A]":1,"[REDACTED:A#2]":2,"[REDACTED:A] x":3}"#,
+        ),
         (r#"{"q alpha-value z":1,"q alpha-value z":2}"#, r#"{"q [REDACTED:A] z":1,"q [REDACTED:A#2] z":2}"#),
     ] {
         check_json(&secrets, json, expected);
     }
+}
+
+#[test]
+fn what_has_no_name_shows_as_stars() {
+    let secrets = [("", "alpha-value"), ("B", "other-value")];
+    for (json, expected) in [
+        (
+            r#"{"alpha-value":1,"a":"alpha\u002dvalue, alpha-value and other-value"}"#,
+            r#"{"***":1,"a":"***, *** and [REDACTED:B]"}"#,
+        ),
+        (
+            r#"{"alpha-value":1,"***":2,"x-YWxwaGEtdmFsdW":3,"YWxwaGEtdmFsdW":4,"x-alpha-value":5}"#,
+            r#"{"***":1,"***#2":2,"x-***":3,"***#3":4,"x-***#2":5}"#,
+        ),
+    ] {
+        check_json(&secrets, json, expected);
+    }
+    let redactor = redactor(&secrets, &known_only());
+    assert_eq!(redactor.text("no alpha-value").as_ref(), "no ***");
+    // Percent signs make the longest spelling of it.
+    assert_eq!(redactor.spelling_bytes_max(), 3 * "alpha-value".len());
 }
 
 #[test]
@@ -239,6 +304,24 @@ fn words_of_the_protocol_stay_readable() {
             r#"{"structuredContent":{"texts":1,"content":"text!"}}"#,
             r#"{"structuredContent":{"[REDACTED:MODE]s":1,"content":"[REDACTED:MODE]!"}}"#,
         ),
+    ] {
+        check_json(&secrets, json, expected);
+    }
+}
+
+#[test]
+fn a_kind_of_media_and_a_number_of_ours_hide_no_secret() {
+    let secrets =
+        [("WORDS", "correct-horse-battery"), ("PIN", "48213377"), ("KEY", "alpha-KEY-value"), ("J", "json")];
+    for (json, expected) in [
+        (
+            r#"{"type":"image","mimeType":"text/correct-horse-battery"}"#,
+            r#"{"type":"image","mimeType":"text/[REDACTED:WORDS]"}"#,
+        ),
+        (r#"{"mimeType":"application/json"}"#, r#"{"mimeType":"application/json"}"#),
+        (r#"{"mimeType":"application/vnd.api+json"}"#, r#"{"mimeType":"application/vnd.api+json"}"#),
+        (r#"["[REDACTED:KEY#48213377]"]"#, r#"["[REDACTED:KEY#[REDACTED:PIN]]"]"#),
+        (r#"{"[REDACTED:KEY#2]":1}"#, r#"{"[REDACTED:KEY#2]":1}"#),
     ] {
         check_json(&secrets, json, expected);
     }

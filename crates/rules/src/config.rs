@@ -24,11 +24,11 @@ pub struct Config {
     /// add to the others' rules and take nothing away. What your own file names holds in every project.
     pub user: Option<PathBuf>,
     /// What rules call this project in `projects`; by default the name of the workspace's folder, with as many of the
-    /// folders above it as a rule names. The organisation's rules and your own go by the folder as well. What your own
-    /// file says holds in every project.
+    /// folders above it as a rule names. The organisation's rules and your own go by that folder as well, and by the one in
+    /// which the project's configuration lies. What your own file says holds in every project.
     pub project_name: Option<String>,
     /// Whether the rules of the project and your own act, or only say what they would have done. Of your own file's
-    /// word and a project's the stricter one holds, `"enforce"` before all.
+    /// word and a project's the stricter one holds, `"enforce"` before all, which is yours where your file says nothing.
     pub mode: ModeWord,
 }
 
@@ -63,6 +63,8 @@ pub struct Settings {
     /// What else may stand for that folder at the beginning of an absolute path, such as the name by which our own tools
     /// call it.
     pub spellings: Vec<PathBuf>,
+    /// The user's own folder, which paths spell `~` and `$HOME`; nothing if there is none.
+    pub home: Option<PathBuf>,
     /// The organisation's file, if one is named.
     pub organisation: Option<PathBuf>,
     /// The project's file, if one is named.
@@ -73,6 +75,8 @@ pub struct Settings {
     pub user_folder: Option<PathBuf>,
     /// What rules call the project, if it is named.
     pub project_name: Option<String>,
+    /// Where the project begins, if its configuration tells; the workspace may be a folder in it.
+    pub project_folder: Option<PathBuf>,
     /// Whether the rules of the project and the user act.
     pub mode: Mode,
     /// The upstreams that run on this machine: programs, sockets, and addresses of this machine.

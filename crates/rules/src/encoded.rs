@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, Engine as _, GeneralPurpose, GeneralPurposeConfig};
 
-use crate::strike::Kind;
+use crate::token::Kind;
 
 /// What others may take for base64 is.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -15,8 +15,16 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// Members of the protocol's objects that hold bytes in base64. Others call them so, too.
+const BYTES: [&str; 2] = ["data", "blob"];
+
 /// Longest name of a media type, in bytes.
 const MEDIA_BYTES_MAX: usize = 127;
+
+/// True for a member that may hold bytes in base64.
+pub(crate) fn holds_bytes(name: &str) -> bool {
+    BYTES.contains(&name)
+}
 
 /// The bytes of a base64 text, of either alphabet, with or without its end, and broken into lines.
 pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {

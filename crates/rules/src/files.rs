@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::node::{BYTES_MAX, Form};
 use crate::read::{self, Problem};
 use crate::rule::Rule;
+use crate::workspace::Workspace;
 
 /// The names of rules files.
 pub const NAMES: [&str; 3] = ["ai-rules.json", "ai-rules.yaml", "ai-rules.yml"];
@@ -144,11 +145,11 @@ fn is_lost(path: &Path) -> bool {
 
 impl Place {
     /// Reads the file; nothing if there is none and none must be.
-    pub(crate) fn read(&self) -> Option<Found> {
+    pub(crate) fn read(&self, workspace: &Workspace) -> Option<Found> {
         let rules = match text(&self.path) {
             Ok(text) => {
                 let is_json = self.path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
-                read::read(&text, if is_json { Form::Json } else { Form::Yaml })
+                read::read(&text, if is_json { Form::Json } else { Form::Yaml }, workspace)
             }
             Err(error) if is_absence(&error) && !self.is_named && !is_lost(&self.path) => return None,
             Err(error) => {

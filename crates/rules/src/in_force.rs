@@ -59,7 +59,8 @@ impl Rules {
     pub fn new(settings: Settings) -> Rules {
         let places = files::places(&settings);
         Rules(Some(Box::new(Inner {
-            workspace: Workspace::new(&settings.workspace, &settings.spellings),
+            workspace: Workspace::new(&settings.workspace, &settings.spellings)
+                .with_home(settings.home.clone()),
             settings,
             places,
             state: ArcSwapOption::empty(),
@@ -67,6 +68,14 @@ impl Rules {
             begun: Instant::now(),
             reading: Mutex::new(()),
         })))
+    }
+
+    /// Whether calls are held against anything now; so they are where no rule can be read.
+    pub fn are_any(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| {
+            let state = inner.now();
+            state.unusable.is_some() || !state.rules.is_empty()
+        })
     }
 
     /// Judges a call by the rules in force now. Looks at the files, and reads them, if it is time.
@@ -173,7 +182,7 @@ impl Inner {
         let (mut files, mut good) = (Vec::new(), Vec::new());
         for (nth, place) in self.places.iter().enumerate() {
             let before = known.and_then(|known| known.good[nth].clone());
-            let found = match (place.read(), &before) {
+            let found = match (place.read(&self.workspace), &before) {
                 (None, Some(rules)) => {
                     if known.is_some_and(|known| known.stamps[nth] != Stamp::Absent) {
                         let file = place.path.display();
@@ -217,7 +226,10 @@ impl Inner {
     /// Whether a rule is about this project, or about all.
     fn concerns(&self, rule: &Rule, layer: Layer) -> bool {
         let Some(projects) = &rule.matches.projects else { return true };
-        let is_folder = || is_end_of(projects, &self.settings.workspace);
+        let is_workspace = || is_end_of(projects, &self.settings.workspace);
+        let is_folder = || {
+            is_workspace() || self.settings.project_folder.iter().any(|folder| is_end_of(projects, folder))
+        };
         match (&self.settings.project_name, layer) {
             (None, _) => is_folder(),
             (Some(name), Layer::Project) => projects.is_match(name),
@@ -227,8 +239,8 @@ impl Inner {
     }
 }
 
-/// Whether a pattern fits the last names of a path.
+/// Whether a pattern fits the last names of a path, or all of it.
 fn is_end_of(patterns: &GlobSet, path: &Path) -> bool {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
-    (0..names.len()).any(|from| patterns.is_match(names[from..].join("/")))
+    patterns.is_match(path) || (0..names.len()).any(|from| patterns.is_match(names[from..].join("/")))
 }

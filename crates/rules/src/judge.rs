@@ -1,17 +1,26 @@
 //! Judging a call: which rules it falls under, and what follows. Every rule that matches has its say: one that blocks
 //! settles it, and what milder ones want is done besides, so no rule ever loosens another one.
 
+mod again;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
+use crate::arguments::{self, OfPaths, Striking};
 use crate::files::Layer;
+use crate::names::{Content, Declared};
 use crate::outcome::OnResult;
-use crate::paths;
+use crate::paths::{self, Paths};
 use crate::rule::{Action, Mode, Rule};
-use crate::strike::{self, Kind, Owner, Token};
+use crate::strike;
+use crate::token::Owner;
 use crate::workspace::{TooMany, Workspace};
+
+/// The member in which our own tools take what goes into a file.
+const OUR_CONTENT: &str = "content";
 
 /// What is known of a call that is to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +31,28 @@ pub struct Call<'a> {
     pub upstream: Option<&'a str>,
     /// True if it reaches beyond this machine; of an upstream's tool this is not asked.
     pub open_world: bool,
+    /// True if it is another request of the protocol's than a tool's call, whose parameters have the protocol's names.
+    pub is_action: bool,
+    /// The schema of its arguments, as JSON text. The names that it declares are the tool's own words.
+    pub input_schema: Option<&'a Bytes>,
+    /// The same of its structured results.
+    pub output_schema: Option<&'a Bytes>,
     /// The arguments object.
     pub arguments: &'a Value,
+    /// The arguments of an earlier call that this one goes on with, `Some(None)` if those are unknown: their paths are what
+    /// it is about as well, and if they are unknown, so are the paths, and every rule about paths concerns it.
+    pub begun_with: Option<&'a Option<Value>>,
     /// In a further round: what the client answers to the tool's questions, as JSON text.
     pub answers: Option<&'a str>,
+    /// What the caller sends beside the arguments, without what belongs to the protocol, as JSON text.
+    pub meta: Option<&'a str>,
+}
+
+impl Call<'_> {
+    /// Whose object the arguments are.
+    fn owner(&self) -> Owner {
+        if self.is_action { Owner::Protocol } else { Owner::Tool }
+    }
 }
 
 /// What the rules say of a call.
@@ -41,7 +68,9 @@ pub struct Judgement {
     pub arguments: Option<Value>,
     /// The answers as they must be, if the rules changed them.
     pub answers: Option<String>,
-    /// How many places were struck out of the arguments and answers.
+    /// What is sent beside the arguments as it must be, if the rules changed it.
+    pub meta: Option<String>,
+    /// How many places were struck out of the arguments, answers and what is sent beside them.
     pub struck: u32,
     /// What is to be held against the result; nothing if it concerns no rule.
     pub on_result: Option<OnResult>,
@@ -117,50 +146,92 @@ impl InForce {
 
 /// Judges a call by rules that concern this project. `is_local` says whether what runs it is on this machine.
 pub(crate) fn judge(rules: &[InForce], call: &Call<'_>, is_local: bool, workspace: &Workspace) -> Judgement {
-    let mut judging = Judging { call, is_local, workspace, paths: None, judgement: Judgement::default() };
+    let mut judging = Judging::new(call, is_local, workspace);
     let mut after: Vec<InForce> = Vec::new();
-    let mut striking: Vec<&InForce> = Vec::new();
-    for one in rules {
-        match judging.concerns(&one.rule) {
-            Ok(true) => {}
-            Ok(false) => continue,
-            Err(TooMany) => {
-                let why = format!(
-                    "names more than {} paths, too many to hold against the AI rules",
-                    paths::PATHS_MAX
-                );
-                let stop = Stop { rule: one.rule.id.clone(), why: why.into() };
-                judging.judgement.stop.get_or_insert(stop);
-                continue;
-            }
-        }
-        if one.rule.action.concerns_results() {
-            after.push(one.clone());
-        }
-        match &one.rule.action {
-            Action::Redact { .. } => striking.push(one),
-            _ if judging.content_matches(&one.rule) => judging.act(one),
-            _ => {}
-        }
-    }
+    let striking = judging.hear(rules, &mut after);
     for one in striking {
         judging.strike(one);
     }
-    let mut judgement = judging.judgement;
-    judgement.on_result = (!after.is_empty()).then(|| OnResult::new(call.tool, after));
+    let Judging { mut judgement, placeholders, .. } = judging;
+    if judgement.is_changed() {
+        again::judge(rules, call, (is_local, workspace), (&mut judgement, &mut after), placeholders);
+    }
+    let declared = || Declared::by(call.output_schema.cloned());
+    judgement.on_result = (!after.is_empty()).then(|| OnResult::new(call.tool, after, declared()));
     judgement
+}
+
+impl Judgement {
+    fn is_changed(&self) -> bool {
+        self.arguments.is_some() || self.answers.is_some() || self.meta.is_some()
+    }
 }
 
 struct Judging<'a> {
     call: &'a Call<'a>,
     is_local: bool,
     workspace: &'a Workspace,
+    /// Names of arguments that are no content.
+    declared: Declared,
+    /// What is sent beside the arguments.
+    meta: Option<Value>,
     /// In every form, once somebody asks.
-    paths: Option<Result<Vec<String>, TooMany>>,
+    paths: Option<Paths>,
+    /// What stands in the places of what was struck.
+    placeholders: Vec<Arc<str>>,
+    /// True for what rules have changed, which they do not change again.
+    is_made: bool,
     judgement: Judgement,
 }
 
-impl Judging<'_> {
+impl<'a> Judging<'a> {
+    fn new(call: &'a Call<'a>, is_local: bool, workspace: &'a Workspace) -> Judging<'a> {
+        Judging {
+            call,
+            is_local,
+            workspace,
+            declared: Declared::by(call.input_schema.cloned()),
+            // What cannot be read names no paths; its texts are looked at as they stand.
+            meta: call.meta.map(|text| serde_json::from_str(text).unwrap_or_default()),
+            paths: None,
+            placeholders: Vec::new(),
+            is_made: false,
+            judgement: Judgement::default(),
+        }
+    }
+
+    /// Has every rule say what follows from it, and gives those that strike. Those that concern the result come to `after`.
+    fn hear<'r>(&mut self, rules: &'r [InForce], after: &mut Vec<InForce>) -> Vec<&'r InForce> {
+        let mut striking = Vec::new();
+        for one in rules {
+            match self.concerns(&one.rule) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(too_many) => {
+                    match one.rule.mode {
+                        Mode::Enforce => self.stop(&one.rule, too_many.why()),
+                        Mode::AuditOnly | Mode::DryRun => {
+                            one.note(self.call.tool, &mut self.judgement.findings);
+                        }
+                    }
+                    continue;
+                }
+            }
+            let is_known = || after.iter().any(|known| Arc::ptr_eq(&known.rule, &one.rule));
+            if one.rule.action.concerns_results() && !is_known() {
+                after.push(one.clone());
+            }
+            match &one.rule.action {
+                Action::Redact { .. } => striking.push(one),
+                // What a task is asked is not what its call was.
+                Action::Transform(_) if self.is_made || self.call.begun_with.is_some() => {}
+                _ if self.content_matches(&one.rule) => self.act(one),
+                _ => {}
+            }
+        }
+        striking
+    }
+
     /// Whether the call is what the rule is about, but for its content.
     fn concerns(&mut self, rule: &Rule) -> Result<bool, TooMany> {
         let matches = &rule.matches;
@@ -174,27 +245,65 @@ impl Judging<'_> {
             return Ok(true);
         }
         let (call, workspace) = (self.call, self.workspace);
-        let paths = self.paths.get_or_insert_with(|| paths::of_call(call.arguments, workspace));
-        let paths = paths.as_ref().map_err(|_| TooMany)?;
+        let begun_with = match call.begun_with {
+            Some(None) => return Ok(true),
+            Some(Some(arguments)) => Some(arguments),
+            None => None,
+        };
+        let beside = self.meta.as_ref();
+        let paths = self.paths.get_or_insert_with(|| {
+            let mut paths = Paths::default();
+            paths.add(&with_paths(call), workspace);
+            begun_with.into_iter().chain(beside).for_each(|value| paths.add(value, workspace));
+            paths
+        });
         let fits = |path: &String| {
-            matches.paths.as_ref().is_none_or(|globs| globs.is_match(path))
+            matches.paths.as_ref().is_none_or(|patterns| patterns.is_match(path))
                 && matches.file_types.as_ref().is_none_or(|types| is_of_type(path, types))
         };
-        Ok(paths.iter().any(fits))
+        if paths.forms.iter().any(fits) {
+            return Ok(true);
+        }
+        // What was not looked at may be what the rule is about.
+        if let Some(over) = paths.over.filter(|_| rule.action.binds()) {
+            return Err(over);
+        }
+        // Our own tools take every sign as it is.
+        let may_hide = rule.action.binds() && call.upstream.is_some();
+        let mut named = std::iter::once(call.arguments).chain(begun_with).chain(beside);
+        Ok(may_hide && named.any(|value| paths::are_unknown(value, workspace)))
     }
 
-    /// Whether any text of the arguments or answers, names included, is what the rule looks for.
+    /// Whether any text of the arguments, answers or what is sent beside them, names included, is what the rule looks for.
     fn content_matches(&self, rule: &Rule) -> bool {
         let Some(content) = &rule.matches.content else { return true };
         let arguments = self.judgement.arguments.as_ref().unwrap_or(self.call.arguments);
-        if any_text(arguments, &mut |text| content.is_match(text)) {
+        let (answers, meta) = (self.call.answers.unwrap_or_default(), self.call.meta.unwrap_or_default());
+        // What our own hand has put there says nothing of what else is there.
+        let ours = self.placeholders.iter().filter(|ours| content.is_in(ours));
+        let without =
+            |text: &str| ours.clone().fold(text.to_owned(), |text, ours| again::without(&text, ours));
+        if ours.clone().next().is_some() {
+            let whole = arguments;
+            let arguments = serde_json::from_str(&without(&arguments.to_string()));
+            let arguments = arguments.unwrap_or_else(|_| whole.clone());
+            self.finds(content, (&arguments, &without(answers), &without(meta)))
+        } else {
+            self.finds(content, (arguments, answers, meta))
+        }
+    }
+
+    fn finds(&self, content: &Content, (arguments, answers, meta): (&Value, &str, &str)) -> bool {
+        if arguments::holds(content, arguments, self.call.owner()) {
             return true;
         }
         let mut is_found = false;
-        strike::json(self.call.answers.unwrap_or_default(), Owner::Protocol, |token| {
-            is_found |= content.is_match(&token.text);
-            None
-        });
+        for (text, owner) in [(answers, Owner::Protocol), (meta, Owner::Tool)] {
+            strike::json(text, owner, |token| {
+                is_found |= token.is_found(content, 0);
+                None
+            });
+        }
         is_found
     }
 
@@ -258,116 +367,48 @@ impl Judging<'_> {
     fn strike(&mut self, one: &InForce) {
         let Action::Redact { placeholder, .. } = &one.rule.action else { return };
         let content = one.rule.matches.content.as_ref();
-        let mut striking = Striking {
-            content: content.map(|content| (content, &**placeholder)),
-            placeholder,
-            spares_paths: content.is_none() || self.is_local,
-            count: 0,
+        let of_paths = match (content, self.is_local, self.call.upstream) {
+            (None, _, _) | (Some(_), true, None) => OfPaths::Spared,
+            (Some(_), true, Some(_)) => OfPaths::Refused,
+            (Some(_), false, _) => OfPaths::Struck,
         };
+        let mut striking = Striking::new(content, placeholder, of_paths, &self.declared);
         if content.is_some() || !self.is_local {
             let mut arguments = self.judgement.arguments.as_ref().unwrap_or(self.call.arguments).clone();
-            striking.value(&mut arguments, None, false);
-            let arguments = (striking.count > 0).then_some(arguments);
+            striking.all(&mut arguments, self.call.owner());
+            let arguments = (striking.count() > 0).then_some(arguments);
             let answers = self.judgement.answers.as_deref().or(self.call.answers).unwrap_or_default();
             let answers = strike::json(answers, Owner::Protocol, |token| striking.token(token));
+            let meta = self.judgement.meta.as_deref().or(self.call.meta).unwrap_or_default();
+            let meta = strike::json(meta, Owner::Tool, |token| striking.token(token));
             if one.rule.mode == Mode::Enforce {
                 let judgement = &mut self.judgement;
                 judgement.arguments = arguments.or(judgement.arguments.take());
                 judgement.answers = answers.or(judgement.answers.take());
-                judgement.struck = judgement.struck.saturating_add(striking.count);
+                judgement.meta = meta.or(judgement.meta.take());
+                judgement.struck = judgement.struck.saturating_add(striking.count());
+                self.placeholders.push(placeholder.clone());
             }
         }
-        if striking.count > 0 {
+        if striking.count() > 0 {
             one.note(self.call.tool, &mut self.judgement.findings);
         }
-    }
-}
-
-/// Strikes one rule's matches out of arguments.
-struct Striking<'r> {
-    /// None strikes everything.
-    content: Option<(&'r regex::Regex, &'r str)>,
-    placeholder: &'r str,
-    /// True if what a member names as a path is left.
-    spares_paths: bool,
-    count: u32,
-}
-
-impl Striking<'_> {
-    /// `is_assigned` if a name matches that the value stands below: then all of it goes.
-    fn value(&mut self, value: &mut Value, name: Option<&str>, is_assigned: bool) {
-        match value {
-            Value::Object(members) => {
-                for (name, value) in members {
-                    let is_assigned = is_assigned || self.is_name_of(name);
-                    self.value(value, Some(name), is_assigned);
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item, name, is_assigned)),
-            Value::String(text) => {
-                let is_path = name.is_some_and(paths::is_path_name) && paths::looks_like_path(text);
-                if (self.spares_paths && is_path) || text.is_empty() {
-                    return;
-                }
-                if let Some((struck, count)) = self.text(text, is_assigned) {
-                    self.count = self.count.saturating_add(count);
-                    *text = struck;
-                }
-            }
-            Value::Number(number) => {
-                if self.content.is_some()
-                    && let Some((struck, count)) = self.text(&number.to_string(), is_assigned)
-                {
-                    self.count = self.count.saturating_add(count);
-                    *value = Value::String(struck);
-                }
-            }
-            Value::Null | Value::Bool(_) => {}
-        }
-    }
-
-    /// What is left of a token of answers, if that is not the same.
-    fn token(&mut self, token: &mut Token<'_>) -> Option<String> {
-        let struck = match token.kind {
-            Kind::Key => {
-                token.marks = u64::from(self.is_name_of(&token.text));
-                None
-            }
-            Kind::Word => None,
-            Kind::Number | Kind::Coded => {
-                let is_assigned = token.kind == Kind::Number && token.marks != 0;
-                self.content.and_then(|_| self.text(&token.text, is_assigned))
-            }
-            Kind::Text => self.text(&token.text, token.marks != 0),
-            Kind::Encoded => self.text(&token.text, false),
-            Kind::Bytes => self.text(&token.text, false).map(|_| (self.placeholder.to_owned(), 1)),
-        };
-        let (struck, count) = struck?;
-        self.count = self.count.saturating_add(count);
-        Some(struck)
-    }
-
-    /// Whether what a member of this name holds is assigned to what the rule looks for.
-    fn is_name_of(&self, name: &str) -> bool {
-        self.content.is_some_and(|(content, _)| content.is_match(name))
-    }
-
-    fn text(&self, text: &str, is_assigned: bool) -> Option<(String, u32)> {
-        match self.content {
-            Some((content, placeholder)) if !is_assigned => strike::matches(content, placeholder, text),
-            Some(_) | None => Some((self.placeholder.to_owned(), 1)),
+        if striking.is_in_path() && one.rule.mode == Mode::Enforce {
+            let why =
+                "names a path with text that a rule strikes out, and what is left of a path leads elsewhere";
+            self.stop(&one.rule, why.to_owned());
         }
     }
 }
 
-/// Whether any text of a value passes, names included.
-fn any_text(value: &Value, passes: &mut impl FnMut(&str) -> bool) -> bool {
-    match value {
-        Value::Object(members) => members.iter().any(|(name, value)| passes(name) || any_text(value, passes)),
-        Value::Array(items) => items.iter().any(|item| any_text(item, passes)),
-        Value::String(text) => passes(text),
-        Value::Number(number) => passes(&number.to_string()),
-        Value::Null | Value::Bool(_) => false,
+/// What of a call's arguments may name paths. Of our own tools it is known what is none.
+fn with_paths<'a>(call: &Call<'a>) -> Cow<'a, Value> {
+    match (call.upstream, call.arguments) {
+        (None, Value::Object(members)) if members.contains_key(OUR_CONTENT) => {
+            let others = members.iter().filter(|(name, _)| *name != OUR_CONTENT);
+            Cow::Owned(others.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        (_, arguments) => Cow::Borrowed(arguments),
     }
 }
 

@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use crate::encoded;
 use crate::judge::{Finding, InForce, Stop};
+use crate::names::Declared;
 use crate::rule::{Action, Mode};
-use crate::strike::{self, Kind, Owner, Token};
+use crate::strike;
+use crate::token::{self, Kind, Marks, Owner, Token};
 
 /// The rules that a result is held against.
 #[derive(Debug)]
 pub struct OnResult {
     tool: Box<str>,
     rules: Vec<InForce>,
+    /// Names that are no content.
+    declared: Declared,
     findings: Vec<Finding>,
     stop: Option<Stop>,
     struck: u32,
@@ -30,14 +34,14 @@ pub struct Words {
 }
 
 impl OnResult {
-    pub(crate) fn new(tool: &str, rules: Vec<InForce>) -> OnResult {
-        OnResult { tool: tool.into(), rules, findings: Vec::new(), stop: None, struck: 0 }
+    pub(crate) fn new(tool: &str, rules: Vec<InForce>, declared: Declared) -> OnResult {
+        OnResult { tool: tool.into(), rules, declared, findings: Vec::new(), stop: None, struck: 0 }
     }
 
     /// The same rules for what is told beside the result, with nothing found yet.
     #[must_use]
     pub fn anew(&self) -> OnResult {
-        OnResult::new(&self.tool, self.rules.clone())
+        OnResult::new(&self.tool, self.rules.clone(), self.declared.clone())
     }
 
     /// These rules and those of another judgement of the same call.
@@ -58,13 +62,14 @@ impl OnResult {
 
     /// Holds a text against the rules. What is left of it, if that is not the same.
     pub fn text(&mut self, text: &str) -> Option<String> {
-        self.look(&mut Token { text: Cow::Borrowed(text), kind: Kind::Text, marks: 0 })
+        self.look(&mut Token { text: Cow::Borrowed(text), kind: Kind::Text, marks: Marks::default() })
     }
 
     /// The same for bytes that may be a text, in whatever encoding. Of bytes that are none, and in which something is to be
     /// struck out, nothing is left.
     pub fn bytes(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut shown = |text: Cow<'_, str>, kind| self.look(&mut Token { text, kind, marks: 0 });
+        let mut shown =
+            |text: Cow<'_, str>, kind| self.look(&mut Token { text, kind, marks: Marks::default() });
         encoded::read(bytes, &mut shown).map(String::into_bytes)
     }
 
@@ -92,39 +97,12 @@ impl OnResult {
         let mut left: Option<String> = None;
         for (nth, one) in self.rules.iter().enumerate() {
             let rule = &one.rule;
-            let text = left.as_deref().unwrap_or(&token.text);
             let content = rule.matches.content.as_ref();
             let acts = rule.mode == Mode::Enforce;
             match &rule.action {
                 Action::Redact { placeholder, .. } => {
-                    let mark = mark(nth);
-                    if token.kind == Kind::Key && content.is_some_and(|content| content.is_match(&token.text))
-                    {
-                        token.marks |= mark;
-                    }
-                    if matches!(token.kind, Kind::Key | Kind::Word) || text.is_empty() {
-                        continue;
-                    }
-                    let whole = || Some(((**placeholder).to_owned(), 1));
-                    let struck = match content {
-                        // Numbers and the like tell nothing of a file's content that its text does not.
-                        None if matches!(token.kind, Kind::Number | Kind::Coded)
-                            || text == &**placeholder =>
-                        {
-                            None
-                        }
-                        None => whole(),
-                        // A name that matches is what the text is assigned to. A number stays: it may be a count.
-                        Some(_) if token.kind == Kind::Text && token.marks & mark != 0 => whole(),
-                        Some(content) if token.kind == Kind::Bytes => {
-                            if content.is_match(text) {
-                                whole()
-                            } else {
-                                None
-                            }
-                        }
-                        Some(content) => strike::matches(content, placeholder, text),
-                    };
+                    let struck =
+                        token::strike(content, placeholder, nth, &self.declared, token, left.as_deref());
                     let Some((struck, count)) = struck else { continue };
                     one.note(&self.tool, &mut self.findings);
                     if acts {
@@ -134,7 +112,7 @@ impl OnResult {
                 }
                 action => {
                     // Without a pattern it has been heard before the call ran.
-                    if !content.is_some_and(|content| content.is_match(&token.text)) {
+                    if !content.is_some_and(|content| token.is_found(content, nth)) {
                         continue;
                     }
                     one.note(&self.tool, &mut self.findings);
@@ -147,9 +125,4 @@ impl OnResult {
         }
         left
     }
-}
-
-/// What a rule puts to names that it matches. Of very many rules the last ones share one, and strike more.
-fn mark(nth: usize) -> u64 {
-    1 << nth.min(63)
 }

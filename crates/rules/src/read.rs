@@ -5,11 +5,14 @@ mod reader;
 
 use std::sync::Arc;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-use regex::{Regex, RegexBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::RegexBuilder;
 
+use crate::names::Content;
 use crate::node::{Form, Node, Place, Written};
+use crate::patterns::{PathPatterns, Reading};
 use crate::rule::{Category, Matches, Mode, Rule};
+use crate::workspace::Workspace;
 use reader::Reader;
 
 /// The version of the form that is read here.
@@ -49,10 +52,10 @@ pub struct Problem {
 ///
 /// # Errors
 /// Everything that is wrong with it, in the order of the text.
-pub(crate) fn read(text: &str, form: Form) -> Result<Vec<Rule>, Vec<Problem>> {
+pub(crate) fn read(text: &str, form: Form, workspace: &Workspace) -> Result<Vec<Rule>, Vec<Problem>> {
     let node = Node::read(text, form)
         .map_err(|fault| vec![Problem { place: Some(fault.place), what: fault.what }])?;
-    let mut reader = Reader::default();
+    let mut reader = Reader { workspace: workspace.clone(), problems: Vec::new() };
     let rules = file(&mut reader, &node);
     let mut problems = reader.problems;
     problems.sort_by_key(|problem| problem.place);
@@ -140,17 +143,16 @@ fn rule(reader: &mut Reader, node: &Node, of_file: Mode) -> Option<Rule> {
 fn matches(reader: &mut Reader, node: &Node) -> Option<Matches> {
     let known = ["paths", "content_regex", "projects", "tools", "upstreams", "file_types"];
     let table = reader.table(node, "match", &known)?;
+    let paths = table.get("paths").and_then(|node| paths(reader, node));
     let mut globs = |key: &str| {
         let node = table.get(key)?;
         globs(reader, node, key)
     };
-    let (paths, projects) = (globs("paths"), globs("projects"));
-    let (tools, upstreams) = (globs("tools"), globs("upstreams"));
+    let (projects, tools, upstreams) = (globs("projects"), globs("tools"), globs("upstreams"));
     let content = table.get("content_regex").and_then(|node| content(reader, node));
     let file_types = table.get("file_types").and_then(|node| {
         let types = reader.texts(node, "file_types", PATTERNS_MAX)?;
-        let plain = |(_, text): (Place, &str)| text.trim_start_matches('.').to_lowercase().into_boxed_str();
-        Some(types.into_iter().map(plain).collect())
+        Some(types.into_iter().filter_map(|(place, text)| file_type(reader, place, text)).collect())
     });
     // What is misspelt has been reported.
     if table.members().is_empty() {
@@ -160,53 +162,58 @@ fn matches(reader: &mut Reader, node: &Node) -> Option<Matches> {
     Some(Matches { paths, content, projects, tools, upstreams, file_types })
 }
 
+fn paths(reader: &mut Reader, node: &Node) -> Option<PathPatterns> {
+    let texts = reader.texts(node, "paths", PATTERNS_MAX)?;
+    let mut reading = Reading::new();
+    for (place, text) in texts {
+        if let Err(what) = reading.add(text, &reader.workspace) {
+            reader.report(place, what);
+        }
+    }
+    let patterns = reading.end(&reader.workspace);
+    patterns.map_err(|error| reader.report(node.place, format!("paths cannot be used: {error}"))).ok()
+}
+
 fn globs(reader: &mut Reader, node: &Node, key: &str) -> Option<GlobSet> {
     let texts = reader.texts(node, key, PATTERNS_MAX)?;
     let mut set = GlobSetBuilder::new();
     for (place, text) in texts {
-        let glob = if key == "paths" { path_glob(text) } else { name_glob(text) };
-        match glob {
-            Ok(globs) => globs.into_iter().for_each(|glob| {
+        match GlobBuilder::new(text.trim()).literal_separator(false).build() {
+            Ok(glob) => {
                 set.add(glob);
-            }),
+            }
             Err(error) => reader.report(place, format!("{text:?} is no glob: {}", error.kind())),
         }
     }
     set.build().map_err(|error| reader.report(node.place, format!("{key} cannot be used: {error}"))).ok()
 }
 
-/// `*` does not cross a `/` of a path, `**` does. A pattern without any `/` is about names in whatever folder, and one
-/// that ends in `/` about all that is below, as in `.gitignore`.
-fn path_glob(text: &str) -> Result<Vec<Glob>, globset::Error> {
-    let text = text.strip_prefix("./").unwrap_or(text);
-    let mut patterns = vec![text.to_owned()];
-    if let Some(folder) = text.strip_suffix('/') {
-        patterns = vec![folder.to_owned(), format!("{folder}/**")];
+/// The end of a name without its dot, which many write as a pattern.
+fn file_type(reader: &mut Reader, place: Place, text: &str) -> Option<Box<str>> {
+    let end = text.trim();
+    let end = end.strip_prefix("*.").unwrap_or(end).trim_start_matches('.');
+    if end.is_empty() || end.contains(['*', '?', '[', ']', '{', '}', '/', '\\']) {
+        let what = format!(
+            "{text:?} is no type of files; write the end of their names (`pem`), and patterns in `paths`"
+        );
+        reader.report(place, what);
+        return None;
     }
-    if !text.trim_end_matches('/').contains('/') && !text.starts_with("**") {
-        patterns = patterns.iter().map(|pattern| format!("**/{pattern}")).collect();
-    }
-    // `infra/**` is about the folder itself as well.
-    if let Some(folder) = text.strip_suffix("/**").filter(|folder| !folder.is_empty() && *folder != "**") {
-        patterns.push(folder.to_owned());
-    }
-    patterns.iter().map(|pattern| GlobBuilder::new(pattern).literal_separator(true).build()).collect()
+    Some(end.to_lowercase().into_boxed_str())
 }
 
-fn name_glob(text: &str) -> Result<Vec<Glob>, globset::Error> {
-    GlobBuilder::new(text).literal_separator(false).build().map(|glob| vec![glob])
-}
-
-fn content(reader: &mut Reader, node: &Node) -> Option<Regex> {
+fn content(reader: &mut Reader, node: &Node) -> Option<Content> {
     let text = reader.text(node, "content_regex")?;
-    let built = RegexBuilder::new(text)
-        .size_limit(REGEX_BYTES_MAX)
-        .dfa_size_limit(REGEX_STATES_BYTES_MAX)
-        .nest_limit(REGEX_NEST_MAX)
-        .build();
-    let why = match built {
-        Ok(regex) if regex.is_match("") => "it matches empty text, so it would match everything".to_owned(),
-        Ok(regex) => return Some(regex),
+    let build = |pattern: &str| {
+        RegexBuilder::new(pattern)
+            .size_limit(REGEX_BYTES_MAX)
+            .dfa_size_limit(REGEX_STATES_BYTES_MAX)
+            .nest_limit(REGEX_NEST_MAX)
+            .build()
+    };
+    let why = match Content::new(text, build) {
+        Ok(content) if content.is_in("") => "it matches empty text, so it would match everything".to_owned(),
+        Ok(content) => return Some(content),
         Err(regex::Error::CompiledTooBig(_)) => {
             format!("compiled it is larger than {REGEX_BYTES_MAX} bytes; repeat less")
         }

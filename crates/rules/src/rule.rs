@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use globset::GlobSet;
-use regex::Regex;
 
+use crate::names::Content;
 use crate::node::Place;
+use crate::patterns::PathPatterns;
 use crate::transform::Edit;
 
 /// What a rule is for. Nothing is decided by it.
@@ -89,6 +90,17 @@ impl Action {
         }
     }
 
+    /// True if a call that it concerns does not go as it came.
+    pub(crate) fn binds(&self) -> bool {
+        match self {
+            Action::Ignore | Action::Warn | Action::Transform(_) => false,
+            Action::Redact { .. }
+            | Action::OverrideProvider(_)
+            | Action::RequireApproval(_)
+            | Action::Block => true,
+        }
+    }
+
     /// True if it looks at results as well.
     pub(crate) fn concerns_results(&self) -> bool {
         match self {
@@ -150,8 +162,8 @@ pub struct Rule {
 /// What a rule is about. Whatever is given must hold; of several in one list, one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Matches {
-    pub(crate) paths: Option<GlobSet>,
-    pub(crate) content: Option<Regex>,
+    pub(crate) paths: Option<PathPatterns>,
+    pub(crate) content: Option<Content>,
     pub(crate) projects: Option<GlobSet>,
     pub(crate) tools: Option<GlobSet>,
     pub(crate) upstreams: Option<GlobSet>,

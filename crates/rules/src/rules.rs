@@ -3,18 +3,24 @@
 //! Knows the rules file and judges a call, or a result, by it. Reads files that it is told to read and nothing else.
 //! A rules file that cannot be used denies every call; no file at all costs a look at the clock.
 
+mod arguments;
 mod config;
 mod encoded;
 mod files;
 mod in_force;
 mod judge;
+mod names;
 mod node;
 mod outcome;
 mod paths;
+mod patterns;
 mod read;
 mod rule;
+mod shapes;
 mod strike;
+mod token;
 mod transform;
+mod variables;
 mod workspace;
 
 pub use config::{Config, Settings};

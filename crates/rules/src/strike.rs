@@ -5,43 +5,9 @@ use std::borrow::Cow;
 use regex::Regex;
 
 use crate::encoded;
-
-/// Members of the protocol's own objects whose words are no content, and the words that they may be: striking those would
-/// break the message. Any other word is content like the rest.
-const PROTOCOL_WORDS: [(&str, &[&str]); 4] = [
-    (
-        "type",
-        &[
-            "text",
-            "image",
-            "audio",
-            "resource",
-            "resource_link",
-            "tool_use",
-            "tool_result",
-            "object",
-            "string",
-            "number",
-            "integer",
-            "boolean",
-            "array",
-            "ref/prompt",
-            "ref/resource",
-        ],
-    ),
-    ("role", &["user", "assistant"]),
-    ("method", &["elicitation/create", "sampling/createMessage", "roots/list"]),
-    ("action", &["accept", "decline", "cancel"]),
-];
-
-/// The member of the protocol's own objects that holds the name of a media type.
-const PROTOCOL_MEDIA: &str = "mimeType";
-
-/// Members of the protocol's own objects that hold bytes in base64.
-const PROTOCOL_BYTES: [&str; 2] = ["data", "blob"];
-
-/// Where the protocol's objects hold a tool's own.
-const PROTOCOL_FOREIGN: [&str; 3] = ["structuredContent", "_meta", "arguments"];
+use crate::names::Taken;
+use crate::shapes;
+use crate::token::{Kind, Marks, Owner, Token};
 
 /// The text with everything that `content` matches struck out, and how many places that were; nothing if there were
 /// none. What is assigned to a match goes with it: of `API_KEY=abc` a pattern for `API_KEY` strikes the whole.
@@ -73,44 +39,9 @@ fn end_of_assigned(text: &str, end: usize) -> usize {
     if is_assigned { end + line.len() } else { end }
 }
 
-/// One value or name in a JSON text.
-pub(crate) struct Token<'t> {
-    /// What it says.
-    pub(crate) text: Cow<'t, str>,
-    pub(crate) kind: Kind,
-    /// What was put here for the names that it stands below. What is put here for a name holds for all below it in a
-    /// tool's own object, and in the protocol's for its own value.
-    pub(crate) marks: u64,
-}
-
-/// What a token is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The name of a member.
-    Key,
-    Text,
-    /// One of the protocol's words, which no rule strikes.
-    Word,
-    /// Something of a given form, of which only what matches is struck: the name of a media type, or base64 as it stands.
-    Coded,
-    /// Text that is in the JSON as base64.
-    Encoded,
-    /// Bytes that are no text, in one of the ways to read them as such: what strikes anything strikes the whole.
-    Bytes,
-    Number,
-}
-
-/// Whose object a JSON text is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A tool's: every word is content.
-    Tool,
-    /// The protocol's.
-    Protocol,
-}
-
-/// Shows every string and number of a JSON text to `visit`, and puts what it returns in their place; names stay.
-/// Nothing if nothing was changed. The text must be JSON; of one that is not, some part is not seen.
+/// Shows every string, name and number of a JSON text to `visit`, and puts what it returns in their place. Names of one
+/// object that become the same get numbers. Nothing if nothing was changed. The text must be JSON; of one that is not, some
+/// part is not seen.
 pub(crate) fn json(
     json: &str,
     owner: Owner,
@@ -125,7 +56,7 @@ pub(crate) fn json(
             b'"' => end_of_string(bytes, at),
             b'-' | b'0'..=b'9' => end_of_number(bytes, at),
             other => {
-                walk.pass(other);
+                walk.pass(other, at);
                 at += 1;
                 continue;
             }
@@ -133,14 +64,14 @@ pub(crate) fn json(
         let raw = &json[begin..at];
         let is_text = raw.starts_with('"');
         let text = if is_text { unquoted(raw) } else { Cow::Borrowed(raw) };
-        if is_text && walk.awaits_key() {
-            let mut token = Token { text: Cow::Borrowed(&text), kind: Kind::Key, marks: 0 };
-            visit(&mut token);
-            let marks = token.marks;
-            walk.key(text.into_owned(), marks);
-            continue;
-        }
-        if let Some(new) = walk.shown(text, is_text, &mut visit) {
+        let new = if is_text && walk.awaits_key() {
+            let new = walk.named(&text, json, &mut visit);
+            walk.key(text.into_owned());
+            new
+        } else {
+            walk.shown(text, is_text, &mut visit)
+        };
+        if let Some(new) = new {
             out.push_str(&json[copied..begin]);
             out.push_str(&serde_json::to_string(&new).expect("text is JSON"));
             copied = at;
@@ -164,30 +95,35 @@ struct Level {
     /// In an object: the member that is being read, once its name has been.
     key: Option<String>,
     /// For that member.
-    marks: u64,
+    marks: Marks,
     /// For all that is in here.
-    inherited: u64,
+    inherited: Marks,
     owner: Owner,
+    /// The byte at which it begins.
+    begin: usize,
+    /// Its names, once one of them is struck.
+    taken: Option<Taken>,
 }
 
 impl Walk {
     /// Passes punctuation.
-    fn pass(&mut self, byte: u8) {
+    fn pass(&mut self, byte: u8, at: usize) {
         match byte {
             b'{' | b'[' => {
-                let is_foreign = self.name().is_some_and(|name| PROTOCOL_FOREIGN.contains(&name));
-                let owner = if is_foreign { Owner::Tool } else { self.owner() };
+                let owner = self.name().map_or(self.owner(), |name| self.owner().of(name));
                 // The items of a list are known by the name of the list.
                 let is_list = byte == b'[';
                 let key = if is_list { self.name().map(str::to_owned) } else { None };
                 let (marks, inherited) = match self.levels.last() {
-                    None => (0, 0),
+                    None => (Marks::default(), Marks::default()),
                     Some(above) => {
-                        let for_all = if above.owner == Owner::Tool { above.marks } else { 0 };
-                        (if is_list { above.marks } else { 0 }, above.inherited | for_all)
+                        let for_all = if above.owner == Owner::Tool { above.marks } else { Marks::default() };
+                        let own = if is_list { above.marks } else { Marks::default() };
+                        (own, above.inherited.and(for_all))
                     }
                 };
-                self.levels.push(Level { is_object: !is_list, key, marks, inherited, owner });
+                let is_object = !is_list;
+                self.levels.push(Level { is_object, key, marks, inherited, owner, begin: at, taken: None });
             }
             b'}' | b']' => {
                 self.levels.pop();
@@ -195,7 +131,7 @@ impl Walk {
             b',' => {
                 if let Some(level) = self.levels.last_mut().filter(|level| level.is_object) {
                     level.key = None;
-                    level.marks = 0;
+                    level.marks = Marks::default();
                 }
             }
             _ => {}
@@ -215,38 +151,86 @@ impl Walk {
         visit: &mut impl FnMut(&mut Token<'_>) -> Option<String>,
     ) -> Option<String> {
         let key = self.name();
-        let marks = self.levels.last().map_or(0, |level| level.marks | level.inherited);
+        let marks = self.levels.last().map_or(Marks::default(), |level| level.marks.and(level.inherited));
         let mut shown = |text: Cow<'_, str>, kind: Kind| visit(&mut Token { text, kind, marks });
-        let Some(name) = key.filter(|_| is_text && self.owner() == Owner::Protocol) else {
+        let Some(name) = key.filter(|_| is_text) else {
             return shown(text, if is_text { Kind::Text } else { Kind::Number });
         };
-        if PROTOCOL_WORDS.iter().any(|(member, words)| *member == name && words.contains(&&*text)) {
-            return shown(text, Kind::Word);
+        let is_protocols = self.owner() == Owner::Protocol;
+        let shape = if is_protocols { shapes::kind_of(name, &text) } else { Kind::Text };
+        if shape != Kind::Text || !encoded::holds_bytes(name) {
+            return shown(text, shape);
         }
-        if name == PROTOCOL_MEDIA && encoded::is_media_type(&text) {
-            return shown(text, Kind::Coded);
-        }
-        if let Some(bytes) = encoded::decoded(&text).filter(|_| PROTOCOL_BYTES.contains(&name)) {
+        let Some(bytes) = encoded::decoded(&text) else { return shown(text, Kind::Text) };
+        let is_text = || std::str::from_utf8(&bytes).is_ok() || bytes.contains(&0);
+        if is_protocols {
             let new = encoded::read(&bytes, &mut shown);
             return new.map(|new| encoded::encoded(&new)).or_else(|| shown(text, Kind::Coded));
         }
-        shown(text, Kind::Text)
+        // What a tool calls so need not be any.
+        shown(text, Kind::Text).or_else(|| {
+            let new = if is_text() { encoded::read(&bytes, &mut shown) } else { None };
+            new.map(|new| encoded::encoded(&new))
+        })
     }
 
     fn owner(&self) -> Owner {
         self.levels.last().map_or(self.owner, |level| level.owner)
     }
 
-    fn key(&mut self, key: String, marks: u64) {
+    /// What `visit` puts in the place of a name.
+    fn named(
+        &mut self,
+        name: &str,
+        json: &str,
+        visit: &mut impl FnMut(&mut Token<'_>) -> Option<String>,
+    ) -> Option<String> {
+        let mut token = Token::of_name(name, self.owner());
+        let new = visit(&mut token);
+        let level = self.levels.last_mut()?;
+        level.marks = token.marks_below();
+        let new = new.filter(|_| token.kind == Kind::Key)?;
+        let taken = level.taken.get_or_insert_with(|| names_of(json, level.begin));
+        Some(taken.give(new))
+    }
+
+    fn key(&mut self, key: String) {
         if let Some(level) = self.levels.last_mut() {
             level.key = Some(key);
-            level.marks = marks;
         }
     }
 
     fn awaits_key(&self) -> bool {
         self.levels.last().is_some_and(|level| level.is_object && level.key.is_none())
     }
+}
+
+/// The names of the object that begins at `at`.
+fn names_of(json: &str, mut at: usize) -> Taken {
+    let bytes = json.as_bytes();
+    let (mut depth, mut is_name, mut names) = (0_usize, false, Vec::new());
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' | b'[' => {
+                depth += 1;
+                is_name = depth == 1;
+            }
+            b'}' | b']' if depth == 1 => break,
+            b'}' | b']' => depth -= 1,
+            b',' => is_name = depth == 1,
+            b'"' => {
+                let end = end_of_string(bytes, at);
+                if std::mem::take(&mut is_name) {
+                    names.push(unquoted(&json[at..end]));
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    Taken::of(names.iter().map(|name| &**name))
 }
 
 /// The byte after a string that begins at `at`.
@@ -306,7 +290,7 @@ mod tests {
         let mut seen = Vec::new();
         let struck = json(text, owner, |token| {
             seen.push(format!("{:?} {:?}", token.kind, token.text));
-            let is_kept = matches!(token.kind, Kind::Key | Kind::Word);
+            let is_kept = matches!(token.kind, Kind::Label | Kind::Word);
             let is_hit = !is_kept && (token.text.contains('é') || token.text.contains("42"));
             is_hit.then(|| token.text.replace('é', "#").replace("42", "#"))
         });
@@ -324,7 +308,13 @@ mod tests {
         check_json(
             Tool,
             r#"[["é"],{"é":[42, 9007199254740993]}]"#,
-            Some(r##"[["#"],{"é":["#", 9007199254740993]}]"##),
+            Some(r##"[["#"],{"#":["#", 9007199254740993]}]"##),
+        );
+        // Members stay apart, whatever stands between them.
+        check_json(
+            Tool,
+            r###"{"é":{"#":0},"#":1,"\u00e9":2,"x":[{"é":3},"é"],"##3":4,"é":5}"###,
+            Some(r###"{"##2":{"#":0},"#":1,"##4":2,"x":[{"#":3},"#"],"##3":4,"##5":5}"###),
         );
         check_json(Tool, r#"{"type":"é"}"#, Some(r##"{"type":"#"}"##));
         check_json(

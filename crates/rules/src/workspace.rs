@@ -1,5 +1,6 @@
 //! The workspace's folder, and which places in the file system a path means: by its words, and wherever links lead.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -10,9 +11,125 @@ const LINKS_MAX: usize = 40;
 /// How often the file system is asked for one call. A path of as many names as a system takes needs half of it.
 pub(crate) const LOOKS_MAX: usize = 20_000;
 
-/// More than is looked at.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
+/// How often it is asked before folders are read as a whole.
+const LOOKS_ONE_BY_ONE: usize = 64;
+
+/// How often it is asked for what is in one folder, after that, before the folder is read.
+const LOOKS_IN_FOLDER: u32 = 16;
+
+/// How many names are looked for in one call, in folders that are read as well.
+const STEPS_MAX: usize = 500_000;
+
+/// Most entries of a folder that is read, and most folders that are.
+const ENTRIES_MAX: usize = 10_000;
+const FOLDERS_MAX: usize = 64;
+
+/// More than is looked at, and of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TooMany {
+    /// Arguments that are called paths.
+    Paths,
+    /// Others that may be some.
+    Texts,
+    /// Folders that paths may begin at.
+    Folders,
+    /// Paths made of a folder and a text.
+    Joins,
+    /// Names on the way of paths.
+    Looks,
+}
+
+/// What the file system has said while one call is judged.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    left: usize,
+    /// How many names may still be looked for, in the folders that were read as well.
+    steps_left: usize,
+    /// By the folder that was asked about often.
+    folders: HashMap<PathBuf, Asked>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Times(u32),
+    /// Its entries, and whether each is a link.
+    Read(HashMap<OsString, bool>),
+    /// It cannot be read, or is too large.
+    Unreadable,
+}
+
+enum Seen {
+    Link(PathBuf),
+    /// It is there.
+    Plain,
+    Missing,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks { left: LOOKS_MAX, steps_left: STEPS_MAX, folders: HashMap::new() }
+    }
+}
+
+impl Looks {
+    fn at(&mut self, path: &Path) -> Result<Seen, TooMany> {
+        self.steps_left = self.steps_left.checked_sub(1).ok_or(TooMany::Looks)?;
+        if self.left <= LOOKS_MAX - LOOKS_ONE_BY_ONE
+            && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
+            && let Some(entries) = self.entries(folder)
+        {
+            match entries.get(name) {
+                Some(true) => {}
+                Some(false) => return Ok(Seen::Plain),
+                None => return Ok(Seen::Missing),
+            }
+        }
+        self.left = self.left.checked_sub(1).ok_or(TooMany::Looks)?;
+        Ok(match path.read_link() {
+            Ok(target) => Seen::Link(target),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Seen::Plain,
+            Err(_) => Seen::Missing,
+        })
+    }
+
+    /// What is in a folder, once it has been asked about often enough.
+    fn entries(&mut self, folder: &Path) -> Option<&HashMap<OsString, bool>> {
+        if !self.folders.contains_key(folder) {
+            if self.folders.len() < FOLDERS_MAX {
+                self.folders.insert(folder.to_owned(), Asked::Times(1));
+            }
+            return None;
+        }
+        let asked = self.folders.get_mut(folder)?;
+        if let Asked::Times(times) = asked {
+            *times += 1;
+            if *times > LOOKS_IN_FOLDER {
+                *asked = entries(folder).map_or(Asked::Unreadable, Asked::Read);
+            }
+        }
+        match asked {
+            Asked::Read(entries) => Some(entries),
+            Asked::Times(_) | Asked::Unreadable => None,
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Option<HashMap<OsString, bool>> {
+    let mut entries = HashMap::new();
+    let listed = match folder.read_dir() {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Some(entries),
+        Err(_) => return None,
+    };
+    for entry in listed {
+        let entry = entry.ok()?;
+        if entries.len() >= ENTRIES_MAX {
+            return None;
+        }
+        entries.insert(entry.file_name(), entry.file_type().ok()?.is_symlink());
+    }
+    Some(entries)
+}
 
 /// The workspace's folder, by all its names.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +138,8 @@ pub struct Workspace {
     folder: PathBuf,
     /// What may stand for it at the beginning of an absolute path.
     spellings: Vec<PathBuf>,
+    /// The user's own folder.
+    home: Option<PathBuf>,
 }
 
 impl Workspace {
@@ -32,7 +151,18 @@ impl Workspace {
         // The longest first: the folder may really lie below another one of its names.
         spellings.sort_by(|a, b| (b.components().count(), b).cmp(&(a.components().count(), a)));
         spellings.dedup();
-        Workspace { folder: real, spellings }
+        Workspace { folder: real, spellings, home: None }
+    }
+
+    /// The same for a user whose own folder this is.
+    #[must_use]
+    pub(crate) fn with_home(self, home: Option<PathBuf>) -> Workspace {
+        Workspace { home, ..self }
+    }
+
+    /// The user's own folder.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Where the folder really is.
@@ -49,10 +179,10 @@ impl Workspace {
     pub fn places(&self, path: &str) -> Result<Vec<PathBuf>, &'static str> {
         let path = Path::new(path);
         let inside = self.below(path).next().unwrap_or(path);
-        let mut looks = LOOKS_MAX;
+        let mut looks = Looks::default();
         let mut places = Vec::new();
         self.follow(&without_dots(&self.folder.join(inside)), &mut looks, &mut places)
-            .map_err(|TooMany| "the path has more names than are looked at")?;
+            .map_err(|_| "the path has more names than are looked at")?;
         Ok(places)
     }
 
@@ -61,7 +191,7 @@ impl Workspace {
     pub(crate) fn follow(
         &self,
         path: &Path,
-        looks: &mut usize,
+        looks: &mut Looks,
         places: &mut Vec<PathBuf>,
     ) -> Result<(), TooMany> {
         let steps = |path: &Path| -> Vec<OsString> {
@@ -88,25 +218,50 @@ impl Workspace {
                 missing += 1;
                 continue;
             }
-            *looks = looks.checked_sub(1).ok_or(TooMany)?;
-            match there.read_link() {
-                Ok(target) => {
+            match looks.at(&there)? {
+                Seen::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX {
                         return Ok(());
                     }
-                    let rest = left.iter().rev().fold(there.clone(), |path, step| path.join(step));
+                    let mut rest = there.clone();
+                    rest.extend(left.iter().rev());
                     places.push(without_dots(&rest));
                     there.pop();
                     left.extend(steps(&target));
                 }
-                // It is there, and no link.
-                Err(error) if error.kind() == ErrorKind::InvalidInput => {}
-                Err(_) => missing = 1,
+                Seen::Plain => {}
+                Seen::Missing => missing = 1,
             }
         }
         places.push(there);
         Ok(())
+    }
+
+    /// Whether there is no link on the way of a path inside, which has no dots and no empty names; and if so, whether it is
+    /// there.
+    pub(crate) fn is_plain(&self, inside: &str, looks: &mut Looks) -> Result<Option<bool>, TooMany> {
+        let mut there = PathBuf::with_capacity(self.folder.as_os_str().len() + inside.len() + 1);
+        there.push(&self.folder);
+        for name in inside.split('/') {
+            there.push(name);
+            match looks.at(&there)? {
+                Seen::Plain => {}
+                Seen::Missing => return Ok(Some(false)),
+                Seen::Link(_) => return Ok(None),
+            }
+        }
+        Ok(Some(true))
+    }
+
+    /// True for a path inside that is a file, which nothing is below.
+    pub(crate) fn is_file(&self, inside: &str) -> bool {
+        self.folder.join(inside).is_file()
+    }
+
+    /// The folder by all its names, as texts.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.spellings.iter().map(|spelling| spelling.to_string_lossy().into_owned())
     }
 
     /// The rest of an absolute path behind each name of the folder that it begins with, the longest name first.
@@ -181,9 +336,15 @@ mod tests {
         symlink("secrets/deep", root.join("lnk")).expect("a link");
         let mut places = Vec::new();
         let workspace = Workspace::new(&root, &[]);
-        workspace.follow(&root.join("lnk/../key"), &mut LOOKS_MAX.clone(), &mut places).expect("few");
+        workspace.follow(&root.join("lnk/../key"), &mut Looks::default(), &mut places).expect("few");
         assert_eq!(places, [root.join("key"), root.join("secrets/key")]);
-        let long = root.join("lnk/../".repeat(LOOKS_MAX));
-        assert_eq!(workspace.follow(&long, &mut LOOKS_MAX.clone(), &mut places), Err(TooMany));
+        // Folders that are asked about often are read, but the names are counted all the same.
+        let long = root.join("x/../secrets/../".repeat(LOOKS_MAX));
+        assert_eq!(workspace.follow(&long, &mut Looks::default(), &mut places), Ok(()));
+        let mut few = Looks { steps_left: LOOKS_MAX, ..Looks::default() };
+        assert_eq!(workspace.follow(&long, &mut few, &mut places), Err(TooMany::Looks));
+        let mut last = Looks { left: 1, ..Looks::default() };
+        let path = root.join("secrets/deep");
+        assert_eq!(workspace.follow(&path, &mut last, &mut Vec::new()), Err(TooMany::Looks));
     }
 }

@@ -5,6 +5,8 @@
 
 #[path = "judging/actions.rs"]
 mod actions;
+#[path = "judging/changed.rs"]
+mod changed;
 #[path = "judging/files.rs"]
 mod files;
 #[path = "judging/layers.rs"]
@@ -15,6 +17,8 @@ mod matching;
 mod results;
 #[path = "judging/seed.rs"]
 mod seed;
+#[path = "judging/spellings.rs"]
+mod spellings;
 
 use std::fmt::Write as _;
 use std::ops::Not as _;
@@ -27,6 +31,8 @@ use serde_json::Value;
 struct World {
     folder: tempfile::TempDir,
     settings: Settings,
+    /// What the tools declare of arguments and results.
+    schema: Option<bytes::Bytes>,
 }
 
 impl World {
@@ -36,7 +42,9 @@ impl World {
         std::fs::create_dir_all(&workspace).unwrap();
         let local_upstreams = ["git".to_owned()].into();
         let spellings = vec!["/workspace".into()];
-        World { folder, settings: Settings { workspace, spellings, local_upstreams, ..Settings::default() } }
+        let home = workspace.parent().map(PathBuf::from);
+        let settings = Settings { workspace, spellings, home, local_upstreams, ..Settings::default() };
+        World { folder, settings, schema: None }
     }
 
     /// Writes a file below the workspace.
@@ -62,6 +70,11 @@ impl World {
         self
     }
 
+    fn schema(mut self, text: &'static str) -> World {
+        self.schema = Some(text.into());
+        self
+    }
+
     fn mode(mut self, mode: Mode) -> World {
         self.settings.mode = mode;
         self
@@ -79,6 +92,7 @@ impl World {
 
     /// What the rules say of a call, and of what it gave.
     fn said(&self, rules: &Rules, call: &str, gave: &str) -> String {
+        let (call, meta) = call.split_once(" & ").unwrap_or((call, ""));
         let (call, answers) = call.split_once(" + ").unwrap_or((call, ""));
         let (name, arguments) = call.split_once(' ').unwrap();
         let arguments = arguments.replace("ROOT", &self.settings.workspace.display().to_string());
@@ -86,9 +100,21 @@ impl World {
         // `upstream/tool`, `tool`, or `tool!` for one that reaches the world.
         let (upstream, tool) = name.split_once('/').map_or((None, name), |(up, tool)| (Some(up), tool));
         let (tool, open_world) = tool.strip_suffix('!').map_or((tool, false), |tool| (tool, true));
-        // What stands behind `+` is what the client answers in a further round.
+        // What stands behind `+` is what the client answers in a further round, behind `&` what it sends beside the arguments.
         let answers = answers.is_empty().not().then_some(answers);
-        let judgement = rules.judge(&Call { tool, upstream, open_world, arguments: &arguments, answers });
+        let meta = meta.is_empty().not().then_some(meta);
+        let judgement = rules.judge(&Call {
+            tool,
+            upstream,
+            open_world,
+            is_action: false,
+            input_schema: self.schema.as_ref(),
+            output_schema: self.schema.as_ref(),
+            arguments: &arguments,
+            begun_with: None,
+            answers,
+            meta,
+        });
         let mut said = String::new();
         for finding in &judgement.findings {
             writeln!(said, "{} {}: {}", finding.layer.word(), finding.rule, finding.effect).unwrap();
@@ -101,6 +127,9 @@ impl World {
         }
         if let Some(answers) = &judgement.answers {
             writeln!(said, "answers {answers}").unwrap();
+        }
+        if let Some(meta) = &judgement.meta {
+            writeln!(said, "meta {meta}").unwrap();
         }
         if judgement.struck > 0 {
             writeln!(said, "struck {}", judgement.struck).unwrap();

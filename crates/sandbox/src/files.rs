@@ -74,7 +74,7 @@ impl Root {
     /// exist; another hard link to a file is another file. A `toolcrib.toml`, a folder `.opencode`, and what makes `git`
     /// run programs are never written.
     pub fn guard(&self, guard: &Guard) {
-        self.guarded.replace(guard);
+        self.guarded.replace(&self.opened.canonical, guard);
     }
 
     /// The same folder with at most `access`; a narrowed handle never widens again.

@@ -53,6 +53,8 @@ pub struct Program {
     /// Globs over names of environment variables that it inherits beside those of every program. One that is no
     /// glob matches nothing.
     pub inherit: Vec<String>,
+    /// Names of variables that it does not inherit, whatever the globs say.
+    pub withheld: Vec<String>,
 }
 
 /// Shows the names of environment variables and not their values.
@@ -64,6 +66,7 @@ impl std::fmt::Debug for Program {
             .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("cwd", &self.cwd)
             .field("inherit", &self.inherit)
+            .field("withheld", &self.withheld)
             .finish()
     }
 }

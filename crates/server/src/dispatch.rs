@@ -10,6 +10,7 @@ mod listen;
 
 mod welcome;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
@@ -22,6 +23,9 @@ use wire::{Code, Id, Message, Revision, WireError, meta, write};
 
 use crate::Server;
 use crate::session::{BeginFault, InFlight, Kind, Session};
+
+/// Longest name of a method that an error repeats, in characters.
+const METHOD_CHARS_MAX: usize = 100;
 
 /// The answer to one request.
 #[derive(Debug)]
@@ -101,7 +105,7 @@ pub(crate) fn dispatch(
         }
         Err(Rejected { id, error }) => {
             debug!(target: "mcp", ?id, code = error.code.number(), "refused a message: {}", error.message);
-            write::error(out, id.as_ref(), &error);
+            write::error(out, id.as_ref(), &without_secrets(server, &error));
             Now::Written(Some(error.code))
         }
     }
@@ -123,7 +127,7 @@ fn legacy_method(request: Request<'_>, method: &str) -> Now {
         "logging/setLevel" => legacy::set_level(request),
         "initialize" => welcome::initialize(request),
         "ping" => request.answer(b"{}"),
-        _ => request.refuse(&unknown_method(method)),
+        _ => request.refuse_method(method),
     }
 }
 
@@ -143,13 +147,24 @@ fn modern_method(request: Request<'_>, method: &str) -> Now {
         "tasks/get" => calls::task(request, gate::Action::GetTask),
         "tasks/update" => calls::task(request, gate::Action::UpdateTask),
         "tasks/cancel" => calls::task(request, gate::Action::CancelTask),
-        _ => request.refuse(&unknown_method(method)),
+        _ => request.refuse_method(method),
     }
 }
 
-fn unknown_method(method: &str) -> WireError {
-    let shown: String = method.chars().take(100).collect();
-    WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"))
+/// An error as it may leave: it may repeat the caller's own words.
+pub(crate) fn without_secrets<'e>(server: &Server, error: &'e WireError) -> Cow<'e, WireError> {
+    let redactor = server.gate.redactor();
+    let message = redactor.strike(&error.message);
+    let data = error.data.as_deref().and_then(|data| redactor.json(data.as_bytes()));
+    if message.is_none() && data.is_none() {
+        return Cow::Borrowed(error);
+    }
+    let message = message.map_or_else(|| error.message.clone(), |(message, _)| message);
+    let data = match data {
+        Some(struck) => Some(String::from_utf8_lossy(&struck.bytes).into_owned()),
+        None => error.data.clone(),
+    };
+    Cow::Owned(WireError { code: error.code, message, data })
 }
 
 fn notification(session: &Session, method: &str, params: Option<&Text>) {
@@ -214,9 +229,16 @@ impl Request<'_> {
         Now::Written(None)
     }
 
+    /// Answers that there is no such method.
+    fn refuse_method(self, method: &str) -> Now {
+        // Struck before it is cut: of a secret at the end the beginning would be left.
+        let shown: String = self.server.gate.redactor().text(method).chars().take(METHOD_CHARS_MAX).collect();
+        self.refuse(&WireError::new(Code::MethodNotFound, format!("Method not found: {shown}")))
+    }
+
     /// Answers with an error.
     fn refuse(self, error: &WireError) -> Now {
-        write::error(self.out, Some(&self.id), error);
+        write::error(self.out, Some(&self.id), &without_secrets(self.server, error));
         debug!(target: "mcp", id = %self.id, code = error.code.number(), "sending error");
         Now::Written(Some(error.code))
     }

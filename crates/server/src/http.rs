@@ -28,7 +28,7 @@ mod visitor;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use gate::Caller;
@@ -133,12 +133,15 @@ impl Door {
         known.map_err(|unknown| stranger::refuse(&self.identity, &unknown, headers).into())
     }
 
-    /// Waits until nobody knows this caller any more: its key was revoked, or its token has run out.
+    /// Waits until nobody knows this caller any more: its key was revoked, its token has run out, or whose word counts
+    /// has changed.
     async fn until_unknown(&self, caller: &Caller) {
-        let good_until_s = sessions::good_until_s(caller);
+        let (good_until_s, known_at) = (sessions::good_until_s(caller), Instant::now());
+        let mut changes = self.identity.changes();
         loop {
-            tokio::time::sleep(SWEEP_EVERY).await;
-            if !self.identity.still_knows(caller, good_until_s).await {
+            // It changes, or its time has come; which one does not matter.
+            let _ = tokio::time::timeout(SWEEP_EVERY, changes.changed()).await;
+            if !self.identity.still_knows(caller, good_until_s, known_at).await {
                 return;
             }
         }
@@ -173,20 +176,21 @@ pub async fn serve(
     let (closing, _) = tokio::sync::watch::channel(false);
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut terms = door.identity.changes();
     tokio::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
             biased;
             () = &mut shutdown => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            // Beside this loop, since it may have to wait for the disk.
+            Ok(()) = terms.changed() => {
+                connections.spawn(end_of_strangers(door.clone()));
+                continue;
+            }
             _ = sweep.tick() => {
                 door.sessions.forget_old_events();
-                let door = door.clone();
-                // Beside this loop, since it may have to wait for the disk.
-                connections.spawn(async move {
-                    door.sessions.end_of_strangers(&door.identity).await;
-                    door.channels.end_of_strangers(&door.identity).await;
-                });
+                connections.spawn(end_of_strangers(door.clone()));
                 continue;
             }
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => accepted,
@@ -214,6 +218,11 @@ pub async fn serve(
     connections.shutdown().await;
     door.tasks.close();
     let _ = tokio::time::timeout(DRAIN_MAX, door.tasks.wait()).await;
+}
+
+async fn end_of_strangers(door: Arc<Door>) {
+    door.sessions.end_of_strangers(&door.identity).await;
+    door.channels.end_of_strangers(&door.identity).await;
 }
 
 async fn connection(

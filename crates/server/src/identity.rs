@@ -15,21 +15,24 @@ mod key_ring;
 mod key_source;
 mod keys;
 mod resource;
+mod terms;
 mod unknown;
 mod verified;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
-use gate::{Caller, CallerKind, Proof, Scope, Scopes, Via};
+use arc_swap::ArcSwap;
+use gate::{Caller, CallerKind, Proof, Via};
 use http::header::HeaderMap;
 use sandbox::Client;
 use store::Store;
+use tokio::sync::watch;
 
 use attempts::Attempts;
 pub use config::{Config, Issuer as IssuerConfig, Problem};
 use credential::Credential;
-use issuer::Issuer;
 pub use jwt::Algorithm;
 use jwt::Token;
 pub use key::Key;
@@ -38,10 +41,11 @@ pub use key_ring::{
 };
 use keys::Keys;
 pub use resource::METADATA_PATH;
+use resource::Resource;
 pub(crate) use resource::is_loopback;
-use resource::{Notice, Resource};
+use terms::Terms;
 pub use unknown::Unknown;
-use verified::{Checked, Verified};
+use verified::Verified;
 
 /// What is needed to know callers.
 pub struct Parts<'a> {
@@ -60,14 +64,18 @@ pub struct Parts<'a> {
 /// Knows callers.
 pub struct Identity {
     keys: Keys,
-    issuers: Vec<Issuer>,
-    checked: Checked,
+    /// What is in force.
+    terms: ArcSwap<Terms>,
+    /// Told whenever other terms are.
+    changes: watch::Sender<()>,
     attempts: Attempts,
-    open_on_loopback: Option<bool>,
     /// Who somebody on this machine is that says nothing.
     local_user: Caller,
-    resource: OnceLock<Resource>,
-    notice: Notice,
+    /// Where we listen.
+    address: OnceLock<SocketAddr>,
+    /// Where we are if that was not configured.
+    local: OnceLock<Resource>,
+    client: Client,
     now_ms: fn() -> i64,
 }
 
@@ -75,26 +83,46 @@ impl Identity {
     /// From its parts. Nothing is read or fetched yet.
     pub fn new(parts: Parts<'_>) -> Identity {
         let Parts { config, open_on_loopback, store, client, now_ms } = parts;
-        let resource = OnceLock::new();
-        if let Some(configured) = &config.resource {
-            resource.get_or_init(|| Resource::Configured(configured.clone()));
-        }
         Identity {
             keys: Keys::new(store),
-            issuers: config.issuers.iter().map(|issuer| Issuer::new(issuer, &client)).collect(),
-            checked: Checked::default(),
+            terms: ArcSwap::from_pointee(Terms::new(config, open_on_loopback, &client)),
+            changes: watch::Sender::new(()),
             attempts: Attempts::default(),
-            open_on_loopback,
             local_user: Caller::local_user(Via::Http),
-            resource,
-            notice: notice(config),
+            address: OnceLock::new(),
+            local: OnceLock::new(),
+            client,
             now_ms,
         }
     }
 
     /// Tells where the server listens, which is the address that tokens are for if none was configured.
     pub fn served_at(&self, address: SocketAddr) {
-        self.resource.get_or_init(|| Resource::Local(address));
+        self.address.get_or_init(|| address);
+        self.local.get_or_init(|| Resource::Local(address));
+    }
+
+    /// Checks a section that is to be put in force where the server listens, whatever `server.bind` says by now.
+    ///
+    /// # Errors
+    /// All that cannot be used.
+    pub fn check(&self, config: &Config) -> Result<(), Vec<Problem>> {
+        self.address.get().map_or(Ok(()), |address| config.check(*address))
+    }
+
+    /// Puts another section and another `server.open_on_loopback` in force, which have been checked: whoever comes from
+    /// now on is known by them or not at all. Keys that were fetched are kept.
+    pub fn govern(&self, config: &Config, open_on_loopback: Option<bool>) {
+        let next = self.terms.load().next(config, open_on_loopback, &self.client);
+        if let Some(next) = next {
+            self.terms.store(Arc::new(next));
+            self.changes.send_replace(());
+        }
+    }
+
+    /// Hears of other terms, from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Whether there is anybody who could show who they are: a key, or an issuer.
@@ -102,7 +130,7 @@ impl Identity {
     /// # Errors
     /// The keys cannot be read.
     pub async fn knows_anybody(&self) -> Result<bool, Unknown> {
-        Ok(!self.issuers.is_empty() || self.keys.is_any().await?)
+        Ok(!self.terms.load().issuers.is_empty() || self.keys.is_any().await?)
     }
 
     /// Whether whoever is on this machine may call without a key or token: if the configuration says so; or, if it
@@ -112,9 +140,13 @@ impl Identity {
     /// # Errors
     /// The keys cannot be read.
     pub async fn is_open(&self) -> Result<bool, Unknown> {
-        match self.open_on_loopback {
+        let by_terms = {
+            let terms = self.terms.load();
+            terms.open_on_loopback.or((!terms.issuers.is_empty()).then_some(false))
+        };
+        match by_terms {
             Some(open) => Ok(open),
-            None => Ok(self.issuers.is_empty() && !self.keys.was_any().await?),
+            None => Ok(!self.keys.was_any().await?),
         }
     }
 
@@ -144,14 +176,17 @@ impl Identity {
         })
     }
 
-    /// Whether a caller of an earlier request could still be one: a key may have been revoked since. What cannot be
-    /// found out changes nothing; the next request will say. `good_until_s` is the end of the latest token it has come
-    /// with, in seconds since 1970.
-    pub(crate) async fn still_knows(&self, caller: &Caller, good_until_s: i64) -> bool {
+    /// Whether a caller of an earlier request could still be one: a key may have been revoked since, or other terms been
+    /// put in force. What cannot be found out changes nothing; the next request will say. `good_until_s` is the end of
+    /// the latest token it has come with, in seconds since 1970, and `known_at` when it came first.
+    pub(crate) async fn still_knows(&self, caller: &Caller, good_until_s: i64, known_at: Instant) -> bool {
         match caller.kind() {
             CallerKind::Key => self.keys.has(caller, (self.now_ms)()).await.unwrap_or(true),
             CallerKind::LocalUser => self.is_open().await.unwrap_or(true),
-            CallerKind::Token => (self.now_ms)().div_euclid(1000) < good_until_s,
+            CallerKind::Token => {
+                (self.now_ms)().div_euclid(1000) < good_until_s
+                    && self.terms.load().still_trusts(caller, known_at)
+            }
         }
     }
 
@@ -166,7 +201,7 @@ impl Identity {
         } else {
             "this server is used with a key or token"
         };
-        let how = match self.issuers.is_empty() {
+        let how = match self.terms.load().issuers.is_empty() {
             true => "send a key as `Authorization: Bearer tc_…`; `toolcrib keys create NAME` makes one",
             false => "sign in with a client that can, or send a key as `Authorization: Bearer tc_…`",
         };
@@ -174,61 +209,53 @@ impl Identity {
     }
 
     async fn bearer(&self, text: &str) -> Result<Caller, Unknown> {
-        if self.issuers.is_empty() {
+        // The whole way by the same ones.
+        let terms = self.terms.load_full();
+        if terms.issuers.is_empty() {
             return Err(Unknown::invalid(
                 "this is no key of toolcrib, and no issuer of tokens is trusted here",
             ));
         }
         let now_s = (self.now_ms)().div_euclid(1000);
         let hash = key::hash(text);
-        if let Some(verified) = self.checked.get(&hash, now_s)
-            && self.is_current(&verified)
+        if let Some(verified) = terms.checked.get(&hash, now_s)
+            && terms.is_current(&verified)
         {
             return Ok(verified.caller);
         }
         let token = Token::parse(text).map_err(Unknown::invalid)?;
-        let issuer = self.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
+        let issuer = terms.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
         let issuer =
             issuer.ok_or_else(|| Unknown::invalid("the issuer of the token is not trusted here (iss)"))?;
         let is_ours =
-            |audience: &str| self.resource.get().is_some_and(|resource| resource.is_audience(audience));
-        let (caller, generation) = self.issuers[issuer].caller(&token, now_s, is_ours).await?;
+            |audience: &str| self.resource(&terms).is_some_and(|resource| resource.is_audience(audience));
+        let (caller, generation) = terms.issuers[issuer].caller(&token, now_s, is_ours).await?;
         let expires_s = token.claims.expires_s();
         let caller = caller.with_proof(Proof::Until(expires_s));
         let verified = Verified { caller: caller.clone(), expires_s, issuer, generation };
-        self.checked.keep(hash, verified, now_s);
+        terms.checked.keep(hash, verified, now_s);
         Ok(caller)
-    }
-
-    /// Whether the keys are still those by which a token was checked.
-    fn is_current(&self, verified: &Verified) -> bool {
-        let held = self.issuers.get(verified.issuer).and_then(Issuer::held);
-        held.is_some_and(|held| held.generation == verified.generation && held.is_fresh())
     }
 
     /// What to put into `WWW-Authenticate` for somebody unknown; nothing if credentials are not what is missing.
     pub(crate) fn challenge(&self, unknown: &Unknown, headers: &HeaderMap) -> Option<String> {
-        let resource = self.resource.get().filter(|_| !self.issuers.is_empty());
-        resource::challenge(unknown, resource.map(|resource| (resource, &self.notice)), headers)
+        let terms = self.terms.load();
+        let resource = self.resource(&terms).filter(|_| !terms.issuers.is_empty());
+        resource::challenge(unknown, resource.map(|resource| (resource, &terms.notice)), headers)
     }
 
     /// What clients are told who look for where to sign in, as JSON text; nothing if that is not what is at this
     /// path, or there is nowhere to sign in.
     pub(crate) fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
-        let resource = self.resource.get().filter(|_| !self.issuers.is_empty())?;
-        resource.is_metadata_path(path).then(|| resource.metadata(&self.notice, headers))
+        let terms = self.terms.load();
+        let resource = self.resource(&terms).filter(|_| !terms.issuers.is_empty())?;
+        resource.is_metadata_path(path).then(|| resource.metadata(&terms.notice, headers))
     }
-}
 
-fn notice(config: &Config) -> Notice {
-    let parsed =
-        |names: &[String]| names.iter().filter_map(|name| Scope::parse(name).ok()).collect::<Vec<_>>();
-    let scopes: Scopes = match &config.scopes_supported {
-        Some(names) => parsed(names).into_iter().collect(),
-        None => config.issuers.iter().flat_map(|issuer| parsed(&issuer.required_scopes)).collect(),
-    };
-    let scopes = scopes.named().unwrap_or_default().iter().map(|scope| scope.as_str().to_owned()).collect();
-    Notice { issuers: config.issuers.iter().map(|issuer| issuer.issuer.clone()).collect(), scopes }
+    /// What we are to those who issue tokens for us.
+    fn resource<'a>(&'a self, terms: &'a Terms) -> Option<&'a Resource> {
+        terms.resource.as_ref().or_else(|| self.local.get())
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod questions;
 mod seen;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -147,11 +148,8 @@ impl Session {
         if calls.len() >= CALLS_IN_FLIGHT_MAX {
             return Err(BeginFault::TooMany);
         }
-        if calls.contains_key(id) {
-            return Err(BeginFault::Duplicate);
-        }
-        let cancel = Cancel::new();
-        calls.insert(id.clone(), cancel.clone());
+        let Entry::Vacant(free) = calls.entry(id.clone()) else { return Err(BeginFault::Duplicate) };
+        let cancel = free.insert(Cancel::new()).clone();
         Ok(InFlight { session: self.clone(), id: id.clone(), cancel })
     }
 

@@ -18,8 +18,9 @@ pub enum StoreError {
     /// The file is no database of ours, or the disk spoilt it.
     #[error(
         "the state database {file} is damaged; stop every toolcrib, move the file away and start again: \
-         cached lists are fetched anew, the audit book's anchor is set at the next shutdown, and you sign in to \
-         your servers again"
+         lost with it are the API keys (nobody is let in over HTTP until there are new ones), the kept secrets (which \
+         are struck out of nothing until they are set again), the sign-ins to servers, approvals and grants, and what \
+         the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
     )]
     Damaged {
         /// The file's name within the state folder.
@@ -41,6 +42,14 @@ pub enum StoreError {
     /// Other processes held the database for longer than we wait.
     #[error("the state database {file} was locked by another process for too long; try again")]
     Busy {
+        /// The file's name within the state folder.
+        file: &'static str,
+    },
+    /// The disk is full. What is in the database can be read, and nothing can be kept.
+    #[error(
+        "the disk is full: the state database {file} takes nothing new until there is space below the state folder"
+    )]
+    NoSpace {
         /// The file's name within the state folder.
         file: &'static str,
     },
@@ -97,6 +106,16 @@ pub enum StoreError {
         /// Where the key comes from.
         key: String,
     },
+    /// Everything has been sealed with another key since this process took its own.
+    #[error(
+        "what is kept was sealed anew by `toolcrib secrets rekey`, and {key} is not the key that it was sealed with; \
+         `toolcrib mcp reload` has a running Toolcrib take the key that its configuration names, and one whose key is in \
+         a variable must be started again"
+    )]
+    Resealed {
+        /// Where this process has its key from.
+        key: String,
+    },
     /// A person's secret is kept, but there is no key any more.
     #[error(
         "the kept secret {} cannot be opened, since {key} is gone; put it back, or name in [secrets] where the key is \
@@ -110,7 +129,7 @@ pub enum StoreError {
         /// Where the key came from.
         key: String,
     },
-    /// Anything else the database reports, a full disk for example.
+    /// Anything else the database reports.
     #[error("the state database did not answer")]
     Database(#[source] Box<dyn Error + Send + Sync>),
 }

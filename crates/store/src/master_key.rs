@@ -79,6 +79,21 @@ impl std::fmt::Debug for KeySource {
     }
 }
 
+/// The same place; what is there may have changed.
+impl PartialEq for KeySource {
+    fn eq(&self, other: &KeySource) -> bool {
+        match (self, other) {
+            (KeySource::State, KeySource::State) => true,
+            (
+                KeySource::File { path, is_credential },
+                KeySource::File { path: other, is_credential: also },
+            ) => (path, is_credential) == (other, also),
+            (KeySource::Holder(one), KeySource::Holder(other)) => one.name() == other.name(),
+            (KeySource::State | KeySource::File { .. } | KeySource::Holder(_), _) => false,
+        }
+    }
+}
+
 impl KeySource {
     /// Where that is, for people.
     pub(crate) fn shown(&self, dir: &Path) -> String {
@@ -141,17 +156,35 @@ fn spelt_key(text: &str) -> Option<[u8; KEY_BYTES]> {
     decoded?.try_into().ok()
 }
 
+/// Opens a file; nothing if it is something else, some of which is not even opened without waiting for somebody.
+fn open(path: &Path) -> io::Result<Option<File>> {
+    if fs::metadata(path)?.is_file() { File::open(path).map(Some) } else { Ok(None) }
+}
+
+/// How else the key may be spelt that this text spells: in hexadecimal digits and both kinds of base64, which each may
+/// be followed by `=`. Nothing if it spells none.
+pub fn key_spellings(text: &str) -> impl Iterator<Item = String> {
+    let spellings = |key: [u8; KEY_BYTES]| {
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let base64 = [STANDARD_NO_PAD, URL_SAFE_NO_PAD].map(|engine| engine.encode(key));
+        [digits.to_uppercase(), digits].into_iter().chain(base64)
+    };
+    spelt_key(text).into_iter().flat_map(spellings)
+}
+
 /// The key in a file of the owner's.
 fn load_from(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError> {
-    let cannot_be_read =
-        |error: io::Error| wrong(path, format!("cannot be read ({error}); check `key` in [secrets]"));
-    let file = File::open(path).map_err(cannot_be_read)?;
+    let cannot_be_read = |error: io::Error| {
+        wrong(path, format!("cannot be read ({error}); check that it is the path that you meant"))
+    };
+    let no_file = || wrong(path, format!("is no file; {HOW}"));
+    let file = open(path).map_err(cannot_be_read)?.ok_or_else(no_file)?;
     let found = file.metadata().map_err(cannot_be_read)?;
     let mode = found.permissions().mode() & 0o777;
     // The system lets one user read a credential through a list beside the mode, which then shows as the group's.
     let others = if is_credential { 0o037 } else { 0o077 };
     if !found.is_file() {
-        return Err(wrong(path, format!("is no file; {HOW}")));
+        return Err(no_file());
     }
     if mode & others != 0 {
         let why = format!(
@@ -182,8 +215,9 @@ fn load_from(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError
 fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
     let path = dir.join(FILE);
     let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
+    let no_file = || wrong(&path, "is no file; move it away, and sign in to your servers again".to_owned());
+    let mut file = match open(&path) {
+        Ok(file) => file.ok_or_else(no_file)?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == ErrorKind::NotADirectory => return Err(cannot(error)),
         Err(error) => return Err(wrong(&path, format!("cannot be read ({error}); check its permissions"))),
@@ -191,7 +225,7 @@ fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
     let found = file.metadata().map_err(cannot)?;
     let mode = found.permissions().mode() & 0o777;
     if !found.is_file() {
-        return Err(wrong(&path, "is no file; move it away, and sign in to your servers again".to_owned()));
+        return Err(no_file());
     }
     if mode & 0o077 != 0 {
         let why = format!(

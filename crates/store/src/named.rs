@@ -3,16 +3,10 @@
 //!
 //! Whether there may be any is told by a file beside the database, so that whoever has none pays for no database. It is
 //! made before the first is kept and never removed.
-#![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{
-    fmt,
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind},
-    os::unix::fs::OpenOptionsExt,
-};
+use std::{fmt, io};
 
-use crate::{Secrets, StoreError, folder};
+use crate::{Secrets, StoreError, marks::Mark};
 
 /// How the names of these records begin in the store.
 pub(crate) const PREFIX: &str = "secret/";
@@ -28,12 +22,6 @@ const LAYOUT: u8 = 1;
 
 /// Where the value begins in a record.
 const VALUE_AT: usize = 1 + 2 * size_of::<i64>();
-
-/// The file that tells that there may be some.
-const MARK: &str = "secrets.set";
-
-/// Only the owner learns that there are any.
-const MARK_MODE: u32 = 0o600;
 
 /// The name of a secret: capital letters, digits and `_`, a letter first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,7 +140,7 @@ impl Secrets {
     /// # Errors
     /// If that cannot be told.
     pub fn may_have_named(&self) -> Result<bool, StoreError> {
-        self.dir().join(MARK).try_exists().map_err(|source| self.cannot(source))
+        Mark::Secrets.is_in(self.dir()).map_err(|source| self.cannot(source))
     }
 
     /// The names of all of them, in order; nothing is opened.
@@ -201,7 +189,7 @@ impl Secrets {
             // One that does not open any more may be set anew all the same.
             let before = found.as_ref().and_then(|_| self.named(name).ok().flatten());
             let set_at_ms = before.map_or(now_ms, |before| before.set_at_ms);
-            self.mark().map_err(|source| self.cannot(source))?;
+            Mark::Secrets.make(self.dir()).map_err(|source| self.cannot(source))?;
             let kept = write(value, set_at_ms, now_ms);
             let version = found.as_ref().map(|found| found.version);
             // Another process may have been faster; the last one wins.
@@ -217,19 +205,6 @@ impl Secrets {
     /// The store's.
     pub fn remove_named(&self, name: &SecretName) -> Result<bool, StoreError> {
         self.remove(&name.record())
-    }
-
-    fn mark(&self) -> io::Result<()> {
-        let path = self.dir().join(MARK);
-        folder::create_private(self.dir())?;
-        match OpenOptions::new().write(true).create_new(true).mode(MARK_MODE).open(path) {
-            Ok(file) => {
-                file.sync_all()?;
-                File::open(self.dir())?.sync_all()
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     fn cannot(&self, source: io::Error) -> StoreError {

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
@@ -16,6 +16,15 @@ const FORMAT: u8 = 1;
 
 /// What the tag covers besides the record: that it is one of ours, and its name.
 const PURPOSE: &str = "toolcrib secret 1\0";
+
+/// The record by which processes learn that everything was sealed anew. It is sealed with the key that is good since then.
+const RESEALED: &str = "resealed";
+
+/// What is in it.
+const NOTHING: &[u8] = b"";
+
+/// How often a record is sealed again because the key has changed meanwhile.
+const TRIES_MAX: usize = 3;
 
 /// A record that has been opened.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,9 +46,20 @@ impl std::fmt::Debug for Opened {
 pub struct Secrets {
     store: Arc<dyn Store>,
     dir: PathBuf,
+    /// The lock also keeps threads from making a key twice.
+    held: Mutex<Held>,
+}
+
+/// The key, as far as it is known.
+#[derive(Default)]
+struct Held {
     source: KeySource,
-    /// Read once; the lock also keeps threads from making it twice.
-    key: Mutex<Option<Arc<LessSafeKey>>>,
+    /// Read once, until everything is sealed anew.
+    key: Option<Arc<LessSafeKey>>,
+    /// The one before it, with which the rest is sealed as long as somebody is sealing everything anew.
+    before: Option<Arc<LessSafeKey>>,
+    /// The version of [`RESEALED`] when a key was first taken from the source, or proved to be the one since then.
+    seen: Option<Option<u64>>,
 }
 
 impl Secrets {
@@ -50,7 +70,17 @@ impl Secrets {
 
     /// The same, sealed with the key from `source`.
     pub fn sealed_by(store: Arc<dyn Store>, dir: &Path, source: KeySource) -> Secrets {
-        Secrets { store, dir: dir.to_owned(), source, key: Mutex::default() }
+        let held = Mutex::new(Held { source, ..Held::default() });
+        Secrets { store, dir: dir.to_owned(), held }
+    }
+
+    /// Takes the key from `source` when it is next needed, if that is another place than before.
+    pub fn use_key_from(&self, source: KeySource) {
+        let mut held = self.held();
+        if held.source == source {
+            return;
+        }
+        (held.source, held.key, held.before) = (source, None, None);
     }
 
     /// The record of this name; none if the key has been lost, with which a sign-in is.
@@ -63,20 +93,26 @@ impl Secrets {
         for _ in 0..2 {
             let key = match self.key(Missing::StaysSo)? {
                 Some(key) => key,
-                None if name.starts_with(NAMED) => return Err(self.lost(name)),
+                None if name.starts_with(NAMED) => return Err(self.lost(&self.held(), name)),
                 None => return Ok(None),
             };
-            if let Some(record) = open(&key, name, &sealed) {
+            if let Some(record) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
                 return Ok(Some(Opened { version, record }));
             }
             // The key may be another one by now.
-            self.forget_key();
+            self.held().key = None;
         }
-        Err(StoreError::Sealed { name: name.to_owned(), key: self.source.shown(&self.dir) })
+        let key = self.held().source.shown(&self.dir);
+        Err(StoreError::Sealed { name: name.to_owned(), key })
     }
 
-    fn lost(&self, name: &str) -> StoreError {
-        StoreError::KeyLost { name: name.to_owned(), key: self.source.shown(&self.dir) }
+    fn opened_as_before(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let before = self.held().before.clone()?;
+        open(&before, name, sealed)
+    }
+
+    fn lost(&self, held: &Held, name: &str) -> StoreError {
+        StoreError::KeyLost { name: name.to_owned(), key: held.source.shown(&self.dir) }
     }
 
     /// As [`Store::replace_secret`], for a record that is sealed on the way.
@@ -89,27 +125,45 @@ impl Secrets {
         expected: Option<u64>,
         record: Option<&[u8]>,
     ) -> Result<Option<u64>, StoreError> {
-        let sealed = match record {
-            Some(record) => {
-                let key = self.key(Missing::IsMade)?.expect("it is made if there is none");
-                Some(seal(&key, name, record)?)
+        let Some(record) = record else { return self.store.replace_secret(name, expected, None) };
+        let mut expected = expected;
+        for _ in 0..TRIES_MAX {
+            let key = self.key(Missing::IsMade)?.expect("it is made if there is none");
+            let seen = self.held().seen;
+            let replaced = self.store.replace_secret(name, expected, Some(&seal(&key, name, record)?))?;
+            if replaced.is_none() || seen == Some(self.resealed()?.map(|found| found.version)) {
+                return Ok(replaced);
             }
-            None => None,
-        };
-        self.store.replace_secret(name, expected, sealed.as_deref())
+            // Whoever sealed everything anew may have looked before this was there.
+            expected = replaced;
+        }
+        Err(self.is_of_another_key(&self.held()))
+    }
+
+    /// Whether the key can be had, or made when it is needed. Opens nothing. May block.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn check_key(&self) -> Result<(), StoreError> {
+        let source = self.held().source.clone();
+        source.load(&self.dir).map(drop)
     }
 
     /// Seals everything anew that does not open with the key in use, which is made if there is none, but with the one
-    /// from `old`. How many records that were. Whoever is interrupted begins again.
+    /// from `old`. How many records that were. Whoever is interrupted begins again. Processes that hold the old key take
+    /// the new one when they next need it, if it is where they have theirs from, and seal nothing until then.
     ///
     /// # Errors
     /// If one of the keys cannot be had, if a record opens with neither, or as the store's.
     pub fn reseal(&self, old: &KeySource) -> Result<usize, StoreError> {
         let old_key = old.load(&self.dir)?.ok_or_else(|| StoreError::NoKey(old.shown(&self.dir)))?;
-        let new_key = match self.source.load(&self.dir)? {
+        let source = self.held().source.clone();
+        let new_key = match source.load(&self.dir)? {
             Some(key) => key,
-            None => self.source.make(&self.dir)?,
+            None => source.make(&self.dir)?,
         };
+        // First, so that nobody seals anything more with the old one.
+        self.say_resealed(&new_key)?;
         let mut resealed = 0;
         for name in self.store.secret_names("")? {
             while let Some(StoredSecret { version, sealed }) = self.store.secret(&name)? {
@@ -126,8 +180,24 @@ impl Secrets {
                 }
             }
         }
-        self.forget_key();
+        self.held().key = None;
         Ok(resealed)
+    }
+
+    /// Tells every process that this is the key from now on.
+    fn say_resealed(&self, key: &LessSafeKey) -> Result<(), StoreError> {
+        let sealed = seal(key, RESEALED, NOTHING)?;
+        loop {
+            let version = self.resealed()?.map(|found| found.version);
+            // If another process was faster, the last word counts.
+            if self.store.replace_secret(RESEALED, version, Some(&sealed))?.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn resealed(&self) -> Result<Option<StoredSecret>, StoreError> {
+        self.store.secret(RESEALED)
     }
 
     /// Removes the record of this name without opening it, so that one which does not open can be removed, too. False
@@ -150,7 +220,9 @@ impl Secrets {
     /// # Errors
     /// The store's.
     pub fn names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        self.store.secret_names(prefix)
+        let mut names = self.store.secret_names(prefix)?;
+        names.retain(|name| name != RESEALED);
+        Ok(names)
     }
 
     /// The state folder.
@@ -164,26 +236,46 @@ impl Secrets {
     }
 
     fn key(&self, missing: Missing) -> Result<Option<Arc<LessSafeKey>>, StoreError> {
-        // A panic cannot leave half a key.
-        let mut known = self.key.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_none() {
-            *known = self.source.load(&self.dir)?.map(Arc::new);
+        let mut held = self.held();
+        let resealed = self.resealed()?;
+        let version = resealed.as_ref().map(|found| found.version);
+        let is_told = held.seen.is_some_and(|seen| seen != version);
+        if is_told && let Some(before) = held.key.take() {
+            held.before = Some(before);
         }
-        if known.is_none() && missing == Missing::IsMade {
+        if held.key.is_none() {
+            held.key = held.source.load(&self.dir)?.map(Arc::new);
+        }
+        if is_told && let (Some(key), Some(resealed)) = (&held.key, &resealed) {
+            // What the key was before must not be used any more; a source that has changed since will say so.
+            if open(key, RESEALED, &resealed.sealed).is_none() {
+                held.key = None;
+                return Err(self.is_of_another_key(&held));
+            }
+        }
+        if held.key.is_none() && missing == Missing::IsMade {
             // Those cannot be had again by signing in; whoever has set them decides.
             if let Some(name) = self.store.secret_names(NAMED)?.first() {
-                return Err(self.lost(name));
+                return Err(self.lost(&held, name));
             }
-            let key = Arc::new(self.source.make(&self.dir)?);
+            let key = Arc::new(held.source.make(&self.dir)?);
             // What an earlier key has sealed is lost, and must not stand in the way.
             self.remove_lost(&key)?;
-            *known = Some(key);
+            held.seen = Some(self.resealed()?.map(|found| found.version));
+            held.key = Some(key);
+        } else if held.key.is_some() {
+            held.seen = Some(version);
         }
-        Ok(known.clone())
+        Ok(held.key.clone())
     }
 
-    fn forget_key(&self) {
-        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn is_of_another_key(&self, held: &Held) -> StoreError {
+        StoreError::Resealed { key: held.source.shown(&self.dir) }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // A panic cannot leave half a key.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remove_lost(&self, key: &LessSafeKey) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! The store of one machine: one SQLite file in the state folder, shared by every process of its owner.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
+mod full;
 mod records;
 mod sealed;
 
@@ -14,18 +15,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use records::Replaced;
 
 use crate::{
     ANCHOR_BYTES_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX, RECORD_BYTES_MAX,
     RECORDS_PER_KIND_MAX, SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoreError, StoredRecord,
-    StoredSecret, folder, schema,
+    StoredSecret, folder, marks::Mark, schema,
 };
 
 /// The database's name within the state folder.
-const FILE: &str = "toolcrib.db";
+pub(crate) const FILE: &str = "toolcrib.db";
 
 /// What SQLite puts beside it.
 const FILES_BESIDE: [&str; 2] = ["toolcrib.db-wal", "toolcrib.db-shm"];
@@ -47,6 +48,14 @@ pub struct SqliteStore {
     connection: Mutex<Option<Connection>>,
 }
 
+/// What a file beside the database tells of.
+pub(crate) enum Sort {
+    /// Records of the kind `key`.
+    Keys,
+    /// Sealed records.
+    Secrets,
+}
+
 impl SqliteStore {
     /// The store that lies, or will lie, in this folder.
     pub fn at(dir: &Path) -> Self {
@@ -60,9 +69,16 @@ impl SqliteStore {
         let mut slot = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match slot.take() {
             Some(connection) => connection,
-            None => self.open()?,
+            None => match self.open() {
+                Err(StoreError::NoSpace { .. }) => return full::read(&self.dir.join(FILE), work),
+                opened => opened?,
+            },
         };
-        work(slot.insert(connection)).map_err(explain)
+        work(slot.insert(connection)).map_err(|error| self.explain(error))
+    }
+
+    fn explain(&self, error: rusqlite::Error) -> StoreError {
+        if full::is_why(&self.dir, &error) { StoreError::NoSpace { file: FILE } } else { explain(error) }
     }
 
     /// The same for what only looks: in a database that is not there, there is nothing, and looking makes none. Whoever
@@ -87,6 +103,7 @@ impl SqliteStore {
         for file in [FILE].iter().chain(&FILES_BESIDE) {
             close_to_others(&self.dir.join(file)).map_err(cannot)?;
         }
+        let explain = |error| self.explain(error);
         let mut connection = Connection::open(&path).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
         // Before anything is changed: a newer database is left exactly as it is.
@@ -96,7 +113,27 @@ impl SqliteStore {
         }
         use_write_ahead_log(&connection).map_err(explain)?;
         schema::migrate(&mut connection).map_err(explain)?;
+        // Not while it is being made: until then an empty file is a beginning. It tells of a loss and protects nothing, so a
+        // disk that has no room for it is no reason to serve nothing.
+        let _ = Mark::Database.make(&self.dir);
+        // An earlier release has kept them and made no mark.
+        if records::changes(&connection, "key").map_err(explain)? > 0 {
+            let _ = Mark::Keys.make(&self.dir);
+        }
         Ok(connection)
+    }
+
+    /// The folder that it lies in.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether this database has ever kept something of this sort, be it removed by now.
+    pub(crate) fn has_kept(&self, sort: Sort) -> Result<bool, StoreError> {
+        match sort {
+            Sort::Keys => Ok(self.record_changes("key")? > 0),
+            Sort::Secrets => self.look(sealed::was_any),
+        }
     }
 }
 
@@ -135,6 +172,22 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
         thread::sleep(BUSY_RETRY);
     }
     connection.pragma_update(None, "synchronous", "normal")
+}
+
+/// Does `work` in a transaction that survives a crash of the machine once this returns.
+fn durably<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    connection.pragma_update(None, "synchronous", "full")?;
+    let done =
+        Transaction::new_unchecked(connection, TransactionBehavior::Immediate).and_then(|transaction| {
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        });
+    connection.pragma_update(None, "synchronous", "normal")?;
+    done
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
@@ -247,6 +300,13 @@ impl Store for SqliteStore {
         self.look(|connection| records::changes(connection, kind))
     }
 
+    fn was_any(&self, kind: &str) -> Result<bool, StoreError> {
+        let has_kept = self.record_changes(kind)? > 0;
+        let Some(mark) = Mark::of_kind(kind) else { return Ok(has_kept) };
+        let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
+        Ok(has_kept || mark.is_in(&self.dir).map_err(cannot)?)
+    }
+
     fn replace_record(
         &self,
         kind: &str,
@@ -257,6 +317,10 @@ impl Store for SqliteStore {
         within("the kind of a record", kind.len(), SECRET_NAME_BYTES_MAX)?;
         within("the key of a record", key.len(), SECRET_NAME_BYTES_MAX)?;
         within("a record", value.map_or(0, str::len), RECORD_BYTES_MAX)?;
+        if let Some(mark) = Mark::of_kind(kind) {
+            let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
+            mark.make(&self.dir).map_err(cannot)?;
+        }
         match self.with(|connection| records::replace(connection, kind, key, expected, value))? {
             Replaced::By(version) => Ok(Some(version)),
             Replaced::Raced => Ok(None),
@@ -398,8 +462,9 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
-             cached lists are fetched anew, the audit book's anchor is set at the next shutdown, and you sign in to \
-             your servers again"
+             lost with it are the API keys (nobody is let in over HTTP until there are new ones), the kept secrets (which \
+             are struck out of nothing until they are set again), the sign-ins to servers, approvals and grants, and what \
+             the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
         );
         fs::remove_file(dir.path().join(FILE)).unwrap();
         SqliteStore::at(dir.path()).keep_anchor("x", "y").unwrap();

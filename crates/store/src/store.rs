@@ -9,6 +9,7 @@
 mod conformance;
 mod error;
 mod folder;
+mod marks;
 mod master_key;
 mod named;
 mod schema;
@@ -17,7 +18,8 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use folder::create_private;
-pub use master_key::{KeyHolder, KeySource};
+pub use marks::Lost;
+pub use master_key::{KeyHolder, KeySource, key_spellings};
 pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};
 pub use secrets::{Opened, Secrets};
 pub use sqlite::SqliteStore;
@@ -133,6 +135,12 @@ pub trait Store: Send + Sync {
     /// How often records of this kind were changed, which never gets less. Cheap: by it a process sees what another one
     /// has done, and whether there has ever been a record.
     fn record_changes(&self, kind: &str) -> Result<u64, StoreError>;
+
+    /// Whether there has ever been a record of this kind. Of the kind `key` that is known even where the store has been
+    /// lost since, if something beside it can tell: what a key has closed is not opened by that.
+    fn was_any(&self, kind: &str) -> Result<bool, StoreError> {
+        Ok(self.record_changes(kind)? > 0)
+    }
 
     /// Puts a record in place of the one with version `expected` (`None`: where there is none); no value removes it.
     /// Returns the new version (0 after a removal), or nothing, and changes nothing, if there is another version by

@@ -1,20 +1,12 @@
-//! OTLP over HTTP, in its JSON form (OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"): ids as hexadecimal
+//! Spans as OTLP in its JSON form (OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"): ids as hexadecimal
 //! digits, 64-bit numbers as texts, names in camel case.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{Method, Request, StatusCode, Uri};
-use http_body_util::Full;
-use sandbox::Client;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use crate::trace::{Finished, hex};
-
-/// How long a collector may take to answer.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
 const SERVER: u8 = 2;
@@ -22,14 +14,6 @@ const INTERNAL: u8 = 1;
 
 /// `STATUS_CODE_ERROR`.
 const ERROR: u8 = 2;
-
-/// A collector did not take a batch.
-pub(crate) struct Refusal {
-    /// Whether it may take it later.
-    pub(crate) may_pass: bool,
-    /// Why, without the address's query.
-    pub(crate) why: String,
-}
 
 /// An `ExportTraceServiceRequest`.
 pub(crate) fn request(version: &str, batch: &[Finished]) -> Bytes {
@@ -82,32 +66,6 @@ fn text(key: &str, value: &str) -> Value {
 /// The id of a station's span: unlike those of its call and of its neighbours.
 fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
     (u64::from_be_bytes(span) ^ ((nth as u64 + 1) << 32).wrapping_mul(0x9E37_79B9)).max(1).to_be_bytes()
-}
-
-/// Sends a request to a collector.
-///
-/// # Errors
-/// It did not take it.
-pub(crate) async fn post(client: &Client, endpoint: &Uri, body: Bytes) -> Result<(), Refusal> {
-    let request =
-        Request::builder().method(Method::POST).uri(endpoint).header(CONTENT_TYPE, "application/json");
-    let request = request.body(Full::new(body)).map_err(|error| later(error.to_string()))?;
-    let answer = timeout(ANSWER_MAX, client.send(request)).await;
-    let answer = answer.map_err(|_| later(format!("no answer within {ANSWER_MAX:?}")))?;
-    let answer = answer.map_err(|error| later(error.to_string()))?;
-    match answer.status() {
-        status if status.is_success() => Ok(()),
-        // Those that the protocol calls retryable.
-        status @ (StatusCode::TOO_MANY_REQUESTS
-        | StatusCode::BAD_GATEWAY
-        | StatusCode::SERVICE_UNAVAILABLE
-        | StatusCode::GATEWAY_TIMEOUT) => Err(later(format!("it answered {status}"))),
-        status => Err(Refusal { may_pass: false, why: format!("it answered {status}") }),
-    }
-}
-
-fn later(why: String) -> Refusal {
-    Refusal { may_pass: true, why }
 }
 
 #[cfg(test)]

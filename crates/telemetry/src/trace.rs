@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use http::Uri;
 use tokio::sync::mpsc;
 
+use crate::collector::Signal;
 use crate::config::TracesConfig;
 pub use export::Exporter;
 pub use parent::TraceParent;
@@ -22,9 +24,10 @@ const STATIONS_MAX: usize = 16;
 
 /// Begins traces and takes in finished ones. Costs a call that is not traced one comparison.
 pub struct Tracer {
+    endpoint: Uri,
     finished: mpsc::Sender<Finished>,
     /// Below this, a random number makes a trace.
-    threshold: u64,
+    threshold: AtomicU64,
     dropped: Arc<AtomicU64>,
 }
 
@@ -69,15 +72,23 @@ pub(crate) struct Facts {
 }
 
 impl Tracer {
-    /// A tracer, and the other end of its queue. Nothing if there is nowhere to send spans to.
-    pub fn new(config: &TracesConfig) -> Option<(Arc<Tracer>, Exporter)> {
-        let endpoint = config.endpoint.as_deref()?.parse().ok()?;
+    /// A tracer, and the other end of its queue. Nothing if there is nowhere to send spans to. What is let go is counted
+    /// in `dropped`.
+    pub(crate) fn new(config: &TracesConfig, dropped: &Arc<AtomicU64>) -> Option<(Arc<Tracer>, Exporter)> {
+        let endpoint = endpoint(config)?;
         let (finished, queue) = mpsc::channel(SPANS_WAITING_MAX);
-        let dropped = Arc::new(AtomicU64::new(0));
-        // The product is at most 2^64, and a number above the largest becomes that.
-        let threshold = (config.sample * u64::MAX as f64) as u64;
-        let tracer = Tracer { finished, threshold, dropped: dropped.clone() };
-        Some((Arc::new(tracer), Exporter::new(endpoint, queue, dropped)))
+        let threshold = AtomicU64::new(threshold(config));
+        let tracer = Tracer { endpoint: endpoint.clone(), finished, threshold, dropped: dropped.clone() };
+        Some((Arc::new(tracer), Exporter::new(endpoint, queue, dropped.clone())))
+    }
+
+    /// Goes by another section. False, and no change, if that has spans go elsewhere.
+    pub(crate) fn resume(&self, config: &TracesConfig) -> bool {
+        let is_here = endpoint(config).is_some_and(|endpoint| endpoint == self.endpoint);
+        if is_here {
+            self.threshold.store(threshold(config), Ordering::Relaxed);
+        }
+        is_here
     }
 
     /// Begins the trace of a call, which may belong to one that its caller has told. Nothing for one that
@@ -87,8 +98,8 @@ impl Tracer {
         getrandom::fill(&mut random).ok()?;
         let [trace @ .., _, _, _, _, _, _, _, _] = random;
         let number = u64::from_le_bytes(trace[16..].try_into().expect("eight bytes are left"));
-        let is_sampled =
-            told.as_ref().map_or(number <= self.threshold && self.threshold > 0, |told| told.sampled);
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        let is_sampled = told.as_ref().map_or(number <= threshold && threshold > 0, |told| told.sampled);
         if !is_sampled {
             return None;
         }
@@ -110,11 +121,15 @@ impl Tracer {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
 
-    /// How many calls' spans were let go.
-    pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
+fn endpoint(config: &TracesConfig) -> Option<Uri> {
+    Signal::Traces.address(config.endpoint.as_deref()?)
+}
+
+fn threshold(config: &TracesConfig) -> u64 {
+    // The product is at most 2^64, and a number above the largest becomes that.
+    (config.sample * u64::MAX as f64) as u64
 }
 
 impl Trace {
@@ -157,7 +172,7 @@ mod tests {
     #[track_caller]
     fn check(sample: f64, told: Option<&str>, is_traced: bool) {
         let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/v1/traces".to_owned()), sample };
-        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
+        let (tracer, _exporter) = Tracer::new(&config, &Arc::default()).expect("it has an endpoint");
         assert_eq!(tracer.begin(told.and_then(TraceParent::parse)).is_some(), is_traced, "{sample} {told:?}");
     }
 
@@ -168,17 +183,17 @@ mod tests {
         check(0.0, Some(TOLD), true);
         check(1.0, Some(UNSAMPLED), false);
         check(1.0, Some("nonsense"), true);
-        assert!(Tracer::new(&TracesConfig::default()).is_none());
+        assert!(Tracer::new(&TracesConfig::default(), &Arc::default()).is_none());
     }
 
     #[test]
     fn what_nobody_takes_is_let_go_and_counted() {
         let config = TracesConfig { endpoint: Some("http://127.0.0.1:1/".to_owned()), sample: 1.0 };
-        let (tracer, _exporter) = Tracer::new(&config).expect("it has an endpoint");
+        let (tracer, _exporter) = Tracer::new(&config, &Arc::default()).expect("it has an endpoint");
         for _ in 0..SPANS_WAITING_MAX + 3 {
             let trace = tracer.begin(None).expect("all are traced");
             tracer.finish(trace.finish("tools/call", "x".into(), None, "result", None));
         }
-        assert_eq!(tracer.dropped(), 3);
+        assert_eq!(tracer.dropped.load(Ordering::Relaxed), 3);
     }
 }

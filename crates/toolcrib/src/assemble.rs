@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use audit::Book;
 use gate::{Approvals, Bylaws, Catalog, Gate, Parts};
 use rules::Rules;
 use sandbox::{Access, Guard, Launcher, Root};
+use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
 
 use crate::GUARD;
 use crate::config::Settings;
 use crate::keeper::StateKeeper;
-use crate::observing::{self, Exporting};
-use crate::pins;
+use crate::observing::{self, Observing};
 use crate::upstreams::{Start, Upstreams};
+use crate::{pins, times};
 
 /// Everything that serves, put together.
 pub(crate) struct Crib {
@@ -27,9 +28,11 @@ pub(crate) struct Crib {
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
     pub(crate) patience: Duration,
-    book: Arc<Book>,
+    pub(crate) book: Arc<Book>,
+    pub(crate) observing: Arc<Observing>,
+    /// What servers are signed in with, sealed.
+    pub(crate) sealed: Arc<Secrets>,
     store: Arc<dyn Store>,
-    exporting: Exporting,
 }
 
 /// Why the parts cannot be put together.
@@ -75,7 +78,8 @@ pub(crate) fn assemble_over(
     mut settings: Settings,
     start: Start,
 ) -> Result<Crib, AssembleError> {
-    let world = world(settings.kept.sealed_in(store.clone()))?;
+    let sealed = Arc::new(settings.kept.sealed_in(store.clone()));
+    let world = world(sealed.clone())?;
     let files = open_workspace(&settings.workspace)?;
     let guarded =
         Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
@@ -96,14 +100,25 @@ pub(crate) fn assemble_over(
     let (approvals, patience) = (Approvals::new(store.clone()), settings.approvals.wait);
     let keys = store.clone();
     approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
-    let (telemetry, exporting) = observing::begin(&settings.telemetry);
+    let observing = Arc::new(observing::begin(&settings.telemetry));
     let redactor = settings.redactor.clone();
     let bylaws = bylaws(settings);
     let parts = Parts { catalog, bylaws, redactor, approvals, book: book.clone(), files };
-    observing::read_with(&telemetry, &upstreams);
+    observing::read_with(observing.telemetry(), &upstreams, &book);
     let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
-    let gate = Arc::new(gate.with_telemetry(Arc::new(telemetry)));
-    Ok(Crib { gate, upstreams, guarded, patience, book, store, exporting })
+    let gate = Arc::new(gate.with_telemetry(observing.telemetry().clone()));
+    Ok(Crib { gate, upstreams, guarded, patience, book, observing, sealed, store })
+}
+
+/// Who may call over HTTP.
+pub(crate) fn identity(settings: &Settings, store: &Arc<dyn Store>) -> Arc<Identity> {
+    Arc::new(Identity::new(identity::Parts {
+        config: &settings.identity,
+        open_on_loopback: settings.server.open_on_loopback,
+        store: store.clone(),
+        client: sandbox::Client::new(),
+        now_ms,
+    }))
 }
 
 /// What decides about calls by these settings.
@@ -115,7 +130,11 @@ pub(crate) fn bylaws(settings: Settings) -> Bylaws {
     }
 }
 
-fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
+/// The folder that the tools of our own work in.
+///
+/// # Errors
+/// If it cannot be opened.
+pub(crate) fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
     Root::open(path, Access::ReadWrite)
         .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
 }
@@ -151,10 +170,10 @@ impl Guarded {
 
 /// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
 /// back: this is for looking at servers.
-pub(crate) fn world(secrets: Secrets) -> Result<upstream::World, AssembleError> {
+pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, AssembleError> {
     let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    let keeper = Arc::new(StateKeeper::new(secrets));
+    let keeper = Arc::new(StateKeeper::new(secrets.into()));
     let ourselves = server::OURSELVES;
     Ok(upstream::World {
         launcher,
@@ -168,8 +187,7 @@ pub(crate) fn world(secrets: Secrets) -> Result<upstream::World, AssembleError> 
 
 /// The time in milliseconds since 1970.
 pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    times::ms(SystemTime::now())
 }
 
 impl Crib {
@@ -180,7 +198,7 @@ impl Crib {
         if let Err(error) = self.book.anchor(&*self.store) {
             tracing::error!(%error, "the audit book could not be closed");
         }
-        self.exporting.end().await;
+        self.observing.end().await;
     }
 }
 

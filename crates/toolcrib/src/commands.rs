@@ -19,6 +19,7 @@ mod stdio;
 mod tools;
 
 use redact::Known;
+use store::SqliteStore;
 
 use crate::cli::{Cli, Command};
 use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
@@ -60,6 +61,13 @@ enum Log {
 fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
     let loaded = load(cli)?;
     begin(&loaded, log)?;
+    for line in &loaded.passed_over {
+        tracing::warn!("{line}");
+    }
+    // If it cannot be found out, whoever needs the state is told why.
+    if let Ok(Some(lost)) = SqliteStore::at(&loaded.settings.state).lost() {
+        tracing::error!("{lost}");
+    }
     Ok(loaded)
 }
 

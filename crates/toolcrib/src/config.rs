@@ -46,8 +46,12 @@ const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
 /// The sections that decide about the upstreams, and take effect when they are read again.
 const OF_UPSTREAMS: [&str; 2] = ["mcp", "experimental"];
 
-/// The sections that decide about calls, and take effect when they are read again.
-const OF_CALLS: [&str; 5] = ["policy", "rules", "limits", "approvals", "redaction"];
+/// The others that take effect when they are read again.
+const TAKEN_UP: [&str; 9] =
+    ["policy", "rules", "limits", "approvals", "redaction", "identity", "telemetry", "audit", "secrets"];
+
+/// A key that does, of a section whose others take effect at the next start.
+const TAKEN_UP_KEY: [&str; 2] = ["server", "open_on_loopback"];
 
 /// A configuration with nothing wrong in it.
 pub(crate) struct Loaded {
@@ -56,6 +60,8 @@ pub(crate) struct Loaded {
     pub(crate) learner: Arc<Learner>,
     /// The text of TOOLCRIB_LOG.
     pub(crate) log_override: Option<String>,
+    /// What a project's file says in vain, in a sentence with its place each.
+    pub(crate) passed_over: Vec<String>,
     sources: Vec<Source>,
     tree: Node,
 }
@@ -97,7 +103,22 @@ fn loaded(
     let (settings, tree) = settled.map_err(|problems| Problems::new(&sources, problems))?;
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let learner = Arc::new(Learner::new(&settings.redactor));
-    Ok(Loaded { settings, learner, log_override, sources, tree })
+    let passed_over = passed_over(&sources, &tree, surroundings);
+    Ok(Loaded { settings, learner, log_override, passed_over, sources, tree })
+}
+
+/// What a project's file says in vain.
+fn passed_over(sources: &[Source], tree: &Node, surroundings: &Surroundings) -> Vec<String> {
+    let own = find::user(surroundings);
+    let own = own.map_or_else(String::new, |own| format!(", {}", own.display()));
+    let line = |(place, keys): &(tree::Place, String)| {
+        let place = problem::spot(sources, *place).unwrap_or_default();
+        format!(
+            "{place}: {keys} is passed over, as it is not for a project's file to say: what your own file says of it \
+             holds, or the default; write it into your own file{own}, or name this one with --config"
+        )
+    };
+    read::passed_over(sources, tree).iter().map(line).collect()
 }
 
 fn settle(
@@ -127,32 +148,43 @@ pub(crate) fn schema() -> Value {
 pub(crate) struct Sections(serde_json::Map<String, Value>);
 
 impl Sections {
-    /// Those that read differently in `other`, as `[name]`, in the order of their names.
+    /// Those that read differently in `other`, as `[name]` or `section.key`, in the order of their names.
     pub(crate) fn differing(&self, other: &Sections) -> Vec<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
-        let differ = names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name));
-        differ.map(|name| format!("[{name}]")).collect()
+        names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).cloned().collect()
     }
 }
 
 impl Loaded {
     /// All sections that take effect when the program starts.
     pub(crate) fn sections(&self) -> Sections {
-        self.sections_of(|name| !OF_UPSTREAMS.contains(&name) && !OF_CALLS.contains(&name))
+        let mut sections = self.written();
+        if let Some(Value::Object(keys)) = sections.get_mut(TAKEN_UP_KEY[0]) {
+            keys.remove(TAKEN_UP_KEY[1]);
+        }
+        // A section in which nothing is left says no more than one that is not there.
+        let is_empty = |section: &Value| section.as_object().is_some_and(serde_json::Map::is_empty);
+        sections.retain(|name, section| {
+            !OF_UPSTREAMS.contains(&&**name) && !TAKEN_UP.contains(&&**name) && !is_empty(section)
+        });
+        Sections(sections.into_iter().map(|(name, section)| (format!("[{name}]"), section)).collect())
     }
 
-    /// The sections that decide about calls.
-    pub(crate) fn sections_of_calls(&self) -> Sections {
-        self.sections_of(|name| OF_CALLS.contains(&name))
+    /// Those that take effect when they are read again, beside those of the upstreams.
+    pub(crate) fn sections_taken_up(&self) -> Sections {
+        let mut sections = self.written();
+        let [section, key] = TAKEN_UP_KEY;
+        let apart = sections.get_mut(section).and_then(|section| section.get_mut(key)).map(Value::take);
+        sections.retain(|name, _| TAKEN_UP.contains(&&**name));
+        let whole = sections.into_iter().map(|(name, section)| (format!("[{name}]"), section));
+        Sections(whole.chain(apart.map(|value| (format!("{section}.{key}"), value))).collect())
     }
 
-    fn sections_of(&self, wanted: impl Fn(&str) -> bool) -> Sections {
-        let mut sections = match self.tree.to_json() {
+    fn written(&self) -> serde_json::Map<String, Value> {
+        match self.tree.to_json() {
             Value::Object(sections) => sections,
             _ => serde_json::Map::new(),
-        };
-        sections.retain(|name, _| wanted(name));
-        Sections(sections)
+        }
     }
 
     /// The files that were read.

@@ -21,8 +21,8 @@ pub(crate) struct StateKeeper {
 
 impl StateKeeper {
     /// Keeps what accounts remember among `secrets`. The run that this is part of waits for what must be kept.
-    pub(crate) fn new(secrets: Secrets) -> StateKeeper {
-        StateKeeper { secrets: Arc::new(secrets), unfinished: runtime::unfinished() }
+    pub(crate) fn new(secrets: Arc<Secrets>) -> StateKeeper {
+        StateKeeper { secrets, unfinished: runtime::unfinished() }
     }
 
     /// Runs `work` where the disk may be waited for. It goes on if nobody waits any more: a new token that has
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn keeper(state: &Path) -> StateKeeper {
-        StateKeeper::new(Secrets::new(Arc::new(SqliteStore::at(state)), state))
+        StateKeeper::new(Arc::new(Secrets::new(Arc::new(SqliteStore::at(state)), state)))
     }
 
     fn check<F: Future<Output = Result<(), KeepError>>>(work: impl FnOnce(StateKeeper, StateKeeper) -> F) {

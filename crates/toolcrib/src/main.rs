@@ -17,6 +17,7 @@ mod print;
 mod runtime;
 mod secrets;
 mod signals;
+mod times;
 mod upstreams;
 
 use std::process::ExitCode;

@@ -1,36 +1,38 @@
 //! What operators see of this process: its figures and its spans, put together and ended.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use audit::Book;
 use gate::Cancel;
-use telemetry::{Config, Metrics, Readings, Telemetry, Tracer, UpstreamReading};
-use tokio::task::JoinHandle;
+use telemetry::{Config, Exporter, Readings, Telemetry, UpstreamReading};
+use tokio::task::JoinSet;
 
 use crate::upstreams::Upstreams;
 
 /// The program's version, as figures and spans have it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The task that sends spans, if they are wanted.
-pub(crate) struct Exporting(Option<(Cancel, JoinHandle<()>)>);
+/// What is put in force of `[telemetry]`, and the tasks that send spans, if they are wanted.
+pub(crate) struct Observing {
+    telemetry: Arc<Telemetry>,
+    ending: Cancel,
+    /// The last one sends what comes; those before it, what is left of the calls that had begun.
+    sending: Mutex<JoinSet<()>>,
+}
 
 /// Figures at zero, and a task that sends spans. Must be called on the runtime.
-pub(crate) fn begin(config: &Config) -> (Telemetry, Exporting) {
-    let (tracer, exporter) = Tracer::new(&config.traces).unzip();
-    let task = exporter.map(|exporter| {
-        let ending = Cancel::new();
-        let until = ending.clone();
-        let sending = async move { exporter.run(sandbox::Client::new(), VERSION, until.cancelled()).await };
-        (ending, tokio::spawn(sending))
-    });
-    (Telemetry { metrics: Metrics::new(VERSION), tracer, shows_metrics: config.metrics }, Exporting(task))
+pub(crate) fn begin(config: &Config) -> Observing {
+    let telemetry = Arc::new(Telemetry::untraced(VERSION));
+    let observing = Observing { telemetry, ending: Cancel::new(), sending: Mutex::default() };
+    observing.govern(config);
+    observing
 }
 
 /// What is asked for at every look at the figures.
-pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>) {
-    let upstreams: Weak<Upstreams> = Arc::downgrade(upstreams);
-    let tracer = telemetry.tracer.clone();
+pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, book: &Arc<Book>) {
+    let (upstreams, book): (Weak<Upstreams>, Weak<Book>) = (Arc::downgrade(upstreams), Arc::downgrade(book));
+    let spans_dropped = telemetry.spans_dropped();
     let started_at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     telemetry.metrics.read_with(move || Readings {
         upstreams: upstreams
@@ -39,7 +41,8 @@ pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>) {
             .flat_map(|upstreams| upstreams.iter())
             .map(|one| reading(&one))
             .collect(),
-        spans_dropped: tracer.as_ref().map_or(0, |tracer| tracer.dropped()),
+        book_writable: book.upgrade().is_some_and(|book| book.takes_changes().is_ok()),
+        spans_dropped: spans_dropped(),
         started_at_s,
     });
 }
@@ -57,12 +60,36 @@ fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
     }
 }
 
-impl Exporting {
+impl Observing {
+    /// What calls are counted into.
+    pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
+        &self.telemetry
+    }
+
+    /// Puts a section in force, which has been checked. Must be called on the runtime.
+    pub(crate) fn govern(&self, config: &Config) {
+        if let Some(exporter) = self.telemetry.govern(config) {
+            self.send(exporter);
+        }
+    }
+
+    fn send(&self, exporter: Exporter) {
+        let ending = self.ending.clone();
+        let mut sending = self.sending();
+        // Those that have nothing to send any more are let go of.
+        while sending.try_join_next().is_some() {}
+        sending.spawn(async move { exporter.run(sandbox::Client::new(), VERSION, ending.cancelled()).await });
+    }
+
     /// Sends what is left, for a bounded time.
-    pub(crate) async fn end(self) {
-        let Some((ending, task)) = self.0 else { return };
-        ending.cancel();
-        // It ends by itself within seconds; a panic of it is logged.
-        let _ = task.await;
+    pub(crate) async fn end(&self) {
+        self.ending.cancel();
+        let mut sending = std::mem::take(&mut *self.sending());
+        // Each ends by itself within seconds; a panic of one is logged.
+        while sending.join_next().await.is_some() {}
+    }
+
+    fn sending(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.sending.lock().expect("nothing panics while it holds the lock")
     }
 }

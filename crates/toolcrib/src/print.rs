@@ -67,6 +67,16 @@ pub(crate) fn remark(text: &str) {
     let _ = io::stderr().write_all(format!("{}\n", harmless(&clean(text))).as_bytes());
 }
 
+/// As [`remark`] does, for our own words around what the configuration says in the open: known secrets are struck out, but
+/// nothing that only looks like one, since what searches for that would stay in memory for as long as we serve.
+pub(crate) fn banner(text: &str) {
+    let struck = REDACTOR.get().and_then(|redactor| redactor.bytes(text.as_bytes()));
+    let text = struck
+        .map_or(Cow::Borrowed(text), |(struck, _)| String::from_utf8_lossy(&struck).into_owned().into());
+    // With stderr gone there is nobody to tell.
+    let _ = io::stderr().write_all(format!("{}\n", harmless(&text)).as_bytes());
+}
+
 /// Asks the person at the terminal, who answers behind it; otherwise as [`remark`].
 pub(crate) fn question(text: &str) {
     // With stderr gone there is nobody to ask, and the answers will end.

@@ -17,7 +17,7 @@ use crate::config::nearest;
 
 pub(crate) use config::Config;
 pub(crate) use learner::Learner;
-pub(crate) use weak::{LengthClass, weakness};
+pub(crate) use weak::{LengthClass, is_struck_out, weakness};
 
 /// Under which name the redactor is told of the kept secrets.
 const STORE: &str = "store";
@@ -41,6 +41,11 @@ impl Kept {
     /// The same, to be opened anew.
     pub(crate) fn again(&self) -> Kept {
         Kept::new(&self.state, self.source.clone())
+    }
+
+    /// Those in another state folder, sealed with the same key, to be opened anew.
+    pub(crate) fn at(&self, state: &Path) -> Kept {
+        Kept::new(state, self.source.clone())
     }
 
     /// The state folder.

@@ -23,8 +23,9 @@ use crate::assemble::now_ms;
 use leaving::{Asked, Leaving};
 use task::{Known, Task};
 
-/// Changes that wait for whoever follows them; one who falls behind is told everything anew.
-const NEWS_WAITING_MAX: usize = 1_024;
+/// Changes that wait for whoever follows them; one who falls behind is told everything anew. The room for
+/// them is taken at the start.
+const NEWS_WAITING_MAX: usize = 64;
 
 /// When upstreams are connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

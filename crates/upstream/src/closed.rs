@@ -17,6 +17,8 @@ pub(crate) struct Closed {
     held: HashMap<String, String>,
     /// True if a template is held back, so that what no open one describes may be what that describes.
     hides_a_template: bool,
+    /// True if what nobody has accepted is not read, be it listed or not.
+    only_accepted: bool,
     open_templates: Templates,
     /// Resources that are not held back.
     open: HashSet<String>,
@@ -41,36 +43,47 @@ impl Closed {
                 }
             }
         }
-        if held.is_empty() {
+        let only_accepted = judge.wants_all_accepted();
+        if held.is_empty() && !only_accepted {
             // Nothing is asked of them.
             (open, templates) = Default::default();
         }
         let open_templates = Templates::parse(templates.into_iter().take(TEMPLATES_MATCHED_MAX));
-        Closed { held, hides_a_template, open_templates, open }
+        Closed { held, hides_a_template, only_accepted, open_templates, open }
     }
 
     /// Why nobody may read this; nothing if anybody may.
     pub(crate) fn objection(&self, uri: &str) -> Option<&str> {
-        if self.held.is_empty() || self.open.contains(uri) {
+        if (self.held.is_empty() && !self.only_accepted) || self.open.contains(uri) {
             return None;
         }
         let listed = self.held.get(&spelling::plain(uri)).map(String::as_str);
         listed.or_else(|| {
-            let is_hidden = self.hides_a_template && !self.open_templates.matches(uri);
-            is_hidden.then_some(
-                "a resource template that may describe it is held back until it is accepted; a person can look at it \
-                 with `toolcrib mcp trust`",
-            )
+            if !(self.hides_a_template || self.only_accepted) || self.open_templates.matches(uri) {
+                return None;
+            }
+            Some(match self.hides_a_template {
+                true => {
+                    "a resource template that may describe it is held back until it is accepted; a person can look at it \
+                     with `toolcrib mcp trust`"
+                }
+                false => {
+                    "`trust = \"review\"` keeps what no accepted resource or template names, and the server lists neither \
+                     for it"
+                }
+            })
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
-    use crate::config::Config;
+    use crate::config::{Config, Trust};
+    use crate::trust::Ledger;
 
     #[test]
     fn what_is_held_back_is_not_read_by_another_spelling() {
@@ -84,5 +97,27 @@ mod tests {
         }
         // What is not listed may be read.
         assert_eq!(closed.objection("m://other"), None);
+    }
+
+    #[test]
+    fn in_review_mode_only_what_was_accepted_is_read() {
+        let table = Config { command: Some("x".to_owned()), ..Config::default() };
+        let settings = table.settle("it", Duration::from_secs(1), &|_| unreachable!("no reference"));
+        let settings = settings.expect("sound");
+        let lists = Lists::remembered(r#"{"tools":[],"resources":[]}"#).expect("lists");
+        let ledger = Arc::new(Ledger::new(0));
+        for (mode, is_read) in [(Trust::Review, false), (Trust::Pin, true)] {
+            let judge = Judge::Accepted(ledger.clone(), mode);
+            let closed = Closed::of(&lists, &judge, &settings);
+            assert_eq!(closed.objection("m://other").is_none(), is_read, "{mode:?}");
+        }
+        let accepted = Closed {
+            open: HashSet::from(["m://r".to_owned()]),
+            open_templates: Templates::parse(["m://t/{x}"]),
+            ..Closed::of(&lists, &Judge::Accepted(ledger, Trust::Review), &settings)
+        };
+        for (uri, is_read) in [("m://r", true), ("m://t/1", true), ("m://r/1", false), ("n://t/1", false)] {
+            assert_eq!(accepted.objection(uri).is_none(), is_read, "{uri}");
+        }
     }
 }

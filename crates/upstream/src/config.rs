@@ -243,9 +243,9 @@ mod tests {
         check_refused("env = { A = { env = \"X\", file = \"y\" } }", "a reference names one place");
         check_refused(
             "timeout = \"soon\"",
-            "invalid value: string \"soon\", expected milliseconds or a time",
+            "invalid value: string \"soon\", expected milliseconds, or a time",
         );
-        check_refused("timeout = -1", "invalid value: integer `-1`, expected milliseconds or a time");
+        check_refused("timeout = -1", "invalid value: integer `-1`, expected milliseconds, or a time");
     }
 
     #[test]

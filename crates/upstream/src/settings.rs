@@ -242,6 +242,26 @@ impl Settings {
         self.named.ordinary()
     }
 
+    /// The same, with a program that does not inherit this variable of ours, whatever `inherit` says.
+    pub fn withholding(mut self, variable: &str) -> Settings {
+        if let Endpoint::Program(program) = &mut self.endpoint {
+            program.withheld.push(variable.to_owned());
+        }
+        self
+    }
+
+    /// The variables that its program would inherit, were they not withheld.
+    pub fn withheld(&self) -> impl Iterator<Item = &str> {
+        let program = match &self.endpoint {
+            Endpoint::Program(program) => Some(program),
+            Endpoint::Socket(_) | Endpoint::Address { .. } => None,
+        };
+        program.into_iter().flat_map(|program| {
+            let wanted = Globs::new(&program.inherit, |_, _| {});
+            program.withheld.iter().map(String::as_str).filter(move |name| wanted.is_match(name))
+        })
+    }
+
     /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
     pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
         let Endpoint::Program(program) = &self.endpoint else { return false };

@@ -64,7 +64,7 @@ pub struct Text(ByteString);
 impl Text {
     /// Checks `bytes` and keeps them.
     pub fn check(bytes: Bytes) -> Result<Text, scan::Fault> {
-        let text = ByteString::try_from(bytes.clone()).map_err(|_| scan::utf8_fault(&bytes))?;
+        let text = ByteString::try_from(bytes).map_err(|error| scan::Fault::Utf8(error.valid_up_to()))?;
         scan::check_text(&text)?;
         Ok(Text(text))
     }
@@ -83,6 +83,11 @@ impl Text {
     /// The same bytes, shared.
     pub fn bytes(&self) -> Bytes {
         self.0.as_bytes().clone()
+    }
+
+    /// The bytes themselves.
+    pub fn into_bytes(self) -> Bytes {
+        self.0.into_bytes()
     }
 
     /// A part of this text, sharing its memory. `part` must be a slice of it.
@@ -128,7 +133,8 @@ impl Frame {
     /// # Errors
     /// `ParseError` for what is not JSON, `InvalidRequest` for JSON that is no message.
     pub fn parse(bytes: Bytes) -> Result<Frame, Rejected> {
-        let text = Text::check(bytes).map_err(|fault| Rejected { id: None, error: fault.into() })?;
+        let text = Text::check(bytes.clone())
+            .map_err(|fault| Rejected { id: id_beside_twins(bytes, &fault), error: fault.into() })?;
         match object::elements(text.as_str()) {
             None => Message::parse(&text).map(Frame::Single),
             Some(elements) => {
@@ -161,17 +167,16 @@ impl<'t> Envelope<'t> {
     fn read(object: Object<'t>) -> Envelope<'t> {
         let mut envelope = Envelope::default();
         for member in object.members() {
-            let slots = [
-                ("jsonrpc", &mut envelope.jsonrpc),
-                ("id", &mut envelope.id),
-                ("method", &mut envelope.method),
-                ("params", &mut envelope.params),
-                ("result", &mut envelope.result),
-                ("error", &mut envelope.error),
-            ];
-            if let Some((_, slot)) = slots.into_iter().find(|(name, _)| member.is(name)) {
-                *slot = Some(member.value);
-            }
+            let slot = match &*member.key() {
+                "jsonrpc" => &mut envelope.jsonrpc,
+                "id" => &mut envelope.id,
+                "method" => &mut envelope.method,
+                "params" => &mut envelope.params,
+                "result" => &mut envelope.result,
+                "error" => &mut envelope.error,
+                _ => continue,
+            };
+            *slot = Some(member.value);
         }
         envelope
     }
@@ -209,6 +214,18 @@ impl Message {
             _ => Err(invalid(id, "a message has exactly one of \"method\", \"result\" and \"error\"")),
         }
     }
+}
+
+/// The id of a request that is refused since some object in it has a key twice, if that is plain: whoever sent it would
+/// wait for an answer under it.
+fn id_beside_twins(bytes: Bytes, fault: &scan::Fault) -> Option<Id> {
+    let scan::Fault::DuplicateKey(_) = fault else { return None };
+    let text = Text::known(bytes).filter(|text| scan::is_sound_but_for_twins(text.as_str()))?;
+    let object = text.object()?;
+    let mut ids = object.members().filter(|member| member.key() == "id");
+    let (id, another) = (ids.next()?, ids.next());
+    let is_request = object.members().any(|member| member.key() == "method");
+    if another.is_some() || !is_request { None } else { Id::parse(&text, id.value) }
 }
 
 fn asked(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
@@ -332,6 +349,21 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
             expect![[r#"rejected null -32600 Invalid request: the member "id" occurs twice in one object"#]],
         );
+        for (message, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1,"a":2}}"#, "7"),
+            (r#"{"jsonrpc":"2.0","params":{"x":[{"a":1,"\u0061":2}]},"method":"m","id":"b"}"#, r#""b""#),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"m","method":"a","a":1}"#, "7"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1,"a":2}"#, "null"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1,"a":2}} x"#, "null"),
+            (r#"{"jsonrpc":"2.0","id":7,"i\u0064":8,"method":"m","params":{"a":1,"a":2}}"#, "null"),
+            (r#"{"jsonrpc":"2.0","id":[7],"method":"m","params":{"a":1,"a":2}}"#, "null"),
+            // The id of an answer is one of ours.
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#, "null"),
+            (r#"[{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1,"a":2}}]"#, "null"),
+        ] {
+            let rejected = Frame::parse(Bytes::from_static(message.as_bytes())).expect_err("it has twins");
+            assert_eq!(rejected.id.as_ref().map_or("null", Id::text), id, "{message}");
+        }
         check(
             &"[".repeat(100_000),
             expect!["rejected null -32600 Invalid request: nested deeper than 128 levels"],

@@ -55,15 +55,14 @@ pub fn envelope(params: Option<&Text>) -> Option<Result<Envelope, WireError>> {
     let meta = text.object()?.object("_meta")?;
     let (mut version, mut capabilities, mut client, mut level) = (None, None, None, None);
     for member in meta.members() {
-        let slots = [
-            (PROTOCOL_VERSION, &mut version),
-            (CLIENT_CAPABILITIES, &mut capabilities),
-            (CLIENT_INFO, &mut client),
-            (LOG_LEVEL, &mut level),
-        ];
-        if let Some((_, slot)) = slots.into_iter().find(|(name, _)| member.is(name)) {
-            *slot = Some(member.value);
-        }
+        let slot = match &*member.key() {
+            PROTOCOL_VERSION => &mut version,
+            CLIENT_CAPABILITIES => &mut capabilities,
+            CLIENT_INFO => &mut client,
+            LOG_LEVEL => &mut level,
+            _ => continue,
+        };
+        *slot = Some(member.value);
     }
     let version = version?;
     Some(check(text, version, capabilities, client, level))

@@ -40,7 +40,7 @@ impl<'t> Member<'t> {
 impl<'t> Object<'t> {
     /// The object in `text`, or nothing if the value is of another kind. `text` must have been checked.
     pub fn parse(text: &'t str) -> Option<Object<'t>> {
-        let text = text.trim_matches(is_blank);
+        let text = text.trim_ascii();
         text.starts_with('{').then_some(Object { text })
     }
 
@@ -73,13 +73,9 @@ impl<'t> Object<'t> {
 
 /// The texts of the elements of a checked array; nothing if the value is of another kind.
 pub fn elements(text: &str) -> Option<impl Iterator<Item = &str>> {
-    let text = text.trim_matches(is_blank);
+    let text = text.trim_ascii();
     let mut cursor = Cursor { text, at: 1 };
     text.starts_with('[').then(|| std::iter::from_fn(move || cursor.element()))
-}
-
-fn is_blank(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
 struct Cursor<'t> {
@@ -124,7 +120,7 @@ impl<'t> Cursor<'t> {
     fn value(&mut self) -> &'t str {
         let start = self.at;
         match self.byte() {
-            b'"' => self.at = string_end(self.text, self.at),
+            b'"' => self.at = string::checked_end(self.text.as_bytes(), self.at),
             b'{' | b'[' => self.skip_nested(),
             _ => self.skip_scalar(),
         }
@@ -142,7 +138,7 @@ impl<'t> Cursor<'t> {
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
             match byte {
                 b'"' => {
-                    self.at = string_end(self.text, self.at);
+                    self.at = string::checked_end(self.text.as_bytes(), self.at);
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
@@ -153,19 +149,6 @@ impl<'t> Cursor<'t> {
             if depth == 0 {
                 return;
             }
-        }
-    }
-}
-
-/// The offset behind a checked string: the next quote that no backslash hides.
-fn string_end(text: &str, start: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = start + 1;
-    loop {
-        match memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-            None => return bytes.len(),
-            Some(offset) if bytes[at + offset] == b'"' => return at + offset + 1,
-            Some(offset) => at += offset + 2,
         }
     }
 }

@@ -51,19 +51,20 @@ impl Fault {
 
 /// Checks that `bytes` hold exactly one JSON value and returns the text.
 pub fn check(bytes: &[u8]) -> Result<&str, Fault> {
-    let text = std::str::from_utf8(bytes).map_err(|_| utf8_fault(bytes))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| Fault::Utf8(error.valid_up_to()))?;
     check_text(text)?;
     Ok(text)
 }
 
 /// Checks that `text` holds exactly one JSON value.
 pub fn check_text(text: &str) -> Result<(), Fault> {
-    Scanner { text, at: 0, open: SmallVec::new(), keys: SmallVec::new() }.run()
+    Scanner { text, at: 0, open: SmallVec::new(), keys: SmallVec::new(), bears_twins: false }.run()
 }
 
-/// Where the bytes stop being UTF-8.
-pub(crate) fn utf8_fault(bytes: &[u8]) -> Fault {
-    Fault::Utf8(std::str::from_utf8(bytes).err().map_or(bytes.len(), |error| error.valid_up_to()))
+/// Whether `text` would hold exactly one JSON value if an object might have a key twice. What it says means nothing, but
+/// its parts can be found.
+pub(crate) fn is_sound_but_for_twins(text: &str) -> bool {
+    Scanner { text, at: 0, open: SmallVec::new(), keys: SmallVec::new(), bears_twins: true }.run().is_ok()
 }
 
 /// An array or object whose end has not been seen.
@@ -87,6 +88,7 @@ struct Scanner<'t> {
     at: usize,
     open: SmallVec<[Open<'t>; OPEN_INLINE]>,
     keys: SmallVec<[Cow<'t, str>; KEYS_INLINE]>,
+    bears_twins: bool,
 }
 
 impl<'t> Scanner<'t> {
@@ -159,8 +161,11 @@ impl<'t> Scanner<'t> {
 
     fn key(&mut self) -> Result<Expect, Fault> {
         let start = self.at;
-        self.string()?;
-        let key = string::decode(&self.text[start..self.at]);
+        let has_escapes = self.string()?;
+        let key = match has_escapes {
+            true => string::decode(&self.text[start..self.at]),
+            false => Cow::Borrowed(&self.text[start + 1..self.at - 1]),
+        };
         self.remember(key)?;
         self.skip_blank();
         match self.peek() {
@@ -182,6 +187,9 @@ impl<'t> Scanner<'t> {
             Some(set) => set.insert(key.clone()),
             None => !self.keys[*keys_from..].contains(&key),
         };
+        if !fresh && self.bears_twins {
+            return Ok(());
+        }
         if !fresh {
             return Err(Fault::DuplicateKey(key.chars().take(100).collect()));
         }
@@ -193,7 +201,9 @@ impl<'t> Scanner<'t> {
 
     fn scalar(&mut self, byte: u8) -> Result<Expect, Fault> {
         match byte {
-            b'"' => self.string()?,
+            b'"' => {
+                self.string()?;
+            }
             b't' => self.literal("true")?,
             b'f' => self.literal("false")?,
             b'n' => self.literal("null")?,
@@ -203,13 +213,16 @@ impl<'t> Scanner<'t> {
         Ok(Expect::CommaOrEnd)
     }
 
-    fn string(&mut self) -> Result<(), Fault> {
-        match string::end(self.text.as_bytes(), self.at) {
-            Ok(end) => self.at = end,
-            Err(StringFault::Unterminated) => return Err(Fault::Truncated),
-            Err(StringFault::Bad(at)) => return Err(Fault::Grammar(at)),
+    /// Passes a string, and tells whether there are escapes in it.
+    fn string(&mut self) -> Result<bool, Fault> {
+        match string::end_and_escapes(self.text.as_bytes(), self.at) {
+            Ok((end, has_escapes)) => {
+                self.at = end;
+                Ok(has_escapes)
+            }
+            Err(StringFault::Unterminated) => Err(Fault::Truncated),
+            Err(StringFault::Bad(at)) => Err(Fault::Grammar(at)),
         }
-        Ok(())
     }
 
     fn literal(&mut self, word: &str) -> Result<(), Fault> {

@@ -2,8 +2,15 @@
 
 use std::borrow::Cow;
 
-/// Bytes looked at together; the loop over them has no branch, so it becomes a few vector instructions.
+/// Bytes of a long string that are looked at together; the loop over them has no branch, so it becomes a few vector
+/// instructions.
 const CHUNK_BYTES: usize = 32;
+
+/// Bytes of a short one: a word of the machine, in which the place is found without a loop. Nearly all strings are short.
+const WORD_BYTES: usize = 8;
+
+/// One in each byte of a word.
+const ONES: u64 = u64::from_le_bytes([1; WORD_BYTES]);
 
 /// Why a string cannot be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,34 +23,88 @@ pub enum StringFault {
 
 /// The offset just behind the string whose opening quote is at `start`.
 pub fn end(text: &[u8], start: usize) -> Result<usize, StringFault> {
-    let mut at = start + 1;
+    end_and_escapes(text, start).map(|(end, _)| end)
+}
+
+/// The same, and whether there is a backslash in the string.
+pub(crate) fn end_and_escapes(text: &[u8], start: usize) -> Result<(usize, bool), StringFault> {
+    let (mut at, mut has_escapes) = (start + 1, false);
     loop {
         at = plain_run(text, at);
         match text.get(at) {
             None => return Err(StringFault::Unterminated),
-            Some(b'"') => return Ok(at + 1),
+            Some(b'"') => return Ok((at + 1, has_escapes)),
             Some(b'\\') => at = escape_end(text, at)?,
             Some(_) => return Err(StringFault::Bad(at)),
+        }
+        has_escapes = true;
+    }
+}
+
+/// The offset behind a checked string: the next quote that no backslash hides.
+pub(crate) fn checked_end(text: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    loop {
+        at = near_run(text, at).unwrap_or_else(|far| {
+            let rest = text.get(far..).unwrap_or_default();
+            memchr::memchr2(b'"', b'\\', rest).map_or(text.len(), |offset| far + offset)
+        });
+        match text.get(at) {
+            None => return text.len(),
+            Some(b'\\') => at += 2,
+            Some(_) => return at + 1,
         }
     }
 }
 
 /// Skips bytes that need no attention: anything but a quote, a backslash or a control character.
-fn plain_run(text: &[u8], mut at: usize) -> usize {
-    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+fn plain_run(text: &[u8], at: usize) -> usize {
+    let mut at = match near_run(text, at) {
+        Ok(found) => return found,
+        Err(far) => far,
+    };
     while let Some(chunk) = text.get(at..at + CHUNK_BYTES) {
-        if chunk.iter().fold(false, |any, &byte| any | special(byte)) {
+        if chunk.iter().fold(false, |any, &byte| any | is_special(byte)) {
             break;
         }
         at += CHUNK_BYTES;
     }
     while let Some(&byte) = text.get(at) {
-        if special(byte) {
+        if is_special(byte) {
             break;
         }
         at += 1;
     }
     at
+}
+
+/// The same by words, for the beginning of a run. `Err` where only such bytes stood this far.
+#[inline]
+fn near_run(text: &[u8], mut at: usize) -> Result<usize, usize> {
+    let far = at + CHUNK_BYTES;
+    while at < far {
+        let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk::<WORD_BYTES>) else { break };
+        let marks = special_in(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return Ok(at + marks.trailing_zeros() as usize / 8);
+        }
+        at += WORD_BYTES;
+    }
+    Err(at)
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// A word whose lowest bit that is set is the highest of the first byte that is special; no bit if there is none. Above
+/// that byte anything may be set, since a subtraction borrows from there.
+fn special_in(word: u64) -> u64 {
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
+    let is_quote = is_zero(word ^ (ONES * u64::from(b'"')));
+    let is_backslash = is_zero(word ^ (ONES * u64::from(b'\\')));
+    (is_control | is_quote | is_backslash) & (ONES * 0x80)
 }
 
 fn escape_end(text: &[u8], at: usize) -> Result<usize, StringFault> {
@@ -77,9 +138,14 @@ pub fn decode(literal: &str) -> Cow<'_, str> {
     Cow::Owned(said)
 }
 
-/// True if there is a backslash. Keys are short, and for them a plain loop beats setting up a vector search.
+/// True if there is a backslash. Keys are short, and for them words beat setting up a vector search.
 fn has_escape(inner: &[u8]) -> bool {
-    if inner.len() < CHUNK_BYTES { inner.contains(&b'\\') } else { memchr::memchr(b'\\', inner).is_some() }
+    if inner.len() < CHUNK_BYTES {
+        // Inside a checked string nothing else needs attention.
+        plain_run(inner, 0) < inner.len()
+    } else {
+        memchr::memchr(b'\\', inner).is_some()
+    }
 }
 
 /// True if a checked JSON string (quotes included) says `said`.
@@ -202,6 +268,13 @@ mod tests {
             let broken = format!("\"{}\u{1}\"", "x".repeat(length));
             assert_eq!(end(broken.as_bytes(), 0), Err(StringFault::Bad(length + 1)));
         }
+        for before in 0..3 * CHUNK_BYTES {
+            for special in (0..0x20).chain([b'"', b'\\', 0x7f, 0x80, 0xa2, 0xdc, 0xff]) {
+                let text = [vec![b' '; before], vec![special], vec![b'"'; 10]].concat();
+                let expected = before + usize::from(!is_special(special));
+                assert_eq!(plain_run(&text, 0), expected, "{special:#x} behind {before}");
+            }
+        }
         assert_eq!(end(br#""abc\"#, 0), Err(StringFault::Unterminated));
         assert_eq!(end(br#""\u12"#, 0), Err(StringFault::Unterminated));
     }
@@ -213,6 +286,9 @@ mod tests {
             encode(&said, &mut out);
             let literal = String::from_utf8(out).expect("valid UTF-8");
             prop_assert_eq!(serde_json::from_str::<String>(&literal).expect("JSON"), said.clone());
+            let (bytes, whole) = (literal.as_bytes(), literal.len());
+            prop_assert_eq!(end_and_escapes(bytes, 0), Ok((whole, literal.contains('\\'))));
+            prop_assert_eq!(checked_end(bytes, 0), whole);
             prop_assert_eq!(decode(&literal).into_owned(), said);
         }
     }

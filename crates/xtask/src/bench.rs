@@ -4,9 +4,9 @@
 //! The driver plays an MCP client over stdio and HTTP, on one thread and without an async runtime. [`phases`] is
 //! the list of what it measures; the programs it measures against are in the folder `bench` of the checkout.
 
-mod client;
+pub(crate) mod client;
 mod counts;
-mod http_client;
+pub(crate) mod http_client;
 mod http_crowd;
 mod http_response;
 mod install;

@@ -29,6 +29,11 @@ use served::Era;
 const BASELINE: &str = "e2e/conformance_baseline.toml";
 const PAGE: &str = "docs/conformance.md";
 
+/// How often a leg is measured in which something is not as it should be. The suites wait for what they expect by clocks
+/// of their own, and for some of it a second or two: on a machine that stands still for a moment they miss it. What is
+/// wrong with the program is wrong each time.
+const GOES_MAX: usize = 3;
+
 /// What was typed after the command's name.
 struct Options {
     /// The legs to run; all if there are none.
@@ -52,16 +57,26 @@ pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     let suites = install::suites(checkout)?;
     let program = if options.direct { "/".into() } else { program::build(checkout)? };
     let given = Given { checkout, suites, program, direct: options.direct };
-    let rows = measured(&given, &chosen)?;
-    print!("{}", report::table(&rows));
-
     let baseline = if options.direct {
         Baseline { known: Vec::new() }
     } else {
         Baseline::read(&checkout.root.join(BASELINE))?
     };
-    let mut wrong: Vec<String> =
-        rows.iter().flat_map(|row| baseline.judge(row.leg.name, &row.outcomes)).collect();
+    let mut rows = measured(&given, &chosen)?;
+    for _ in 1..GOES_MAX {
+        let doubtful: Vec<&Leg> =
+            rows.iter().filter(|row| !judged(&baseline, row).is_empty()).map(|row| row.leg).collect();
+        if doubtful.is_empty() {
+            break;
+        }
+        for row in rows.iter().filter(|row| doubtful.iter().any(|leg| leg.name == row.leg.name)) {
+            println!("once more: {}", judged(&baseline, row).join("\n           "));
+        }
+        better(&mut rows, measured(&given, &doubtful)?);
+    }
+    print!("{}", report::table(&rows));
+
+    let mut wrong: Vec<String> = rows.iter().flat_map(|row| judged(&baseline, row)).collect();
     let nowhere = baseline.known.iter().filter(|known| !LEGS.iter().any(|leg| leg.name == known.leg));
     wrong.extend(nowhere.map(|known| format!("{BASELINE}: there is no leg {}", known.leg)));
     for row in &rows {
@@ -121,6 +136,24 @@ fn measured<'a>(given: &Given<'_>, legs: &[&'a Leg]) -> anyhow::Result<Vec<Row<'
             Ok(Row { leg, outcomes: picked(leg, &runs, &scored(given, leg)?) })
         })
         .collect()
+}
+
+/// What is wrong in a row.
+fn judged(baseline: &Baseline, row: &Row<'_>) -> Vec<String> {
+    baseline.judge(row.leg.name, &row.outcomes)
+}
+
+/// Takes over what has passed in a later go.
+fn better(rows: &mut [Row<'_>], again: Vec<Row<'_>>) {
+    for later in again {
+        let Some(row) = rows.iter_mut().find(|row| row.leg.name == later.leg.name) else { continue };
+        for passed in later.outcomes.into_iter().filter(|outcome| outcome.faults.is_empty()) {
+            match row.outcomes.iter_mut().find(|outcome| outcome.scenario == passed.scenario) {
+                Some(outcome) => *outcome = passed,
+                None => row.outcomes.push(passed),
+            }
+        }
+    }
 }
 
 /// What the leg's requirement set counts; nothing if the leg does not go by one.
@@ -205,6 +238,16 @@ mod tests {
         let first = (Run::Legacy, vec![outcome("a", &[]), outcome("b", &["x"])]);
         let second = (Run::Modern, vec![outcome("a", &["y"]), outcome("bc", &[])]);
         assert_eq!(picked(&leg, &[&first, &second], &["bc".to_owned(), "z".to_owned()]), expected);
+    }
+
+    #[test]
+    fn what_passes_in_a_later_go_has_passed_and_what_passed_before_still_has() {
+        let leg = Leg { name: "x", about: "", runs: &[], picks: Picks::All, scenarios: 0, target: 0 };
+        let row = |outcomes: &[Outcome]| Row { leg: &leg, outcomes: outcomes.to_vec() };
+        let mut rows = [row(&[outcome("a", &["late"]), outcome("b", &[]), outcome("c", &["wrong"])])];
+        let again = [outcome("a", &[]), outcome("b", &["late"]), outcome("c", &["wrong again"])];
+        better(&mut rows, vec![row(&again)]);
+        assert_eq!(rows[0].outcomes, [outcome("a", &[]), outcome("b", &[]), outcome("c", &["wrong"])]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod conformance;
 mod docs;
 mod e2e;
 mod install;
+mod order;
 mod program;
 mod quick;
 mod step;
@@ -57,6 +58,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "tidy", about: "the house rules", run: tidy::run },
     Command { name: "docs", about: "write the generated pages of docs/", run: docs::write },
     Command { name: "install", about: "what the tests need, into .cache/", run: install::run },
+    Command { name: "order", about: "what lies next to what in the release program", run: order::run },
     Command {
         name: "bench",
         about: "measure the release build beside its peers",

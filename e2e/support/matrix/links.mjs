@@ -13,7 +13,7 @@ import { readEvents } from "./event_reader.mjs";
 const BOTH = "application/json, text/event-stream";
 
 /** A process that has been asked to end gets this long. */
-const END_MS_MAX = 5_000;
+const END_MS_MAX = 20_000;
 
 const parsed = (text, { take, fault }, status) => {
   let message;
@@ -148,7 +148,7 @@ export const openSse = async ({ url }, hooks) => {
   consume(response, hooks, take)
     .catch(() => {})
     .finally(() => hooks.lost(undefined, "the stream has ended"));
-  const where = await within("the event that names the endpoint", endpoint, 5_000);
+  const where = await within("the event that names the endpoint", endpoint);
   if (where.origin !== new URL(url).origin) hooks.fault(`an endpoint elsewhere: ${where}`);
   return {
     send: async (message) => {

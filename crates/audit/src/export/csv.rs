@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The columns, which are the members of a record.
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 27] = [
     "seq",
     "opened_at_ms",
     "written_at_ms",
@@ -29,6 +29,9 @@ const COLUMNS: [&str; 24] = [
     "definition_sha256",
     "trace_id",
     "hash",
+    "caller_roles",
+    "caller_scopes",
+    "meta_sha256",
 ];
 
 /// The first row, line break included.
@@ -72,10 +75,10 @@ mod tests {
         assert_eq!(
             row,
             "1,-7,,\"'=1+1\",\"a,\"\"b\"\"\nc\",,,\"'@x\",,,\"refused\",,,,,\"[[\"\"scope\"\",\"\"pass\"\"]]\",,,,,\
-             \"{\"\"a\"\":\"\"=2\"\"}\",,,\r\n"
+             \"{\"\"a\"\":\"\"=2\"\"}\",,,,,,\r\n"
         );
         let row = csv_row(r#"{"call_id":"a\u001b[2Jb\u009bc\rd\te"}"#).expect("a record");
-        assert_eq!(row, ",,,\"a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\te\"".to_owned() + &",".repeat(20) + "\r\n");
+        assert_eq!(row, ",,,\"a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\te\"".to_owned() + &",".repeat(23) + "\r\n");
         for wrong in ["", "{\"seq\":", "{\"seq\":1,\"checkpoint\":{}}", "[]"] {
             assert_eq!(csv_row(wrong), None, "{wrong}");
         }

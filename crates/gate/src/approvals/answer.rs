@@ -5,8 +5,9 @@ use std::sync::Arc;
 use policy::{Caller, CallerKind, Roles, Via};
 
 use super::Approvals;
+use super::call::WHOLE_KEPT_BYTES_MAX;
 use super::fault::AnswerFault;
-use super::ledger::{Ledger, no_randomness};
+use super::ledger::{AWAITED_MS, Ledger, no_randomness};
 use super::record::{Answered, Approval, Bound, Grant, Member, State, Status, Through, new_id, time};
 
 /// How long "for this session" lasts at most, in milliseconds: a working day.
@@ -142,6 +143,7 @@ impl Approvals {
             upstream: approval.upstream.clone(),
             definition_sha256: approval.definition_sha256,
             target: approval.target.clone(),
+            beside_sha256: approval.beside.as_ref().map(|beside| beside.sha256),
             rules: approval.questions.iter().map(|asked| asked.rule.clone()).collect(),
             members,
             bound,
@@ -215,6 +217,51 @@ impl Approvals {
         Ok(())
     }
 
+    /// Says that whoever made this call in this process still waits for its answer, and has nobody else come back for it: the
+    /// question ends soon after this was said last. To be said every [`SIGN_EVERY`](super::SIGN_EVERY). Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn still_waits(&self, id: &str) -> Result<(), AnswerFault> {
+        let until_ms = self.ledger.now_ms().saturating_add(AWAITED_MS);
+        self.put_off(id, Some(until_ms), |approval, own| *approval.process == *own)
+    }
+
+    /// The same for a call of any client. A question whose id somebody has stays open in any case.
+    pub(super) fn still_awaited(&self, id: &str) -> Result<(), AnswerFault> {
+        let until_ms = self.ledger.now_ms().saturating_add(AWAITED_MS);
+        self.put_off(id, Some(until_ms), |approval, _| approval.awaited_until_ms.is_some())
+    }
+
+    /// Leaves a question open until its end, since somebody who may come back has its id. Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub fn leave_open(&self, id: &str) -> Result<(), AnswerFault> {
+        self.put_off(id, None, |approval, _| approval.awaited_until_ms.is_some())
+    }
+
+    fn put_off(
+        &self,
+        id: &str,
+        until_ms: Option<i64>,
+        is_due: fn(&Approval, &str) -> bool,
+    ) -> Result<(), AnswerFault> {
+        let ledger = &self.ledger;
+        let unknown = || AnswerFault::Unknown(id.to_owned());
+        let put_off = ledger.change(id, unknown, |approval| {
+            match approval.state == State::Pending && is_due(&approval, &ledger.process) {
+                true => Ok(Approval { awaited_until_ms: until_ms, ..approval }),
+                false => Err(unknown()),
+            }
+        });
+        match put_off {
+            // Answered, tidied away, or it stays open anyway.
+            Ok(_) | Err(AnswerFault::Unknown(_)) => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
     /// Ends the permission for the one call that a grant was given with, if it has not been used.
     fn end_unused(&self, grant: &Grant) -> Result<(), AnswerFault> {
         self.end(&grant.approval, &[State::Approved]).map(drop)
@@ -272,6 +319,24 @@ impl Approvals {
         let kept = self.ledger.approval(id)?.map(|kept| kept.record);
         kept.filter(|approval| may_see(approval, by)).ok_or_else(|| AnswerFault::Unknown(id.to_owned()))
     }
+
+    /// The same with all of the arguments, as long as it is open, where they are too long to be kept with it; of very long
+    /// ones the beginning. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is none that this caller may see.
+    pub fn whole_approval(&self, id: &str, by: &Caller) -> Result<Approval, AnswerFault> {
+        let approval = self.approval(id, by)?;
+        let is_open = approval.status(self.now_ms()) == Status::Pending;
+        let whole = if approval.is_cut && is_open { self.ledger.whole(&approval.id)? } else { None };
+        Ok(match whole {
+            Some(arguments) => {
+                let is_cut = arguments.len() > WHOLE_KEPT_BYTES_MAX;
+                Approval { arguments, is_cut, ..approval }
+            }
+            None => approval,
+        })
+    }
 }
 
 /// Whether a caller's roles are enough for every question.
@@ -321,7 +386,7 @@ fn is_open(approval: &Approval, now_ms: i64) -> Result<(), AnswerFault> {
             let state = if approval.state == State::Denied { "denied" } else { "approved" };
             Err(AnswerFault::Answered { id, state, by: answered.by.clone(), at: time(answered.at_ms) })
         }
-        None => Err(AnswerFault::Expired { id, at: time(approval.expires_at_ms) }),
+        None => Err(AnswerFault::Expired { id, at: time(approval.ends_at_ms()) }),
     }
 }
 

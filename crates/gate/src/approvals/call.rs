@@ -14,8 +14,17 @@ use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
 use crate::Target;
 use crate::pending::Pending;
 
-/// How much of the arguments a person is shown, in bytes. The hash binds all of them.
+/// How much of the arguments a person is shown, in bytes, unless they have too many members. The hash binds all of them.
 const ARGUMENTS_SHOWN_BYTES_MAX: usize = 8 * 1024;
+
+/// How much of those that have many.
+const MEMBERS_SHOWN_BYTES_MAX: usize = 64 * 1024;
+
+/// To how many bytes long values are cut, the first of these that makes room for all members.
+const VALUE_SHOWN_BYTES: [usize; 4] = [2_048, 512, 128, 32];
+
+/// How much is kept of arguments that cannot be shown whole, in bytes, for whoever wants to see them.
+pub(super) const WHOLE_KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// How much of one member, in bytes.
 const MEMBER_SHOWN_BYTES_MAX: usize = 120;
@@ -41,6 +50,10 @@ pub(super) struct ExactCall {
     pub(super) arguments: String,
     pub(super) arguments_bytes: usize,
     pub(super) is_cut: bool,
+    /// All of them, if those are not.
+    pub(super) whole: Option<String>,
+    /// What is sent beside them.
+    pub(super) beside: Option<Member>,
     /// The whole, and what lies in it.
     pub(super) members: Vec<Member>,
     pub(super) questions: Vec<Asked>,
@@ -64,25 +77,28 @@ impl ExactCall {
         // Whatever was parsed can be read; what cannot has one spelling, its own.
         let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
         let written = canonical.text();
-        let clean = redactor.json(written.as_bytes());
-        let clean = clean.and_then(|struck| String::from_utf8(struck.bytes.to_vec()).ok());
+        let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
-        let arguments = visible(clean);
+        let (arguments, is_cut) = shown(clean);
+        let beside = pending.beside.as_ref().and_then(|beside| Some(beside_of(&beside.bound()?, redactor)));
         let tool = definition.name.to_string();
         let upstream = definition.upstream.as_deref().map(str::to_owned);
         let caller = pending.caller.id().clone();
         let key = pending.caller.key_id().cloned();
         let hashed = pending.offered.hash();
-        let parts = [
+        let definition_hash = hashed.to_string();
+        let beside_hash = beside.as_ref().map(|beside| beside.sha256.to_string());
+        let mut parts = vec![
             &*caller,
             tool.as_str(),
             upstream.as_deref().unwrap_or_default(),
             target.recorded(),
             target.name(),
             key.as_deref().unwrap_or_default(),
-            &hashed.to_string(),
+            definition_hash.as_str(),
             written.as_str(),
         ];
+        parts.extend(beside_hash.as_deref());
         ExactCall {
             hash: hash(&parts),
             caller,
@@ -92,8 +108,10 @@ impl ExactCall {
             upstream,
             definition: hashed,
             target: acted(target, redactor),
-            is_cut: arguments.len() > ARGUMENTS_SHOWN_BYTES_MAX,
-            arguments: cut(&arguments, ARGUMENTS_SHOWN_BYTES_MAX),
+            is_cut,
+            whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)),
+            arguments,
+            beside,
             arguments_bytes: text.len(),
             members: members(&canonical, clean),
             questions: pending.questions.iter().map(|question| asked(question, config)).collect(),
@@ -120,6 +138,7 @@ impl ExactCall {
             && grant.definition_sha256 == self.definition
             && grant.target.as_ref().map(|target| target.sha256)
                 == self.target.as_ref().map(|target| target.sha256)
+            && grant.beside_sha256 == self.beside.as_ref().map(|beside| beside.sha256)
             && self.questions.iter().all(|asked| grant.rules.contains(&asked.rule))
             && grant.members.iter().all(|member| self.has(member))
     }
@@ -136,6 +155,37 @@ impl ExactCall {
     fn has(&self, wanted: &Member) -> bool {
         self.members.iter().any(|member| member.pointer == wanted.pointer && member.sha256 == wanted.sha256)
     }
+}
+
+/// A JSON text without secrets, if there are some in it.
+fn clean(json: &str, redactor: &Redactor) -> Option<String> {
+    String::from_utf8(redactor.json(json.as_bytes())?.bytes.to_vec()).ok()
+}
+
+/// As much of arguments as a person is shown, and whether that is not all: every member, and of long values the ends.
+fn shown(clean: &str) -> (String, bool) {
+    let whole = visible(clean);
+    if whole.len() <= ARGUMENTS_SHOWN_BYTES_MAX {
+        return (whole, false);
+    }
+    let canonical = Canonical::read(clean).unwrap_or(Canonical::Word(clean));
+    let mut text = whole;
+    for value_max in VALUE_SHOWN_BYTES {
+        text = visible(&canonical.shortened(value_max).text());
+        if text.len() <= ARGUMENTS_SHOWN_BYTES_MAX {
+            break;
+        }
+    }
+    (cut(&text, MEMBERS_SHOWN_BYTES_MAX), true)
+}
+
+/// What is sent beside the arguments, under the name that the protocol has for it.
+fn beside_of(text: &str, redactor: &Redactor) -> Member {
+    let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+    let written = canonical.text();
+    let clean = clean(&written, redactor);
+    let (shown, _) = shown(clean.as_deref().unwrap_or(&written));
+    Member { pointer: "_meta".to_owned(), sha256: Hash::of(written.as_bytes()), shown }
 }
 
 /// What a call that is no call of a tool acts on.

@@ -73,6 +73,26 @@ impl<'t> Canonical<'t> {
         }
     }
 
+    /// The same with every text and number that is longer than this cut to its beginning and its end, for people.
+    pub(super) fn shortened(&self, bytes_max: usize) -> Canonical<'t> {
+        match self {
+            Canonical::Word(word) if word.len() > bytes_max => {
+                Canonical::Text(Cow::Owned(ends(word, bytes_max)))
+            }
+            Canonical::Word(word) => Canonical::Word(word),
+            Canonical::Text(text) => Canonical::Text(short(text, bytes_max)),
+            Canonical::Array(items) => {
+                Canonical::Array(items.iter().map(|item| item.shortened(bytes_max)).collect())
+            }
+            Canonical::Object(members) => {
+                let short = |(key, value): &(Cow<'t, str>, Canonical<'t>)| {
+                    (short(key, bytes_max), value.shortened(bytes_max))
+                };
+                Canonical::Object(members.iter().map(short).collect())
+            }
+        }
+    }
+
     /// The members that a standing permission can be bound to: JSON Pointer (RFC 6901) and value, the outer ones first.
     pub(super) fn members(&self) -> Vec<(String, &Canonical<'t>)> {
         let mut found: Vec<(String, &Canonical<'t>)> = Vec::new();
@@ -91,6 +111,17 @@ impl<'t> Canonical<'t> {
         }
         found
     }
+}
+
+fn short<'t>(text: &Cow<'t, str>, bytes_max: usize) -> Cow<'t, str> {
+    if text.len() > bytes_max { Cow::Owned(ends(text, bytes_max)) } else { text.clone() }
+}
+
+/// The beginning of a text and its end, and how long it is.
+fn ends(text: &str, bytes_max: usize) -> String {
+    let half = bytes_max / 2;
+    let (begin, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    format!("{} \u{2026} {} ({} bytes)", &text[..begin], &text[end..], text.len())
 }
 
 fn quoted(text: &str) -> String {

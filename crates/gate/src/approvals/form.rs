@@ -36,12 +36,16 @@ pub(super) fn question(approval: &Approval) -> Bytes {
     let target = approval.target.as_ref();
     let target = target.map(|it| format!("\n{}: {}", it.kind, it.shown)).unwrap_or_default();
     let cut = if approval.is_cut {
-        format!("\n(the arguments have {} bytes; this is the beginning)", approval.arguments_bytes)
+        format!(
+            "\n(the arguments have {} bytes, long values are shortened; all of them: toolcrib approvals show {} --full)",
+            approval.arguments_bytes, approval.id
+        )
     } else {
         String::new()
     };
+    let beside = approval.beside.as_ref().map(|it| format!("\n_meta: {}", it.shown)).unwrap_or_default();
     let message = format!(
-        "Allow this call? {}.\n\ntool: {}{server}{target}\narguments: {}{cut}\n\nApproval {}; ends at {}.",
+        "Allow this call? {}.\n\ntool: {}{server}{target}\narguments: {}{cut}{beside}\n\nApproval {}; ends at {}.",
         approval.why(),
         approval.tool,
         approval.arguments,

@@ -15,6 +15,9 @@ pub(super) const APPROVAL: &str = "approval";
 /// Under which kind standing permissions are kept.
 pub(super) const GRANT: &str = "grant";
 
+/// Under which kind the arguments of open questions are kept that are too long to be kept with them.
+const WHOLE: &str = "approval_arguments";
+
 /// Most open questions of one caller. A person who is asked more at once only clicks.
 pub const PENDING_PER_CALLER_MAX: usize = 20;
 
@@ -32,6 +35,10 @@ const SWEPT_AT_ONCE_MAX: usize = 16;
 
 /// How often a change is tried again that somebody else came before.
 const RACES_MAX: usize = 16;
+
+/// How long a question outlives the last sign of a call that waits for it, in milliseconds: its process may have been
+/// killed.
+pub(super) const AWAITED_MS: i64 = 15_000;
 
 /// A kept record with its version.
 pub(super) struct Kept<T> {
@@ -91,7 +98,25 @@ impl Ledger {
 
     /// Puts a question in place of the version that was read; false if somebody else came before.
     pub(super) fn put(&self, version: Option<u64>, approval: &Approval) -> Result<bool, StoreError> {
-        Ok(self.store.replace_record(APPROVAL, &approval.id, version, Some(&text(approval)))?.is_some())
+        let is_put =
+            self.store.replace_record(APPROVAL, &approval.id, version, Some(&text(approval)))?.is_some();
+        if is_put && approval.is_cut && approval.state != State::Pending {
+            self.forget_whole(&approval.id)?;
+        }
+        Ok(is_put)
+    }
+
+    /// The arguments of an open question that are too long to be kept with it.
+    pub(super) fn whole(&self, id: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.store.record(WHOLE, id)?.map(|kept| kept.value))
+    }
+
+    fn forget_whole(&self, id: &str) -> Result<(), StoreError> {
+        if let Some(kept) = self.store.record(WHOLE, id)? {
+            // Whoever was faster has removed it.
+            self.store.replace_record(WHOLE, id, Some(kept.version), None)?;
+        }
+        Ok(())
     }
 
     /// Keeps a standing permission; false if there are too many.
@@ -204,18 +229,23 @@ impl Ledger {
             arguments: call.arguments.clone(),
             arguments_bytes: call.arguments_bytes,
             is_cut: call.is_cut,
+            beside: call.beside.clone(),
             members: call.members.clone(),
             questions: call.questions.clone(),
             process: self.process.clone(),
             conversation: call.conversation,
             asked_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(i64::try_from(call.lasts.as_millis()).unwrap_or(i64::MAX)),
+            awaited_until_ms: Some(now_ms.saturating_add(AWAITED_MS)),
             state: State::Pending,
             answered: None,
             used_at_ms: None,
         };
         match self.put(None, &approval)? {
             true => {
+                if let Some(whole) = &call.whole {
+                    self.store.replace_record(WHOLE, &approval.id, None, Some(whole))?;
+                }
                 let (id, tool, caller) = (&*approval.id, &*approval.tool, &*approval.caller);
                 tracing::warn!(id, tool, caller, "a call waits for a person: toolcrib approvals show {id}");
                 Ok(Standing::Pending(approval))
@@ -235,6 +265,11 @@ impl Ledger {
                 !is_open && !holds
             })
             .collect();
+        let ended =
+            kept.iter().filter(|kept| kept.record.is_cut && kept.record.status(now_ms) == Status::Expired);
+        for ended in ended.take(SWEPT_AT_ONCE_MAX) {
+            self.forget_whole(&ended.record.id)?;
+        }
         let surplus = settled.len().saturating_sub(SETTLED_MAX).min(SWEPT_AT_ONCE_MAX);
         for over in settled.iter().take(surplus) {
             // Whoever was faster has removed it.

@@ -42,8 +42,11 @@ pub struct Approval {
     pub arguments: String,
     /// How many bytes of them there are; if it is more than are shown, the text was cut.
     pub arguments_bytes: usize,
-    /// Whether the text was cut.
+    /// Whether the text was cut: long values show their ends only.
     pub is_cut: bool,
+    /// What is sent beside the arguments (`_meta`), but for what belongs to the protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Member>,
     /// What a standing permission can be bound to, by JSON Pointer; the whole is at the empty one.
     pub members: Vec<Member>,
     /// What was asked, by which rules.
@@ -56,6 +59,10 @@ pub struct Approval {
     pub asked_at_ms: i64,
     /// When the question ends, in milliseconds since 1970.
     pub expires_at_ms: i64,
+    /// When the question ends before that unless this is put off, in milliseconds since 1970: as long as calls wait for
+    /// its answer and nobody else knows of it, they do so. Nothing once a client has its id and may come back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited_until_ms: Option<i64>,
     /// What became of it.
     pub state: State,
     /// Who answered, and how.
@@ -176,6 +183,9 @@ pub struct Grant {
     /// On what, if it is for something else than calls of a tool: it is good for that alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Acted>,
+    /// Beside which `_meta`: it is good for calls with that one alone, or for those without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside_sha256: Option<Hash>,
     /// The rules whose questions it answers.
     pub rules: Vec<Arc<str>>,
     /// Which arguments: all of these members are the same. Without one, any arguments.
@@ -237,13 +247,18 @@ impl Approval {
     pub fn status(&self, now_ms: i64) -> Status {
         let use_until_ms = self.answered.as_ref().map_or(i64::MIN, |answered| answered.use_until_ms);
         match self.state {
-            State::Pending if now_ms >= self.expires_at_ms => Status::Expired,
+            State::Pending if now_ms >= self.ends_at_ms() => Status::Expired,
             State::Pending => Status::Pending,
             State::Approved if now_ms >= use_until_ms => Status::Expired,
             State::Approved => Status::Approved,
             State::Denied => Status::Denied,
             State::Used => Status::Used,
         }
+    }
+
+    /// When the question ends, unless those who wait for it put that off, in milliseconds since 1970.
+    pub fn ends_at_ms(&self) -> i64 {
+        self.awaited_until_ms.map_or(self.expires_at_ms, |until_ms| until_ms.min(self.expires_at_ms))
     }
 
     /// Who may answer: for each question, one of these roles.
@@ -271,8 +286,8 @@ impl Approval {
             json!({
                 "by": &*answered.by,
                 "through": answered.through.as_str(),
-                "at": time(answered.at_ms),
-                "use_until": (self.state == State::Approved).then(|| time(answered.use_until_ms)),
+                "at_ms": answered.at_ms,
+                "use_until_ms": (self.state == State::Approved).then_some(answered.use_until_ms),
                 "note": answered.note.as_deref(),
                 "grant": answered.grant.as_deref(),
             })
@@ -288,15 +303,16 @@ impl Approval {
             "arguments": self.arguments,
             "arguments_bytes": self.arguments_bytes,
             "arguments_cut": self.is_cut,
+            "meta": self.beside.as_ref().map(|beside| &beside.shown),
             "call_sha256": self.call_sha256.to_string(),
             "definition_sha256": self.definition_sha256.to_string(),
             "questions": self.questions,
             "roles": self.roles(),
             "members": self.members.iter().map(|member| &member.pointer).collect::<Vec<_>>(),
-            "asked_at": time(self.asked_at_ms),
-            "expires_at": time(self.expires_at_ms),
+            "asked_at_ms": self.asked_at_ms,
+            "expires_at_ms": self.expires_at_ms,
             "answered": answered,
-            "used_at": self.used_at_ms.map(time),
+            "used_at_ms": self.used_at_ms,
         })
     }
 }
@@ -329,14 +345,14 @@ impl Grant {
 
     /// Everything that a person or a program may know of it.
     pub fn to_json(&self) -> Value {
-        let (scope, until) = match &self.bound {
-            Bound::Session { until_ms, .. } => ("session", Some(time(*until_ms))),
+        let (scope, until_ms) = match &self.bound {
+            Bound::Session { until_ms, .. } => ("session", Some(*until_ms)),
             Bound::Always => ("always", None),
         };
         json!({
             "id": &*self.id,
             "scope": scope,
-            "until": until,
+            "until_ms": until_ms,
             "caller": &*self.caller,
             "tool": self.tool,
             "upstream": self.upstream,
@@ -346,7 +362,7 @@ impl Grant {
             "arguments": self.pattern(),
             "approval": &*self.approval,
             "by": &*self.by,
-            "at": time(self.at_ms),
+            "at_ms": self.at_ms,
         })
     }
 }
@@ -356,7 +372,7 @@ fn roles(words: &[String]) -> Roles {
     words.iter().filter_map(|word| Role::parse(word)).collect()
 }
 
-/// A time as people and programs read it.
+/// A time in milliseconds since 1970 as people read it: in UTC, to the second, after RFC 3339.
 pub fn time(ms: i64) -> String {
     let time = Timestamp::from_millisecond(ms).and_then(|time| time.round(jiff::Unit::Second));
     time.map_or_else(|_| "at an unknown time".to_owned(), |time| time.to_string())

@@ -15,8 +15,8 @@ use super::answer::holds_roles;
 use super::call::ExactCall;
 use super::fault::AnswerFault;
 use super::ledger::Standing;
-use super::record::{Approval, Through, time};
-use super::{Approvals, Config, LOOK_EVERY, form};
+use super::record::{Approval, Through};
+use super::{Approvals, Config, LOOK_EVERY, SIGN_EVERY, form};
 use crate::bylaws::Bylaws;
 use crate::entry::Entry;
 use crate::failure::{Awaited, Failure, Internal, Refusal};
@@ -26,7 +26,7 @@ use crate::seal::STATE_SEALED_MAX;
 use crate::{Call, Gate};
 
 /// The station's name in records.
-const STATION: &str = "approval";
+pub(crate) const STATION: &str = "approval";
 
 /// How much later than by the clock of the store a question is looked at that has ended.
 const ENDED_BY: Duration = Duration::from_millis(20);
@@ -125,11 +125,15 @@ impl Asking<'_> {
         if asked.is_none() && self.may_ask_client(&approval) {
             let input = round.input.take();
             if let Some(outcome) = self.ask_client(&approval, input.as_ref(), &round.arguments)? {
+                self.leave_open(&approval).await?;
                 return Ok(Admitted::AskClient(outcome));
             }
             round.input = input;
         }
         let standing = self.wait(approval, &exact, changes).await?;
+        if let Standing::Pending(approval) = &standing {
+            self.leave_open(approval).await?;
+        }
         self.decided(standing, &exact, entry)
     }
 
@@ -170,6 +174,13 @@ impl Asking<'_> {
         done.map_err(|_| Failure::Internal(Internal { call: self.pending.id }))
     }
 
+    /// The client is told of the question and may come back for it.
+    async fn leave_open(&self, approval: &Approval) -> Result<(), Failure> {
+        let id = approval.id.clone();
+        let left = self.on_disk(move |approvals| approvals.leave_open(&id)).await?;
+        left.map_err(|fault| Refusal::NoApprovals(fault.to_string()).into())
+    }
+
     /// Waits as long as a call may for an answer from elsewhere.
     async fn wait(
         &self,
@@ -186,6 +197,7 @@ impl Asking<'_> {
         let left_ms = approval.expires_at_ms.saturating_sub(self.gate.approvals.now_ms());
         let ends = Instant::now() + Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)) + ENDED_BY;
         let waiter = self.gate.approvals.await_answer(&approval.id);
+        let mut last_sign = Instant::now();
         let mut standing = Standing::Pending(approval);
         while let Standing::Pending(approval) = &standing {
             let known = Some(approval.id.to_string());
@@ -204,6 +216,12 @@ impl Asking<'_> {
                 () = sleep_until(deadline.min(ends)) => return self.stand(exact, known).await,
                 () = sleep(LOOK_EVERY) => false,
             };
+            if last_sign.elapsed() >= SIGN_EVERY {
+                last_sign = Instant::now();
+                let id = waiter.id.clone();
+                // What cannot be said just now can be in a moment.
+                let _ = self.on_disk(move |approvals| approvals.still_awaited(&id)).await?;
+            }
             if is_changed {
                 standing = self.stand(exact, known).await?;
             } else {
@@ -253,7 +271,7 @@ impl Asking<'_> {
             Standing::Pending(approval) => Refusal::ApprovalPending(Box::new(Awaited {
                 why: approval.why(),
                 roles: approval.roles(),
-                expires_at: time(approval.expires_at_ms),
+                expires_at_ms: approval.expires_at_ms,
                 id: approval.id,
             })),
             Standing::Stranger => Refusal::KeyRevoked { tool },

@@ -72,11 +72,11 @@ fn run(draft: &str, uri: &str) -> (usize, Vec<String>) {
                     true => Cost::of(&Value::Bool(true)),
                     false => Err(why),
                 });
-            let options = jsonschema::options().with_retriever(Documents);
+            let options = jsonschema::options_for().with_retriever(Documents);
             let schema = cost.and_then(|cost| Schema::build(&group.schema, cost, options));
             for case in group.tests {
                 count += 1;
-                let found = schema.as_ref().map(|schema| schema.check(&case.data, 0).is_ok());
+                let found = schema.as_ref().map(|schema| schema.check(&case.data).is_ok());
                 if found != Ok(case.valid) {
                     let file = path.file_name().unwrap_or_default().display();
                     wrong.push(format!("{file}: {}: {}: {found:?}", group.description, case.description));

@@ -9,8 +9,9 @@ use rules::{OnResult, Rules};
 use serde_json::Value;
 use tool_api::{Listener, Progress};
 
-use super::rules_stage::decided;
+use super::rules_stage::{begun_with, decided};
 use crate::entry::Entry;
+use crate::tokens::Origin;
 
 /// The rules for one call's messages; nothing if it concerns none.
 pub(crate) type OnMessages = Option<Arc<Mutex<OnResult>>>;
@@ -38,11 +39,30 @@ pub(crate) fn note_messages(rules: &OnMessages, entry: &mut Entry<'_>) {
     entry.redacted(words.struck);
 }
 
-/// What a source tells of a task unasked, as far as the rules for `tool` leave it.
-pub(crate) fn judge_news(rules: &Rules, tool: &str, upstream: &str, told: Bytes) -> Option<Bytes> {
+/// What a source tells of a task unasked, as far as the rules for `tool` leave it, and for the paths that the call named
+/// that the task goes on with.
+pub(crate) fn judge_news(
+    rules: &Rules,
+    tool: &str,
+    origin: Option<&Origin>,
+    upstream: &str,
+    told: Bytes,
+) -> Option<Bytes> {
     let arguments = Value::Object(serde_json::Map::new());
+    let begun = origin.map(begun_with);
     let (upstream, open_world) = (Some(upstream), true);
-    let call = rules::Call { tool, upstream, open_world, arguments: &arguments, answers: None };
+    let call = rules::Call {
+        tool,
+        upstream,
+        open_world,
+        is_action: true,
+        input_schema: None,
+        output_schema: None,
+        arguments: &arguments,
+        begun_with: begun.as_ref(),
+        answers: None,
+        meta: None,
+    };
     let judgement = rules.judge(&call);
     if judgement.stop.is_some() {
         return None;

@@ -1,7 +1,10 @@
 //! May this caller run this tool at all?
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use audit::Decided;
-use policy::{Caller, Facts, Verdict};
+use policy::{Caller, Decision, Facts, Obligations, Recorded, Verdict};
 use tool_api::{Action, Definition, Effect};
 
 use super::Stage;
@@ -18,25 +21,57 @@ impl Stage for PolicyStage {
     }
 
     fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
-        let facts = facts(pending.caller, pending.offered.definition(), pending.action);
-        let decision = bylaws.policy.decide(&facts, pending.arguments.value());
-        let refused = match decision.verdict {
-            Verdict::Allow => Ok(()),
-            Verdict::Ask => {
-                pending.questions.push(Question::of_policy(&decision));
-                Ok(())
-            }
-            Verdict::Deny => Err(Refusal::Denied {
-                tool: pending.tool_name(),
-                rule: decision.rule.clone(),
-                why: decision.why.clone(),
-            }),
-        };
-        let (by, effect) = ("policy", decision.verdict.as_str().into());
-        pending.decisions.push(Decided { by, rule: decision.rule.clone(), effect });
-        pending.decision = Some(decision);
-        refused
+        decide(pending, bylaws)
     }
+}
+
+/// Decides about the arguments as they are now; what was decided about them before they were changed holds besides.
+///
+/// # Errors
+/// They are denied.
+pub(super) fn decide(pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+    let facts = facts(pending.caller, pending.offered.definition(), pending.action);
+    let decision = bylaws.policy.decide(&facts, pending.arguments.value());
+    let before = pending.decision.take();
+    if before
+        .as_ref()
+        .is_some_and(|before| before.rule == decision.rule && before.verdict == decision.verdict)
+    {
+        pending.decision = before;
+        return Ok(());
+    }
+    let refused = match decision.verdict {
+        Verdict::Allow => Ok(()),
+        Verdict::Ask => {
+            pending.questions.push(Question::of_policy(&decision));
+            Ok(())
+        }
+        Verdict::Deny => Err(Refusal::Denied {
+            tool: pending.tool_name(),
+            rule: decision.rule.clone(),
+            why: decision.why.clone(),
+        }),
+    };
+    let (by, effect) = ("policy", decision.verdict.as_str().into());
+    pending.decisions.push(Decided { by, rule: decision.rule.clone(), effect });
+    pending.decision = Some(match before {
+        Some(before) => both(before, decision),
+        None => decision,
+    });
+    refused
+}
+
+/// One decision that asks of the call what two do. It bears the name of the one that leaves it less time.
+fn both(before: Decision, now: Decision) -> Decision {
+    let time = |decision: &Decision| decision.obligations.timeout_max.unwrap_or(Duration::MAX);
+    let (stricter, other) = if time(&now) < time(&before) { (now, before) } else { (before, now) };
+    let written = [&stricter, &other].map(|decision| decision.obligations.arguments);
+    let arguments = match written {
+        [Some(Recorded::Hash), _] | [_, Some(Recorded::Hash)] => Some(Recorded::Hash),
+        [one, another] => one.or(another),
+    };
+    let obligations = Obligations { arguments, ..(*stricter.obligations).clone() };
+    Decision { obligations: Arc::new(obligations), ..stricter }
 }
 
 /// What the policy is told of a call.

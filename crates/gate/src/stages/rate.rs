@@ -1,9 +1,10 @@
 //! Does somebody ask too often? One bucket for each caller, and for each tool and upstream that has a limit of its own.
 //!
 //! The buckets are those of the generic cell rate algorithm (ITU-T I.371): one number each, the time at which the
-//! bucket is full again.
+//! bucket is full again. How many calls of a day are left is asked of [`quotas`].
 
 mod limits;
+mod quotas;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +15,8 @@ use tool_api::Action;
 
 use limits::Limit;
 pub use limits::{LimitConfig, RateConfig, RateProblem, Rates};
+pub(crate) use quotas::Quotas;
+use quotas::Share;
 
 use super::Stage;
 use crate::bylaws::Bylaws;
@@ -27,8 +30,8 @@ const BUCKETS_MAX: usize = 10_000;
 /// How often full buckets are looked for at most; there are [`BUCKETS_MAX`] to look at.
 const SWEEP_EVERY_NS: u64 = 1_000_000_000;
 
-/// The time that `per_day` is about, from the first call on.
-const DAY_NS: u64 = 24 * 60 * 60 * 1_000_000_000;
+/// How often a call asks for shares of its days that others spend before it.
+const SHARES_PER_CALL_MAX: usize = 64;
 
 /// The stage's name in records.
 pub(crate) const NAME: &str = "rate";
@@ -37,12 +40,15 @@ pub(crate) const NAME: &str = "rate";
 pub(super) struct Rate {
     begun: Instant,
     buckets: Mutex<Buckets>,
+    quotas: Quotas,
 }
+
+/// A limit's name and what it limits.
+type Key = (Arc<str>, Arc<str>);
 
 #[derive(Default)]
 struct Buckets {
-    /// By the limit's name and what it limits.
-    kept: HashMap<(Arc<str>, Arc<str>), Bucket>,
+    kept: HashMap<Key, Bucket>,
     sweep_at_ns: u64,
 }
 
@@ -51,10 +57,8 @@ struct Buckets {
 struct Bucket {
     /// When it is full again.
     full_at_ns: u64,
-    /// When its day began.
-    day_at_ns: u64,
-    /// The calls of that day.
-    of_day: u32,
+    /// What may be spent of its day.
+    day: Share,
 }
 
 /// One limit that a call has to meet, and what of.
@@ -67,24 +71,63 @@ struct TooOften {
     limit: Arc<str>,
 }
 
+/// Why a call does not come out of the buckets.
+#[derive(Debug, PartialEq, Eq)]
+enum Halt {
+    TooOften(TooOften),
+    /// A day's calls cannot be counted.
+    Uncounted(String),
+}
+
+/// What a bucket says of a call that it does not let pass.
+enum Empty {
+    TooOften(TooOften),
+    /// It needs another share of its day.
+    Share,
+}
+
 impl Default for Rate {
     fn default() -> Rate {
-        Rate { begun: Instant::now(), buckets: Mutex::default() }
+        Rate::counting(Quotas::default())
     }
 }
 
 impl Rate {
+    /// A stage that counts days so.
+    pub(super) fn counting(quotas: Quotas) -> Rate {
+        Rate { begun: Instant::now(), buckets: Mutex::default(), quotas }
+    }
+
     /// Takes one call out of every bucket at `now_ns`; out of none if one of them has none left.
-    fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), TooOften> {
+    fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+        let counts_days = wanted.iter().any(|(limit, _)| limit.per_day.is_some());
+        let now_ms = if counts_days { self.quotas.now_ms() } else { 0 };
+        for _ in 0..SHARES_PER_CALL_MAX {
+            let Some((key, per_day, before)) = self.take_at(wanted, now_ns, now_ms)? else { return Ok(()) };
+            // Nobody waits for the disk but this call, and it only once for many calls.
+            let more = self.quotas.share(&key, per_day, before, now_ms).map_err(Halt::Uncounted)?;
+            self.buckets().kept.entry(key).or_default().day.add(more);
+        }
+        Err(Halt::Uncounted("too many calls at once".to_owned()))
+    }
+
+    /// The same with what there is: the bucket that needs another share of its day first, and what it has had.
+    fn take_at(
+        &self,
+        wanted: &[Want<'_>],
+        now_ns: u64,
+        now_ms: i64,
+    ) -> Result<Option<(Key, u32, Share)>, Halt> {
         let mut buckets = self.buckets();
         let mut taken: SmallVec<[_; 3]> = SmallVec::new();
-        let mut refused: Option<TooOften> = None;
+        let (mut refused, mut lacks): (Option<TooOften>, _) = (None, None);
         for (limit, of) in wanted {
-            let key = buckets.key(limit, of, now_ns);
+            let key = buckets.key(limit, of, now_ns, &self.quotas);
             let bucket = buckets.kept.get(&key).copied().unwrap_or_default();
-            match bucket.take(limit, now_ns) {
+            match bucket.take(limit, now_ns, now_ms) {
                 Ok(left) => taken.push((key, left)),
-                Err(too_often) => {
+                Err(Empty::Share) => lacks = Some((key, limit.per_day.unwrap_or_default(), bucket.day)),
+                Err(Empty::TooOften(too_often)) => {
                     // Who comes back must not be refused by the next one.
                     if refused.as_ref().is_none_or(|refused| refused.wait < too_often.wait) {
                         refused = Some(too_often);
@@ -92,11 +135,12 @@ impl Rate {
                 }
             }
         }
-        match refused {
-            Some(too_often) => Err(too_often),
-            None => {
+        match (refused, lacks) {
+            (Some(too_often), _) => Err(Halt::TooOften(too_often)),
+            (None, Some(lacks)) => Ok(Some(lacks)),
+            (None, None) => {
                 buckets.kept.extend(taken);
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -108,14 +152,15 @@ impl Rate {
 
 impl Buckets {
     /// The key of a bucket: its own, or the shared one if there is no room.
-    fn key(&mut self, limit: &Limit, of: &Arc<str>, now_ns: u64) -> (Arc<str>, Arc<str>) {
+    fn key(&mut self, limit: &Limit, of: &Arc<str>, now_ns: u64, quotas: &Quotas) -> Key {
         let key = (limit.name.clone(), of.clone());
         if self.kept.len() < BUCKETS_MAX || self.kept.contains_key(&key) {
             return key;
         }
         if now_ns >= self.sweep_at_ns {
             self.sweep_at_ns = now_ns.saturating_add(SWEEP_EVERY_NS);
-            self.kept.retain(|_, bucket| !bucket.is_as_new(now_ns));
+            let now_ms = quotas.now_ms();
+            self.kept.retain(|_, bucket| !bucket.is_as_new(now_ns, now_ms));
         }
         if self.kept.len() < BUCKETS_MAX { key } else { (key.0, Arc::default()) }
     }
@@ -123,41 +168,39 @@ impl Buckets {
 
 impl Bucket {
     /// What is left after one call.
-    fn take(self, limit: &Limit, now_ns: u64) -> Result<Bucket, TooOften> {
+    fn take(self, limit: &Limit, now_ns: u64, now_ms: i64) -> Result<Bucket, Empty> {
         let mut left = self;
         if limit.every_ns > 0 {
             let full_at_ns = self.full_at_ns.max(now_ns);
             let lacking_ns = full_at_ns - now_ns;
             if lacking_ns > limit.lacking_max_ns {
-                return Err(limit.refusal(lacking_ns - limit.lacking_max_ns, false));
+                let wait = Duration::from_nanos(lacking_ns - limit.lacking_max_ns);
+                return Err(Empty::TooOften(limit.refusal(wait, false)));
             }
             left.full_at_ns = full_at_ns.saturating_add(limit.every_ns);
         }
         if let Some(per_day) = limit.per_day {
-            if self.of_day == 0 || now_ns >= self.day_end_ns() {
-                (left.day_at_ns, left.of_day) = (now_ns, 0);
+            if left.day.is_over(now_ms) || (left.day.left == 0 && left.day.given < per_day) {
+                return Err(Empty::Share);
             }
-            if left.of_day >= per_day {
-                return Err(limit.refusal(left.day_end_ns() - now_ns, true));
-            }
-            left.of_day += 1;
+            let Some(rest) = left.day.left.checked_sub(1) else {
+                let wait_ms = u64::try_from(left.day.end_ms() - now_ms).unwrap_or(0);
+                return Err(Empty::TooOften(limit.refusal(Duration::from_millis(wait_ms), true)));
+            };
+            left.day.left = rest;
         }
         Ok(left)
     }
 
-    fn day_end_ns(self) -> u64 {
-        self.day_at_ns.saturating_add(DAY_NS)
-    }
-
-    fn is_as_new(self, now_ns: u64) -> bool {
-        self.full_at_ns <= now_ns && (self.of_day == 0 || self.day_end_ns() <= now_ns)
+    fn is_as_new(self, now_ns: u64, now_ms: i64) -> bool {
+        self.full_at_ns <= now_ns && self.day.is_over(now_ms)
     }
 }
 
 impl Limit {
-    fn refusal(&self, wait_ns: u64, is_quota: bool) -> TooOften {
+    fn refusal(&self, wait: Duration, is_quota: bool) -> TooOften {
         let limit = if is_quota { format!("{}.per_day", self.name).into() } else { self.name.clone() };
-        TooOften { wait: Duration::from_nanos(wait_ns), limit }
+        TooOften { wait, limit }
     }
 }
 
@@ -167,21 +210,31 @@ impl Stage for Rate {
     }
 
     fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
-        // A client watches many things at once, in numbers that the doors bound; and who is refused to stop would be
-        // told of changes for ever. A further round has been paid for by the first, and its state is good only once:
-        // to refuse it would throw away what a person has answered.
-        let is_watch = matches!(pending.action, Some(Action::Subscribe | Action::Unsubscribe));
-        if is_watch || pending.goes_on {
+        // What ends a watch was paid for by what began it, and who is refused to stop would be told of changes for ever. A
+        // further round has been paid for by the first, and its state is good only once: to refuse it would throw away
+        // what a person has answered.
+        if pending.action == Some(Action::Unsubscribe) || pending.goes_on {
             return Ok(());
         }
-        let wanted = wanted(&bylaws.rates, pending);
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let now_ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.take(&wanted, now_ns).map_err(|TooOften { wait, limit }| {
-            let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-            Refusal::RateLimited { retry_after_ms, limit }
+        let now_ns = || u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let taken = if pending.action == Some(Action::Subscribe) {
+            let caller = pending.caller.id();
+            let limit = bylaws.rates.of_watches(caller);
+            // A bucket of its own, beside that of the caller's calls.
+            let wanted = limit.as_ref().map(|limit| (limit, format!("{caller} watching").into()));
+            wanted.map_or(Ok(()), |wanted| self.take(&[wanted], now_ns()))
+        } else {
+            match &wanted(&bylaws.rates, pending)[..] {
+                [] => Ok(()),
+                wanted => self.take(wanted, now_ns()),
+            }
+        };
+        taken.map_err(|halt| match halt {
+            Halt::TooOften(TooOften { wait, limit }) => {
+                let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+                Refusal::RateLimited { retry_after_ms, limit }
+            }
+            Halt::Uncounted(why) => Refusal::NoQuota(why),
         })
     }
 }

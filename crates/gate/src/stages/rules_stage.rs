@@ -11,11 +11,13 @@ use rules::{Finding, Judgement, OnResult, Stop, Words};
 use serde_json::Value;
 use tool_api::{Action, Arguments, Block, Outcome, Payload, ToolError};
 
-use super::Stage;
+use super::{Stage, policy_stage};
+use crate::beside::Beside;
 use crate::bylaws::Bylaws;
 use crate::entry::Entry;
 use crate::failure::{Failure, Refusal};
-use crate::pending::{Pending, Question};
+use crate::pending::{Came, Pending, Question};
+use crate::tokens::Origin;
 
 /// The stage. It comes before the input schema, which then sees the arguments as the rules have made them.
 pub(super) struct AiRules;
@@ -31,13 +33,26 @@ impl Stage for AiRules {
             tool: definition.name.as_str(),
             upstream: definition.upstream.as_deref(),
             open_world: definition.open_world,
+            is_action: pending.action.is_some(),
+            input_schema: Some(&definition.input_schema),
+            output_schema: definition.output_schema.as_ref(),
             arguments: pending.arguments.value(),
+            begun_with: None,
             answers: pending.answers.as_deref().and_then(|answers| std::str::from_utf8(answers).ok()),
+            meta: pending.beside.as_ref().map(Beside::text),
         });
-        if let Some(tool) = &pending.task_tool {
-            of_task(&mut judgement, tool, pending, bylaws);
+        if let Some(origin) = &pending.origin {
+            of_task(&mut judgement, origin, pending, bylaws);
         }
         pending.decisions.extend(judgement.findings.into_iter().map(decided));
+        let is_changed =
+            judgement.arguments.is_some() || judgement.answers.is_some() || judgement.meta.is_some();
+        if is_changed && pending.came.is_none() {
+            let (arguments, answers) = (pending.arguments.clone(), pending.answers.clone());
+            pending.came = Some(Box::new(Came { arguments, answers, beside: pending.beside.clone() }));
+        }
+        pending.answers = judgement.answers.map(Bytes::from).or(pending.answers.take());
+        pending.beside = judgement.meta.map(Beside::changed).or(pending.beside.take());
         // Before it may be refused: the book is to hold what the rules leave, too.
         if let Some(value) = judgement.arguments {
             let before = &pending.arguments;
@@ -51,24 +66,31 @@ impl Stage for AiRules {
             return Err(Refusal::RuleBlocked { tool: pending.tool_name(), rule, why });
         }
         pending.questions.extend(judgement.approvals.into_iter().map(question));
-        pending.answers = judgement.answers.map(Bytes::from).or(pending.answers.take());
         pending.struck = judgement.struck;
         pending.on_result = judgement.on_result;
-        Ok(())
+        // What the policy has let pass was something else.
+        if pending.is_rewritten { policy_stage::decide(pending, bylaws) } else { Ok(()) }
     }
 }
 
-/// Judges what is done with a task by the rules for the tool whose call it goes on with, too. Its arguments are not those
-/// of that call, so rules that change them or look at them do not matter here, and the call has been allowed already.
-fn of_task(judgement: &mut Judgement, tool: &str, pending: &Pending<'_>, bylaws: &Bylaws) {
+/// Judges what is done with a task by the rules for the tool whose call it goes on with, too, and for the paths that it
+/// named. Its arguments are not those of that call, so rules that change them or look at them do not matter here, and the
+/// call has been allowed already.
+fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, bylaws: &Bylaws) {
     let definition = pending.offered.definition();
     let own = judgement.answers.as_deref().map(str::as_bytes).or(pending.answers.as_deref());
+    let begun = begun_with(origin);
     let more = bylaws.rules.judge(&rules::Call {
-        tool,
+        tool: &origin.tool,
         upstream: definition.upstream.as_deref(),
         open_world: definition.open_world,
+        is_action: true,
+        input_schema: None,
+        output_schema: None,
         arguments: &Value::Object(serde_json::Map::new()),
+        begun_with: Some(&begun),
         answers: own.and_then(|answers| std::str::from_utf8(answers).ok()),
+        meta: judgement.meta.as_deref().or(pending.beside.as_ref().map(Beside::text)),
     });
     for finding in more.findings {
         if !judgement.findings.contains(&finding) {
@@ -84,11 +106,17 @@ fn of_task(judgement: &mut Judgement, tool: &str, pending: &Pending<'_>, bylaws:
         judgement.approvals.extend(more.approvals);
     }
     judgement.answers = more.answers.or(judgement.answers.take());
+    judgement.meta = more.meta.or(judgement.meta.take());
     judgement.struck = judgement.struck.saturating_add(more.struck);
     judgement.on_result = match (judgement.on_result.take(), more.on_result) {
         (Some(own), Some(more)) => Some(own.and(more)),
         (own, more) => own.or(more),
     };
+}
+
+/// The arguments of the call that a task goes on with; nothing if they are unknown.
+pub(super) fn begun_with(origin: &Origin) -> Option<Value> {
+    origin.arguments.as_deref().and_then(|text| serde_json::from_str(text).ok())
 }
 
 pub(super) fn decided(finding: Finding) -> Decided {

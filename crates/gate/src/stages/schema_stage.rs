@@ -18,8 +18,9 @@ impl Stage for InputSchema {
             .offered
             .input_schema()
             .map_err(|why| Refusal::UnusableSchema { tool: pending.tool_name(), why: why.to_owned() })?;
-        schema
-            .check(pending.arguments.value(), pending.arguments.text().len())
-            .map_err(|violations| Refusal::InvalidArguments { tool: pending.tool_name(), violations })
+        schema.check(pending.arguments.value()).map_err(|misfit| Refusal::InvalidArguments {
+            tool: pending.tool_name(),
+            violations: misfit.violations(),
+        })
     }
 }

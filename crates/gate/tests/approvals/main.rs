@@ -1,12 +1,16 @@
 //! Approval of one exact call: every state it can be in, every answer, and everything that must be refused.
 
+#![expect(clippy::disallowed_methods, reason = "the tests write the rules files that calls are judged by")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../samples/definition.rs"]
+mod definition;
 mod scene;
 
 mod answers;
 mod client;
 mod grants;
 mod limits;
+mod meanwhile;
 mod race;
 mod waiting;

@@ -15,11 +15,11 @@ pub(crate) use gate::approvals::{
 };
 pub(crate) use gate::{
     Approvals, Bylaws, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Gate,
-    Input, Listing, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Scopes,
-    Shelf, ToolError, Via,
+    Input, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Scopes, Shelf,
+    ToolError, Via,
 };
 pub(crate) use store::SqliteStore;
-pub(crate) use tool_api::{AnyTool, Arguments, Context, ToolName};
+pub(crate) use tool_api::{AnyTool, Arguments, Context};
 
 /// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.
 pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
@@ -52,18 +52,9 @@ impl AnyTool for Burn {
 
 pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
     let definition = Definition {
-        name: ToolName::parse("burn").unwrap(),
-        upstream: Some("u".into()),
         description: description.into(),
-        effect: Effect::Executes,
         marked_destructive: true,
-        open_world: true,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
+        ..crate::definition::definition(Some("u"), "burn", Effect::Executes)
     };
     Arc::new(Burn(definition, ran.clone()))
 }
@@ -114,6 +105,24 @@ impl Scene {
             files: tool_api::Root::open(self.folder.path(), tool_api::Access::Read).unwrap(),
         });
         Process { gate: gate.unwrap(), catalog }
+    }
+
+    /// Puts AI rules into the workspace.
+    pub(crate) fn rules(&self, rules: &str) {
+        std::fs::create_dir_all(self.folder.path().join(".toolcrib")).unwrap();
+        let text = format!("version: '1.0'\nrules:\n{rules}");
+        std::fs::write(self.folder.path().join(".toolcrib/ai-rules.yaml"), text).unwrap();
+    }
+
+    /// What decides by this policy, in TOML, and the AI rules of the workspace.
+    pub(crate) fn bylaws(&self, policy: &str) -> Bylaws {
+        let policy = policy::Policy::new(&toml::from_str(policy).unwrap()).unwrap();
+        let workspace = self.folder.path().canonicalize().unwrap();
+        Bylaws {
+            rules: Arc::new(rules::Rules::new(rules::Settings { workspace, ..Default::default() })),
+            approvals: self.config.clone(),
+            ..Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 })
+        }
     }
 
     pub(crate) fn ran(&self) -> u32 {

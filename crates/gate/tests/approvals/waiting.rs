@@ -81,3 +81,111 @@ async fn a_question_ends_with_the_last_call_that_waits_for_it() {
     assert_eq!(waiting(), 0);
     assert_eq!(scene.ran(), 0);
 }
+
+/// A clock that goes on with that of the runtime.
+async fn let_pass(process: &Process, id: &str, seconds: u64) -> Vec<Status> {
+    let mut seen = Vec::new();
+    for _ in 0..seconds {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        pass(Duration::from_secs(1));
+        seen.push(process.approval(id).status(now_ms()));
+    }
+    seen.dedup();
+    seen
+}
+
+fn the_open_one(process: &Process) -> Option<String> {
+    let all = process.gate.approvals().approvals(&terminal()).unwrap();
+    all.iter().find(|one| one.status(now_ms()) == Status::Pending).map(|one| one.id.to_string())
+}
+
+async fn asked(process: &Process) -> String {
+    loop {
+        match the_open_one(process) {
+            Some(id) => return id,
+            None => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// As after a `kill -9`: nobody says that nobody waits any more.
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_soon_after_whoever_waits_for_it_is_gone() {
+    let scene = Scene::waiting(600);
+    let process = scene.process();
+    let caller = local();
+    let mut waiting = Box::pin(process.call(&caller, "{}"));
+    let id = tokio::select! {
+        biased;
+        done = &mut waiting => panic!("{done}"),
+        id = asked(&process) => id,
+    };
+    let seen = tokio::select! {
+        biased;
+        done = &mut waiting => panic!("{done}"),
+        seen = let_pass(&process, &id, 60) => seen,
+    };
+    assert_eq!(seen, [Status::Pending], "as long as it waits");
+    drop(waiting);
+    let seen = let_pass(&process, &id, 16).await;
+    assert_eq!(seen, [Status::Pending, Status::Expired]);
+    assert_eq!(process.answer(&id, &once(), &terminal()), "approval_expired");
+    let mut again = Box::pin(process.call(&caller, "{}"));
+    let next = tokio::select! {
+        biased;
+        done = &mut again => panic!("{done}"),
+        next = asked(&process) => next,
+    };
+    assert_ne!(next, id, "the same call asks anew");
+    assert_eq!(process.answer(&next, &once(), &terminal()), "approved");
+    assert_eq!(again.await, "ran");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_the_id_finds_its_question_open() {
+    for (wait, takes_forms) in [(0, false), (5, false), (600, true)] {
+        let scene = Scene::waiting(wait);
+        let process = scene.process();
+        let caller = local();
+        let client = if takes_forms {
+            Client { capabilities: FORMS.into(), ..Client::default() }
+        } else {
+            Client::default()
+        };
+        let told = process.make(&caller, "{}", client, None).await;
+        assert_eq!(told.is_ok(), takes_forms, "it waits, or is asked");
+        let id = the_open_one(&process).expect("it is open");
+        assert_eq!(let_pass(&process, &id, 60).await, [Status::Pending], "{wait}");
+        // Another call that waits for it for a while changes nothing about that.
+        let mut waiting = Box::pin(process.call(&caller, "{}"));
+        tokio::select! {
+            biased;
+            _ = &mut waiting => {}
+            seen = let_pass(&process, &id, 8) => assert_eq!(seen, [Status::Pending]),
+        }
+        drop(waiting);
+        assert_eq!(let_pass(&process, &id, 60).await, [Status::Pending], "{wait}");
+        assert_eq!(process.answer(&id, &once(), &terminal()), "approved");
+    }
+}
+
+/// Whoever waits on the command line has nobody else come back, unless they leave it open.
+#[tokio::test]
+async fn who_waits_themselves_says_so() {
+    let scene = Scene::new();
+    let (process, other) = (scene.process(), scene.process());
+    let id = process.ask(&local(), "{}").await;
+    let ends_in = |process: &Process| process.approval(&id).ends_at_ms() - now_ms();
+    let lasts = ends_in(&process);
+    other.gate.approvals().still_waits(&id).unwrap();
+    assert_eq!(ends_in(&process), lasts, "it is another process's question");
+    process.gate.approvals().still_waits(&id).unwrap();
+    assert_eq!(ends_in(&process), 15_000);
+    process.gate.approvals().leave_open(&id).unwrap();
+    assert_eq!(ends_in(&process), lasts);
+    assert_eq!(process.answer(&id, &once(), &terminal()), "approved");
+    // What is settled stays so.
+    process.gate.approvals().still_waits(&id).unwrap();
+    process.gate.approvals().leave_open("nothing").unwrap();
+    assert_eq!(process.call(&local(), "{}").await, "ran");
+}

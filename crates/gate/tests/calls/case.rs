@@ -103,6 +103,8 @@ pub(crate) struct What {
     pub(crate) prompt: Option<String>,
     pub(crate) task: Option<String>,
     pub(crate) arguments: Option<String>,
+    /// What is sent beside them.
+    pub(crate) meta: Option<String>,
     /// Whether the client shows forms to its user.
     #[serde(default)]
     pub(crate) forms: bool,

@@ -6,12 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{Action, Catalog, Definition, Item, Listing, Outcome, Payload, Shelf};
+use gate::{Action, Catalog, Definition, Item, Outcome, Payload, Shelf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{
-    About, AnyTool, Arguments, Context, Effect, Held, Structured, Tool, ToolError, ToolName, builtin,
-};
+use tool_api::{About, AnyTool, Arguments, Context, Effect, Held, Structured, Tool, ToolError, builtin};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,10 +109,15 @@ impl AnyTool for Far {
                 }),
                 hold: None,
             },
+            "u_beside" => {
+                let meta = Bytes::from(cx.meta().unwrap_or_default().to_owned());
+                Payload::Relayed { result: meta, structured: None }
+            }
             "u_works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
             "u_lies" => {
                 Payload::Relayed { result: heard(), structured: Some(Bytes::from_static(br#"{"n":"one"}"#)) }
             }
+            "u_delves" => Payload::Relayed { result: heard(), structured: Some(deep()) },
             _ => Payload::Relayed { result: heard(), structured: None },
         };
         let is_error = self.0.name.as_str() == "u_fails";
@@ -122,22 +125,19 @@ impl AnyTool for Far {
     }
 }
 
+/// A value so deep that it is not checked against [`many_parts`].
+fn deep() -> Bytes {
+    format!("{{\"n\":{}{}}}", "[".repeat(40), "]".repeat(40)).into()
+}
+
+/// A schema of fifty parts that wait for each other over one value.
+fn many_parts() -> Bytes {
+    format!("{}{{}}{}", "{\"allOf\":[".repeat(50), "]}".repeat(50)).into()
+}
+
 /// A definition of the server `u`.
 fn far(name: &str) -> Definition {
-    Definition {
-        name: ToolName::parse(name).unwrap(),
-        upstream: Some("u".into()),
-        description: "".into(),
-        effect: Effect::Executes,
-        marked_destructive: false,
-        open_world: true,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
-    }
+    crate::definition::definition(Some("u"), name, Effect::Executes)
 }
 
 fn offered(definition: Definition) -> Arc<dyn AnyTool> {
@@ -161,8 +161,9 @@ pub(crate) fn catalog() -> Arc<Catalog> {
     ]);
     let numbers =
         Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
-    let mut tools: Vec<_> =
-        ["u_read", "u_asks", "u_keeps", "u_works", "u_fails"].map(|name| offered(far(name))).into();
+    let mut tools: Vec<_> = ["u_read", "u_asks", "u_keeps", "u_works", "u_fails", "u_beside"]
+        .map(|name| offered(far(name)))
+        .into();
     tools.push(offered(Definition { marked_destructive: true, ..far("u_drop") }));
     tools.push(offered(Definition {
         input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#),
@@ -171,6 +172,8 @@ pub(crate) fn catalog() -> Arc<Catalog> {
     tools.push(offered(Definition { input_schema: numbers.clone(), ..far("u_counts") }));
     tools.push(offered(Definition { output_schema: Some(numbers.clone()), ..far("u_lies") }));
     tools.push(offered(Definition { output_schema: Some(numbers), ..far("u_hides") }));
+    tools.push(offered(Definition { output_schema: Some(many_parts()), ..far("u_delves") }));
+    tools.push(offered(Definition { input_schema: many_parts(), ..far("u_dives") }));
     let item = |key: &str| Item { key: key.into(), listing: Bytes::from_static(b"{}") };
     let action = |action: Action| {
         (action, offered(Definition { effect: Effect::Reads, ..far(&format!("u_{}", action.name())) }))

@@ -139,7 +139,9 @@ impl World {
         let arguments = what.arguments.clone().map(Bytes::from);
         let capabilities = if what.forms { FORMS.into() } else { Client::default().capabilities };
         let client = Client { capabilities, ..Client::default() };
-        self.gate.call(caller, Call { target, cancel, input, client, ..Call::tool("", arguments) }).await
+        let meta = what.meta.clone().map(Bytes::from);
+        let call = Call { target, meta, cancel, input, client, ..Call::tool("", arguments) };
+        self.gate.call(caller, call).await
     }
 
     pub(crate) fn lists(&self, tool: &str) -> bool {
@@ -191,7 +193,8 @@ fn ai_rules(workspace: &Path, case: &Case, rules: &str) -> rules::Rules {
     rules::Rules::new(rules::Settings { workspace: workspace.to_owned(), mode, ..Default::default() })
 }
 
-/// A record in one line: outcome, code, stages, what AI rules did, how much was struck out.
+/// A record in one line: outcome, code, stages, what AI rules did, how much was struck out, whether something was sent beside
+/// the arguments.
 pub(crate) fn record(line: &Value) -> String {
     let verdicts = line["verdicts"].as_array().unwrap().iter().map(|verdict| {
         let mark = match verdict[1].as_str().unwrap() {
@@ -206,7 +209,8 @@ pub(crate) fn record(line: &Value) -> String {
     let of_rules: String =
         decided(line).filter_map(|one| Some(format!(" {}", one.strip_prefix("ai_rules ")?))).collect();
     let struck = line["redactions"].as_u64().map_or(String::new(), |count| format!(" struck {count}"));
-    format!("{}{code} [{stages}]{of_rules}{struck}", line["outcome"].as_str().unwrap())
+    let beside = if line["meta_sha256"].is_string() { " beside" } else { "" };
+    format!("{}{code} [{stages}]{of_rules}{struck}{beside}", line["outcome"].as_str().unwrap())
 }
 
 /// All that had a say: the rules, and the person who was asked.

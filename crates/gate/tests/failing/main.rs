@@ -4,6 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "the tests read the book and the journal they made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../samples/definition.rs"]
+mod definition;
 mod store;
 
 use std::collections::BTreeMap;
@@ -20,10 +22,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::approvals::{Answer, Scope};
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Definition, Effect, Failure, Gate, Listing, Outcome, Parts,
-    Payload, RateConfig, Redactor, Refusal, ToolError, Via,
+    Approvals, Bylaws, Call, Caller, Catalog, Definition, Effect, Failure, Gate, Outcome, Parts, Payload,
+    RateConfig, Redactor, Refusal, ToolError, Via,
 };
-use tool_api::{AnyTool, Arguments, Context, ToolName};
+use tool_api::{AnyTool, Arguments, Context};
 
 use crate::store::Failing;
 
@@ -63,20 +65,7 @@ fn journals(state: &Path) -> String {
 }
 
 fn noting(name: &str, effect: Effect, ran: &Ran, state: &Path) -> Arc<dyn AnyTool> {
-    let definition = Definition {
-        name: ToolName::parse(name).unwrap(),
-        upstream: None,
-        description: "".into(),
-        effect,
-        marked_destructive: false,
-        open_world: false,
-        scopes: Arc::new([]),
-        timeout: Duration::from_secs(5),
-        extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        listing: Listing::Relayed(Bytes::new()),
-    };
+    let definition = crate::definition::definition(None, name, effect);
     Arc::new(Noting { definition, ran: ran.clone(), state: state.to_owned() })
 }
 

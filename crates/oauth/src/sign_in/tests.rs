@@ -185,11 +185,11 @@ async fn visitors_who_say_nothing_or_too_much_hold_nobody_up() {
     let mut sign_in = waiting(Redirect::AnyPort, None).await;
     let place = place(&sign_in);
     let waiting = tokio::spawn(async move { sign_in.callback().await });
-    let begun = std::time::Instant::now();
     let mut silent = Vec::new();
     for _ in 0..4 * VISITS_MAX {
         silent.push(TcpSocket::new_v4().unwrap().connect(place.0).await.unwrap());
     }
+    let begun = std::time::Instant::now();
     // Who came first made room for the others.
     assert_eq!(silent[0].read(&mut [0]).await.unwrap_or(0), 0);
     let endless = format!("GET /callback?{} HTTP/1.1\r\n", "x".repeat(64 * 1024));

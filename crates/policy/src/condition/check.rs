@@ -223,6 +223,10 @@ impl Reading<'_> {
                 id, what: "optional values are not for conditions; use has(…)".to_owned()
             });
         }
+        if name == "isUnder" && call.target.is_none() {
+            let what = "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned();
+            return Err(Fault { id, what });
+        }
         if name == "matches" {
             self.pattern(call, id)?;
         } else if name == "isUnder" {

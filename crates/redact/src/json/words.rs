@@ -163,24 +163,66 @@ const VALUES: &[&str] = &[
 const MEDIA: &[&str] =
     &["application/", "audio/", "font/", "image/", "message/", "model/", "multipart/", "text/", "video/"];
 
+/// What common types go on with, in their order; none of them is a secret.
+const SUBTYPES: &[&str] = &[
+    "css",
+    "csv",
+    "event-stream",
+    "form-data",
+    "gif",
+    "gzip",
+    "html",
+    "javascript",
+    "jpeg",
+    "json",
+    "ld+json",
+    "markdown",
+    "mpeg",
+    "octet-stream",
+    "ogg",
+    "pdf",
+    "plain",
+    "png",
+    "svg+xml",
+    "wav",
+    "webm",
+    "webp",
+    "x-www-form-urlencoded",
+    "xml",
+    "yaml",
+    "zip",
+];
+
 /// Longest MIME type without parameters, in bytes; longer ones have room for a secret.
 const MIME_BYTES_MAX: usize = 40;
 
-/// True if the name of a member is a word of the protocol.
-pub(super) fn is_name(name: &[u8]) -> bool {
-    holds(NAMES, name)
+/// From this length on a known value goes out of a type that is not common, in bytes; shorter ones may be a part of it
+/// by chance.
+const IN_MIME_BYTES_MIN: usize = 8;
+
+/// How long a known value must be to be struck out of this name of a member, in bytes.
+pub(super) fn least_in_name(name: &[u8]) -> usize {
+    if holds(NAMES, name) { usize::MAX } else { 0 }
 }
 
-/// True if the value of a member of this name is a word of the protocol.
-pub(super) fn is_value(name: Option<&[u8]>, value: &[u8]) -> bool {
-    holds(VALUES, value) || (name == Some(b"mimeType") && is_mime(value))
+/// The same for the value of a member of this name.
+pub(super) fn least_in_value(name: Option<&[u8]>, value: &[u8]) -> usize {
+    match name {
+        _ if holds(VALUES, value) => usize::MAX,
+        Some(b"mimeType") => least_in_mime(value),
+        _ => 0,
+    }
 }
 
-/// True for `text/html` and the like, without digits and capitals, of which secrets are made.
-fn is_mime(value: &[u8]) -> bool {
-    value.len() <= MIME_BYTES_MAX
-        && MEDIA.iter().any(|media| value.starts_with(media.as_bytes()))
-        && value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'/' | b'+' | b'-' | b'.'))
+/// The same for `text/html` and the like, without digits and capitals, of which secrets are made.
+fn least_in_mime(value: &[u8]) -> usize {
+    let is_type = value.len() <= MIME_BYTES_MAX
+        && value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
+    match MEDIA.iter().find_map(|media| value.strip_prefix(media.as_bytes())).filter(|_| is_type) {
+        Some(subtype) if holds(SUBTYPES, subtype) => usize::MAX,
+        Some(_) => IN_MIME_BYTES_MIN,
+        None => 0,
+    }
 }
 
 fn holds(words: &[&str], word: &[u8]) -> bool {
@@ -193,22 +235,27 @@ mod tests {
 
     #[test]
     fn words_of_the_protocol_are_known() {
-        assert!(NAMES.is_sorted() && VALUES.is_sorted());
+        assert!(NAMES.is_sorted() && VALUES.is_sorted() && SUBTYPES.is_sorted());
         for name in ["content", "structuredContent", "uriTemplate"] {
-            assert!(is_name(name.as_bytes()), "{name}");
+            assert_eq!(least_in_name(name.as_bytes()), usize::MAX, "{name}");
         }
-        assert!(!is_name(b"contents2") && !is_name(b""));
+        assert_eq!([least_in_name(b"contents2"), least_in_name(b"")], [0, 0]);
         for (name, value, expected) in [
-            (None, "text", true),
-            (Some("role"), "user", true),
-            (Some("role"), "users", false),
-            (Some("mimeType"), "text/html", true),
-            (Some("mimeType"), "application/vnd.api+json", true),
-            (Some("mimeType"), "text/s3cret", false),
-            (Some("type"), "text/html", false),
-            (None, "text/html", false),
+            (None, "text", usize::MAX),
+            (Some("role"), "user", usize::MAX),
+            (Some("role"), "users", 0),
+            (Some("mimeType"), "text/html", usize::MAX),
+            (Some("mimeType"), "application/vnd.api+json", 8),
+            (Some("mimeType"), "text/correct-horse-battery", 8),
+            (Some("mimeType"), "text/s3cret", 0),
+            (Some("type"), "text/html", 0),
+            (None, "text/html", 0),
         ] {
-            assert_eq!(is_value(name.map(str::as_bytes), value.as_bytes()), expected, "{name:?} {value}");
+            assert_eq!(
+                least_in_value(name.map(str::as_bytes), value.as_bytes()),
+                expected,
+                "{name:?} {value}"
+            );
         }
     }
 }

@@ -19,11 +19,11 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    pub(super) fn of<'s>(spellings: impl ExactSizeIterator<Item = &'s Vec<u8>>) -> Prefixes {
+    pub(super) fn of(spellings: &[Box<[u8]>]) -> Prefixes {
         let count = (spellings.len() * BITS_EACH).next_power_of_two().clamp(BITS_EACH, BITS_MAX);
         let mut prefixes =
             Prefixes { bits: vec![0; count / 64].into(), shift: u32::BITS - count.trailing_zeros() };
-        for prefix in spellings.filter_map(|spelling| spelling.first_chunk()) {
+        for prefix in spellings.iter().filter_map(|spelling| spelling.first_chunk()) {
             let bit = prefixes.bit(*prefix);
             prefixes.bits[bit / 64] |= 1 << (bit % 64);
         }

@@ -14,16 +14,18 @@ const BETWEEN_BYTES_MAX: usize = 32;
 pub(super) struct Value {
     /// Where it begins.
     pub(super) start: usize,
+    /// Where the name of it ends, with the words behind its keyword.
+    pub(super) name_end: usize,
     /// True if a quote stands before it.
     pub(super) is_quoted: bool,
 }
 
 /// The value given to a name whose keyword ends at `end`.
 pub(super) fn value_behind(text: &[u8], end: usize) -> Option<Value> {
-    let at = skip(text, end, NAME_REST_BYTES_MAX, |byte| {
+    let name_end = skip(text, end, NAME_REST_BYTES_MAX, |byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b' ' | b'\t')
     });
-    let at = skip(text, at, BETWEEN_BYTES_MAX, |byte| {
+    let at = skip(text, name_end, BETWEEN_BYTES_MAX, |byte| {
         matches!(byte, b'\'' | b'"' | b'`' | b'\\' | b']' | b' ' | b'\t' | b'\r' | b'\n')
     });
     let rest = text.get(at..)?;
@@ -36,7 +38,7 @@ pub(super) fn value_behind(text: &[u8], end: usize) -> Option<Value> {
     let is_quoted = text[behind..start].iter().any(|byte| matches!(byte, b'\'' | b'"' | b'`'));
     // What follows a comma without a quote is the next of several things.
     let is_given = start < text.len() && (is_quoted || sign != b",");
-    is_given.then_some(Value { start, is_quoted })
+    is_given.then_some(Value { start, name_end, is_quoted })
 }
 
 fn skip(text: &[u8], from: usize, bytes_max: usize, is_skipped: impl Fn(u8) -> bool) -> usize {

@@ -13,6 +13,9 @@ const LETTERS_IN_ROW_MAX: usize = 8;
 const RANDOM_ENTROPY_MIN: f32 = 3.0;
 const PASSWORD_ENTROPY_MIN: f32 = 2.5;
 
+/// Longest ending of the name of a file, in bytes.
+const ENDING_BYTES_MAX: usize = 8;
+
 /// Shortest password without a quote before it, in bytes: most that stands there unquoted is code.
 const UNQUOTED_BYTES_MIN: usize = 8;
 
@@ -96,7 +99,7 @@ pub(super) fn fits(looks: Looks, text: &[u8], start: usize, end: usize, is_quote
         Looks::Shaped => true,
         Looks::FilledIn => is_filled_in(secret),
         Looks::Random => is_random(secret),
-        Looks::RandomKey => is_random(secret) && !is_digest(secret),
+        Looks::RandomKey => is_random(secret) && !is_handle(secret),
         Looks::Password => is_password(secret, is_quoted),
     }
 }
@@ -194,9 +197,43 @@ fn is_password(secret: &[u8], is_quoted: bool) -> bool {
 }
 
 /// True for a UUID and for hexadecimal digits in the number that a digest has.
-fn is_digest(secret: &[u8]) -> bool {
+pub(super) fn is_digest(secret: &[u8]) -> bool {
     let is_hex = secret.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     is_hex && matches!(secret.len(), 16 | 24 | 32 | 36 | 40 | 56 | 64 | 96 | 128)
+}
+
+/// True for what things are found by that are called a key: digests, ids as programs make them, names of files and of
+/// what a build keeps.
+fn is_handle(secret: &[u8]) -> bool {
+    is_digest(secret) || is_id(secret) || is_file_name(secret) || is_labelled_digest(secret)
+}
+
+/// True for ids of the lengths and digits of ULID, KSUID and Nano ID.
+fn is_id(secret: &[u8]) -> bool {
+    let is_ulid = |byte: &u8| {
+        byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'L' | b'O' | b'U'))
+    };
+    match (secret.len(), secret.first()) {
+        (21, _) => secret.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')),
+        (26, Some(b'0'..=b'7')) => secret.iter().all(is_ulid),
+        (27, Some(b'0'..=b'3')) => secret.iter().all(u8::is_ascii_alphanumeric),
+        _ => false,
+    }
+}
+
+/// True for a path with a name that ends as those of files do.
+fn is_file_name(secret: &[u8]) -> bool {
+    let Some(point) = memchr::memrchr(b'.', secret).filter(|_| secret.contains(&b'/')) else { return false };
+    let ending = &secret[point + 1..];
+    let is_small = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=ENDING_BYTES_MAX).contains(&ending.len()) && ending.iter().all(is_small)
+}
+
+/// True for two words and more with a digest behind them: `Linux-node-DIGEST`.
+fn is_labelled_digest(secret: &[u8]) -> bool {
+    let mut parts = secret.rsplit(|byte| *byte == b'-');
+    let is_long = parts.next().is_some_and(|last| matches!(last.len(), 40 | 64) && is_digest(last));
+    is_long && parts.clone().count() >= 2 && parts.all(|part| !part.is_empty() && !is_random(part))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -54,6 +54,8 @@ pub(super) struct Rule {
     pub(super) entropy: f32,
     /// True if nothing is found where the name around the keyword is none of a secret, as in `next_page_token`.
     pub(super) heeds_name: bool,
+    /// True if it takes the signs of base64, so that what goes on with one of them is longer than what it looks for.
+    pub(super) is_base64: bool,
     keywords: Vec<String>,
     expression: Expression,
 }
@@ -61,7 +63,16 @@ pub(super) struct Rule {
 /// Compiled when first needed.
 pub(super) struct Expression {
     text: Cow<'static, str>,
-    compiled: OnceLock<Regex>,
+    compiled: OnceLock<Compiled>,
+}
+
+/// An expression that can be searched for.
+pub(super) struct Compiled {
+    pub(super) regex: Regex,
+    /// Most bytes that it fits; nothing if it may go on for ever.
+    pub(super) bytes_max: Option<usize>,
+    /// True if the secret is not all that it fits.
+    pub(super) has_groups: bool,
 }
 
 /// A rule of a file. Either `near` and `secret`, or `keywords` and `regex`; keywords are in small letters and found
@@ -145,8 +156,9 @@ impl From<Written> for Rule {
             false => (Form::Near, near, secret),
             true => (Form::Token { back, bound: bound.unwrap_or(true) }, keywords, regex),
         };
+        let is_base64 = text.contains("+/") || text.contains("/+");
         let expression = Expression { text, compiled: OnceLock::new() };
-        Rule { id, form, looks, entropy, heeds_name, keywords, expression }
+        Rule { id, form, looks, entropy, heeds_name, is_base64, keywords, expression }
     }
 }
 
@@ -161,12 +173,18 @@ impl Rule {
 }
 
 impl Expression {
-    pub(super) fn regex(&self) -> &Regex {
+    pub(super) fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
             let syntax = syntax::Config::new().unicode(false).utf8(false);
-            let limits = Regex::config().nfa_size_limit(Some(EXPRESSION_BYTES_MAX)).utf8_empty(false);
-            let compiled = Regex::builder().syntax(syntax).configure(limits).build(&self.text);
-            compiled.expect("a test compiles all of them")
+            let parsed = syntax::parse_with(&self.text, &syntax).expect("a test compiles all of them");
+            // Groups are asked for only where an expression fits, which is rare; the automaton that finds them faster
+            // takes hundreds of kilobytes.
+            let limits =
+                Regex::config().nfa_size_limit(Some(EXPRESSION_BYTES_MAX)).utf8_empty(false).onepass(false);
+            let built = Regex::builder().configure(limits).build_from_hir(&parsed);
+            let regex = built.expect("a test compiles all of them");
+            let has_groups = regex.captures_len() > 1;
+            Compiled { regex, bytes_max: parsed.properties().maximum_len(), has_groups }
         })
     }
 }
@@ -197,7 +215,7 @@ mod tests {
         let rules = all();
         assert!(rules.len() > 400, "{}", rules.len());
         for rule in &rules {
-            let regex = rule.expression().regex();
+            let regex = &rule.expression().compiled().regex;
             assert!(rule.keywords().next().is_some(), "{} has no keyword", rule.id);
             for keyword in rule.keywords() {
                 assert_eq!(keyword, keyword.to_ascii_lowercase(), "{}", rule.id);

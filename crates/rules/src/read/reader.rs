@@ -1,6 +1,7 @@
 //! Takes a tree apart and notes what does not fit.
 
 use crate::node::{Member, Node, Place, Written};
+use crate::workspace::Workspace;
 
 use super::{PATTERN_BYTES_MAX, Problem};
 
@@ -11,8 +12,9 @@ const PROBLEMS_MAX: usize = 100;
 const LIKENESS_MIN: f64 = 0.6;
 
 /// What has been found wrong so far.
-#[derive(Default)]
 pub(super) struct Reader {
+    /// What paths are held against.
+    pub(super) workspace: Workspace,
     pub(super) problems: Vec<Problem>,
 }
 

@@ -115,10 +115,10 @@ fn what_stands_below_a_name_that_matches_goes() {
         "{content_regex: '(?i)password|token'}",
         "{on_violation: redact, redaction_placeholder: '#'}",
         r#"x {"password2":12345,"password":[{"x":"hunter3"}],"token":{"v":"hunter4","n":[1]},"other":[{"v":"a"},2]}"#,
-        expect![[r##"
+        expect![[r###"
             project r: redact
-            arguments {"other":[{"v":"a"},2],"password":[{"x":"#"}],"password2":"#","token":{"n":["#"],"v":"#"}}
-            struck 4"##]],
+            arguments {"#":[{"x":"#"}],"##2":{"n":["#"],"v":"#"},"#2":"#","other":[{"v":"a"},2]}
+            struck 7"###]],
     );
     check(
         "{content_regex: 'password'}",
@@ -126,9 +126,78 @@ fn what_stands_below_a_name_that_matches_goes() {
         r#"x {} + {"ask":{"action":"accept","content":{"password":"a","passwords":["b"],"password3":5,"c":6}}}"#,
         expect![[r##"
             project r: redact
-            answers {"ask":{"action":"accept","content":{"password":"#","passwords":["#"],"password3":"#","c":6}}}
+            answers {"ask":{"action":"accept","content":{"#":"#","passwords":["#"],"#3":"#","c":6}}}
+            struck 5"##]],
+    );
+}
+
+#[test]
+fn names_are_taken_by_their_words_and_struck_themselves() {
+    let (token, redact) = ("{content_regex: 'token'}", "{on_violation: redact, redaction_placeholder: '#'}");
+    check(
+        token,
+        redact,
+        r#"x {"max_tokens":4096,"maxTokens":"4096","tokenizer":"t","tokens":["a",1,"2"],"token_count":7,"n":9}"#,
+        expect![[r##"
+            project r: redact
+            arguments {"#_count":7,"maxTokens":"4096","max_tokens":4096,"n":9,"tokenizer":"t","tokens":["#",1,"2"]}
+            struck 2"##]],
+    );
+    check(
+        token,
+        redact,
+        r##"x {"api_token":1,"accessToken":"a","TOKEN":"b","token":{"x":null},"y":[{"token":1,"#":2}]}"##,
+        expect![[r###"
+            project r: redact
+            arguments {"#":"#","##2":"#","##3":{"x":null},"api_#":"#","y":[{"#":2,"##2":"#"}]}
+            struck 9"###]],
+    );
+    check("{content_regex: 'auth'}", redact, r#"x {"author":"Ann"}"#, expect!["nothing"]);
+    check(
+        token,
+        redact,
+        r#"x {} + {"ask":{"content":{"token":"a","maxTokens":5,"token_b":6}}}"#,
+        expect![[r##"
+            project r: redact
+            answers {"ask":{"content":{"#":"#","maxTokens":5,"#_b":6}}}
             struck 3"##]],
     );
+    // The same for what acts otherwise.
+    check(token, "{on_violation: block}", r#"x {"max_tokens":4096,"tokenizer":"t"}"#, expect!["nothing"]);
+    check(
+        token,
+        "{on_violation: block}",
+        r#"x {"tokens":["a"]}"#,
+        expect![[r#"
+        project r: block
+        STOP r: `x` has content that a rule looks for"#]],
+    );
+    check(
+        token,
+        "{on_violation: block}",
+        r#"x {"accessToken":null}"#,
+        expect![[r#"
+        project r: block
+        STOP r: `x` has content that a rule looks for"#]],
+    );
+}
+
+#[test]
+fn what_the_tool_itself_calls_things_stays() {
+    let rule =
+        super::one_rule("{content_regex: 'token'}", "{on_violation: redact, redaction_placeholder: '#'}");
+    let world = super::World::new()
+        .file(".toolcrib/ai-rules.yaml", &rule)
+        .schema(r#"{"properties":{"token":{},"deep":{"properties":{"token2":{}}}}}"#);
+    let call = r#"x {"token":"a","other_token":"b","deep":{"token2":"c"}}"#;
+    expect![[r##"
+        project r: redact
+        arguments {"deep":{"token2":"#"},"other_#":"#","token":"#"}
+        struck 4
+        after: project r: redact
+        after: struck 4
+        gave {"token":"#","x":{"#3":["#","#"]}}"##]]
+    .assert_eq(&world.said(&world.rules(), call, r#"structured {"token":"a","x":{"token3":["b",5]}}"#));
 }
 
 #[test]

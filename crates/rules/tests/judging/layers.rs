@@ -169,3 +169,19 @@ fn a_project_that_calls_itself_something_else_stays_under_the_organisations_rule
         assert_eq!(said == "nothing", !is_organisations, "{said}");
     }
 }
+
+#[test]
+fn a_project_that_opens_another_folder_stays_under_the_organisations_rules() {
+    let rules = |name: &str| {
+        format!(
+            r#"{{"version":"1.0","rules":[
+            {{"id":"r","match":{{"projects":["{name}"]}},"action":{{"on_violation":"block"}}}}]}}"#
+        )
+    };
+    for (name, is_its) in [("shop", true), ("acme/shop", true), ("monorepo", true), ("acme", false)] {
+        let mut world = World::new().organisation(&rules(name));
+        world.settings.project_folder = Some("/work/acme/shop".into());
+        let said = world.said(&world.rules(), "x {}", "");
+        assert_eq!(said != "nothing", is_its, "{name}: {said}");
+    }
+}

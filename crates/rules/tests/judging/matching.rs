@@ -43,6 +43,27 @@ fn paths_are_meant_in_every_spelling() {
 }
 
 #[test]
+fn what_nobody_can_know_is_blocked() {
+    check(
+        "{paths: ['secrets/**']}",
+        &[
+            (r#"up/x {"path":"$DATA/a"}"#, true),
+            (r#"up/x {"path":"${DATA}/a"}"#, true),
+            (r#"up/x {"path":"~bob/a"}"#, true),
+            // Our own tools take it as it is written.
+            (r#"x {"path":"$DATA/a"}"#, false),
+            (r#"up/x {"path":"routes/$id.tsx"}"#, false),
+            (r#"up/x {"text":"$DATA/a"}"#, false),
+            (r#"up/x {"path":"~/monorepo/secrets/a"}"#, true),
+            (r#"up/x {"path":"$HOME/monorepo/secrets/a"}"#, true),
+        ],
+    );
+    let warned = World::new()
+        .file(".toolcrib/ai-rules.yml", &one_rule("{paths: ['secrets/**']}", "{on_violation: warn}"));
+    assert_eq!(warned.said(&warned.rules(), r#"up/x {"path":"$DATA/a"}"#, ""), "nothing");
+}
+
+#[test]
 fn patterns_with_a_folder_begin_at_the_workspace() {
     check(
         "{paths: ['config/*.yml']}",
@@ -78,7 +99,14 @@ fn patterns_with_a_folder_begin_at_the_workspace() {
         ],
     );
     check("{paths: ['keys/']}", &[(r#"x {"path":"a/keys/b"}"#, true), (r#"x {"path":"keys"}"#, true)]);
-    check("{paths: ['/etc/**']}", &[(r#"x {"path":"/etc/passwd"}"#, true), (r#"x {"path":"etc/a"}"#, false)]);
+    check(
+        "{paths: ['/etc/**']}",
+        &[
+            (r#"x {"path":"/etc/passwd"}"#, true),
+            (r#"x {"path":"etc/a"}"#, true),
+            (r#"x {"path":"a/etc/a"}"#, false),
+        ],
+    );
     check("{paths: ['./a.txt']}", &[(r#"x {"path":"a.txt"}"#, true)]);
     check(
         "{paths: ['*.{pem,key}']}",

@@ -85,9 +85,9 @@ fn matches_are_struck_out_of_results() {
         READ,
         r#"structured {"a":["sk-abc", 1.50],"sk-key":"x"}"#,
         expect![[r##"
-        after: project r: redact
-        after: struck 2
-        gave {"a":["#", 1.50],"sk-key":"#"}"##]],
+            after: project r: redact
+            after: struck 3
+            gave {"a":["#", 1.50],"#":"#"}"##]],
     );
     let message =
         r#"message {"content":[{"type":"text","text":"sk-abc"}],"structuredContent":{"type":"sk-a"}}"#;
@@ -237,8 +237,8 @@ fn what_stands_below_a_name_that_matches_goes() {
         r#"structured {"password":{"a":"x","b":[{"c":"y"}]},"d":"z","e":[{"password":"x"},["z"]],"passwords":3}"#,
         expect![[r##"
             after: project r: redact
-            after: struck 3
-            gave {"password":{"a":"#","b":[{"c":"#"}]},"d":"z","e":[{"password":"#"},["z"]],"passwords":3}"##]],
+            after: struck 5
+            gave {"#":{"a":"#","b":[{"c":"#"}]},"d":"z","e":[{"#":"#"},["z"]],"passwords":3}"##]],
     );
     check_result(
         "{content_regex: 'content'}",
@@ -247,7 +247,40 @@ fn what_stands_below_a_name_that_matches_goes() {
         r#"message {"content":[{"type":"text","text":"x"}],"structuredContent":{"content":{"a":"x"}}}"#,
         expect![[r#"
             after: project r: redact
-            after: struck 1
-            gave {"content":[{"type":"text","text":"x"}],"structuredContent":{"content":{"a":"[REDACTED]"}}}"#]],
+            after: struck 2
+            gave {"content":[{"type":"text","text":"x"}],"structuredContent":{"[REDACTED]":{"a":"[REDACTED]"}}}"#]],
+    );
+}
+
+#[test]
+fn names_of_results_are_struck() {
+    let rule = ("{content_regex: 'token|uri'}", "{on_violation: redact, redaction_placeholder: '#'}");
+    // The protocol's own stay, and so does what it counts.
+    check_result(
+        rule.0,
+        rule.1,
+        READ,
+        r#"message {"progressToken":5,"progress":1,"uri":"x","data":{"token":5,"max_tokens":6,"accessToken":"t"}}"#,
+        expect![[r###"
+            after: project r: redact
+            after: struck 5
+            gave {"progressToken":5,"progress":1,"uri":"#","data":{"#":"#","max_tokens":6,"##2":"#"}}"###]],
+    );
+    check_result(
+        rule.0,
+        rule.1,
+        READ,
+        r##"structured {"token":1,"TOKEN":{"token":"a"},"#":2,"uri":[3],"token_count":4,"uris":["5",6,"b"]}"##,
+        expect![[r###"
+            after: project r: redact
+            after: struck 9
+            gave {"##2":"#","##3":{"#":"#"},"#":2,"##4":["#"],"#_count":4,"uris":["5",6,"#"]}"###]],
+    );
+    check_result(
+        rule.0,
+        "{on_violation: block}",
+        READ,
+        r#"message {"progressToken":5,"data":{"tokenizer":1,"tokens":3}}"#,
+        expect![[r#"gave {"progressToken":5,"data":{"tokenizer":1,"tokens":3}}"#]],
     );
 }

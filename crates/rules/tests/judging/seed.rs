@@ -61,11 +61,11 @@ fn secrets_are_struck_out_of_the_files_that_hold_them() {
         r#"hub/hub_put {"path":"a.env","fields":{"token":"abc","port":80}}"#,
         "",
         expect![[r#"
-        project restrict-models-to-local: override_provider
-        project no-secret-exfiltration: redact_and_warn
-        arguments {"fields":{"port":80,"token":"[REDACTED_SECRET]"},"path":"a.env"}
-        struck 1
-        STOP restrict-models-to-local: `hub_put` is what a rule is about; it may only be done by something on this machine, or by ollama, local_llama"#]],
+            project restrict-models-to-local: override_provider
+            project no-secret-exfiltration: redact_and_warn
+            arguments {"fields":{"[REDACTED_SECRET]":"[REDACTED_SECRET]","port":80},"path":"a.env"}
+            struck 2
+            STOP restrict-models-to-local: `hub_put` is what a rule is about; it may only be done by something on this machine, or by ollama, local_llama"#]],
     );
 }
 

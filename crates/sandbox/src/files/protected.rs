@@ -42,34 +42,40 @@ pub struct Guard {
 
 /// The same as paths without links, as far as they existed. They change when the configuration is read again.
 #[derive(Debug, Default)]
-pub(super) struct Guarded(RwLock<Arc<Guard>>);
+pub(super) struct Guarded(RwLock<Held>);
+
+#[derive(Debug, Default)]
+struct Held {
+    guard: Arc<Guard>,
+    /// Those that are not read and may lie below the root, as they are named from there: what is read by its name is held
+    /// against nothing else.
+    unread_below: Vec<PathBuf>,
+}
 
 impl Guarded {
-    /// Takes these in place of those before.
-    pub(super) fn replace(&self, guard: &Guard) {
+    /// Takes these in place of those before, for what is below `root`, a path without links.
+    pub(super) fn replace(&self, root: &Path, guard: &Guard) {
         let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
-        let real = Guard { unwritten: real(&guard.unwritten), unread: real(&guard.unread) };
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(real);
+        let guard = Guard { unwritten: real(&guard.unwritten), unread: real(&guard.unread) };
+        let unread_below = guard.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) =
+            Held { guard: Arc::new(guard), unread_below };
     }
 
     /// Those that are guarded now.
     pub(super) fn now(&self) -> Arc<Guard> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).guard.clone()
     }
 
-    /// Holds that `path` below `root`, to which no link leads, may be read. Names are compared without regard to case,
+    /// Holds that `path` below the root, to which no link leads, may be read. Names are compared without regard to case,
     /// since some file systems do.
-    pub(super) fn check_named(&self, root: &Path, path: &Inside) -> Result<(), FileError> {
-        let guard = self.now();
-        let lies_in = |folder: &PathBuf| {
-            let mut names = root.components().chain(path.as_path().components());
-            folder.components().all(|component| {
-                let named =
-                    |name: Component<'_>| name.as_os_str().eq_ignore_ascii_case(component.as_os_str());
-                names.next().is_some_and(named)
-            })
+    pub(super) fn check_named(&self, path: &Inside) -> Result<(), FileError> {
+        let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let lies_in = |unread: &PathBuf| {
+            let mut names = path.as_path().components();
+            unread.components().all(|component| names.next().is_some_and(|name| are_alike(name, component)))
         };
-        match guard.unread.iter().any(lies_in) {
+        match held.unread_below.iter().any(lies_in) {
             true => Err(FileError::Secret { path: path.clone() }),
             false => Ok(()),
         }
@@ -108,6 +114,24 @@ pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
     };
     inside.components().any(decides)
         || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
+}
+
+fn are_alike(one: Component<'_>, other: Component<'_>) -> bool {
+    one.as_os_str().eq_ignore_ascii_case(other.as_os_str())
+}
+
+/// What is left of `path` behind the names of `root`; the empty path if all of `root` is below it. Nothing if neither is
+/// below the other.
+fn seen_from(root: &Path, path: &Path) -> Option<PathBuf> {
+    let (mut names, mut rest) = (root.components(), path.components());
+    loop {
+        match (names.next(), rest.clone().next()) {
+            (_, None) => return Some(PathBuf::new()),
+            (None, Some(_)) => return Some(rest.as_path().to_owned()),
+            (Some(name), Some(next)) if are_alike(name, next) => _ = rest.next(),
+            (Some(_), Some(_)) => return None,
+        }
+    }
 }
 
 /// Where an open file or folder really lies, without links.
@@ -168,6 +192,33 @@ mod tests {
         ];
         for (path, protected) in cases {
             assert_eq!(is_protected(Path::new("/w"), &guarded, Path::new(path)), protected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_told_by_its_name() {
+        // root, what is not read, path, whether it may be read
+        let cases = [
+            ("/w", "/w/state", "state", false),
+            ("/w", "/w/state", "State/audit.jsonl", false),
+            ("/w", "/W/state", "state", false),
+            ("/w", "/w/state", "states", true),
+            ("/w", "/w/a/b", "a", true),
+            ("/w", "/w/a/b", "a/b/c", false),
+            ("/w", "/w/a/b", "b/a", true),
+            ("/w/x", "/w", "notes.md", false),
+            ("/w/x", "/w/x", "notes.md", false),
+            ("/", "/w", "w/a", false),
+            ("/w", "/", "a", false),
+            ("/w", "/wx/state", "state", true),
+            ("/w", "/elsewhere/state", "state", true),
+        ];
+        for (root, unread, path, may) in cases {
+            let guarded = Guarded::default();
+            let guard = Guard { unread: vec![unread.into()], ..Guard::default() };
+            guarded.replace(Path::new(root), &guard);
+            let inside = Inside::parse(path, &[]).expect("a path inside");
+            assert_eq!(guarded.check_named(&inside).is_ok(), may, "{path} of {root} beside {unread}");
         }
     }
 }

@@ -16,11 +16,19 @@ const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG"
 /// Families of the same.
 const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
+/// What no program inherits, whatever its globs say: where the system puts what only we are to know.
+const NEVER_INHERITED: [&str; 1] = ["CREDENTIALS_DIRECTORY"];
+
 /// The environment for `program`: what is inherited, overridden by what it asks for.
 pub(super) fn of(program: &Program) -> Environment {
     let wanted = wanted(&program.inherit);
     let is_wanted = |name: &OsStr| name.to_str().is_some_and(|name| wanted.is_match(name));
-    let inherited = std::env::vars_os().filter(|(name, _)| is_inherited(name) || is_wanted(name));
+    let is_withheld = |name: &OsStr| {
+        NEVER_INHERITED.iter().any(|never| name == *never)
+            || program.withheld.iter().any(|withheld| name == withheld.as_str())
+    };
+    let inherited =
+        std::env::vars_os().filter(|(name, _)| (is_inherited(name) || is_wanted(name)) && !is_withheld(name));
     let own = program.env.iter().map(|(name, value)| (name.into(), value.into()));
     inherited.chain(own).collect()
 }
@@ -74,6 +82,17 @@ mod tests {
         assert!(!of(&Program::default()).contains_key(name));
         let program = Program { inherit: vec!["CARGO_*".to_owned()], ..Program::default() };
         assert!(of(&program).contains_key(name));
+        let withheld = vec!["CARGO_MANIFEST_DIR".to_owned(), "PATH".to_owned()];
+        let environment = of(&Program { withheld: withheld.clone(), ..program });
+        assert!(withheld.iter().all(|name| !environment.contains_key(OsStr::new(name))));
+        assert!(environment.contains_key(OsStr::new("CARGO_PKG_NAME")));
+    }
+
+    #[test]
+    fn nobody_learns_where_the_system_keeps_what_we_are_to_know() {
+        assert!(NEVER_INHERITED.iter().all(|name| wanted(&["*".to_owned()]).is_match(name)));
+        let globs = Program { inherit: vec!["*".to_owned()], ..Program::default() };
+        assert!(of(&globs).keys().all(|name| !NEVER_INHERITED.iter().any(|never| name == *never)));
     }
 
     #[test]

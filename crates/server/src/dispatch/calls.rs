@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use gate::approvals;
 use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
-use tracing::debug;
+use tracing::{Level, debug};
 use wire::completion::{self, Reference};
 use wire::message::Text;
 use wire::relayed::Extras;
@@ -66,7 +66,7 @@ pub(super) fn tool(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    let said = Said { arguments: params.arguments.map(|text| text.bytes()), extras: params.extras };
+    let said = Said { arguments: params.arguments.map(Text::into_bytes), extras: params.extras };
     start(request, Wanted::Tool(params.name), About::Tool, said)
 }
 
@@ -192,7 +192,7 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
     });
     // Legacy requests have no rounds; what looks like it is none of ours.
     let input = Input {
-        responses: extras.input_responses.map(|text| text.bytes()),
+        responses: extras.input_responses.map(Text::into_bytes),
         state: extras.request_state.map(Arc::from),
     };
     let input = Some(input)
@@ -205,11 +205,14 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
         wanted,
         asked: Asked { revision, about, has_state },
         capabilities: client.capabilities.clone(),
-        handed: Handed { arguments, meta: extras.meta.map(|text| text.bytes()), client, listener, input },
+        handed: Handed { arguments, meta: extras.meta.map(Text::into_bytes), client, listener, input },
         outbox,
         in_flight,
     };
-    Now::Later(Box::pin(job.run()))
+    // The room comes first, so that the future, which is large, is made in it and not moved there.
+    let room = Box::new_uninit();
+    let later = Box::into_pin(Box::write(room, job.run()));
+    Now::Later(later)
 }
 
 /// False if there is nobody who might send log messages.
@@ -219,44 +222,50 @@ fn may_log(server: &Server) -> bool {
 }
 
 impl Job {
-    async fn run(mut self) -> Option<Reply> {
-        let tool = self.wanted.logged();
-        debug!(target: "mcp", id = %self.id, tool, "received call");
-        let since = Instant::now();
-        let handed = std::mem::take(&mut self.handed);
-        let result = self.pass(handed).await;
-        let success = matches!(&result, Ok(outcome) if !outcome.is_error);
-        let tool = self.wanted.logged();
-        debug!(target: "mcp", id = %self.id, tool, duration = ?since.elapsed(), success, "tool execution completed");
-        match result {
-            Err(failure) if failure.is_cancelled() => None,
-            Err(Failure::Refused(Refusal::Unsupported { .. }))
-                if matches!(self.asked.about, About::Completion) =>
-            {
-                // Clients ask for completions as a person types; that there are none is no error.
-                Some(reply::no_completions(&self.asked, &self.id))
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function would hold the job twice: as what it was given and as its own"
+    )]
+    fn run(mut self) -> impl Future<Output = Option<Reply>> + Send {
+        async move {
+            debug!(target: "mcp", id = %self.id, tool = self.wanted.logged(), "received call");
+            let since = tracing::enabled!(target: "mcp", Level::DEBUG).then(Instant::now);
+            let result = self.pass().await;
+            let success = matches!(&result, Ok(outcome) if !outcome.is_error);
+            let (tool, duration) = (self.wanted.logged(), since.map(|since| since.elapsed()));
+            debug!(target: "mcp", id = %self.id, tool, ?duration, success, "tool execution completed");
+            match result {
+                Err(failure) if failure.is_cancelled() => None,
+                Err(Failure::Refused(Refusal::Unsupported { .. }))
+                    if matches!(self.asked.about, About::Completion) =>
+                {
+                    // Clients ask for completions as a person types; that there are none is no error.
+                    Some(reply::no_completions(&self.asked, &self.id))
+                }
+                result => Some(self.reply(result)),
             }
-            result => Some(self.reply(result)),
         }
     }
 
     /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
-    async fn pass(&self, mut handed: Handed) -> Result<Outcome, Failure> {
+    async fn pass(&mut self) -> Result<Outcome, Failure> {
         if self.asked.revision.is_modern() {
-            return self.round(handed).await;
+            let handed = std::mem::take(&mut self.handed);
+            return self.server.gate.call(&self.session.caller, self.call(handed)).await;
         }
         let mut number = 0;
         // What the tool keeps for the round to come. If there is none, however that comes about, it lets go.
         let mut _held;
         loop {
-            let outcome = self.round(handed.clone()).await?;
+            let call = self.call(self.handed.clone());
+            let outcome = self.server.gate.call(&self.session.caller, call).await?;
             let Payload::InputRequired { requests, state, hold } = outcome.payload else {
                 return Ok(outcome);
             };
             _held = hold;
             number += 1;
             let responses = self.answers(requests.as_ref(), number).await?;
-            handed.input = Some(Input { responses, state });
+            self.handed.input = Some(Input { responses, state });
         }
     }
 
@@ -278,12 +287,10 @@ impl Job {
         }
     }
 
-    async fn round(&self, handed: Handed) -> Result<Outcome, Failure> {
+    fn call(&self, handed: Handed) -> Call<'_> {
         let Handed { arguments, meta, client, listener, input } = handed;
         let cancel = self.in_flight.cancel.clone();
-        let target = self.wanted.target();
-        let call = Call { target, arguments, meta, cancel, listener, client, input };
-        self.server.gate.call(&self.session.caller, call).await
+        Call { target: self.wanted.target(), arguments, meta, cancel, listener, client, input }
     }
 
     fn asker(&self) -> Asker<'_> {

@@ -288,6 +288,47 @@ fn a_list_has_the_form_of_its_revision_and_pages() {
 }
 
 #[test]
+fn our_own_list_is_told_as_it_was_built_and_one_with_others_in_it_without_secrets() {
+    let list = |kind: &str, with_others: bool| {
+        let sample = SampleGate::new();
+        sample.plant(&["a sample", "greet"]);
+        let _watched = with_others.then(|| offer_sample_source(sample.gate.catalog()));
+        let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{kind}/list","params":{{}}}}"#);
+        Talk::over(sample, Revision::LATEST_LEGACY).say(&request)
+    };
+    let ours = list("tools", false);
+    assert!(ours.contains(r#""description":"a sample""#) && !ours.contains("REDACTED"), "{ours}");
+    for (kind, secret) in [("tools", "a sample"), ("prompts", "greet")] {
+        let told = list(kind, true);
+        assert!(told.contains("[REDACTED:PLANTED]") && !told.contains(secret), "{told}");
+    }
+}
+
+#[test]
+fn what_is_refused_repeats_no_secret() {
+    let secret = ["ghp_", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"].concat();
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"SECRET"}"#;
+    for (frame, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"SECRET"}"#.to_owned(),
+            "Method not found: [REDACTED:github-pat]",
+        ),
+        // It would be cut in its middle.
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{} SECRET"}}"#, "x".repeat(80)),
+            "xx [REDACTED:github-pa",
+        ),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{meta}}}}}"#),
+            "Unsupported protocol version: [REDACTED:github-pat]",
+        ),
+    ] {
+        let told = Talk::new(Revision::LATEST_LEGACY).say(&frame.replace("SECRET", &secret));
+        assert!(told.contains(expected) && !told.contains("ghp_"), "{told}");
+    }
+}
+
+#[test]
 fn wrong_requests_get_the_code_that_fits() {
     check(
         Revision::LATEST_LEGACY,

@@ -150,8 +150,10 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
         },
         (Place::Approval(id), &Method::GET) => {
             let id = id.to_owned();
-            on_disk(door, move |approvals| Ok(approvals.approval(&id, &caller)?.to_json(approvals.now_ms())))
-                .await
+            let whole = move |approvals: &gate::Approvals| {
+                Ok(approvals.whole_approval(&id, &caller)?.to_json(approvals.now_ms()))
+            };
+            on_disk(door, whole).await
         }
         (Place::Approval(id), &Method::POST) => {
             if let Err(refusal) = head::content_is_json(&head.headers) {

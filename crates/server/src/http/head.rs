@@ -2,12 +2,15 @@
 //! stands in a header that may be there but once.
 
 use hyper::StatusCode;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT, AsHeaderName, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION};
 use wire::param_headers::HeaderSaid;
 use wire::{Code, Revision, WireError};
 
 use super::answer::{self, Answer};
+
+/// Names the revision that a request is written in. Every request is asked for it, so it is not read anew each time.
+static REVISION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 
 /// True if the client takes a stream of events as an answer.
 pub(super) type TakesEvents = bool;
@@ -19,8 +22,8 @@ pub(super) type TakesEvents = bool;
 pub(super) fn forms(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
     content_is_json(headers)?;
     let takes_events = accepts(headers, EVENT_STREAM);
-    let takes_json = !headers.contains_key(ACCEPT) || accepts(headers, JSON) || accepts(headers, "*/*");
-    if takes_events || takes_json {
+    let takes_json = || !headers.contains_key(ACCEPT) || accepts(headers, JSON) || accepts(headers, "*/*");
+    if takes_events || takes_json() {
         return Ok(takes_events);
     }
     let why = "accept application/json and text/event-stream\n";
@@ -33,7 +36,10 @@ pub(super) fn forms(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
 /// The answer to a message that is not JSON.
 pub(super) fn content_is_json(headers: &HeaderMap) -> Result<(), Box<Answer>> {
     let is_json = |kind: &HeaderValue| {
-        kind.to_str().is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
+        kind == JSON
+            || kind
+                .to_str()
+                .is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
     };
     if headers.get(CONTENT_TYPE).is_some_and(is_json) {
         return Ok(());
@@ -48,7 +54,7 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// What stands in a header that may be there but once.
-pub(super) fn said<'h>(headers: &'h HeaderMap, name: &str) -> HeaderSaid<'h> {
+pub(super) fn said(headers: &HeaderMap, name: impl AsHeaderName) -> HeaderSaid<'_> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => HeaderSaid::Absent,
@@ -59,7 +65,7 @@ pub(super) fn said<'h>(headers: &'h HeaderMap, name: &str) -> HeaderSaid<'h> {
 
 /// True if the version header names the modern revision, or one that is later by its date.
 pub(super) fn names_modern(headers: &HeaderMap) -> bool {
-    let HeaderSaid::Once(name) = said(headers, PROTOCOL_VERSION) else { return false };
+    let HeaderSaid::Once(name) = said(headers, &REVISION) else { return false };
     let modern = Revision::MODERN.name();
     let is_date = name.len() == modern.len()
         && name.bytes().zip(modern.bytes()).all(|(byte, like)| match like {
@@ -74,7 +80,7 @@ pub(super) fn names_modern(headers: &HeaderMap) -> bool {
 /// # Errors
 /// The answer to a request that names one we do not speak (2025-06-18, "Protocol Version Header").
 pub(super) fn legacy_revision(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
-    let known = match said(headers, PROTOCOL_VERSION) {
+    let known = match said(headers, &REVISION) {
         HeaderSaid::Absent => return Ok(None),
         HeaderSaid::Once(name) => Revision::parse(name),
         HeaderSaid::Repeated | HeaderSaid::Unreadable => None,

@@ -46,7 +46,7 @@ pub(super) fn to_anybody(door: &Door, path: &str, method: &Method) -> Answer {
 /// The figures, for callers who may see them.
 pub(super) fn metrics(door: &Door, caller: &Caller, method: &Method) -> Answer {
     let telemetry = door.server.gate().telemetry();
-    if !telemetry.shows_metrics {
+    if !telemetry.shows_metrics() {
         return super::nothing_here();
     }
     if *method != Method::GET {

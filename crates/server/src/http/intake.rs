@@ -1,9 +1,12 @@
 //! Taking in the body of a request, within bounds: of each body, and of all that arrive at the same time.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::poll;
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::Body;
@@ -42,7 +45,12 @@ where
     if body.size_hint().lower() > HTTP_BODY_BYTES_MAX as u64 {
         return Err(too_large());
     }
-    match timeout(BODY_WAIT_MAX, collect(room, body)).await {
+    let mut collected = pin!(collect(room, body));
+    // Most bodies come with their heads, and need no timer.
+    if let Poll::Ready(read) = poll!(&mut collected) {
+        return read;
+    }
+    match timeout(BODY_WAIT_MAX, collected).await {
         Ok(read) => read,
         Err(_) => Err(answer::text(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n").into()),
     }

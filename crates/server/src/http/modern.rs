@@ -43,6 +43,7 @@ pub(super) async fn request(
     asked: Asked,
 ) -> Answer {
     if let Err(error) = repeats_itself(door, &caller, head, &asked).await {
+        let error = dispatch::without_secrets(&door.server, &error);
         return answer::error(status(Some(error.code)), Some(&asked.id), &error);
     }
     let Asked { id, method, params } = asked;

@@ -1,8 +1,10 @@
 //! A POST: one message, or a batch of them. Which era it belongs to is said by its body.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::poll;
 use gate::Caller;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
@@ -147,16 +149,24 @@ impl First {
         frames: &mut Frames,
         silence: Option<Duration>,
     ) -> First {
+        // Most answers are there at once, and need no timer.
+        if let Poll::Ready(answer) = poll!(&mut *later) {
+            return First::answered(answer, frames);
+        }
         let silence = silence.unwrap_or(Duration::MAX);
         tokio::select! {
             biased;
-            answer = &mut *later => match frames.ready() {
-                // What was said in the same turn as the answer comes before it.
-                Some(message) => First::Stream { message: Some(message), answer: Some(answer) },
-                None => First::Answer(answer),
-            },
+            answer = &mut *later => First::answered(answer, frames),
             message = frames.next() => First::Stream { message: Some(message), answer: None },
             () = tokio::time::sleep(silence) => First::Stream { message: None, answer: None },
+        }
+    }
+
+    /// What was said in the same turn as the answer comes before it.
+    fn answered(answer: Option<Reply>, frames: &mut Frames) -> First {
+        match frames.ready() {
+            Some(message) => First::Stream { message: Some(message), answer: Some(answer) },
+            None => First::Answer(answer),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The sessions of HTTP clients: unguessable, each bound to one caller, bounded in number, ended by the client, by
 //! silence, or to make room.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gate::{Caller, Proof};
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use wire::http::SESSION_ID;
 use wire::{Code, WireError};
 
@@ -22,8 +23,12 @@ use crate::announcer::Announcer;
 use crate::identity::Identity;
 use crate::session::Session;
 
-/// Most sessions at once. When it is reached, one makes room: of those that nothing goes on in, one that was only
-/// opened before one that was used, and then the one that was silent longest. So a flood of new ones ends its own.
+/// Names the session of a request. Every request is asked for it, so it is not read anew each time.
+static SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
+
+/// Most sessions at once. When it is reached, one makes room: of those that nothing goes on in, one of the caller who has
+/// most, one that was only opened before one that was used, and then the one that was silent longest. So a flood of new
+/// ones ends its own.
 const SESSIONS_MAX: usize = 10_000;
 
 /// A session that was silent for so long has been left behind by its client. A day, since few clients manage to
@@ -51,6 +56,8 @@ pub(super) struct Open {
     heard_s: AtomicU64,
     /// The end of the latest token that the client came with, in seconds since 1970.
     good_until_s: AtomicI64,
+    /// When it was opened.
+    opened_at: Instant,
     /// True once the client has come back to it.
     is_used: AtomicBool,
 }
@@ -70,8 +77,8 @@ impl Open {
     ) -> Open {
         let (streams, announcer) = (Streams::new(kind), OnceLock::new());
         let (heard_s, is_used) = (AtomicU64::new(now_s), AtomicBool::new(false));
-        let good_until_s = AtomicI64::new(good_until_s(&session.caller));
-        Open { session, streams, total, outbound, announcer, heard_s, good_until_s, is_used }
+        let (good_until_s, opened_at) = (AtomicI64::new(good_until_s(&session.caller)), Instant::now());
+        Open { session, streams, total, outbound, announcer, heard_s, good_until_s, opened_at, is_used }
     }
 
     /// The next thing to say without being asked. Whoever listens first takes it; what happens while nobody does
@@ -105,7 +112,7 @@ impl Open {
         self.session.is_busy() || self.streams.are_read()
     }
 
-    /// Which of those that are not busy makes room first: the least.
+    /// Which of a caller's that are not busy makes room first: the least.
     fn rank(&self) -> (bool, u64) {
         (self.is_used.load(Ordering::Relaxed), self.heard_s.load(Ordering::Relaxed))
     }
@@ -186,7 +193,7 @@ impl Sessions {
 
     /// The session that the header of a request names.
     pub(super) fn named(&self, headers: &HeaderMap, caller: &Caller) -> Named {
-        let mut ids = headers.get_all(SESSION_ID).iter();
+        let mut ids = headers.get_all(&SESSION).iter();
         match (ids.next(), ids.next()) {
             (None, _) => Named::None,
             (Some(id), None) => match id.to_str().ok().and_then(|id| self.get(id, caller)) {
@@ -236,7 +243,7 @@ impl Sessions {
             self.lock().open.iter().map(|(id, open)| (id.clone(), open.clone())).collect();
         for (id, open) in all {
             let good_until_s = open.good_until_s.load(Ordering::Relaxed);
-            if !identity.still_knows(&open.session.caller, good_until_s).await {
+            if !identity.still_knows(&open.session.caller, good_until_s, open.opened_at).await {
                 self.remove(&id);
                 open.end();
             }
@@ -278,8 +285,12 @@ impl Table {
 
     fn first_to_go(&self) -> Option<Box<str>> {
         let mut first = None;
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for open in self.open.values() {
+            *counts.entry(&**open.session.caller.id()).or_default() += 1;
+        }
         for (id, open) in &self.open {
-            let rank = open.rank();
+            let rank = (Reverse(counts[&**open.session.caller.id()]), open.rank());
             // Asked last, since it takes locks and most are not ahead of the best so far.
             if first.is_none_or(|(least, _)| rank < least) && !open.is_busy() {
                 first = Some((rank, id));
@@ -299,7 +310,7 @@ pub(super) fn good_until_s(caller: &Caller) -> i64 {
 
 /// Answers `DELETE`: the client ends its session.
 pub(super) fn end(door: &Door, caller: &Caller, headers: &HeaderMap) -> Answer {
-    let mut ids = headers.get_all(SESSION_ID).iter();
+    let mut ids = headers.get_all(&SESSION).iter();
     match (ids.next(), ids.next()) {
         (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
         (Some(id), None) if id.to_str().is_ok_and(|id| door.sessions.end(id, caller)) => {
@@ -321,179 +332,4 @@ pub(super) fn header(id: &str) -> HeaderValue {
 }
 
 #[cfg(test)]
-mod tests {
-    use gate::Via;
-    use hyper::header::HeaderName;
-    use wire::{Id, Revision};
-
-    use super::super::event_log::KEPT_MAX;
-    use super::super::streams;
-    use super::*;
-    use crate::identity;
-
-    fn caller() -> Caller {
-        Caller::local_user(Via::Http)
-    }
-
-    fn open_one(sessions: &Sessions) -> (String, HeaderMap) {
-        let session = Session::new(caller(), Revision::LATEST_LEGACY);
-        let (id, _) = sessions.open(session, None).expect("the system has randomness");
-        let headers = HeaderMap::from_iter([(HeaderName::from_static(SESSION_ID), header(&id))]);
-        (id, headers)
-    }
-
-    #[test]
-    fn only_an_open_session_of_the_caller_is_found() {
-        let sessions = Sessions::new(Total::default());
-        let (id, headers) = open_one(&sessions);
-        assert!(matches!(sessions.named(&headers, &caller()), Named::Open(_)));
-        assert!(matches!(sessions.named(&HeaderMap::new(), &caller()), Named::None));
-        let mut twice = headers.clone();
-        twice.append(SESSION_ID, HeaderValue::from_static("x"));
-        assert!(matches!(sessions.named(&twice, &caller()), Named::Unknown));
-        assert_eq!(id.len(), 2 * ID_BYTES);
-
-        let others = [caller().with_scopes(std::iter::empty().collect()), Caller::local_user(Via::Stdio)];
-        for other in others {
-            assert!(matches!(sessions.named(&headers, &other), Named::Unknown));
-            assert!(!sessions.end(&id, &other), "a foreign session is not ended");
-        }
-        assert!(sessions.end(&id, &caller()));
-        assert!(!sessions.end(&id, &caller()));
-        assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
-    }
-
-    #[test]
-    fn a_session_that_was_silent_too_long_is_gone() {
-        let mut sessions = Sessions::new(Total::default());
-        let (_, headers) = open_one(&sessions);
-        let (_, kept) = open_one(&sessions);
-        let day = SILENCE_MAX + Duration::from_secs(1);
-        let Some(before) = sessions.since.checked_sub(day) else { return };
-        sessions.since = before;
-        assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
-        assert_eq!(sessions.lock().open.len(), 1);
-        // Another that opens sweeps up the rest.
-        let (_, new) = open_one(&sessions);
-        assert_eq!(sessions.lock().open.len(), 1);
-        assert!(matches!(sessions.named(&kept, &caller()), Named::Unknown));
-        assert!(matches!(sessions.named(&new, &caller()), Named::Open(_)));
-    }
-
-    #[tokio::test]
-    async fn sessions_of_those_who_were_shut_out_end() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let store = Arc::new(store::SqliteStore::at(folder.path()));
-        let key = |name: &str| {
-            let (roles, name) = (gate::Role::Agent.into(), name.to_owned());
-            let request = identity::KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
-            identity::create(&*store, request).expect("created").1.id
-        };
-        let ids = ["stays", "goes"].map(key);
-        let config = &identity::Config::default();
-        let (store, client, now_ms) = (store.clone(), sandbox::Client::new(), || 0);
-        let parts = identity::Parts { config, open_on_loopback: None, store: store.clone(), client, now_ms };
-        let identity = Identity::new(parts);
-        let sessions = Sessions::new(Total::default());
-        let role = gate::Role::Agent;
-        let of_key = |name: &str, id: &str| {
-            let caller = format!("key:{name}").into();
-            let caller = Caller::new(caller, gate::CallerKind::Key, role.into(), role.scopes(), Via::Http);
-            caller.with_proof(Proof::Key(id.into()))
-        };
-        let of_token = |end_s: i64| {
-            let caller =
-                Caller::new("i:a".into(), gate::CallerKind::Token, role.into(), role.scopes(), Via::Http);
-            caller.with_proof(Proof::Until(end_s))
-        };
-        let open = |caller: Caller| {
-            let session = Session::new(caller, Revision::LATEST_LEGACY);
-            sessions.open(session, None).expect("there is room").0
-        };
-        let [stays, goes] = [of_key("stays", &ids[0]), of_key("goes", &ids[1])];
-        let opened = [
-            open(stays.clone()),
-            open(goes),
-            open(caller()),
-            open(of_token(1)),
-            open(of_token(0)),
-            open(of_token(0)),
-        ];
-        assert!(sessions.get(&opened[0], &of_key("stays", "another")).is_none(), "a later key of its name");
-        assert!(sessions.get(&opened[0], &stays).is_some());
-        assert!(sessions.get(&opened[5], &of_token(9)).is_some(), "with a later token it goes on");
-        identity::revoke(&*store, "goes").expect("revoked");
-        // A later key of its name is another's.
-        key("goes");
-        sessions.end_of_strangers(&identity).await;
-        let left = opened.map(|id| sessions.lock().open.contains_key(&*id));
-        // Since there is a key, the local user needs one, too; and a token ends what it opened as it ends.
-        assert_eq!(left, [true, false, false, true, false, true]);
-    }
-
-    /// A session that was last heard at this second.
-    fn heard_at(sessions: &Sessions, second: u64) -> (String, Arc<Open>) {
-        let session = Session::new(caller(), Revision::LATEST_LEGACY);
-        let (id, open) = sessions.open(session, None).expect("there is room");
-        open.heard_s.store(second, Ordering::Relaxed);
-        (id, open)
-    }
-
-    #[test]
-    fn a_flood_of_new_sessions_ends_its_own_first() {
-        let sessions = Sessions::new(Total::default());
-        let is_open = |id: &str| sessions.lock().open.contains_key(id);
-        let [abandoned, used, read, calling] = std::array::from_fn(|_| heard_at(&sessions, 1));
-        let call = calling.1.session.begin(&Id::number(1)).expect("free");
-        let reader = streams::stand(&read.1, None).expect("always");
-        assert!(sessions.get(&used.0, &caller()).is_some());
-        used.1.heard_s.store(1, Ordering::Relaxed);
-        let left = |case: &str, expected: [bool; 4]| {
-            let open = [&abandoned, &used, &read, &calling].map(|(id, _)| is_open(id));
-            assert_eq!(open, expected, "{case}");
-            assert_eq!(sessions.lock().open.len(), SESSIONS_MAX, "{case}");
-        };
-        let fill = |more: usize| (0..more).map(|_| heard_at(&sessions, 2)).collect::<Vec<_>>();
-        let mut flood = fill(SESSIONS_MAX - 4);
-        left("all have room", [true; 4]);
-        flood.extend(fill(100));
-        left("one that was only opened goes first, then the flood's own", [false, true, true, true]);
-        flood.iter().for_each(|(_, open)| open.is_used.store(true, Ordering::Relaxed));
-        heard_at(&sessions, 2);
-        left("of those that were used, the one that was silent longest", [false, false, true, true]);
-        heard_at(&sessions, 2);
-        left("but none in which something goes on", [false, false, true, true]);
-        drop((call, reader));
-        for _ in 0..2 {
-            sessions.lock().open.values().for_each(|open| open.is_used.store(true, Ordering::Relaxed));
-            heard_at(&sessions, 2);
-        }
-        left("until it has ended", [false; 4]);
-    }
-
-    #[test]
-    fn a_new_session_is_refused_if_something_goes_on_in_all() {
-        let sessions = Sessions::new(Total::default());
-        let calls: Vec<_> = (0..SESSIONS_MAX)
-            .map(|_| heard_at(&sessions, 1).1.session.begin(&Id::number(1)).expect("free"))
-            .collect();
-        let another = || sessions.open(Session::new(caller(), Revision::LATEST_LEGACY), None);
-        assert_eq!(another().err(), Some(OpenFault::Full));
-        assert_eq!(sessions.lock().open.len(), SESSIONS_MAX);
-        drop(calls);
-        assert!(another().is_ok());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn abandoned_sessions_give_back_what_they_keep() {
-        let total = Total::default();
-        let sessions = Sessions::new(total.clone());
-        let opened: Vec<_> = (0..3).map(|_| heard_at(&sessions, 1)).collect();
-        opened.iter().for_each(|(_, open)| drop(streams::stand(open, None).expect("always")));
-        opened.iter().for_each(|(_, open)| streams::tell(open, b"news"));
-        assert_ne!(total.load(Ordering::Relaxed), 0);
-        tokio::time::advance(KEPT_MAX + Duration::from_secs(1)).await;
-        sessions.forget_old_events();
-        assert_eq!(total.load(Ordering::Relaxed), 0);
-    }
-}
+mod tests;

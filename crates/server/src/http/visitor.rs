@@ -2,12 +2,23 @@
 //!
 //! A web page can make a browser send requests to a loopback address under a name of its own (DNS
 //! rebinding). So `Host` must be a loopback name or a configured one, and `Origin`, which only browsers send, a
-//! loopback page or a configured one.
+//! loopback page or a configured one. A browser leaves `Origin` out of some requests and tells all the same, in
+//! `Sec-Fetch-Site`, if one comes from a page of another site.
 
-use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 
 use crate::Config;
 use crate::identity::is_loopback;
+
+/// By which a browser says whose page a request comes from. No page can say anything else.
+static SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// What it says of the pages of others.
+const OTHERS: &str = "cross-site";
+
+/// Tells whoever comes from a page that may not.
+const FOREIGN_PAGE: &str =
+    "forbidden: pages from other origins may not call this server; server.origins lists those that may\n";
 
 /// Who may knock.
 pub(super) struct Visitors {
@@ -39,13 +50,11 @@ impl Visitors {
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
+            (None, _) if headers.get_all(&SITE).iter().any(|site| site == OTHERS) => Err(FOREIGN_PAGE),
             (None, _) => Ok(None),
             (Some(origin), None) if self.is_welcome(origin) => Ok(Some(origin.clone())),
             (Some(origin), None) if origin.to_str().is_ok_and(is_local_origin) => Ok(None),
-            _ => Err(
-                "forbidden: pages from other origins may not call this server; server.origins lists those \
-                      that may\n",
-            ),
+            _ => Err(FOREIGN_PAGE),
         }
     }
 
@@ -136,6 +145,25 @@ mod tests {
             }
             let checked = visitors().check(&headers).ok().map(|page| page.is_some());
             assert_eq!(checked, expected, "{host:?} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_does_not_pass_without_its_origin() {
+        for (site, origin, expected) in [
+            ("cross-site", None, false),
+            ("none", None, true),
+            ("same-origin", None, true),
+            ("same-site", None, true),
+            ("cross-site", Some("https://app.example"), true),
+            ("cross-site", Some("http://localhost:5173"), true),
+            ("cross-site", Some("http://evil.test"), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static("localhost"));
+            headers.insert(&SITE, HeaderValue::from_static(site));
+            origin.map(|origin| headers.insert(ORIGIN, HeaderValue::from_static(origin)));
+            assert_eq!(visitors().check(&headers).is_ok(), expected, "{site} {origin:?}");
         }
     }
 

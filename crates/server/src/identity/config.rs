@@ -16,7 +16,7 @@ const ISSUERS_MAX: usize = 16;
 const NONE: &str = "none";
 
 /// Who may call over HTTP with a token, and who says so. API keys need no configuration: see `toolcrib keys`.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The address of the MCP endpoint as clients know it, such as `https://crib.example/mcp` behind a reverse proxy.
@@ -33,7 +33,7 @@ pub struct Config {
 }
 
 /// One issuer of tokens.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Issuer {
     /// Its address, exactly as it is written in the `iss` of its tokens, such as `https://login.example/realms/team`.
@@ -59,7 +59,8 @@ pub struct Issuer {
     /// What the words in `roles_claim` mean here, such as `{ "toolcrib-admins" = "owner" }`. Roles are `owner`,
     /// `maintainer`, `developer`, `auditor` and `agent`.
     pub roles: BTreeMap<String, String>,
-    /// The role of callers who have none by `roles`. With `none` they are refused.
+    /// The role of callers who have none by `roles`: unless it says otherwise, everybody with a good token for this address
+    /// is an agent, who may read and write files and run tests. With `none` they are refused.
     pub default_role: String,
     /// What its callers may do besides what their roles say, such as `git:call`.
     pub scopes: Vec<String>,

@@ -8,20 +8,31 @@ use super::unknown::Unknown;
 /// The header in which a key may come instead of `Authorization`.
 const KEY_HEADER: &str = "x-api-key";
 
-/// Headers by which a proxy says that it forwards a request, besides all that begin with [`FORWARDED_PREFIX`].
-const FORWARDED: [&str; 8] = [
+/// Headers by which a proxy, a tunnel or a content network says that it forwards a request, besides all that begin with
+/// one of [`FORWARDED_PREFIXES`].
+const FORWARDED: [&str; 17] = [
     "forwarded",
+    "forwarded-for",
     "via",
-    "x-real-ip",
-    "x-client-ip",
+    "cdn-loop",
+    "client-ip",
     "true-client-ip",
-    "cf-connecting-ip",
-    "cf-ray",
+    "fastly-client-ip",
     "fly-client-ip",
+    "x-amzn-trace-id",
+    "x-azure-clientip",
+    "x-client-ip",
+    "x-cloud-trace-context",
+    "x-forwarded",
+    "x-host",
+    "x-nginx-proxy",
+    "x-real-ip",
+    "x-remote-addr",
 ];
 
-/// What the common ones begin with: `-for`, `-host`, `-proto` and others.
-const FORWARDED_PREFIX: &str = "x-forwarded-";
+/// What whole families of them begin with.
+const FORWARDED_PREFIXES: [&str; 7] =
+    ["x-forwarded-", "x-original-", "x-cluster-", "x-envoy-", "cf-", "ngrok-", "tailscale-"];
 
 /// What a request brings.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,8 +83,12 @@ impl<'h> Credential<'h> {
 /// True if a proxy says that it only forwards the request: then the other end of the connection is not who sends it. One
 /// that says nothing cannot be told from a program on this machine.
 pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
-    let is_one =
-        |name: &HeaderName| FORWARDED.contains(&name.as_str()) || name.as_str().starts_with(FORWARDED_PREFIX);
+    let is_one = |name: &HeaderName| {
+        let name = name.as_str();
+        // Most headers begin with none of these letters.
+        b"vcftxn".contains(&name.as_bytes()[0])
+            && (FORWARDED.contains(&name) || FORWARDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+    };
     headers.keys().any(is_one)
 }
 
@@ -84,6 +99,24 @@ mod tests {
     use super::*;
 
     type Lines<'l> = &'l [(&'l str, &'l str)];
+
+    #[test]
+    fn a_proxy_is_known_by_what_it_adds() {
+        let proxies = "forwarded via x-forwarded x-forwarded-for x-forwarded-host x-original-forwarded-for x-original-url \
+                       forwarded-for x-cluster-client-ip x-envoy-external-address cdn-loop fastly-client-ip \
+                       x-azure-clientip client-ip x-remote-addr x-nginx-proxy ngrok-trace-id tailscale-user-login \
+                       x-amzn-trace-id x-cloud-trace-context x-host x-real-ip true-client-ip cf-ray cf-connecting-ip \
+                       fly-client-ip x-client-ip";
+        let clients = "host accept user-agent content-type content-length connection cache-control cookie x-api-key \
+                       traceparent x-request-id x-stainless-lang te transfer-encoding tracestate from forward x-for";
+        for (names, expected) in [(proxies, true), (clients, false)] {
+            for name in names.split_whitespace() {
+                let name = HeaderName::from_static(name);
+                let headers = HeaderMap::from_iter([(name.clone(), HeaderValue::from_static("1"))]);
+                assert_eq!(is_forwarded(&headers), expected, "{name}");
+            }
+        }
+    }
 
     #[test]
     fn one_credential_once() {

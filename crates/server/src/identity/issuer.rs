@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gate::{Caller, CallerKind, Role, Roles, Scope, Scopes, Via};
 use ring::digest::{SHA256, digest};
-use sandbox::Client;
 use serde_json::{Map, Value};
 
 use super::config;
@@ -20,6 +20,8 @@ const SUBJECT_BYTES_MAX: usize = 128;
 pub(super) struct Issuer {
     /// As it stands in its tokens.
     pub(super) id: String,
+    /// Since when its tokens have meant what they mean now.
+    pub(super) since: Instant,
     name: String,
     audience: Option<String>,
     algorithms: Vec<Algorithm>,
@@ -33,12 +35,12 @@ pub(super) struct Issuer {
     required: Vec<Scope>,
     /// The scopes that mean something in its tokens.
     vocabulary: Scopes,
-    keys: KeySource,
+    keys: Arc<KeySource>,
 }
 
 impl Issuer {
-    /// From its section, which has been checked.
-    pub(super) fn new(config: &config::Issuer, client: &Client) -> Issuer {
+    /// From its section, which has been checked, with the keys from this source.
+    pub(super) fn new(config: &config::Issuer, keys: Arc<KeySource>) -> Issuer {
         let scopes =
             |names: &[String]| names.iter().filter_map(|name| Scope::parse(name).ok()).collect::<Vec<_>>();
         let roles = config.roles.iter().filter_map(|(word, role)| Some((word.clone(), Role::parse(role)?)));
@@ -47,6 +49,7 @@ impl Issuer {
         let vocabulary = Scope::known().into_iter().chain(granted.iter().chain(&required).cloned());
         Issuer {
             id: config.issuer.clone(),
+            since: Instant::now(),
             name: config.callers_prefix(),
             audience: config.audience.clone(),
             algorithms: config.algorithms.clone(),
@@ -58,8 +61,18 @@ impl Issuer {
             vocabulary: vocabulary.chain(audit.named().unwrap_or_default().iter().cloned()).collect(),
             granted: granted.into_iter().collect(),
             required,
-            keys: KeySource::new(&config.issuer, config.jwks_uri.as_deref(), client.clone()),
+            keys,
         }
+    }
+
+    /// Where its keys come from.
+    pub(super) fn keys(&self) -> &Arc<KeySource> {
+        &self.keys
+    }
+
+    /// True for callers whom its tokens speak for.
+    pub(super) fn speaks_for(&self, caller: &Caller) -> bool {
+        caller.id().strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with(':'))
     }
 
     /// Its keys as they are held now.
@@ -201,7 +214,8 @@ mod tests {
             toml::from_str(&format!("[[issuers]]\nissuer = 'https://login.example/x'\n{section}"))
                 .expect("a sample reads");
         config.check(([127, 0, 0, 1], 1).into()).expect("a good section");
-        let issuer = Issuer::new(&config.issuers[0], &Client::new());
+        let config = &config.issuers[0];
+        let issuer = Issuer::new(config, Arc::new(KeySource::of(config, sandbox::Client::new())));
         let claims = serde_json::from_str(claims).expect("claims");
         let said = match issuer.made_of(&claims) {
             Ok(caller) => {

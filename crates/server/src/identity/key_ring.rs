@@ -135,13 +135,12 @@ impl KeyEntry {
 }
 
 /// Whether there has ever been a key, be it revoked by now: from then on nobody is let in who shows nothing, unless
-/// `server.open_on_loopback` says so.
+/// `server.open_on_loopback` says so. That the store has been lost since makes no difference.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn was_any(store: &dyn Store) -> Result<bool, KeyError> {
-    // The store counts them in the same breath as it keeps them, so no crash comes between a key and its mark.
-    Ok(store.record_changes(KIND)? > 0)
+    Ok(store.was_any(KIND)?)
 }
 
 /// Whether this caller, if it holds a key, may still come by it: one that was revoked is good for nothing, even if there

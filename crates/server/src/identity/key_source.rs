@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
+use super::config::Issuer;
 use super::jwks::KeySet;
 use super::unknown::Unknown;
 
@@ -65,10 +66,10 @@ struct Metadata {
 
 impl KeySource {
     /// The keys of this issuer. Nothing is fetched yet.
-    pub(super) fn new(issuer: &str, jwks_uri: Option<&str>, client: Client) -> KeySource {
+    pub(super) fn of(issuer: &Issuer, client: Client) -> KeySource {
         KeySource {
-            issuer: issuer.to_owned(),
-            configured: jwks_uri.and_then(|uri| uri.parse().ok()),
+            issuer: issuer.issuer.clone(),
+            configured: issuer.jwks_uri.as_ref().and_then(|uri| uri.parse().ok()),
             client,
             held: ArcSwapOption::empty(),
             asked: Mutex::new(None),
@@ -233,7 +234,9 @@ mod tests {
 
     #[test]
     fn metadata_is_believed_only_from_its_issuer() {
-        let source = |issuer: &str| KeySource::new(issuer, None, Client::new());
+        let source = |issuer: &str| {
+            KeySource::of(&Issuer { issuer: issuer.to_owned(), ..Issuer::default() }, Client::new())
+        };
         let document = |issuer: &str, keys: &str| format!(r#"{{"issuer":"{issuer}","jwks_uri":"{keys}"}}"#);
         let (https, http) = ("https://i.example", "http://127.0.0.1:9");
         for (issuer, text, good) in [

@@ -49,6 +49,8 @@ struct Seen {
     keys: Arc<HashMap<Id, Known>>,
     /// How often keys had been changed by then; nothing before the first look.
     changes: Option<u64>,
+    /// Whether there had ever been a key by then.
+    was_any: bool,
     /// When the look began.
     at: Option<Instant>,
 }
@@ -66,7 +68,7 @@ struct Known {
 impl Keys {
     /// Those in this store. Nothing is asked yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Keys {
-        let seen = Seen { keys: Arc::default(), changes: None, at: None };
+        let seen = Seen { keys: Arc::default(), changes: None, was_any: false, at: None };
         Keys { inner: Arc::new(Inner { store, seen: ArcSwap::from_pointee(seen), turn: Arc::default() }) }
     }
 
@@ -85,7 +87,7 @@ impl Keys {
     /// They cannot be read.
     pub(super) async fn was_any(&self) -> Result<bool, Unknown> {
         self.look_if_old().await?;
-        Ok(self.inner.seen.load().changes.is_some_and(|changes| changes > 0))
+        Ok(self.inner.seen.load().was_any)
     }
 
     /// The holder of this key.
@@ -206,8 +208,10 @@ impl Inner {
         // Before the keys: what changes in between is read again by the next look.
         let changes = Some(self.store.record_changes(KIND)?);
         let seen = self.seen.load();
+        // What has once been seen stays true, whatever becomes of the folder.
+        let was_any = seen.was_any || self.store.was_any(KIND)?;
         let keys = if seen.changes == changes { seen.keys.clone() } else { Arc::new(self.read(&seen)?) };
-        self.seen.store(Arc::new(Seen { keys, changes, at }));
+        self.seen.store(Arc::new(Seen { keys, changes, was_any, at }));
         Ok(())
     }
 

@@ -1,13 +1,15 @@
 //! Callers by every kind of credential, and everybody who is none.
+#![expect(clippy::disallowed_methods, reason = "a state folder that loses files")]
 
 mod sample_issuer;
+mod terms;
 mod tokens;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use gate::{Role, Roles};
+use gate::{Role, Roles, Scopes};
 use http::{HeaderName, HeaderValue};
 use store::SqliteStore;
 use tempfile::TempDir;
@@ -133,6 +135,34 @@ async fn whoever_says_nothing_is_the_local_user_or_nobody() {
     for (section, open_on_loopback, peer, lines, expected) in cases {
         let sample = Sample::new(section, open_on_loopback);
         holds(&sample.ask_from(peer, lines).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_door_that_a_key_has_shut_stays_shut_when_the_keys_are_gone() {
+    for (loss, is_later_process) in [("gone", true), ("empty", true), ("revoked", true), ("gone", false)] {
+        let sample = Sample::new("", None);
+        sample.create("ci", Roles::default(), None);
+        if loss == "revoked" {
+            revoke(&sample.store(), "ci").expect("revoked");
+        }
+        assert_eq!(sample.identity.is_open().await, Ok(false), "{loss}");
+        for file in
+            std::fs::read_dir(sample.folder.path()).expect("a folder").map(|file| file.expect("a file"))
+        {
+            if file.file_name().to_string_lossy().starts_with("toolcrib.db") {
+                std::fs::remove_file(file.path()).expect("removed");
+            }
+        }
+        if loss == "empty" {
+            std::fs::write(sample.folder.path().join("toolcrib.db"), "").expect("a file");
+        }
+        pass(Duration::from_millis(1001)).await;
+        let later = identity("", None, sample.folder.path());
+        let asked = if is_later_process { &later } else { &sample.identity };
+        assert_eq!(asked.is_open().await, Ok(false), "{loss}");
+        let anew = identity("", Some(true), sample.folder.path());
+        assert_eq!(anew.is_open().await, Ok(true), "whoever says so is let in");
     }
 }
 

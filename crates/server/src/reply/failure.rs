@@ -44,10 +44,12 @@ pub(super) fn answer(asked: &Asked, failure: &Failure) -> Answer {
             | Refusal::ApprovalDenied { .. }
             | Refusal::ApprovalExpired { .. }
             | Refusal::KeyRevoked { .. }
+            | Refusal::Outdated { .. }
             | Refusal::TooManyApprovals { .. } => result(facts(refusal)),
             Refusal::UnusableSchema { .. }
             | Refusal::HeldBack { .. }
             | Refusal::NoApprovals(_)
+            | Refusal::NoQuota(_)
             | Refusal::NoBook(_) => result(None),
             // A legacy client has no states; ours ran out between two rounds.
             Refusal::BadState(_) if !asked.revision.is_modern() => result(None),
@@ -116,11 +118,13 @@ fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
         | Refusal::ApprovalDenied { .. }
         | Refusal::ApprovalExpired { .. }
         | Refusal::KeyRevoked { .. }
+        | Refusal::Outdated { .. }
         | Refusal::TooManyApprovals { .. } => (Code::InvalidParams, format!("Invalid params: {refusal}")),
         Refusal::RateLimited { .. } => (Code::RateLimited, refusal.to_string()),
-        Refusal::UnusableSchema { .. } | Refusal::NoApprovals(_) | Refusal::NoBook(_) => {
-            (Code::InternalError, refusal.to_string())
-        }
+        Refusal::UnusableSchema { .. }
+        | Refusal::NoApprovals(_)
+        | Refusal::NoQuota(_)
+        | Refusal::NoBook(_) => (Code::InternalError, refusal.to_string()),
     };
     let error = WireError::new(code, message);
     match facts(refusal) {
@@ -141,7 +145,7 @@ fn facts(refusal: &Refusal) -> Option<Value> {
         Refusal::ApprovalPending(awaited) => Some(json!({
             "code": refusal.code(),
             "approval_id": &*awaited.id,
-            "expires_at": awaited.expires_at,
+            "expires_at_ms": awaited.expires_at_ms,
             "roles": awaited.roles,
         })),
         Refusal::ApprovalDenied { id, .. } | Refusal::ApprovalExpired { id, .. } => {
@@ -156,8 +160,10 @@ fn facts(refusal: &Refusal) -> Option<Value> {
         | Refusal::HeldBack { .. }
         | Refusal::BadState(_)
         | Refusal::KeyRevoked { .. }
+        | Refusal::Outdated { .. }
         | Refusal::UnusableSchema { .. }
         | Refusal::NoApprovals(_)
+        | Refusal::NoQuota(_)
         | Refusal::NoBook(_) => None,
     }
 }

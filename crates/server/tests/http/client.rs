@@ -26,6 +26,8 @@ pub(crate) struct Door {
     address: SocketAddr,
     /// The hand on the walking tools.
     pub(crate) walk: Walk,
+    /// Knows who comes.
+    pub(crate) identity: Arc<Identity>,
     gate: SampleGate,
     state: TempDir,
     stop: oneshot::Sender<()>,
@@ -62,10 +64,11 @@ impl Door {
         let address = listener.local_addr().expect("bound");
         let server = Server::new(gate.gate.clone(), None);
         let (stop, stopped) = oneshot::channel();
+        let knowing = identity.clone();
         let serving = tokio::spawn(async move {
-            http::serve(server, identity, listener, &config, async { drop(stopped.await) }).await;
+            http::serve(server, knowing, listener, &config, async { drop(stopped.await) }).await;
         });
-        Door { address, walk, gate, state, stop, serving }
+        Door { address, walk, identity, gate, state, stop, serving }
     }
 
     /// Creates a key, as another process does.

@@ -157,3 +157,37 @@ async fn wrong_credentials_are_answered_by_what_is_wrong_with_them() {
     assert_eq!(door.ask(&bearer(Request::post(PING), &key)).await.status, 200, "a good one is not held up");
     door.close().await;
 }
+
+/// A door that is shut while people are in: what they listen to ends at once, and their next request is refused.
+#[tokio::test]
+async fn a_door_that_is_shut_is_shut_for_those_who_are_in() {
+    let door = Door::open().await;
+    let key = door.key("ci", Role::Agent);
+    let session = door.session("2025-11-25").await;
+    let named = |request: Request| request.with("Mcp-Session-Id", &session);
+    let mut standing = door.connect().await;
+    standing.send(&named(Request::get("/mcp"))).await;
+    assert_eq!(standing.head().await.status, 200);
+    let mut channel = door.connect().await;
+    channel.send(&Request::get("/sse")).await;
+    assert_eq!(channel.head().await.status, 200);
+    channel.events(1).await;
+    let mut listening = door.connect().await;
+    let listen = Request::modern("subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#);
+    listening.send(&listen).await;
+    assert_eq!(listening.head().await.status, 200);
+    let kept = door.ask(&bearer(Request::post(&initialize("2025-11-25")), &key)).await;
+    let kept = kept.header("mcp-session-id").expect("a session").to_owned();
+
+    door.identity.govern(&Config::default(), Some(false));
+    assert_eq!(door.ask(&named(Request::post(PING))).await.status, 401);
+    for stream in [&mut standing, &mut channel, &mut listening] {
+        assert_eq!(stream.events(usize::MAX).await.pop().as_deref(), Some("end"));
+    }
+    let with_key = bearer(Request::post(PING), &key);
+    assert_eq!(door.ask(&with_key.clone().with("Mcp-Session-Id", &kept)).await.status, 200);
+    door.identity.govern(&Config::default(), Some(true));
+    assert_eq!(door.ask(&named(Request::post(PING))).await.status, 404, "it has ended for good");
+    assert_eq!(door.ask(&Request::post(PING)).await.status, 200);
+    door.close().await;
+}

@@ -163,9 +163,39 @@ fn a_key_may_lie_in_a_file_of_the_owners() {
     let missing = KeySource::File { path: dir.path().join("none"), is_credential: false };
     let error = secrets(dir.path(), missing).set_named(&name("A"), &value(VALUE), 1).unwrap_err().to_string();
     assert!(
-        error.contains("cannot be read (No such file") && error.ends_with("check `key` in [secrets]"),
+        error.contains("cannot be read (No such file")
+            && error.ends_with("check that it is the path that you meant"),
         "{error}"
     );
+}
+
+#[test]
+fn what_waits_for_a_writer_is_no_key_file() {
+    for (source, expected) in
+        [("key", "is no file; make one with"), ("secret.key", "is no file; move it away")]
+    {
+        let dir = scratch();
+        let path = dir.path().join(source);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let source = match source {
+            "key" => KeySource::File { path, is_credential: false },
+            _ => KeySource::State,
+        };
+        let error = secrets(dir.path(), source).check_key().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_key_is_known_in_every_spelling() {
+    let spelt = |text: &str| crate::key_spellings(text).collect::<Vec<_>>();
+    let hex = "fbff".repeat(16);
+    let all = spelt(&hex);
+    assert_eq!(all, spelt(&format!(" {}\n", hex.to_uppercase())));
+    assert_eq!(all, spelt(&format!("{}=", all[2])));
+    assert_eq!((all[0].as_str(), all[1].as_str()), (hex.to_uppercase().as_str(), hex.as_str()));
+    assert!(all[2].starts_with("+//7/") && all[3].starts_with("-__7_"), "{all:?}");
+    assert!(spelt("correct horse").is_empty());
 }
 
 /// Holds a key if it was given one, and gives it back if it is `honest`.

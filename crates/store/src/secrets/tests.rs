@@ -52,7 +52,7 @@ fn what_is_kept_is_found_by_others_and_not_on_the_disk() {
         files.push(path.file_name().unwrap().to_string_lossy().into_owned());
     }
     files.sort();
-    assert_eq!(files, ["secret.key", "toolcrib.db", "toolcrib.db-shm", "toolcrib.db-wal"]);
+    assert_eq!(files, ["database.made", "secret.key", "toolcrib.db", "toolcrib.db-shm", "toolcrib.db-wal"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_does_not_open_can_be_removed() {
     secrets.store().replace_secret("a", version, Some(b"spoilt")).unwrap();
     assert!(secrets.load("a").is_err());
     fs::write(dir.path().join(master_key::FILE), b"spoilt").unwrap();
-    secrets.forget_key();
+    secrets.held().key = None;
     assert!(secrets.remove("a").unwrap());
     assert!(!secrets.remove("a").unwrap());
     assert_eq!(secrets.names("").unwrap(), [""; 0]);
@@ -196,4 +196,110 @@ fn many_first_uses_at_once_make_one_key() {
         });
         assert_eq!(left.count(), 1, "drafts are left");
     }
+}
+
+/// A key of somebody's own, in a file.
+fn key_file(dir: &TempDir, name: &str, byte: u8) -> KeySource {
+    let path = dir.path().join(name);
+    fs::write(&path, [byte; 32]).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    KeySource::File { path, is_credential: false }
+}
+
+#[test]
+fn who_holds_the_old_key_takes_the_new_one_from_the_same_place() {
+    let (dir, elsewhere) = (scratch(), scratch());
+    let (running, idle) = (secrets(&dir), secrets(&dir));
+    running.replace("a", None, Some(PLANTED)).unwrap();
+    let (key, old) = (dir.path().join(master_key::FILE), elsewhere.path().join("old.key"));
+    fs::copy(&key, &old).unwrap();
+    fs::remove_file(&key).unwrap();
+    let old = KeySource::File { path: old, is_credential: false };
+    assert_eq!(secrets(&dir).reseal(&old).unwrap(), 1);
+    // It seals before it has read anything.
+    running.replace("b", None, Some(PLANTED)).unwrap();
+    for name in ["a", "b"] {
+        for secrets in [&running, &idle, &secrets(&dir)] {
+            assert_eq!(record(secrets, name).unwrap(), PLANTED, "{name}");
+        }
+    }
+    assert_eq!(running.names("").unwrap(), ["a", "b"], "what tells of it is nobody's record");
+    assert_eq!(secrets(&dir).reseal(&old).unwrap(), 0);
+}
+
+#[test]
+fn who_cannot_have_the_new_key_neither_reads_nor_seals_until_told_where_it_is() {
+    let (dir, keys) = (scratch(), scratch());
+    let running = secrets(&dir);
+    let version = running.replace("a", None, Some(PLANTED)).unwrap();
+    let new = key_file(&keys, "new", 7);
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(dir.path()));
+    assert_eq!(Secrets::sealed_by(store, dir.path(), new.clone()).reseal(&KeySource::State).unwrap(), 1);
+    let sealed = running.store().secret("a").unwrap().unwrap();
+    // However often it tries.
+    for _ in 0..2 {
+        let refused = [
+            running.load("a").map(drop),
+            running.replace("a", version, Some(b"late")).map(drop),
+            running.replace("b", None, Some(b"new")).map(drop),
+        ];
+        for refused in refused {
+            let said = refused.unwrap_err().to_string();
+            let expected = format!(
+                "{} is not the key that it was sealed with",
+                dir.path().join(master_key::FILE).display()
+            );
+            assert!(said.starts_with("what is kept was sealed anew by `toolcrib secrets rekey`"), "{said}");
+            assert!(said.contains(&expected) && said.contains("`toolcrib mcp reload`"), "{said}");
+        }
+    }
+    assert_eq!(running.store().secret("a").unwrap().unwrap(), sealed);
+    assert_eq!(running.names("").unwrap(), ["a"]);
+    // A third key is as good as the old one.
+    running.use_key_from(key_file(&keys, "third", 8));
+    assert!(matches!(running.replace("b", None, Some(b"new")), Err(StoreError::Resealed { .. })));
+    running.use_key_from(new);
+    assert_eq!(record(&running, "a").unwrap(), PLANTED);
+    assert!(running.replace("b", None, Some(b"new")).unwrap().is_some());
+}
+
+#[test]
+fn what_is_sealed_while_everything_is_sealed_anew_is_sealed_again() {
+    struct Meanwhile {
+        dir: std::path::PathBuf,
+        new: KeySource,
+        asked: std::sync::atomic::AtomicU32,
+    }
+    impl crate::KeyHolder for Meanwhile {
+        fn name(&self) -> String {
+            "a keyring".to_owned()
+        }
+
+        /// The old key the first time; while it is on its way, everything is sealed with the new one.
+        fn load(&self) -> Result<Option<String>, String> {
+            if self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0 {
+                return Ok(Some("07".repeat(32)));
+            }
+            let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&self.dir));
+            Secrets::sealed_by(store, &self.dir, self.new.clone()).reseal(&KeySource::State).unwrap();
+            let old: String = fs::read(self.dir.join(master_key::FILE))
+                .unwrap()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            Ok(Some(old))
+        }
+
+        fn keep(&self, _key: &str) -> Result<(), String> {
+            unreachable!("it has one")
+        }
+    }
+    let (dir, keys) = (scratch(), scratch());
+    secrets(&dir).replace("a", None, Some(PLANTED)).unwrap();
+    let new = key_file(&keys, "new", 7);
+    let holder = Meanwhile { dir: dir.path().to_owned(), new: new.clone(), asked: 0.into() };
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(dir.path()));
+    let running = Secrets::sealed_by(store.clone(), dir.path(), KeySource::Holder(Arc::new(holder)));
+    assert!(running.replace("b", None, Some(PLANTED)).unwrap().is_some());
+    assert_eq!(record(&Secrets::sealed_by(store, dir.path(), new), "b").unwrap(), PLANTED);
 }

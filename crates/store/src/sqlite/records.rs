@@ -1,7 +1,8 @@
 //! The statements about records.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use super::durably;
 use crate::{RECORDS_PER_KIND_MAX, StoredRecord};
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
@@ -50,21 +51,17 @@ pub(super) fn replace(
     value: Option<&str>,
 ) -> rusqlite::Result<Replaced> {
     // A key that was revoked, or an approval that was used, must not come back with the power.
-    connection.pragma_update(None, "synchronous", "full")?;
-    let replaced = replace_at_once(connection, kind, key, expected, value);
-    connection.pragma_update(None, "synchronous", "normal")?;
-    replaced
+    durably(connection, |transaction| replace_in(transaction, kind, key, expected, value))
 }
 
-fn replace_at_once(
-    connection: &Connection,
+fn replace_in(
+    transaction: &Transaction<'_>,
     kind: &str,
     key: &str,
     expected: Option<u64>,
     value: Option<&str>,
 ) -> rusqlite::Result<Replaced> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let found = record(&transaction, kind, key)?.map(|found| found.version);
+    let found = record(transaction, kind, key)?.map(|found| found.version);
     if found != expected {
         return Ok(Replaced::Raced);
     }
@@ -92,6 +89,5 @@ fn replace_at_once(
         "INSERT INTO changes (kind, count) VALUES (?1, 1) ON CONFLICT (kind) DO UPDATE SET count = count + 1",
         [kind],
     )?;
-    transaction.commit()?;
     Ok(Replaced::By(version))
 }

@@ -1,7 +1,8 @@
 //! The statements about sealed records and claims.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use super::durably;
 use crate::{CLAIM_MS_MAX, StoredSecret};
 
 pub(super) fn secret(connection: &Connection, name: &str) -> rusqlite::Result<Option<StoredSecret>> {
@@ -10,6 +11,14 @@ pub(super) fn secret(connection: &Connection, name: &str) -> rusqlite::Result<Op
             Ok(StoredSecret { version: version(row)?, sealed: row.get(1)? })
         })
         .optional()
+}
+
+/// Whether there has ever been one.
+pub(super) fn was_any(connection: &Connection) -> rusqlite::Result<bool> {
+    let last = connection
+        .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'secrets'", [], |row| row.get::<_, i64>(0))
+        .optional()?;
+    Ok(last.is_some_and(|last| last > 0))
 }
 
 fn version(row: &Row<'_>) -> rusqlite::Result<u64> {
@@ -24,19 +33,15 @@ pub(super) fn replace(
     sealed: Option<&[u8]>,
 ) -> rusqlite::Result<Option<u64>> {
     // Whoever rotates a token loses the old one by it: what replaces it must survive a crash of the machine, too.
-    connection.pragma_update(None, "synchronous", "full")?;
-    let replaced = replace_at_once(connection, name, expected, sealed);
-    connection.pragma_update(None, "synchronous", "normal")?;
-    replaced
+    durably(connection, |transaction| replace_in(transaction, name, expected, sealed))
 }
 
-fn replace_at_once(
-    connection: &Connection,
+fn replace_in(
+    transaction: &Transaction<'_>,
     name: &str,
     expected: Option<u64>,
     sealed: Option<&[u8]>,
 ) -> rusqlite::Result<Option<u64>> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let found: Option<u64> =
         transaction.query_row("SELECT version FROM secrets WHERE name = ?1", [name], version).optional()?;
     if found != expected {
@@ -52,7 +57,6 @@ fn replace_at_once(
         }
         None => 0,
     };
-    transaction.commit()?;
     Ok(Some(version))
 }
 

@@ -33,6 +33,8 @@ pub struct UpstreamReading {
 pub struct Readings {
     /// All upstreams.
     pub upstreams: Vec<UpstreamReading>,
+    /// Whether calls that change something can be noted in the book, and so may run.
+    pub book_writable: bool,
     /// Spans that were let go since nobody took them.
     pub spans_dropped: u64,
     /// When the program was started, in seconds since 1970.
@@ -92,6 +94,10 @@ impl Collector for Scraped {
         let help = "When the program was started, since 1970";
         let started = out.encode_descriptor("start_time_seconds", help, None, MetricType::Gauge)?;
         ConstGauge::new(readings.started_at_s).encode(started)?;
+        let help =
+            "1, or 0 while calls that change something are refused since the audit book cannot be written";
+        let book = out.encode_descriptor("book_writable", help, None, MetricType::Gauge)?;
+        ConstGauge::new(u64::from(readings.book_writable)).encode(book)?;
         let help = "Spans that were let go since nobody took them";
         let dropped = out.encode_descriptor("spans_dropped", help, None, MetricType::Counter)?;
         ConstCounter::new(readings.spans_dropped).encode(dropped)

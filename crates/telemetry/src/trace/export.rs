@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::Uri;
+use http::{HeaderMap, Uri};
 use sandbox::Client;
 use tokio::sync::mpsc::Receiver;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
 
 use super::Finished;
+use crate::collector::{Collector, SendError, Signal};
 use crate::otlp;
 
 /// Most calls in one request.
@@ -17,12 +19,6 @@ const BATCH_CALLS_MAX: usize = 256;
 
 /// How long the first call of a batch waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(2);
-
-/// How often a batch is sent before it is let go, with a pause that doubles.
-const TRIES_MAX: u32 = 4;
-
-/// The pause after the first try.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long all that is left at the end may take.
 const LAST_MAX: Duration = Duration::from_secs(2);
@@ -39,70 +35,157 @@ impl Exporter {
         Exporter { endpoint, queue, dropped }
     }
 
+    /// What waits to be sent.
+    #[cfg(test)]
+    pub(crate) fn into_queue(self) -> Receiver<Finished> {
+        self.queue
+    }
+
     /// Sends until `ending` resolves, and then what is left, within two seconds. `version` is the program's.
     pub async fn run(mut self, client: Client, version: &str, ending: impl Future<Output = ()>) {
         tokio::pin!(ending);
-        loop {
-            let batch = tokio::select! {
-                biased;
-                () = &mut ending => break,
-                batch = batch(&mut self.queue) => batch,
-            };
-            if batch.is_empty() {
-                return;
-            }
+        let collector = Collector::new(client, Signal::Traces, self.endpoint.clone(), HeaderMap::new());
+        // It outlives each wait, so that nothing that was taken off the queue is lost with one.
+        let mut taken = Vec::new();
+        let until = loop {
             tokio::select! {
                 biased;
-                () = &mut ending => {
-                    let sending = self.send(&client, version, &batch);
-                    let _ = tokio::time::timeout(LAST_MAX, sending).await;
-                    break;
-                }
-                () = self.send(&client, version, &batch) => {}
+                () = &mut ending => break Instant::now() + LAST_MAX,
+                () = fill(&mut self.queue, &mut taken) => {}
             }
-        }
+            if taken.is_empty() {
+                return;
+            }
+            let ended = {
+                let sending = self.send(&collector, version, &taken);
+                tokio::pin!(sending);
+                tokio::select! {
+                    biased;
+                    () = &mut ending => {
+                        let until = Instant::now() + LAST_MAX;
+                        // What is on its way goes on, or the collector would get it twice.
+                        self.count_late(timeout_at(until, sending).await, taken.len());
+                        Some(until)
+                    }
+                    () = &mut sending => None,
+                }
+            };
+            taken.clear();
+            if let Some(until) = ended {
+                break until;
+            }
+        };
         self.queue.close();
-        let mut last = Vec::new();
         while let Ok(finished) = self.queue.try_recv() {
-            last.push(finished);
+            taken.push(finished);
         }
-        for batch in last.chunks(BATCH_CALLS_MAX) {
-            let _ = tokio::time::timeout(LAST_MAX, self.send(&client, version, batch)).await;
+        for batch in taken.chunks(BATCH_CALLS_MAX) {
+            self.count_late(timeout_at(until, self.send(&collector, version, batch)).await, batch.len());
         }
     }
 
-    /// Sends a batch, a few times if need be.
-    async fn send(&self, client: &Client, version: &str, batch: &[Finished]) {
-        let body = otlp::request(version, batch);
-        let mut pause = PAUSE;
-        for nth in 1..=TRIES_MAX {
-            match otlp::post(client, &self.endpoint, body.clone()).await {
-                Ok(()) => return,
-                Err(refused) if nth == TRIES_MAX || !refused.may_pass => {
-                    self.dropped.fetch_add(batch.len() as u64, Ordering::Relaxed);
-                    tracing::warn!(why = %refused.why, calls = batch.len(), "spans could not be sent");
-                    return;
-                }
-                Err(_) => {
-                    sleep(pause).await;
-                    pause *= 2;
-                }
-            }
+    /// Counts calls whose spans could not be sent before the end.
+    fn count_late(&self, sent: Result<(), Elapsed>, calls: usize) {
+        if sent.is_err() {
+            self.dropped.fetch_add(calls as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends a batch; what is not taken is let go.
+    async fn send(&self, collector: &Collector, version: &str, batch: &[Finished]) {
+        let Err(error) = collector.send(otlp::request(version, batch)).await else { return };
+        let calls = match error {
+            // It counts spans, of which each call has at least one.
+            SendError::Partly(spans, _) => spans.min(batch.len() as u64),
+            SendError::Refused(..) | SendError::Unreachable(_) => batch.len() as u64,
+        };
+        self.dropped.fetch_add(calls, Ordering::Relaxed);
+        tracing::warn!(why = %error, calls, "spans could not be sent");
+    }
+}
+
+/// Adds those that come within a while of the first. None is added once nobody can send any more.
+async fn fill(queue: &mut Receiver<Finished>, taken: &mut Vec<Finished>) {
+    let Some(first) = queue.recv().await else { return };
+    taken.push(first);
+    let until = Instant::now() + BATCH_WAIT;
+    while taken.len() < BATCH_CALLS_MAX {
+        match timeout_at(until, queue.recv()).await {
+            Ok(Some(next)) => taken.push(next),
+            Ok(None) | Err(_) => break,
         }
     }
 }
 
-/// Those that come within a while of the first. Empty once nobody can send any more.
-async fn batch(queue: &mut Receiver<Finished>) -> Vec<Finished> {
-    let mut batch = Vec::new();
-    let Some(first) = queue.recv().await else { return batch };
-    batch.push(first);
-    let until = Instant::now() + BATCH_WAIT;
-    while batch.len() < BATCH_CALLS_MAX {
-        match timeout_at(until, queue.recv()).await {
-            Ok(Some(next)) => batch.push(next),
-            Ok(None) | Err(_) => break,
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::config::TracesConfig;
+    use crate::trace::Tracer;
+
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+
+    /// The name of the tool in what one request brings.
+    async fn answer(mut stream: TcpStream) -> String {
+        let (mut read, mut block) = (Vec::new(), [0; 4096]);
+        while !is_whole(&read) {
+            let count = stream.read(&mut block).await.expect("a request");
+            assert!(count > 0, "{}", String::from_utf8_lossy(&read));
+            read.extend_from_slice(&block[..count]);
         }
+        stream.write_all(ANSWER).await.expect("it waits for the answer");
+        String::from_utf8(read).expect("text")
     }
-    batch
+
+    fn is_whole(request: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(request).to_ascii_lowercase();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+        let bytes = head.split_once("content-length: ").and_then(|(_, rest)| rest.lines().next());
+        bytes.is_some_and(|bytes| bytes.parse() == Ok(body.len()))
+    }
+
+    /// A process ends after `calls` calls, of which the exporter took the first off its queue; all of them arrive.
+    async fn check(calls: usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+        let endpoint = format!("http://{}/v1/traces", listener.local_addr().expect("it is bound"));
+        let config = TracesConfig { endpoint: Some(endpoint), sample: 1.0 };
+        let dropped = Arc::default();
+        let (tracer, exporter) = Tracer::new(&config, &dropped).expect("it has an endpoint");
+        let (end, ended) = oneshot::channel::<()>();
+        let finish = |nth: usize| {
+            let trace = tracer.begin(None).expect("all are traced");
+            tracer.finish(trace.finish("tools/call", format!("tool-{nth}").into(), None, "result", None));
+        };
+        let running = exporter.run(Client::new(), "1", async { drop(ended.await) });
+        let ending = async {
+            for nth in 0..calls {
+                finish(nth);
+                // The exporter takes it before it hears of the end.
+                tokio::task::yield_now().await;
+            }
+            drop(end);
+        };
+        let collecting = async {
+            let mut told = String::new();
+            while !told.contains(&format!("tool-{}\"", calls - 1)) {
+                told += &answer(listener.accept().await.expect("a connection").0).await;
+            }
+            told
+        };
+        let ((), (), told) = tokio::join!(running, ending, collecting);
+        for nth in 0..calls {
+            assert_eq!(told.matches(&format!("\"tool-{nth}\"")).count(), 1, "{nth} of {calls}");
+        }
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_off_the_queue_is_sent_at_the_end() {
+        check(1).await;
+        check(3).await;
+    }
 }

@@ -15,8 +15,12 @@ pub(crate) enum Approvals {
     Show {
         /// Its id.
         id: String,
+        /// All of its arguments, however long, as long as nobody has answered.
+        #[arg(long)]
+        full: bool,
     },
     /// Allow a call, once.
+    #[command(visible_alias = "allow")]
     Approve {
         /// Its id.
         id: String,

@@ -23,7 +23,8 @@ pub(crate) enum Audit {
         /// Another book: a folder with its segments, or one segment. By default the one in the state folder.
         #[arg(long, value_name = "PATH")]
         book: Option<PathBuf>,
-        /// A key that may have signed it, as `toolcrib audit key` prints it. May be repeated.
+        /// A key that may have signed it, as `toolcrib audit key` prints it. May be repeated. No other one counts then,
+        /// and a book that bears no signature is found fault with.
         #[arg(long = "key", value_name = "KEY")]
         keys: Vec<String>,
     },

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use amount::{NoSpan, Span};
 use clap::Subcommand;
 use policy::{Role, Scope, ScopeError};
 
-/// The longest life of a key that is not for ever, in days.
-const DAYS_MAX: u64 = 3_650;
+/// The shortest life of a key.
+const LIFE_MIN: Duration = Duration::from_secs(60 * 60);
+
+/// The longest life of a key that is not for ever.
+const LIFE_MAX: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
 
 /// What to do with API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -46,22 +50,14 @@ fn scope(name: &str) -> Result<Scope, ScopeError> {
 }
 
 fn life(text: &str) -> Result<Duration, String> {
-    const WHAT: &str = "write a number and h (hours), d (days) or w (weeks), such as 90d";
-    let unit = text.chars().last().ok_or(WHAT)?;
-    let hours: u64 = match unit {
-        'h' => 1,
-        'd' => 24,
-        'w' => 7 * 24,
-        _ => return Err(WHAT.to_owned()),
-    };
-    let digits = &text[..text.len() - unit.len_utf8()];
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let count: u64 = is_number.then(|| digits.parse().ok()).flatten().ok_or(WHAT)?;
-    match count.checked_mul(hours) {
-        Some(hours @ 1..) if hours <= DAYS_MAX * 24 => Ok(Duration::from_secs(hours * 60 * 60)),
-        _ => {
-            Err(format!("must be between an hour and {DAYS_MAX} days; leave it out for a key without an end"))
-        }
+    let Span(life) = text.parse().map_err(|error: NoSpan| error.to_string())?;
+    match (LIFE_MIN..=LIFE_MAX).contains(&life) {
+        true => Ok(life),
+        false => Err(format!(
+            "must be between {} and {}; leave it out for a key without an end",
+            Span(LIFE_MIN),
+            Span(LIFE_MAX)
+        )),
     }
 }
 
@@ -86,7 +82,8 @@ mod tests {
             ("", None),
             ("90", None),
             ("1y", None),
-            ("1 d", None),
+            ("1d 12h", Some(36)),
+            ("59m", None),
             ("1ä", None),
             ("99999999999999999999w", None),
         ] {

@@ -60,7 +60,7 @@ pub(crate) struct Replay {
     /// A configuration file whose policy decides; without it the one in effect.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Only the calls of this long ago and later, such as `24h` or `7d`.
+    /// Only calls since then: a time, a date, or how long ago, such as `7d`.
     #[arg(long, value_name = "TIME", conflicts_with = "last")]
     pub(crate) since: Option<String>,
     /// Only this many of the latest calls.

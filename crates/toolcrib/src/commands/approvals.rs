@@ -5,9 +5,14 @@ mod shown;
 mod watch;
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Instant;
 
 use gate::Approvals as Kept;
-use gate::approvals::{Answer, AnswerFault, Approval, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, Scope};
+use gate::approvals::{
+    Answer, AnswerFault, Approval, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, SIGN_EVERY, Scope,
+};
 use serde_json::json;
 use store::SqliteStore;
 use tokio::time::sleep;
@@ -15,16 +20,18 @@ use tokio::time::sleep;
 use super::gated::caller;
 use super::start_nobody;
 use crate::cli::{Approvals, Cli};
+use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let kept = Kept::new(Arc::new(SqliteStore::at(&loaded.settings.state)));
-    match command {
+    match as_kept(command) {
         Approvals::List { all } => list(cli, &kept, all),
-        Approvals::Show { id } => {
-            let found = kept.approval(&id, &caller());
+        Approvals::Show { id, full } => {
+            let by = caller();
+            let found = if full { kept.whole_approval(&id, &by) } else { kept.approval(&id, &by) };
             told(cli, &kept, found, shown::whole)
         }
         Approvals::Approve { id, session, always, only, any, note } => {
@@ -47,24 +54,79 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
                 print::line(&format!("revoked {}: `{}` asks again", grant.id, grant.tool))?;
                 Ok(Ending::Good)
             }
-            Err(fault) => refused(cli, fault),
+            Err(fault) => refused(cli, &kept, fault),
         },
         Approvals::Watch => watch::run(cli, &kept),
     }
 }
 
-/// Asks the person at the terminal about a call; true if it was answered.
+/// Asks the person at the terminal about a call; true if it was answered. Should this process be killed meanwhile, nobody
+/// waits for the answer.
 pub(super) fn ask_here(kept: &Kept, id: &str) -> Result<bool, Trouble> {
     let Ok(approval) = kept.approval(id, &caller()) else { return Ok(false) };
     print::remark(&shown::whole(&approval, kept.now_ms()));
-    Ok(watch::answer(kept, &approval)? == watch::Asked::Answered)
+    let (done, is_done) = mpsc::sync_channel::<()>(0);
+    let asked = thread::scope(|scope| {
+        scope.spawn(move || {
+            still_waits(kept, id);
+            while is_done.recv_timeout(SIGN_EVERY) == Err(RecvTimeoutError::Timeout) {
+                still_waits(kept, id);
+            }
+        });
+        let asked = watch::answer(kept, &approval);
+        drop(done);
+        asked
+    });
+    Ok(asked? == watch::Asked::Answered)
 }
 
-/// Resolves when a question is open no longer, answered or not.
+/// Resolves when a question is open no longer, answered or not. It ends soon after nobody polls this any more.
 pub(super) async fn until_answered(kept: &Kept, id: &str) {
     let is_open = || kept.approval(id, &caller()).is_ok_and(|it| shown::is_open(&it, kept.now_ms()));
+    let mut last_sign = None;
     while is_open() {
+        if last_sign.is_none_or(|last: Instant| last.elapsed() >= SIGN_EVERY) {
+            last_sign = Some(Instant::now());
+            still_waits(kept, id);
+        }
         sleep(LOOK_EVERY).await;
+    }
+}
+
+fn still_waits(kept: &Kept, id: &str) {
+    // What cannot be said just now can be in a moment.
+    let _ = kept.still_waits(id);
+}
+
+/// The same with ids as they are kept: people copy them with blanks, and from places that write in capitals.
+fn as_kept(mut command: Approvals) -> Approvals {
+    match &mut command {
+        Approvals::Show { id, .. }
+        | Approvals::Approve { id, .. }
+        | Approvals::Deny { id, .. }
+        | Approvals::Revoke { id } => *id = id.trim().to_lowercase(),
+        Approvals::List { .. } | Approvals::Grants | Approvals::Watch => {}
+    }
+    command
+}
+
+/// What is said of an id that there is none of: the one that may have been meant, too.
+fn with_nearest(fault: &AnswerFault, kept: &Kept) -> String {
+    let said = fault.to_string();
+    let (wrong, ids): (_, Vec<Arc<str>>) = match fault {
+        AnswerFault::Unknown(wrong) => {
+            let open = kept.approvals(&caller()).unwrap_or_default();
+            (wrong, open.into_iter().filter(|it| shown::is_open(it, kept.now_ms())).map(|it| it.id).collect())
+        }
+        AnswerFault::UnknownGrant(wrong) => {
+            (wrong, kept.grants(&caller()).unwrap_or_default().into_iter().map(|it| it.id).collect())
+        }
+        _ => return said,
+    };
+    let begun = || ids.iter().map(|id| &**id).find(|id| !wrong.is_empty() && id.starts_with(&**wrong));
+    match nearest(wrong, ids.iter().map(|id| &**id)).or_else(begun) {
+        Some(near) => format!("{said}; did you mean {near}?"),
+        None => said,
     }
 }
 
@@ -119,15 +181,15 @@ fn told(
     match found {
         Ok(approval) if cli.json => print::json(&approval.to_json(kept.now_ms()))?,
         Ok(approval) => print::foreign(&words(&approval, kept.now_ms()))?,
-        Err(fault) => return refused(cli, fault),
+        Err(fault) => return refused(cli, kept, fault),
     }
     Ok(Ending::Good)
 }
 
-fn refused(cli: &Cli, fault: AnswerFault) -> Result<Ending, Trouble> {
+fn refused(cli: &Cli, kept: &Kept, fault: AnswerFault) -> Result<Ending, Trouble> {
     match fault {
         AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => {
-            Err(Trouble::Unknown { code: fault.code(), said: fault.to_string() })
+            Err(Trouble::Unknown { code: fault.code(), said: with_nearest(&fault, kept) })
         }
         AnswerFault::NoMember { .. } => Err(Trouble::Misused(fault.to_string())),
         AnswerFault::Store(error) => Err(Trouble::because(error)),

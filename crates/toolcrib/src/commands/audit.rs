@@ -3,7 +3,7 @@
 mod acknowledge;
 mod export;
 mod filter;
-mod siem;
+mod headers;
 mod tail;
 mod verify;
 

@@ -4,10 +4,12 @@ use serde_json::json;
 use upstream::Settings;
 
 use super::{load_resting, load_with};
+use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::secrets::{chain, is_struck_out, weakness};
 
 pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
     match command {
@@ -22,7 +24,12 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
         Ok(loaded) => {
             let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
             // Calls are refused while one of the rules files cannot be used.
-            let problems = rules::Rules::new(loaded.settings.rules.clone()).problems();
+            let mut problems = rules::Rules::new(loaded.settings.rules.clone()).problems();
+            // Nothing is served without it.
+            problems.extend(open_workspace(&loaded.settings.workspace).err().map(|error| error.to_string()));
+            // Nor without the key, once a secret is kept.
+            let key = loaded.settings.kept.sealed().check_key();
+            problems.extend(key.err().map(|error| format!("secrets.key: {}", chain(&error))));
             if !problems.is_empty() {
                 return super::rules::wrong(cli, &problems);
             }
@@ -30,7 +37,10 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
             let notes: Vec<String> = upstreams
                 .iter()
                 .filter_map(missing_folder)
+                .chain(loaded.passed_over.iter().cloned())
                 .chain(upstreams.iter().flat_map(ordinary))
+                .chain(upstreams.iter().flat_map(too_short))
+                .chain(upstreams.iter().flat_map(withheld))
                 .collect();
             notes.iter().for_each(|note| print::remark(&print::harmless(&format!("note: {note}"))));
             match (cli.json, files.is_empty()) {
@@ -66,8 +76,27 @@ fn ordinary(settings: &Settings) -> impl Iterator<Item = String> {
     })
 }
 
+/// Secrets of a table that are too short to be struck out.
+fn too_short(settings: &Settings) -> impl Iterator<Item = String> {
+    let short = settings.secrets().filter(|(_, value)| !is_struck_out(value));
+    short.filter_map(|(name, value)| {
+        Some(format!("mcp.{}: {name} is a poor secret: {}", settings.name(), weakness(value)?))
+    })
+}
+
+/// What a server would inherit, and does not.
+fn withheld(settings: &Settings) -> impl Iterator<Item = String> {
+    settings.withheld().map(|variable| {
+        format!(
+            "mcp.{}.inherit: {variable} holds the key of [secrets], and no server inherits that",
+            settings.name()
+        )
+    })
+}
+
 fn show(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
+    loaded.passed_over.iter().for_each(|line| print::remark(&print::harmless(&format!("note: {line}"))));
     match cli.json {
         true => print::json(&loaded.to_json())?,
         false => print::line(loaded.to_toml().trim_end())?,

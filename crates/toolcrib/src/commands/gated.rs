@@ -99,7 +99,9 @@ pub(super) async fn carry<'a>(
 async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
     let kept = crib.gate.approvals();
     if terminal::is_possible() {
-        return approvals::ask_here(kept, &awaited.id);
+        let is_answered = approvals::ask_here(kept, &awaited.id)?;
+        kept.leave_open(&awaited.id).map_err(Trouble::because)?;
+        return Ok(is_answered);
     }
     if crib.patience.is_zero() {
         return Ok(false);
@@ -109,8 +111,11 @@ async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
         "waiting up to {patience:?} for a person to allow it: toolcrib approvals approve {id}, or deny {id}"
     ));
     let waited = unless_stopped(timeout(crib.patience, approvals::until_answered(kept, &awaited.id))).await;
-    if waited.is_err() {
-        kept.withdraw(&awaited.id).map_err(Trouble::because)?;
+    match &waited {
+        Ok(Ok(())) => {}
+        // Whoever reads its id may come back for it.
+        Ok(Err(_)) => kept.leave_open(&awaited.id).map_err(Trouble::because)?,
+        Err(_) => kept.withdraw(&awaited.id).map_err(Trouble::because)?,
     }
     Ok(waited?.is_ok())
 }
@@ -171,10 +176,12 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::ApprovalDenied { .. }
             | Refusal::ApprovalExpired { .. }
             | Refusal::KeyRevoked { .. }
+            | Refusal::Outdated { .. }
             | Refusal::TooManyApprovals { .. }
             | Refusal::NoApprovals(_)
             | Refusal::UnusableSchema { .. }
             | Refusal::RateLimited { .. }
+            | Refusal::NoQuota(_)
             | Refusal::NoBook(_) => Ending::Refused,
         },
         Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use gate::Approvals;
 use gate::approvals::Forgotten;
-use jiff::Timestamp;
 use policy::{Role, Roles, Scope};
 use serde_json::{Value, json};
 use server::identity::{self, KeyEntry, KeyError, KeyRequest};
@@ -16,6 +15,7 @@ use crate::assemble::now_ms;
 use crate::cli::{Cli, Keys};
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::times::shown;
 
 pub(super) fn run(cli: &Cli, command: Keys) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
@@ -25,7 +25,7 @@ pub(super) fn run(cli: &Cli, command: Keys) -> Result<Ending, Trouble> {
         Keys::Create { name, roles, scopes, expires } => {
             create(cli, &*store, open, request(name, roles, scopes, expires))
         }
-        Keys::List => list(cli, &*store),
+        Keys::List => list(cli, &store),
         Keys::Revoke { key } => revoke(cli, store, open, &key),
     }
 }
@@ -69,12 +69,15 @@ fn create(cli: &Cli, store: &dyn Store, open: Option<bool>, request: KeyRequest)
     Ok(Ending::Good)
 }
 
-fn list(cli: &Cli, store: &dyn Store) -> Result<Ending, Trouble> {
+fn list(cli: &Cli, store: &SqliteStore) -> Result<Ending, Trouble> {
     let entries = identity::all(store).map_err(trouble)?;
     if cli.json {
         print::json(&json!({ "keys": entries.iter().map(facts).collect::<Vec<_>>() }))?;
     } else if entries.is_empty() {
-        print::remark("there is no key; `toolcrib keys create NAME` makes one");
+        match store.lost().map_err(Trouble::because)?.filter(|lost| lost.keys) {
+            Some(lost) => print::remark(&format!("there is no key any more: {lost}")),
+            None => print::remark("there is no key; `toolcrib keys create NAME` makes one"),
+        }
     } else {
         let head = ["ID", "NAME", "ROLES", "MAY", "CREATED", "LAST USED", "EXPIRES"].map(str::to_owned);
         let rows = [head.to_vec()].into_iter().chain(entries.iter().map(row)).collect::<Vec<_>>();
@@ -138,9 +141,9 @@ fn trouble(error: KeyError) -> Trouble {
 }
 
 fn row(entry: &KeyEntry) -> Vec<String> {
-    let used = entry.used_ms.map_or_else(|| "never".to_owned(), time);
+    let used = entry.used_ms.map_or_else(|| "never".to_owned(), shown);
     let (id, roles) = (format!("tc_{}", entry.id), entry.roles.join(", "));
-    vec![id, entry.name.clone(), roles, rights(entry), time(entry.created_ms), used, end(entry)]
+    vec![id, entry.name.clone(), roles, rights(entry), shown(entry.created_ms), used, end(entry)]
 }
 
 /// What the holder may do, in the words of its scopes.
@@ -161,14 +164,9 @@ fn scopes(entry: &KeyEntry) -> Option<Vec<String>> {
 fn end(entry: &KeyEntry) -> String {
     match entry.expires_ms {
         None => "never".to_owned(),
-        Some(expires_ms) if expires_ms <= now_ms() => format!("{} (expired)", time(expires_ms)),
-        Some(expires_ms) => time(expires_ms),
+        Some(expires_ms) if expires_ms <= now_ms() => format!("{} (expired)", shown(expires_ms)),
+        Some(expires_ms) => shown(expires_ms),
     }
-}
-
-fn time(ms: i64) -> String {
-    let time = Timestamp::from_millisecond(ms).ok();
-    time.map_or_else(|| "an unknown time".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 fn facts(entry: &KeyEntry) -> Value {
@@ -208,8 +206,8 @@ mod tests {
         let shown = print::table(&[row(&plain), row(&owner)]);
         let shown = shown.replace(&plain.id, "AbCd12").replace(&owner.id, "EfGh34");
         expect![[r#"
-            tc_AbCd12  ci    agent  read_workspace, run_tests, write_workspace  2023-11-14 22:13 UTC  never  never
-            tc_EfGh34  anna  owner  everything                                  2023-11-14 22:13 UTC  never  2023-11-14 22:13 UTC (expired)"#]].assert_eq(&shown);
+            tc_AbCd12  ci    agent  read_workspace, run_tests, write_workspace  2023-11-14T22:13:20Z  never  never
+            tc_EfGh34  anna  owner  everything                                  2023-11-14T22:13:20Z  never  2023-11-14T22:13:20Z (expired)"#]].assert_eq(&shown);
         let ended =
             |grants, approvals| revoked(&plain, Forgotten { grants, approvals }).replace(&plain.id, "AbCd12");
         expect!["tc_AbCd12 of ci is revoked"].assert_eq(&ended(0, 0));

@@ -4,17 +4,14 @@ mod banner;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use gate::Cancel;
-use server::identity::{Identity, Parts};
 use server::{Server, http, unix};
-use store::Store;
 
 use super::{Log, start};
-use crate::assemble::{assemble_over, now_ms, store};
+use crate::assemble::{assemble_over, identity, store};
 use crate::cli::Cli;
-use crate::config::{Loaded, Settings};
+use crate::config::Loaded;
 use crate::control::{AtStart, Control, Desk, Opening};
 use crate::ending::{Ending, Trouble};
 use crate::log::Format;
@@ -45,7 +42,7 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let format = loaded.settings.log.format;
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
     let crib = assemble_over(store, loaded.settings, Start::AtOnce)?;
-    let reloader = at_start.reloader(&crib);
+    let reloader = at_start.reloader(&crib, Some(identity.clone()));
     let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());
     // Whoever reads the banner may ask at once.
     let control = Control::open(&state, desk, Opening::AtOnce).await;
@@ -79,17 +76,6 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Who may call over HTTP.
-fn identity(settings: &Settings, store: &Arc<dyn Store>) -> Arc<Identity> {
-    Arc::new(Identity::new(Parts {
-        config: &settings.identity,
-        open_on_loopback: settings.server.open_on_loopback,
-        store: store.clone(),
-        client: sandbox::Client::new(),
-        now_ms,
-    }))
-}
-
 /// What the work comes to, unless the program is to stop before that.
 async fn until<T>(stopping: &Cancel, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
@@ -101,7 +87,7 @@ async fn until<T>(stopping: &Cancel, work: impl Future<Output = T>) -> Option<T>
 /// Says where it serves, in the form of the log.
 fn announce(banner: &Banner, format: Format) {
     match format {
-        Format::Text => print::remark(&banner.to_string()),
+        Format::Text => print::banner(&banner.to_string()),
         Format::Json => tracing::info!(url = banner.url(), "serving"),
     }
 }

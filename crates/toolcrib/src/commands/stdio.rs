@@ -20,7 +20,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let signals = Signals::listen()?;
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
-        let desk = Desk::new(DOOR, crib.upstreams.clone(), at_start.reloader(&crib));
+        let desk = Desk::new(DOOR, crib.upstreams.clone(), at_start.reloader(&crib, None));
         let control = Control::open(&state, desk, Opening::Later).await;
         let served = server::stdio::serve(Server::new(crib.gate.clone(), None), signals.stop()).await;
         control.close().await;

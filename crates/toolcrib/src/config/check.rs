@@ -131,6 +131,9 @@ impl<'s> Check<'s> {
         if tried.iter().any(Vec::is_empty) {
             return;
         }
+        if let Some(keys) = self.several(choices, node) {
+            return self.report(node.place, format!("{} takes one of {keys}, not several", path.shown()));
+        }
         let of_its_type =
             choices.iter().zip(tried).filter(|(choice, _)| fits_type(self.resolved(choice), node));
         match of_its_type.map(|(_, problems)| problems).min_by_key(Vec::len) {
@@ -144,6 +147,16 @@ impl<'s> Check<'s> {
                 self.report(node.place, what);
             }
         }
+    }
+
+    /// The keys of which a table should have one, where it has several.
+    fn several(&self, choices: &'s [Value], node: &Node) -> Option<String> {
+        let Written::Table(members) = &node.written else { return None };
+        let keys_of = |choice| self.resolved(choice)["properties"].as_object().filter(|keys| keys.len() == 1);
+        let keys: Vec<&str> =
+            choices.iter().filter_map(keys_of).flat_map(|keys| keys.keys()).map(String::as_str).collect();
+        let is_several = members.len() > 1 && members.keys().all(|name| keys.contains(&name.as_str()));
+        is_several.then(|| keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "))
     }
 
     /// The text must be one of these words.

@@ -6,18 +6,21 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The configuration of toolcrib. Every key is optional.
+/// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations, a
+/// project's is the nearest from the current folder upwards; what that says in vain, as it concerns all your projects,
+/// `toolcrib config check` and `config show` tell. A file that is named with `--config` stands alone and says everything.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The doors over HTTP and a Unix socket. What your own file says holds in every project.
+    /// The doors over HTTP and a Unix socket. What your own file says holds in every project, and without a word of it a
+    /// project's file does not open the door to whoever is on this machine once there is a key.
     pub(crate) server: server::Config,
     /// Who may call over HTTP. If your own file says anything here, or `server.open_on_loopback = false`, a project's says
     /// nothing.
     pub(crate) identity: server::identity::Config,
     /// The folder that the tools work in.
     pub(crate) workspace: Workspace,
-    /// What is kept from one run to the next. What your own file says holds in every project.
+    /// What is kept from one run to the next. Only your own file, or one that is named, says where.
     pub(crate) state: State,
     /// The built-in tools.
     pub(crate) tools: tools::Config,
@@ -56,7 +59,8 @@ pub(crate) struct File {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Workspace {
-    /// The folder; relative to this file. Without a file it is the current folder.
+    /// The folder; relative to this file. Without a file it is the current folder. A project's file names its own folder or
+    /// one in it.
     pub(crate) root: PathBuf,
 }
 
@@ -74,8 +78,9 @@ pub(crate) struct State {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// How much is too much. Where your own file and a project's both say something of one limit, the smaller number holds;
-/// and if yours says anything here, a project's says nothing of `callers`.
+/// How much is too much. Where your own file and a project's both say something of one limit, the smaller number holds; of
+/// `rate` the default counts as yours where yours says nothing. Of `callers` only your own file, or one that is named,
+/// says anything.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {

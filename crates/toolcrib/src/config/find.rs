@@ -20,13 +20,15 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Vec<Source>, Problem> {
     if let Some(path) = self::named(named, surroundings) {
         let text = read(&surroundings.absolute(path)).map_err(|error| unreadable(path, &error))?;
-        return Ok(vec![Source { path: path.to_owned(), text }]);
+        return Ok(vec![Source { path: path.to_owned(), text, is_projects: false }]);
     }
     let mut sources = Vec::new();
     let others = nearest(OTHERS_FILE, surroundings, None);
-    for path in user(surroundings).into_iter().chain(others).chain(project(surroundings)) {
+    let users = user(surroundings).map(|path| (path, false));
+    let found = others.into_iter().chain(project(surroundings)).map(|path| (path, true));
+    for (path, is_projects) in users.into_iter().chain(found) {
         match read(&path) {
-            Ok(text) => sources.push(Source { path, text }),
+            Ok(text) => sources.push(Source { path, text, is_projects }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(unreadable(&path, &error)),
         }

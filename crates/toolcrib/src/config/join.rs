@@ -2,9 +2,27 @@
 //! both files say something. Everywhere else the project's file speaks last.
 //!
 //! A project is somebody else's work, and a rule of the user's that a checked-out folder could switch off would be none.
-//! What the user's file leaves unsaid is free: defaults bind nobody.
+//! What the user's file leaves unsaid is free where it is the project's alone. What reaches beyond it is not: there the
+//! default counts as the user's word. Whoever has no file of their own keeps everything in the project's, and it holds.
 
-use super::tree::{Member, Node, Written};
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
+use super::tree::{Member, Node, Place, Written};
+
+/// What counts as the user's word where their file says nothing, beside what a project cannot say at all. These are the
+/// defaults.
+pub(super) const RELIED_ON: &str = "
+server.open_on_loopback = false
+rules.mode = 'enforce'
+redaction.patterns = true
+approvals.roles = ['owner', 'maintainer']
+limits.rate = { per_second = 10, burst = 20 }
+";
+
+/// The file that these stand in, which is none.
+const NO_FILE: usize = usize::MAX;
 
 /// Stands for any name in a path.
 const ANY: &str = "*";
@@ -26,10 +44,10 @@ const HELD: [(&[&str], Held); 34] = [
     (&["identity"], Held::UsersIf(&["identity"], None)),
     (&["identity"], Held::UsersIf(&["server", "open_on_loopback"], Some(Word::No))),
     // Another state has no keys, no pins, no permissions and another book.
-    (&["state"], Held::Users),
+    (&["state"], Held::UsersIf(&["state"], None)),
     (&["secrets"], Held::UsersIf(&["secrets"], None)),
     // What is told of all projects goes to one place, with one account.
-    (&["telemetry"], Held::UsersIf(&["telemetry"], None)),
+    (&["telemetry"], Held::UsersAlone),
     (&["rules", "organisation"], Held::Users),
     (&["rules", "project"], Held::Users),
     (&["rules", "project_name"], Held::Users),
@@ -39,16 +57,16 @@ const HELD: [(&[&str], Held); 34] = [
         Held::First(&[Word::Text("enforce"), Word::Text("audit-only"), Word::Text("dry-run")]),
     ),
     (&["redaction", "patterns"], Held::First(&[Word::Yes, Word::No])),
-    (&["redaction", "allow"], Held::UsersIf(&["redaction", "patterns"], Some(Word::Yes))),
-    (&["redaction", "disable"], Held::UsersIf(&["redaction", "patterns"], Some(Word::Yes))),
+    (&["redaction", "allow"], Held::UsersAlone),
+    (&["redaction", "disable"], Held::UsersAlone),
     // All projects write in one book.
-    (&["audit"], Held::Users),
+    (&["audit"], Held::UsersAlone),
     (&["approvals", "roles"], Held::Common),
-    (&["approvals", "lasts"], Held::Users),
+    (&["approvals", "lasts"], Held::UsersAlone),
     (&["approvals", "elicitation"], Held::First(&[Word::No, Word::Yes])),
     (&["limits", "rate"], Held::Least),
     // These stand in place of `rate`, and a name in place of a pattern.
-    (&["limits", "callers"], Held::UsersIf(&["limits"], None)),
+    (&["limits", "callers"], Held::UsersAlone),
     (&["limits", "tools", ANY], Held::Least),
     (&["limits", "upstreams", ANY], Held::Least),
     (&["mcp", ANY, "exclude"], Held::Both),
@@ -65,6 +83,8 @@ enum Held {
     Common,
     /// What the user's file says, key by key.
     Users,
+    /// The same, and the default where it says nothing: the project's file says nothing.
+    UsersAlone,
     /// The same, but only if the user's file says this at that path, or anything there; and then the project's file
     /// says nothing.
     UsersIf(&'static [&'static str], Option<Word>),
@@ -102,13 +122,64 @@ const WHICH_SERVER: [&str; 10] =
 /// What holds of a user's table of a server even if a project puts another server in its place.
 const RESTRAINTS: [&str; 3] = ["include", "exclude", "trust"];
 
-/// The project's file laid over the user's, as far as it may be.
-pub(super) fn joined(users: &Node, projects: Node) -> Node {
-    let mut tree = apart(users, &projects).overlaid(projects.clone());
-    for (path, held) in HELD {
-        hold(held, path, users, users, &projects, &mut tree);
+/// The project's file laid over the user's, as far as it may be; over what other programs say if the user has none.
+pub(super) fn joined(users: &Node, projects: Node, has_users: bool) -> Node {
+    if !has_users {
+        return users.clone().overlaid(projects);
     }
+    let mut tree = apart(users, &projects).overlaid(projects.clone());
+    let relied_on =
+        Node::of(NO_FILE, &DeTable::parse(RELIED_ON).expect("it is TOML")).overlaid(users.clone());
+    for (path, held) in HELD {
+        hold(held, path, users, &relied_on, &projects, &mut tree);
+    }
+    drop_defaults(&mut tree);
     tree
+}
+
+/// Takes out what was held because it is the default: it is so anyway.
+fn drop_defaults(node: &mut Node) {
+    let Written::Table(members) = &mut node.written else { return };
+    members.retain(|_, member| {
+        drop_defaults(&mut member.node);
+        !is_default(member) || matches!(member.node.written, Written::Table(_))
+    });
+}
+
+fn is_default(member: &Member) -> bool {
+    member.node.place.file == NO_FILE
+}
+
+/// What the project's file `said` and `tree`, which was made of it, does not say: the keys with their places.
+pub(super) fn passed_over(said: &Node, tree: &Node) -> Vec<(Place, String)> {
+    let mut found = Vec::new();
+    find_passed_over(said, tree, &mut Vec::new(), &mut found);
+    found
+}
+
+fn find_passed_over(said: &Node, tree: &Node, path: &mut Vec<String>, found: &mut Vec<(Place, String)>) {
+    let Written::Table(members) = &said.written else { return };
+    for (name, said) in members {
+        path.push(name.clone());
+        match tree.member(name).map(|member| &member.node) {
+            Some(holds) if matches!(said.node.written, Written::Table(_)) => {
+                find_passed_over(&said.node, holds, path, found);
+            }
+            Some(holds) if is_in(&said.node, holds) => {}
+            Some(_) | None => found.push((said.key, path.join("."))),
+        }
+        path.pop();
+    }
+}
+
+/// Whether a value is what holds, or a part of it.
+fn is_in(said: &Node, holds: &Node) -> bool {
+    match (&said.written, &holds.written) {
+        (Written::List(said), Written::List(holds)) => {
+            said.iter().all(|item| holds.iter().any(|one| one.to_json() == item.to_json()))
+        }
+        _ => said.to_json() == holds.to_json(),
+    }
 }
 
 /// The user's file without what a project's is not to have of it: where that makes another server of one of the user's, it
@@ -143,7 +214,7 @@ fn is_another(users: &Node, projects: &Node) -> bool {
 }
 
 /// Goes down `path` in the user's file `users`, in the project's and in what was made of the two, and settles what stands
-/// at its end. `root` is the whole of the user's file.
+/// at its end. `root` is the whole of the user's file, and `users` what is relied on of it, defaults included.
 fn hold(held: Held, path: &[&str], root: &Node, users: &Node, projects: &Node, tree: &mut Node) {
     let Some((first, rest)) = path.split_first() else { return };
     let Written::Table(said) = &projects.written else { return };
@@ -159,17 +230,23 @@ fn hold(held: Held, path: &[&str], root: &Node, users: &Node, projects: &Node, t
                 }
             }
             (true, Held::UsersIf(path, word), users) if says(root, path, word) => {
-                match users {
-                    Some(users) => members.insert(name.clone(), users.clone()),
-                    None => members.remove(name),
-                };
+                alone(members, name, users);
             }
+            (true, Held::UsersAlone, users) => alone(members, name, users),
             (true, Held::UsersIf(..), _) | (true, _, None) => {}
             (true, held, Some(users)) => {
                 members.insert(name.clone(), settled(held, users, projects));
             }
         }
     }
+}
+
+/// Nothing but what the user's file says.
+fn alone(members: &mut BTreeMap<String, Member>, name: &str, users: Option<&Member>) {
+    match users {
+        Some(users) => members.insert(name.to_owned(), users.clone()),
+        None => members.remove(name),
+    };
 }
 
 fn says(root: &Node, path: &[&str], word: Option<Word>) -> bool {
@@ -197,7 +274,11 @@ fn settled(held: Held, users: &Member, projects: &Member) -> Member {
             match (rank(users), rank(projects)) {
                 (None, _) => users.clone(),
                 (Some(_), None) => projects.clone(),
-                (Some(first), Some(then)) => if then < first { projects } else { users }.clone(),
+                // Of the same word, the one that stands in a file.
+                (Some(first), Some(then)) => {
+                    let is_projects = then < first || (then == first && is_default(users));
+                    if is_projects { projects } else { users }.clone()
+                }
             }
         }
         (Held::Least, (Written::Table(limits), Written::Table(said))) => {
@@ -216,7 +297,9 @@ fn settled(held: Held, users: &Member, projects: &Member) -> Member {
         (Held::Both | Held::Common | Held::Least, (Written::List(_) | Written::Table(_), _)) => {
             projects.clone()
         }
-        (Held::Both | Held::Common | Held::Least | Held::Users | Held::UsersIf(..), _) => users.clone(),
+        (Held::Both | Held::Common | Held::Least | Held::Users | Held::UsersAlone | Held::UsersIf(..), _) => {
+            users.clone()
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// Its text.
     pub(crate) text: String,
+    /// True for one that was found in a project, be it somebody else's: neither the user's own nor named.
+    pub(crate) is_projects: bool,
 }
 
 impl Source {
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn problems_stand_in_the_order_of_the_text_and_are_bounded() {
-        let sources = [Source { path: "a.toml".into(), text: "x\n".repeat(100) }];
+        let sources = [Source { path: "a.toml".into(), text: "x\n".repeat(100), is_projects: false }];
         let at = |line: usize| Problem::at(Place { file: 0, byte: line * 2 }, format!("wrong {line}"));
         let problems = Problems::new(&sources, vec![at(1), Problem::nowhere("no file"), at(0), at(1)]);
         assert_eq!(problems.to_string(), "no file\na.toml:1:1: wrong 0\na.toml:2:1: wrong 1");

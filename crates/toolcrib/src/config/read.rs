@@ -26,6 +26,7 @@ pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
     let mut tree = Node::nothing();
     let mut problems = Vec::new();
     let mut others = Vec::new();
+    let has_users = sources.iter().any(|source| !source.is_projects && !source.is_others());
     for (file, source) in sources.iter().enumerate() {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         problems.extend(errors.iter().map(|error| not_toml(file, error)));
@@ -33,12 +34,23 @@ pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
         if source.is_others() {
             tree = tree.overlaid(only(&written, &OTHERS_SETTING));
             others.push(only(&written, &[SERVERS]));
+        } else if source.is_projects {
+            tree = join::joined(&tree, written, has_users);
         } else {
-            tree = join::joined(&tree, written);
+            tree = tree.overlaid(written);
         }
     }
     let tree = others.into_iter().fold(tree, beneath);
     if problems.is_empty() { Ok(tree) } else { Err(problems) }
+}
+
+/// What a project's file says and `tree` does not, each with its place: what is not for a project to say.
+pub(crate) fn passed_over(sources: &[Source], tree: &Node) -> Vec<(Place, String)> {
+    let own = sources.iter().enumerate().filter(|(_, source)| source.is_projects && !source.is_others());
+    let said = own.map(|(file, source)| Node::of(file, &DeTable::parse_recoverable(&source.text).0));
+    let mut found: Vec<_> = said.flat_map(|said| join::passed_over(&said, tree)).collect();
+    found.sort();
+    found
 }
 
 /// The tree with nothing in it but what stands at this path.

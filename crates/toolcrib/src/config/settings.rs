@@ -6,7 +6,7 @@ mod learnt;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use store::KeySource;
@@ -98,12 +98,13 @@ pub(crate) fn settle(
     let upstreams = settling.upstreams(&file, kept.as_ref());
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
-    let workspace = settling.path(&["workspace", "root"], &file.workspace.root);
+    let workspace = settling.workspace(&file.workspace.root);
     let offer = settling.offer(&file.tools);
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
     settling.audit(&file.audit);
+    settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
     match (offer, policy, rates, kept) {
@@ -215,6 +216,25 @@ impl Settling<'_> {
         config
     }
 
+    /// The folder that tools work in. A project's file opens none beside its own.
+    fn workspace(&mut self, root: &Path) -> PathBuf {
+        let keys = ["workspace", "root"];
+        let (found, folder) = (self.path(&keys, root), self.folder(&keys));
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let is_below =
+            found.starts_with(&folder) && !found.components().any(|part| part == Component::ParentDir);
+        if self.source(&keys).is_some_and(|source| source.is_projects) && !is_below {
+            let why = format!(
+                "workspace.root: a project's file names its own folder or one in it, and {} is not in {}; write it into \
+                 your own file, or name this one with --config",
+                found.display(),
+                folder.display()
+            );
+            self.report(&keys, why);
+        }
+        found
+    }
+
     fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
         let folder = match dir {
             Some(dir) => Some(self.path(&["state", "dir"], dir)),
@@ -245,6 +265,12 @@ impl Settling<'_> {
         }
     }
 
+    fn telemetry(&mut self, config: &telemetry::Config) {
+        for (key, why) in config.traces.check() {
+            self.report(&["telemetry", "traces", key], format!("telemetry.traces.{key}: {why}"));
+        }
+    }
+
     fn audit(&mut self, config: &audit::Config) {
         for problem in config.check().err().into_iter().flatten() {
             self.report(&["audit", problem.key], problem.to_string());
@@ -257,7 +283,12 @@ impl Settling<'_> {
         let settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
         self.check_uri_prefixes(&settled);
         self.check_scopes(&settled);
-        settled.iter().map(|upstream| upstream.clone().knowing(&settled)).collect()
+        let known = settled.iter().map(|upstream| upstream.clone().knowing(&settled));
+        // With the key and a look into the state folder a server would have every secret.
+        match file.secrets.variable() {
+            Some(variable) => known.map(|upstream| upstream.withholding(variable)).collect(),
+            None => known.collect(),
+        }
     }
 
     /// Keys and tokens are given servers by the scopes that bear their names.
@@ -387,10 +418,15 @@ impl Settling<'_> {
         path.canonicalize().unwrap_or(path)
     }
 
-    fn folder(&self, keys: &[&str]) -> PathBuf {
+    /// The file in which this is written, if it is.
+    fn source(&self, keys: &[&str]) -> Option<&Source> {
         let written = keys.iter().try_fold(self.tree, |node, key| Some(&node.member(key)?.node));
-        let source = written.and_then(|node| self.sources.get(node.place.file));
-        source.map_or(self.surroundings.current_dir.clone(), |source| folder_of(source, self.surroundings))
+        written.and_then(|node| self.sources.get(node.place.file))
+    }
+
+    fn folder(&self, keys: &[&str]) -> PathBuf {
+        self.source(keys)
+            .map_or(self.surroundings.current_dir.clone(), |source| folder_of(source, self.surroundings))
     }
 
     fn report(&mut self, keys: &[&str], what: String) {

@@ -22,7 +22,12 @@ fn sources(texts: &[&str]) -> Vec<Source> {
         (1, _) | (_, 1) => "toolcrib.toml".into(),
         _ => "/home/u/.config/toolcrib/toolcrib.toml".into(),
     };
-    texts.iter().enumerate().map(|(nth, text)| Source { path: path(nth), text: (*text).to_owned() }).collect()
+    let source = |(nth, text): (usize, &&str)| Source {
+        path: path(nth),
+        text: (*text).to_owned(),
+        is_projects: nth == 1,
+    };
+    texts.iter().enumerate().map(source).collect()
 }
 
 fn load(texts: &[&str]) -> Result<Loaded, Problems> {
@@ -31,7 +36,8 @@ fn load(texts: &[&str]) -> Result<Loaded, Problems> {
 
 /// Our own file `ours` above the other program's file `others`.
 fn load_above(others: &str, ours: &str) -> Result<Loaded, Problems> {
-    let source = |path: &str, text: &str| Source { path: path.into(), text: text.to_owned() };
+    let source =
+        |path: &str, text: &str| Source { path: path.into(), text: text.to_owned(), is_projects: false };
     loaded(
         vec![source(".opencode/config.toml", others), source("toolcrib.toml", ours)],
         &surroundings(),
@@ -115,7 +121,7 @@ fn nothing_written_is_a_good_configuration() {
 #[test]
 fn every_value_tells_where_it_was_set() {
     let user = "[limits.rate]\nper_second = 5\nburst = 6\n[policy]\ndeny = [\"*_rm\"]\n";
-    let project = "[limits.rate]\nper_second = 3\n[state]\ndir = \"state\"\n[workspace]\nroot = \"../ws\"\n";
+    let project = "[limits.rate]\nper_second = 3\n[state]\ndir = \"state\"\n[workspace]\nroot = \"ws\"\n";
     check_shown(
         &[user, project],
         expect![[r#"
@@ -168,7 +174,7 @@ fn every_value_tells_where_it_was_set() {
             sample = 1.0  # default
 
             [workspace]
-            root = "/project/../ws"  # toolcrib.toml:6:1
+            root = "/project/ws"  # toolcrib.toml:6:1
         "#]],
     );
 }

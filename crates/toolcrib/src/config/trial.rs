@@ -27,7 +27,10 @@ pub(crate) fn load_as_if(
     let mut sources = found.map_err(|problem| Problems::new(&[], vec![problem]))?;
     match sources.iter_mut().find(|source| is_it(source)) {
         Some(source) => source.text = text,
-        None => sources.push(Source { path: path.to_owned(), text }),
+        None => {
+            let is_own = is_new || find::user(surroundings).is_some_and(|own| own == path);
+            sources.push(Source { path: path.to_owned(), text, is_projects: !is_own });
+        }
     }
     loaded(sources, surroundings, Unfollowed::FailsItsServer)
 }

@@ -1,18 +1,23 @@
-//! Reading the configuration again: the upstreams that changed are exchanged, other rules are put in force, and everything
-//! else stays as it is. Calls that are on their way go by the old rules.
+//! Reading the configuration again: the upstreams that changed are exchanged, who may call, the rules and whatever else
+//! can be is put in force, and the rest stays as it is until the next start. Calls that are on their way go by the old
+//! rules.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use audit::Book;
 use gate::Gate;
 use redact::{Known, Redactor};
+use server::identity::Identity;
+use store::Secrets;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
 use crate::assemble::{self, Crib, Guarded};
 use crate::config::{self, Loaded, Sections, Surroundings, Unfollowed};
+use crate::observing::Observing;
 use crate::secrets::{Kept, Learner};
 use crate::upstreams::{Changes, Upstreams};
 
@@ -25,17 +30,23 @@ pub(crate) struct Reloader {
     named: Option<PathBuf>,
     /// What the other sections said at the start, which they go by until the next one.
     at_start: Sections,
-    /// What decides about calls, as it was read last.
-    of_calls: Mutex<Sections>,
+    /// What is taken up, as it was read last.
+    taken_up: Mutex<Sections>,
     /// The files that were read last.
     files: Mutex<Vec<PathBuf>>,
     gate: Arc<Gate>,
     guarded: Guarded,
     upstreams: Arc<Upstreams>,
+    book: Arc<Book>,
+    observing: Arc<Observing>,
+    /// Knows who comes over HTTP, if that is a way to come.
+    identity: Option<Arc<Identity>>,
     /// Knows what is struck out.
     learner: Arc<Learner>,
-    /// The secrets that are kept.
-    kept: Arc<Kept>,
+    /// What servers are signed in with.
+    sealed: Arc<Secrets>,
+    /// The secrets that are kept, where they were found last.
+    kept: Mutex<Kept>,
     turn: Arc<Semaphore>,
 }
 
@@ -43,10 +54,10 @@ pub(crate) struct Reloader {
 pub(crate) struct AtStart {
     named: Option<PathBuf>,
     sections: Sections,
-    of_calls: Sections,
+    taken_up: Sections,
     files: Vec<PathBuf>,
     learner: Arc<Learner>,
-    kept: Arc<Kept>,
+    kept: Kept,
 }
 
 impl AtStart {
@@ -56,25 +67,29 @@ impl AtStart {
         AtStart {
             named,
             sections: loaded.sections(),
-            of_calls: loaded.sections_of_calls(),
+            taken_up: loaded.sections_taken_up(),
             files: settings.files.clone(),
             learner: loaded.learner.clone(),
-            kept: Arc::new(settings.kept.again()),
+            kept: settings.kept.again(),
         }
     }
 
-    /// What reads it again for the parts that were put together from it.
-    pub(crate) fn reloader(self, crib: &Crib) -> Arc<Reloader> {
+    /// What reads it again for the parts that were put together from it, and for who knows callers over HTTP.
+    pub(crate) fn reloader(self, crib: &Crib, identity: Option<Arc<Identity>>) -> Arc<Reloader> {
         Arc::new(Reloader {
             named: self.named,
             at_start: self.sections,
-            of_calls: Mutex::new(self.of_calls),
+            taken_up: Mutex::new(self.taken_up),
             files: Mutex::new(self.files),
             gate: crib.gate.clone(),
             guarded: crib.guarded.clone(),
             upstreams: crib.upstreams.clone(),
+            book: crib.book.clone(),
+            observing: crib.observing.clone(),
+            identity,
             learner: self.learner,
-            kept: self.kept,
+            sealed: crib.sealed.clone(),
+            kept: Mutex::new(self.kept),
             turn: Arc::new(Semaphore::new(1)),
         })
     }
@@ -93,26 +108,32 @@ impl Reloader {
 
     /// Reads again which secrets are kept, if there may be any.
     pub(super) async fn catch_up(&self) {
-        if self.kept.may_be_there()
-            && let Err(why) = self.learn().await
-        {
+        let may_be_there = self.kept().may_be_there();
+        if may_be_there && let Err(why) = self.learn().await {
             tracing::warn!(%why, "secrets that were set in this moment are not struck out");
         }
     }
 
-    /// Reads again which secrets are kept, so that they are struck out.
+    /// Reads again which secrets are kept, so that they are struck out, and where their key is: everything may have been
+    /// sealed anew.
     ///
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let kept = self.kept.clone();
-        let read = in_turn(&self.turn, move || kept.again().known()).await;
-        let (known, _turn) = read.and_then(|(read, turn)| Ok((read.map_err(Refused::Because)?, turn)))?;
+        let (named, before) = (self.named.clone(), self.kept().again());
+        let read = in_turn(&self.turn, move || {
+            let kept = kept_now(named, before);
+            let known = kept.known();
+            (kept, known)
+        });
+        let ((kept, known), _turn) = read.await?;
+        let known = known.map_err(Refused::Because)?;
         self.learner.kept(known);
+        self.take_key(kept);
         Ok(())
     }
 
-    /// Reads the configuration and takes up what it says of upstreams. Logs what it did.
+    /// Reads the configuration and takes up what it says. Logs what it did.
     ///
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
@@ -120,7 +141,7 @@ impl Reloader {
         let named = self.named.clone();
         // One after the other: what was read last is what is in effect.
         let read = in_turn(&self.turn, move || read(named)).await;
-        let read = read.and_then(|(read, turn)| Ok((read?, turn)));
+        let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
         let ((loaded, kept), _turn) = read.inspect_err(|why| {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
         })?;
@@ -141,17 +162,33 @@ impl Reloader {
         Ok(reloaded)
     }
 
+    /// What was read, if it fits this process, which may listen elsewhere than the configuration says by now.
+    fn usable(&self, read: (Loaded, Vec<Known>)) -> Result<(Loaded, Vec<Known>), Refused> {
+        let config = &read.0.settings.identity;
+        match self.identity.as_ref().map_or(Ok(()), |identity| identity.check(config)) {
+            Ok(()) => Ok(read),
+            Err(problems) => Err(Refused::Problems(problems.iter().map(ToString::to_string).collect())),
+        }
+    }
+
     fn take_up(&self, loaded: Loaded) -> Reloaded {
         let next_start = self.at_start.differing(&loaded.sections());
-        let of_calls = loaded.sections_of_calls();
-        let before = std::mem::replace(&mut *self.of_calls_now(), of_calls.clone());
-        let in_force = before.differing(&of_calls);
+        let taken_up = loaded.sections_taken_up();
+        let before = std::mem::replace(&mut *self.taken_up_now(), taken_up.clone());
+        let in_force = before.differing(&taken_up);
         let mut settings = loaded.settings;
+        // First of all: whoever is to be kept out gets no nearer.
+        if let Some(identity) = &self.identity {
+            identity.govern(&settings.identity, settings.server.open_on_loopback);
+        }
         // Before a program is started, nobody may be able to write it any longer.
         let running = self.upstreams.own_files();
         self.guarded.guard(&settings, running);
         self.files_now().clone_from(&settings.files);
         self.redactor().configure(&settings.redaction);
+        self.take_key(settings.kept.again());
+        self.book.govern(&settings.audit);
+        self.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
         // Before a new server's tools are on offer.
         self.gate.govern(assemble::bylaws(settings));
@@ -159,8 +196,19 @@ impl Reloader {
         Reloaded { added, removed, changed, unchanged, in_force, next_start }
     }
 
-    fn of_calls_now(&self) -> MutexGuard<'_, Sections> {
-        self.of_calls.lock().expect("nothing panics while it holds the lock")
+    /// Has what is sealed opened with the key that `found` has, in the state folder of the start.
+    fn take_key(&self, found: Kept) {
+        let mut kept = self.kept();
+        self.sealed.use_key_from(found.source().clone());
+        *kept = found.at(kept.state());
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("nothing panics while it holds the lock")
+    }
+
+    fn taken_up_now(&self) -> MutexGuard<'_, Sections> {
+        self.taken_up.lock().expect("nothing panics while it holds the lock")
     }
 
     fn files_now(&self) -> MutexGuard<'_, Vec<PathBuf>> {
@@ -185,6 +233,17 @@ async fn in_turn<T: Send + 'static>(
             let why = "reading its configuration takes too long; is one of the files on a disk that does not answer?";
             Err(Refused::Because(why.to_owned()))
         }
+    }
+}
+
+/// The secrets that are kept where they were, with the key that the configuration names by now. What else may be wrong with
+/// it is for a reload to say.
+fn kept_now(named: Option<PathBuf>, before: Kept) -> Kept {
+    let found =
+        Surroundings::of_process().ok().map(|surroundings| config::kept(named.as_deref(), &surroundings));
+    match found {
+        Some(Ok((found, _))) => found.at(before.state()),
+        Some(Err(_)) | None => before,
     }
 }
 

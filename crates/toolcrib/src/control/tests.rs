@@ -1,6 +1,8 @@
 //! The channel over real sockets: what is answered, what is refused, what disturbs nobody.
 #![expect(clippy::disallowed_methods, reason = "the configuration that is read, and what stands in the way")]
 
+mod taken_up;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,12 +11,13 @@ use std::time::Duration;
 use expect_test::expect;
 use gate::{Call, Caller, Via};
 use serde_json::{Value, json};
+use server::identity::Identity;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
 use super::folder::Folder;
 use super::*;
-use crate::assemble::{Crib, assemble};
+use crate::assemble::{Crib, assemble, identity, store};
 use crate::config::{self, Surroundings, Unfollowed};
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
@@ -26,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Process {
     folder: tempfile::TempDir,
     crib: Crib,
+    identity: Arc<Identity>,
     control: Control,
 }
 
@@ -38,10 +42,13 @@ impl Process {
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
         let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
+        let identity = identity(&loaded.settings, &store(&loaded.settings));
+        identity.served_at(([127, 0, 0, 1], 3000).into());
         let crib = assemble(loaded.settings, Start::WhenWanted).expect("an assembly");
-        let desk = Desk::new("stdio", crib.upstreams.clone(), at_start.reloader(&crib));
+        let reloader = at_start.reloader(&crib, Some(identity.clone()));
+        let desk = Desk::new("stdio", crib.upstreams.clone(), reloader);
         let control = Control::open(&state, desk, Opening::AtOnce).await;
-        Process { folder, crib, control }
+        Process { folder, crib, identity, control }
     }
 
     fn state(&self) -> PathBuf {

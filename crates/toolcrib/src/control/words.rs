@@ -103,10 +103,10 @@ pub(crate) struct Reloaded {
     pub(crate) changed: Vec<String>,
     /// Ones that were left alone.
     pub(crate) unchanged: Vec<String>,
-    /// Sections that decide about calls and read differently than before; they are in force now.
+    /// Sections and keys that read differently than before and are in force now.
     #[serde(default)]
     pub(crate) in_force: Vec<String>,
-    /// Other sections that read differently than at the start, and take effect at the next one.
+    /// Sections that read differently than at the start, and take effect at the next one.
     pub(crate) next_start: Vec<String>,
 }
 

@@ -47,11 +47,16 @@ const COMMON: [&str; 32] = [
     "welcome",
 ];
 
+/// Whether a value is long enough to be struck out.
+pub(crate) fn is_struck_out(value: &str) -> bool {
+    value.chars().count() >= STRUCK_CHARS_MIN
+}
+
 /// What is wrong with a value, as a sentence about it that does not show it; nothing if it is good enough.
 pub(crate) fn weakness(value: &str) -> Option<String> {
     let characters = value.chars().count();
     let different = value.chars().collect::<BTreeSet<char>>().len();
-    if characters < STRUCK_CHARS_MIN {
+    if !is_struck_out(value) {
         return Some(format!(
             "it has fewer than {STRUCK_CHARS_MIN} characters, so it is NOT struck out of results, errors, logs and records: \
              it would stand in every text"

@@ -21,7 +21,11 @@ use super::stderr::Stderr;
 use super::{Exchange, Fault, Parting, Via};
 use crate::trace::Tap;
 
-/// After its output ended, a program has this long to say how it exited and its last words.
+/// After its output ended, a program that does not live on is known to have exited, and how, within this, on a busy
+/// machine too. It is what those wait who have asked a server that closes its output and stays.
+const EXIT_KNOWN_MAX: Duration = Duration::from_secs(2);
+
+/// After its input broke or it exited, a program has this long for its last words.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// How long `end` waits. The guard has then asked politely and insisted; what is left it ends by itself.
@@ -111,7 +115,11 @@ impl Program {
             self.tree.end().await;
             return;
         }
-        let exit = timeout(EXIT_GRACE, self.tree.wait()).await.ok();
+        let exit = tokio::select! {
+            biased;
+            exit = timeout(EXIT_KNOWN_MAX, self.tree.wait()) => exit.ok(),
+            () = ending.cancelled() => None,
+        };
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
         if exit == Some(Exit::Code(0)) {

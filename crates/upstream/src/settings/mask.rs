@@ -4,20 +4,16 @@
 //! Words are masked whole, then cleaned, then cut: what has been cleaned or cut before cannot be found any more.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::fmt;
-use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::GeneralPurpose;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http::Uri;
 use http::uri::PathAndQuery;
 use oauth::Bearer;
+use redact::{Known, Redactor};
+use wire::Revision;
 use wire::message::Text;
-use wire::{Revision, string};
 
 use super::Endpoint;
 use crate::clean;
@@ -26,20 +22,26 @@ use crate::signer::Signer;
 /// Shorter values are too likely to be ordinary words; a secret has more.
 const SECRET_BYTES_MIN: usize = 8;
 
-/// What stands where a secret stood.
-const SHOWN: &str = "***";
-
-/// What stays as it is beside letters and digits where a text is percent-encoded: RFC 3986, JavaScript, paths, forms.
-const PLAIN_SETS: [&str; 4] = ["-._~", "-_.!~*'()", "-._~/", "*-._"];
+/// What is left of JSON that would be none without the secrets in it.
+const HIDDEN: &str = "{}";
 
 /// The secrets of one server: the values of its environment variables and headers, what references have led to, what
 /// is secret in its address, and the tokens that it was sent. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Mask {
-    /// Every spelling of every value, the longest first, since one may hold another.
-    spellings: Arc<[Box<str>]>,
+    /// All but the tokens, in order.
+    values: Arc<[Arc<str>]>,
+    /// Nothing where nothing is hidden.
+    redactor: Option<Redactor>,
     /// Who knows the tokens; nothing before there are any.
-    signer: Option<Arc<Signer>>,
+    tokens: Option<Arc<Tokens>>,
+}
+
+/// The tokens that a server was sent.
+struct Tokens {
+    signer: Arc<Signer>,
+    /// Those that are looked for.
+    known: Mutex<Arc<Vec<Bearer>>>,
 }
 
 impl Mask {
@@ -56,30 +58,34 @@ impl Mask {
             }
         };
         values.extend(secrets.iter().map(|secret| &**secret));
-        Mask { spellings: in_order(values.into_iter().flat_map(spellings)).into(), signer: None }
+        let mut values: Vec<&str> =
+            values.into_iter().flat_map(and_lines).filter(|value| is_secret(value)).collect();
+        values.sort_unstable();
+        values.dedup();
+        Mask::hiding(values.into_iter().map(Arc::from).collect())
+    }
+
+    fn hiding(values: Arc<[Arc<str>]>) -> Mask {
+        let redactor = (!values.is_empty()).then(|| redactor(&values));
+        Mask { values, redactor, tokens: None }
     }
 
     /// The same, with the tokens that `signer` sends.
     pub(super) fn signed_by(self, signer: Option<Arc<Signer>>) -> Mask {
-        Mask { signer, ..self }
+        let Some(signer) = signer else { return self };
+        // Others with the same settings know other tokens.
+        let tokens = Some(Arc::new(Tokens { signer, known: Mutex::default() }));
+        Mask { redactor: Some(redactor(&self.values)), tokens, ..self }
     }
 
     /// True if both hide the same, tokens aside.
     pub(super) fn same_as(&self, other: &Mask) -> bool {
-        self.spellings == other.spellings
+        self.values == other.values
     }
 
     /// `text` without secrets.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hidden(text, &self.tokens())
-    }
-
-    fn hidden<'t>(&self, text: &'t str, tokens: &[Box<str>]) -> Cow<'t, str> {
-        let spellings = tokens.iter().chain(&*self.spellings);
-        spellings.fold(Cow::Borrowed(text), |text, spelling| match text.contains(&**spelling) {
-            true => Cow::Owned(text.replace(&**spelling, SHOWN)),
-            false => text,
-        })
+        self.redactor().map_or(Cow::Borrowed(text), |redactor| redactor.text(text))
     }
 
     /// `text` without secrets, on one line and at most about `bytes_max` bytes long.
@@ -92,116 +98,64 @@ impl Mask {
         clean::lines(&self.text(text), bytes_max)
     }
 
-    /// JSON `text` without secrets in its strings, whatever escapes they are written with. It is JSON of the same shape.
+    /// JSON `text` without secrets in its strings and numbers, whatever escapes they are written with. It is JSON again.
     pub(crate) fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let (mut masked, mut kept, mut at) = (Vec::new(), 0, 0);
-        let tokens = self.tokens();
-        while let Some(start) = text[at..].find('"').map(|found| at + found) {
-            let Ok(end) = string::end(text.as_bytes(), start) else { break };
-            if let Cow::Owned(said) = self.hidden(&string::decode(&text[start..end]), &tokens) {
-                masked.extend_from_slice(&text.as_bytes()[kept..start]);
-                string::encode(&said, &mut masked);
-                kept = end;
-            }
-            at = end;
+        match self.struck(text) {
+            None => Cow::Borrowed(text),
+            Some(struck) => Cow::Owned(String::from_utf8_lossy(&struck).into_owned()),
         }
-        if kept == 0 {
-            return Cow::Borrowed(text);
-        }
-        masked.extend_from_slice(&text.as_bytes()[kept..]);
-        Cow::Owned(String::from_utf8(masked).expect("it is made of texts"))
     }
 
     /// The same for a value that has been checked.
     pub(crate) fn value(&self, value: Text) -> Text {
-        match self.json(value.as_str()) {
-            Cow::Borrowed(_) => value,
-            Cow::Owned(masked) => Text::check(Bytes::from(masked)).expect("only strings in it are others"),
-        }
+        let Some(struck) = self.struck(value.as_str()) else { return value };
+        // Whatever a server may have come upon to make it something else: nothing of it is shown then.
+        Text::check(struck).unwrap_or_else(|_| Text::known(HIDDEN.into()).expect("it is a text"))
     }
 
     /// How many bytes of a text's beginning may be the rest of a secret, if the text was cut there.
     pub(crate) fn rest_bytes_max(&self) -> usize {
-        let spellings = self.tokens();
-        let longest = spellings.iter().chain(&*self.spellings).map(|spelling| spelling.len()).max();
-        longest.unwrap_or(0).saturating_sub(1)
+        self.redactor().map_or(0, Redactor::spelling_bytes_max).saturating_sub(1)
     }
 
-    fn tokens(&self) -> Vec<Box<str>> {
-        let sent = self.signer.as_ref().map(|signer| signer.sent());
-        in_order(sent.iter().flat_map(|sent| sent.iter()).map(Bearer::secret).flat_map(spellings))
+    fn struck(&self, json: &str) -> Option<Bytes> {
+        Some(self.redactor()?.json(json.as_bytes())?.bytes)
     }
-}
 
-fn in_order(spellings: impl Iterator<Item = String>) -> Vec<Box<str>> {
-    let long_enough = spellings.filter(|spelling| spelling.len() >= SECRET_BYTES_MIN);
-    let mut ordered: Vec<Box<str>> = long_enough.map(String::into_boxed_str).collect();
-    ordered.sort_unstable_by(|a, b| (Reverse(a.len()), a).cmp(&(Reverse(b.len()), b)));
-    ordered.dedup();
-    ordered
-}
-
-/// How a server may write `secret`: as it is, line by line, inside JSON, in an address, and as base64 of itself or of
-/// something longer.
-fn spellings(secret: &str) -> Vec<String> {
-    // The name of a revision is needed to speak with a server, and no secret.
-    if secret.len() < SECRET_BYTES_MIN || Revision::parse(secret).is_some() {
-        return Vec::new();
-    }
-    let mut all = vec![secret.to_owned()];
-    if secret.contains(['\n', '\r']) {
-        all.extend(secret.lines().map(|line| line.trim().to_owned()));
-    }
-    for escaped in [in_json(secret), in_ascii_json(secret)] {
-        all.push(escaped.replace('/', "\\/"));
-        all.push(escaped);
-    }
-    all.extend(PLAIN_SETS.map(|plain| in_address(secret, plain)));
-    all.push(in_address(secret, PLAIN_SETS[3]).replace("%20", "+"));
-    for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-        all.extend((0..3).map(|before| in_base64(secret, before, &engine)));
-    }
-    all
-}
-
-/// As between the quotes of a JSON string.
-fn in_json(secret: &str) -> String {
-    let mut literal = Vec::with_capacity(secret.len() + 2);
-    string::encode(secret, &mut literal);
-    String::from_utf8_lossy(&literal[1..literal.len() - 1]).into_owned()
-}
-
-/// The same where everything beyond ASCII is escaped too.
-fn in_ascii_json(secret: &str) -> String {
-    let mut units = [0; 2];
-    in_json(secret).chars().fold(String::new(), |mut text, character| {
-        match character.is_ascii() {
-            true => text.push(character),
-            false => character.encode_utf16(&mut units).iter().for_each(|unit| {
-                write!(text, "\\u{unit:04x}").expect("writing to a string cannot fail");
-            }),
+    /// What hides, with the tokens that were sent until now.
+    fn redactor(&self) -> Option<&Redactor> {
+        let redactor = self.redactor.as_ref()?;
+        if let Some(Tokens { signer, known }) = self.tokens.as_deref() {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            let sent = signer.sent();
+            if !Arc::ptr_eq(&known, &sent) {
+                let tokens = sent.iter().map(Bearer::secret).filter(|token| is_secret(token));
+                redactor.know("tokens", tokens.map(|token| nameless(token.into())).collect());
+                *known = sent;
+            }
         }
-        text
-    })
+        Some(redactor)
+    }
 }
 
-fn in_address(secret: &str, plain: &str) -> String {
-    secret.bytes().fold(String::new(), |mut text, byte| {
-        let character = char::from(byte);
-        match character.is_ascii_alphanumeric() || (character.is_ascii() && plain.contains(character)) {
-            true => text.push(character),
-            false => write!(text, "%{byte:02X}").expect("writing to a string cannot fail"),
-        }
-        text
-    })
+fn redactor(values: &[Arc<str>]) -> Redactor {
+    let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
+    redactor.know("settings", values.iter().cloned().map(nameless).collect());
+    redactor
 }
 
-/// The digits that `secret` alone settles where it stands behind `before` other bytes (modulo 3).
-fn in_base64(secret: &str, before: usize, engine: &GeneralPurpose) -> String {
-    let whole = [&b"..."[..before], secret.as_bytes()].concat();
-    let digits = engine.encode(&whole);
-    let (first, end) = ((before * 8).div_ceil(6), whole.len() * 8 / 6);
-    digits[first..end].to_owned()
+/// What shows a key may indent its lines, and a short one may be a password.
+fn and_lines(value: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(value).chain(value.lines().map(str::trim))
+}
+
+/// The name of a revision is needed to speak with a server, and no secret.
+fn is_secret(value: &str) -> bool {
+    value.len() >= SECRET_BYTES_MIN && Revision::parse(value).is_none()
+}
+
+fn nameless(value: Arc<str>) -> Known {
+    Known { name: Arc::default(), value }
 }
 
 /// What an address holds that not everybody should read: its query, whole and value by value, and with the path
@@ -249,6 +203,11 @@ pub(crate) mod tests {
             "p%22q%5Cb%2F%C3%A9%200002",
             "p%22q%5Cb/%C3%A9%200002",
             "p%22q%5Cb%2F%C3%A9+0002",
+            "p%22q%5cb%2f%c3%a9%200002",
+            "%70%22%71%5C%62%2F%C3%A9%20%30%30%30%32",
+            r#"p\\\"q\\\\b/é 0002"#,
+            "7022715c622fc3a92030303032",
+            "7022715C622FC3A92030303032",
         ] {
             check(SECRET, &format!("bad key {said}!"), "bad key ***!");
         }
@@ -272,7 +231,7 @@ pub(crate) mod tests {
     #[test]
     fn each_line_of_a_secret_is_one() {
         let key = "-----BEGIN KEY-----\nMIIE0001\r\n  MIIE0002 \nshort\n";
-        check(key, &format!("{key}!"), "***!");
+        check(key, &format!("{key}!"), "***\n!");
         check(key, "MIIE0001 MIIE0002 short -----BEGIN KEY-----", "*** *** short ***");
     }
 
@@ -295,6 +254,19 @@ pub(crate) mod tests {
         );
         check(r#"{"a":"{\"b\":\"se\\\"cret-é\"}"}"#, r#"{"a":"{\"b\":\"***\"}"}"#);
         check(r#"no "json at all"#, r#"no "json at all"#);
+        // Of names that would be one, the later ones get numbers, or it would be no JSON that may be sent.
+        let names = r#"{"se\"cret-é":1,"736522637265742dc3a9":2,"***":3}"#;
+        check(names, r#"{"***":1,"***#2":2,"***#3":3}"#);
+        let names = mask.value(Text::check(Bytes::from(names)).expect("JSON"));
+        assert_eq!(names.as_str(), r#"{"***":1,"***#2":2,"***#3":3}"#);
+        // Nobody sends this by chance.
+        let escaped = r#"{"se\"cret-é":1,"\u002a**":2}"#;
+        assert_eq!(mask.value(Text::check(Bytes::from(escaped)).expect("JSON")).as_str(), "{}");
+    }
+
+    #[test]
+    fn a_number_may_be_a_secret() {
+        assert_eq!(mask("1234567890").json(r#"{"id":1234567890,"n":12}"#), r#"{"id":"***","n":12}"#);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Pinned {
 
 impl Ledger {
     /// Of a server that nobody has seen before.
-    pub(super) fn new(now_ms: i64) -> Ledger {
+    pub(crate) fn new(now_ms: i64) -> Ledger {
         Ledger { version: VERSION, first_seen_ms: now_ms, seen: Vec::new(), pins: BTreeMap::new() }
     }
 

@@ -1,5 +1,7 @@
 //! What is offered and what is held back, through upstreams that are never started.
 
+mod names;
+
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -22,9 +24,14 @@ fn pins(keeper: &Arc<InMemory>) -> Pins {
 
 /// An upstream of one process among those that share a keeper.
 fn upstream(mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
+    named("it", mode, command, pins)
+}
+
+/// The same under another name.
+fn named(name: &str, mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
     let (command, prefix) = (Some(command.to_owned()), Some(String::new()));
     let table = Config { command, prefix, trust: mode, ..Config::default() };
-    let settings = table.settle("it", std::time::Duration::from_secs(1), &|_| unreachable!("no reference"));
+    let settings = table.settle(name, std::time::Duration::from_secs(1), &|_| unreachable!("no reference"));
     let launcher = Launcher { guard: "/does/not/exist".into(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
     let keeper = Arc::new(oauth::InMemory::default());
@@ -469,31 +476,6 @@ fn a_thousand_tools_are_hashed_in_no_time() {
     let took = begun.elapsed();
     assert_eq!(hashes.len(), 1_000);
     // Twenty milliseconds in a release; a debug build on a busy machine is much slower.
-    let limit_ms = if cfg!(debug_assertions) { 2_000 } else { 20 };
+    let limit_ms = if cfg!(debug_assertions) { 20_000 } else { 20 };
     assert!(took.as_millis() < limit_ms, "{took:?}");
-}
-
-/// A name stands in pins, records and figures, and what is struck out of it could not be called.
-#[tokio::test]
-async fn what_has_a_secret_for_its_name_is_withheld_and_noted_nowhere() {
-    let keeper = Arc::new(InMemory::default());
-    let it = upstream(Trust::Pin, "x", pins(&keeper));
-    let definitions = r#"{"tools":[{"name":"add","inputSchema":{}},{"name":"get_s3cret","inputSchema":{}}],
-        "prompts":[{"name":"s3cret"}],"resources":[{"uri":"a:s3cret"},{"uri":"a:1"}],
-        "resourceTemplates":[{"uriTemplate":"s3cret:{x}"}],"capabilities":{"tools":{},"resources":{},"prompts":{}}}"#;
-    list(&it, definitions).await;
-    let offer = it.offers().borrow().clone();
-    expect!["tool add, resource a:1; held: nothing\n"].assert_eq(&shown(&it));
-    let withheld: Vec<_> =
-        offer.withheld.iter().map(|it| format!("{} {}: {}", it.kind, it.name, it.why)).collect();
-    expect![[r#"
-        tool get_[REDACTED:S]: its name holds a secret
-        prompt [REDACTED:S]: its name holds a secret
-        resource a:[REDACTED:S]: its name holds a secret
-        resource template [REDACTED:S]:{x}: its name holds a secret"#]]
-    .assert_eq(&withheld.join("\n"));
-    let kept = keeper.load(&it.settings().trust_key()).await.expect("readable").expect("kept");
-    assert!(kept.record.contains("add") && !kept.record.contains("s3cret"), "{}", kept.record);
-    let remembered = offer.definitions.expect("there are some");
-    assert!(!remembered.contains("s3cret"), "{remembered}");
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
+use super::neighbours::Place;
 use super::note::{Look, Sighting};
 use super::{Finding, Hash, HeldBack, Kept, Ledger, Pins, Scanner, What, Why};
 use crate::config::Trust;
@@ -33,6 +34,8 @@ pub(crate) struct Watch {
     key: String,
     /// Nothing for a server of which everything is offered.
     pins: Option<Pins>,
+    /// Where it stands among the others, if anything of anybody is held back.
+    place: Option<Place>,
     known: Mutex<Known>,
     warned: Mutex<HashSet<(What, String, Hash)>>,
     turn: tokio::sync::Mutex<()>,
@@ -64,8 +67,10 @@ pub(crate) enum Judge {
 
 impl Watch {
     pub(crate) fn new(settings: &Settings, pins: Option<Pins>) -> Watch {
+        let name = settings.name.clone();
         Watch {
-            name: settings.name.clone(),
+            place: pins.as_ref().map(|pins| pins.neighbours.place(&name)),
+            name,
             mode: settings.trust,
             key: settings.trust_key(),
             pins: pins.filter(|_| settings.trust != Trust::Trust),
@@ -104,9 +109,9 @@ impl Watch {
     /// Reads the ledger, for lists that are remembered and may be older than it: nothing is noted of them. False if there
     /// is none.
     pub(crate) async fn recall(&self, lists: &Lists) -> Result<bool, Arc<str>> {
+        self.introduce(lists);
         let Some(pins) = &self.pins else { return Ok(true) };
         let _turn = self.turn.lock().await;
-        self.introduce(pins, lists);
         let kept = pins.keeper.load(&self.key).await.map_err(|error| self.fail(&error.to_string()))?;
         let ledger = match kept {
             Some(kept) => Some(self.aside(move || Ledger::read(&kept.record)).await?),
@@ -118,9 +123,15 @@ impl Watch {
     }
 
     /// Tells the others which tools there are.
-    fn introduce(&self, pins: &Pins, lists: &Lists) {
+    fn introduce(&self, lists: &Lists) {
+        let Some(place) = &self.place else { return };
         let tools = lists.of(Kind::Tools).entries.iter();
-        pins.neighbours.say(&self.name, tools.map(|tool| tool.key.clone()).collect());
+        place.say(tools.map(|tool| tool.key.clone()).collect());
+    }
+
+    /// Its server is gone for good: what others show is not held against its tools any longer.
+    pub(crate) fn leave(&self) {
+        self.place.iter().for_each(Place::leave);
     }
 
     /// Does work that takes its time where nobody's call waits for it. What goes wrong there is the ledger's fault.
@@ -139,10 +150,14 @@ impl Watch {
 
     /// Takes note of everything that was read, before it is offered. Why that failed is said by the judge, and here.
     pub(crate) async fn see(&self, lists: &Lists) -> Result<(), Arc<str>> {
-        let Some(pins) = &self.pins else { return Ok(()) };
-        let _turn = self.turn.lock().await;
-        let seen = self.note(pins, lists).await;
-        self.introduce(pins, lists);
+        let seen = match &self.pins {
+            Some(pins) => {
+                let _turn = self.turn.lock().await;
+                self.note(pins, lists).await
+            }
+            None => Ok(()),
+        };
+        self.introduce(lists);
         seen
     }
 
@@ -271,6 +286,11 @@ impl Judge {
                 ledger.objection(What::Instructions, What::WHOLE, &hash, *mode)
             }
         }
+    }
+
+    /// True if nothing is offered that was not accepted, so that what is not listed is not either.
+    pub(crate) fn wants_all_accepted(&self) -> bool {
+        matches!(self, Judge::Accepted(_, Trust::Review))
     }
 
     /// True if nothing at all can be offered.

@@ -6,7 +6,6 @@ mod tasks;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tool_api::{Action, AnyTool, Client, Context, Event, Input, Item, Outcome, Payload, ToolError};

@@ -99,7 +99,10 @@ async fn one_that_nobody_uses_is_ended_and_then_the_first_one_too() {
     let process = process_of(&it, &client("ann", 1, "{}")).await;
     assert_eq!(it.status().processes, 2);
     gone(&process).await;
-    assert_eq!((it.status().processes, it.status().state.word()), (1, "connected"));
+    // On a busy machine the first one has gone as well by now.
+    let report = it.status();
+    let left = (report.processes, report.state.word());
+    assert!([(1, "connected"), (0, "stopped")].contains(&left), "{left:?}");
     until(&it, |offer| offer.state.word() == "stopped").await;
     assert!(process_of(&it, &client("ann", 1, "{}")).await.exists());
 }
@@ -133,8 +136,7 @@ async fn one_that_dies_takes_no_other_with_it() {
     assert_ne!(process_of(&it, &ann).await, before);
     assert_eq!(process_of(&it, &bob).await, others);
     // The end is one for all of them.
-    it.end().await;
-    assert!(!others.exists());
+    end(&it, &others).await;
 }
 
 #[tokio::test]
@@ -166,7 +168,8 @@ async fn a_call_that_was_given_up_keeps_its_turn_until_the_server_has_answered_i
     assert!(tokio::time::timeout(Duration::from_millis(100), given_up).await.is_err());
     assert!(shown(call(&it, "it_echo", "{}").await).contains("content"));
     let took = begun.elapsed();
-    assert!((Duration::from_millis(1500)..Duration::from_secs(4)).contains(&took), "{took:?}");
+    // Five seconds is what it would be without an answer.
+    assert!((Duration::from_millis(1500)..Duration::from_secs(5)).contains(&took), "{took:?}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Servers that are to stay connected: not there at first, started again, replaced without a word.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -79,7 +80,7 @@ async fn the_lists_of_a_server_that_tells_nothing_are_read_again() {
 }
 
 /// How often the list of a modern server is read that says that it stays good for `ttl_ms`, within so many seconds.
-async fn check_read_again(ttl_ms: u64, within_s: u64, expected: usize) {
+async fn check_read_again(ttl_ms: u64, within_s: u64, expected: RangeInclusive<usize>) {
     let web = Web::start(move |request| {
         let (method, id) = request.asked();
         let rest = match method.as_str() {
@@ -105,21 +106,21 @@ async fn check_read_again(ttl_ms: u64, within_s: u64, expected: usize) {
         }
     }
     let answered = async {
-        while read() < expected {
+        while read() < *expected.start() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     assert!(tokio::time::timeout(PATIENCE, answered).await.is_ok(), "{ttl_ms}: {}", read());
-    assert_eq!(read(), expected, "{ttl_ms}");
+    assert!(expected.contains(&read()), "{ttl_ms}: {}", read());
 }
 
 #[tokio::test]
 async fn lists_are_read_again_when_they_are_not_known_to_be_good_any_more() {
-    // A wait is shortened by chance, to no less than half of it.
-    check_read_again(120_000, 59, 1).await;
-    check_read_again(120_000, 121, 2).await;
+    // A wait is shortened by chance, to no less than half of it; two that are as short as can be are one long one.
+    check_read_again(120_000, 59, 1..=1).await;
+    check_read_again(120_000, 121, 2..=3).await;
     // However short the time is, it is not more than once a minute.
-    check_read_again(5_000, 29, 1).await;
-    check_read_again(5_000, 61, 2).await;
-    check_read_again(0, 7_200, 1).await;
+    check_read_again(5_000, 29, 1..=1).await;
+    check_read_again(5_000, 61, 2..=3).await;
+    check_read_again(0, 7_200, 1..=1).await;
 }

@@ -302,8 +302,7 @@ async fn nothing_is_left_after_the_end() {
     let it = fixture(&[]);
     it.connect().await.expect("connected");
     let process = process(&it).await;
-    it.end().await;
-    assert!(!process.exists());
+    end(&it, &process).await;
 }
 
 #[tokio::test]
@@ -313,6 +312,7 @@ async fn the_end_is_bounded_for_a_program_that_ignores_it() {
     let process = process(&it).await;
     let begun = Instant::now();
     it.end().await;
-    assert!(begun.elapsed() < END_TIMEOUT + Duration::from_millis(500), "{:?}", begun.elapsed());
+    // The program would stay for ever; a busy machine takes its part.
+    assert!(begun.elapsed() < END_TIMEOUT + Duration::from_secs(10), "{:?}", begun.elapsed());
     gone(&process).await;
 }

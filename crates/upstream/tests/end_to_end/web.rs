@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, watch};
+use tool_api::{Outcome, ToolError};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
@@ -172,6 +173,14 @@ impl Web {
         let waited =
             tokio::time::timeout(crate::world::PATIENCE, hang_ups.wait_for(|so_far| *so_far >= clients));
         waited.await.expect("they do not hang up").expect("the server lives");
+    }
+
+    /// Gives a call up once the server has been asked to make it.
+    pub(crate) async fn give_up(&self, call: impl Future<Output = Result<Outcome, ToolError>>) {
+        tokio::select! {
+            said = call => panic!("it answered: {said:?}"),
+            _ = self.until(|request| request.asked().0 == "tools/call") => {}
+        }
     }
 
     /// Waits until a request is as wanted.

@@ -147,6 +147,14 @@ pub(crate) fn path(said: &str) -> PathBuf {
     PathBuf::from(said.split('"').find(|part| part.starts_with("/proc/")).expect("a path"))
 }
 
+/// Ends an upstream. That waits for the end of its processes, though not for ever.
+pub(crate) async fn end(it: &Upstream, process: &Path) {
+    let begun = std::time::Instant::now();
+    it.end().await;
+    assert!(!process.exists() || begun.elapsed() >= upstream::END_TIMEOUT, "{process:?} is still there");
+    gone(process).await;
+}
+
 /// Waits until a process has ended.
 pub(crate) async fn gone(process: &Path) {
     let gone = async {

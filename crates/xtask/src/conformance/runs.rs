@@ -15,7 +15,7 @@ use crate::program;
 use crate::watched::{self, End};
 
 /// The longest run takes a tenth of this on a busy machine.
-const RUN_TIME_MAX: Duration = Duration::from_secs(240);
+const RUN_TIME_MAX: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Run {

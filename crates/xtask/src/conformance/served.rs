@@ -17,7 +17,7 @@ use super::runs::{self, Given};
 use crate::{program, watched};
 
 /// Both say where they listen well within this time.
-const ADDRESS_TIME_MAX: Duration = Duration::from_secs(20);
+const ADDRESS_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Which revisions the fixture speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,38 +28,64 @@ fn read(program: &Program) -> anyhow::Result<Value> {
     serde_json::from_str(&program.says(&["config", "schema"])?).context("`config schema` did not print JSON")
 }
 
+/// Where in the file a table stands.
+struct Place {
+    path: String,
+    /// True if it is one of a list of tables.
+    is_listed: bool,
+    depth: usize,
+}
+
+impl Place {
+    fn below(&self, name: &str, is_listed: bool) -> Place {
+        Place { path: format!("{}.{name}", self.path), is_listed, depth: self.depth + 1 }
+    }
+
+    fn heading(&self) -> String {
+        let path = &self.path;
+        if self.is_listed { format!("[[{path}]]") } else { format!("[{path}]") }
+    }
+}
+
 fn tables(root: &Value) -> String {
     let mut page = String::new();
     for field in schema::fields(root, root) {
-        add_table(&mut page, root, &field.name, &field, 1);
+        let place = Place { path: field.name.clone(), is_listed: false, depth: 1 };
+        add_table(&mut page, root, place, &field);
     }
     page
 }
 
-/// Adds a table of the file: its own keys first, then the tables within it.
-fn add_table(page: &mut String, root: &Value, path: &str, field: &Field<'_>, depth: usize) {
-    let (path, inner) = match schema::values(root, field.schema) {
-        Some(values) => (format!("{path}.NAME"), values),
-        None => (path.to_owned(), field.schema),
-    };
-    let fields = schema::fields(root, inner);
+/// Adds a table of the file: its own keys first, then the tables within it, then those that its lists hold.
+fn add_table(page: &mut String, root: &Value, mut place: Place, field: &Field<'_>) {
+    let values = schema::values(root, field.schema);
+    if values.is_some() {
+        place.path.push_str(".NAME");
+    }
+    let fields = schema::fields(root, values.unwrap_or(field.schema));
     let is_table = |field: &Field<'_>| {
-        depth < schema::DEPTH_MAX
+        place.depth < schema::DEPTH_MAX
             && (!schema::fields(root, field.schema).is_empty()
                 || schema::values(root, field.schema)
                     .is_some_and(|values| !schema::fields(root, values).is_empty()))
     };
     let (tables, keys): (Vec<_>, Vec<_>) = fields.iter().partition(|field| is_table(field));
-    page.push_str(&format!("\n## `[{path}]`\n"));
+    page.push_str(&format!("\n## `{}`\n", place.heading()));
     if !field.description.is_empty() {
         page.push_str(&format!("\n{}\n", field.description));
     }
     if !keys.is_empty() {
         page.push_str(&format!("\n{}", schema::table("Key", &keys)));
     }
-    let instead = keys.iter().filter_map(|key| key.table_instead(root)).filter(|_| depth < schema::DEPTH_MAX);
-    for table in instead.collect::<Vec<_>>().iter().chain(tables) {
-        add_table(page, root, &format!("{path}.{}", table.name), table, depth + 1);
+    if place.depth == schema::DEPTH_MAX {
+        return;
+    }
+    let instead: Vec<_> = keys.iter().filter_map(|key| key.table_instead(root)).collect();
+    for table in instead.iter().chain(tables) {
+        add_table(page, root, place.below(&table.name, false), table);
+    }
+    for item in keys.iter().filter_map(|key| key.table_listed(root)) {
+        add_table(page, root, place.below(&item.name, true), &item);
     }
 }
 
@@ -74,12 +100,14 @@ mod tests {
             "properties": {
                 "server": { "description": "The doors.", "$ref": "#/$defs/Server" },
                 "mcp": { "additionalProperties": { "$ref": "#/$defs/Upstream" } },
+                "policy": { "type": "object", "properties": { "rules": { "type": "array", "items": { "$ref": "#/$defs/Rule" } } } },
                 "limits": { "type": "object", "properties": { "rate": { "anyOf": [{ "$ref": "#/$defs/Rate" }, { "type": "null" }] } } }
             },
             "$defs": {
                 "Server": { "type": "object", "properties": { "bind": { "type": "string", "default": "127.0.0.1:3000", "description": "Where | it\nlistens." } } },
                 "Upstream": { "type": "object", "properties": { "command": { "type": ["string", "null"] }, "oauth": { "anyOf": [{ "type": "boolean" }, { "$ref": "#/$defs/Rate" }] } }, "required": ["command"] },
-                "Rate": { "type": "object", "properties": { "burst": { "type": "integer" } } }
+                "Rate": { "type": "object", "properties": { "burst": { "type": "integer" } } },
+                "Rule": { "type": "object", "description": "One rule.", "properties": { "caller": { "$ref": "#/$defs/Rate" }, "id": { "type": "string" } }, "required": ["id"] }
             }
         });
         let expected = r#"
@@ -99,6 +127,26 @@ mod tests {
 | `oauth` | boolean or table |  |  |
 
 ## `[mcp.NAME.oauth]`
+
+| Key | Type | Default | Meaning |
+|---|---|---|---|
+| `burst` | integer |  |  |
+
+## `[policy]`
+
+| Key | Type | Default | Meaning |
+|---|---|---|---|
+| `rules` | list of table |  |  |
+
+## `[[policy.rules]]`
+
+One rule.
+
+| Key | Type | Default | Meaning |
+|---|---|---|---|
+| `id` | string | required |  |
+
+## `[policy.rules.caller]`
 
 | Key | Type | Default | Meaning |
 |---|---|---|---|

@@ -23,14 +23,18 @@ impl<'a> Field<'a> {
         let mut tables =
             choices.iter().map(|it| resolved(root, it)).filter(|it| it["properties"].is_object());
         let schema = tables.next().filter(|_| tables.next().is_none())?;
+        Some(self.as_table(schema))
+    }
+
+    /// The tables that its value is a list of, as a member of its own.
+    pub(super) fn table_listed(&self, root: &'a Value) -> Option<Field<'a>> {
+        let schema = resolved(root, self.schema.get("items")?);
+        schema["properties"].is_object().then(|| self.as_table(schema))
+    }
+
+    fn as_table(&self, schema: &'a Value) -> Field<'a> {
         let description = schema["description"].as_str().unwrap_or_default().to_owned();
-        Some(Field {
-            name: self.name.clone(),
-            description,
-            schema,
-            kind: String::new(),
-            default: String::new(),
-        })
+        Field { name: self.name.clone(), description, schema, kind: String::new(), default: String::new() }
     }
 }
 

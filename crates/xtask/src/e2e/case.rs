@@ -13,7 +13,7 @@ use crate::program;
 use crate::watched::{self, End};
 
 /// Long enough for the slowest client on a busy machine; a case that takes this long hangs.
-const CASE_TIME_MAX: Duration = Duration::from_secs(180);
+const CASE_TIME_MAX: Duration = Duration::from_secs(360);
 
 /// The same for a case that is to go on for long.
 const LONG_CASE_TIME_MAX: Duration = Duration::from_secs(45 * 60);
@@ -68,10 +68,10 @@ impl Case {
             Length::Short => CASE_TIME_MAX,
             Length::Long => LONG_CASE_TIME_MAX,
         };
-        self.run_within(given, limit)
+        self.run_within(given, limit, leftovers::GRACE)
     }
 
-    fn run_within(&self, given: &Given, limit: Duration) -> anyhow::Result<()> {
+    fn run_within(&self, given: &Given, limit: Duration, grace: Duration) -> anyhow::Result<()> {
         let own = tempfile::Builder::new().prefix("toolcrib-e2e-").tempdir()?;
         let (work, home) = (own.path().join("work"), own.path().join("home"));
         fs::create_dir(&work)?;
@@ -83,7 +83,7 @@ impl Case {
         let mark = own.path().file_name().context("a temporary folder has a name")?;
         command.env(leftovers::MARK, mark);
         let end = watched::run(&mut command, &output, limit)?;
-        let left = leftovers::end_all(mark, own.path());
+        let left = leftovers::end_all(mark, own.path(), grace);
 
         let mut faults = Vec::new();
         match end {
@@ -144,7 +144,7 @@ mod tests {
         };
         let given = Given { program: "/bin/true".into(), kit, length: Length::Short };
         let case = Case::of(&path).expect("a script");
-        case.run_within(&given, limit).map_err(|error| format!("{error:#}"))
+        case.run_within(&given, limit, Duration::from_secs(2)).map_err(|error| format!("{error:#}"))
     }
 
     const LONG: Duration = Duration::from_secs(60);

@@ -12,18 +12,18 @@ use rustix::process::{Pid, Signal};
 /// The variable that every process of a case inherits, unless somebody clears its environment.
 pub(super) const MARK: &str = "TOOLCRIB_E2E_CASE";
 
-/// How long a process may take to notice that its parent has gone.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long a process may take to notice that its parent has gone, and to go, on a busy machine.
+pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Waits a moment for the case's processes to go, ends the others, and returns how they were called.
+/// Waits for `grace` for the case's processes to go, ends the others, and returns how they were called.
 ///
 /// There is nothing to wait on for somebody else's children, so this looks again until the time is up.
-pub(super) fn end_all(mark: &OsStr, folder: &Path) -> Vec<String> {
+pub(super) fn end_all(mark: &OsStr, folder: &Path, grace: Duration) -> Vec<String> {
     let start = Instant::now();
     let mut left = running(mark, folder);
-    while !left.is_empty() && start.elapsed() < GRACE {
+    while !left.is_empty() && start.elapsed() < grace {
         thread::sleep(LOOK_EVERY);
         left = running(mark, folder);
     }

@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::patterns::states_of;
 use super::references::{Led, References};
 
-/// Most pairs of a part and a value that are counted: each takes some 100 ns.
-const PAIRS_MAX: usize = 200_000;
+/// Most parts that are looked through while counting: each takes some 50 ns.
+const COUNTED_MAX: u64 = 1_000_000;
+
+/// Deepest way from one part into the next while reading. The validator is compiled along the same way, in a thread's stack
+/// of 2 MiB.
+const DEPTH_MAX: usize = 600;
 
 /// How often the schema of a draft looks at one value, about.
 const LOOKS_OF_META_SCHEMA: u64 = 100;
@@ -21,6 +24,8 @@ type Part = usize;
 struct Node {
     /// How often it looks at a value by itself.
     looks: u64,
+    /// It says nothing of a value, and neither does anything else that it leads to.
+    is_unseen: bool,
     /// Parts that look at the same value.
     in_place: Vec<Part>,
     /// True if it has the same value looked at once more, to learn what has been looked at.
@@ -40,8 +45,8 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Plan {
     nodes: Vec<Node>,
-    /// States of the largest pattern.
-    pub(super) states: u64,
+    /// Patterns of names of members.
+    pub(super) name_patterns: Vec<String>,
 }
 
 impl Plan {
@@ -52,22 +57,27 @@ impl Plan {
     pub(super) fn of(schema: &Value) -> Result<Plan, String> {
         let mut reading = Reading {
             references: References::of(schema),
-            plan: Plan { nodes: Vec::new(), states: 0 },
+            plan: Plan { nodes: Vec::new(), name_patterns: Vec::new() },
             known: HashMap::new(),
+            depth: 0,
         };
         reading.part(schema)?;
         Ok(reading.plan)
     }
 
-    /// How often it looks at one value at most, however deep that lies, if that does not depend on the depth.
-    pub(super) fn looks(&self) -> Option<u64> {
-        Looks { plan: self, known: HashMap::new(), open: HashSet::new() }.of(0)
-    }
-
-    /// How often it looks at all there is in a document, as an upper bound; the largest number if that is too much to
-    /// be counted.
-    pub(super) fn looks_at(&self, document: &Value) -> u64 {
-        Counting { plan: self, known: HashMap::new(), open: HashSet::new() }.of(0, document)
+    /// What any of its parts makes of one value by itself at most, and, as `unseen`, what of one within another; nothing if
+    /// that cannot be counted.
+    pub(super) fn looks(&self) -> Option<Looks> {
+        let mut counting =
+            Counting { plan: self, known: HashMap::new(), open: HashSet::new(), left: COUNTED_MAX };
+        let mut most = Looks::default();
+        for part in 0..self.nodes.len() {
+            let looks = counting.of(part)?;
+            most.all = most.all.max(looks.all);
+            most.deep = most.deep.max(looks.deep);
+            most.unseen = counting.below(part)?.max(most.unseen);
+        }
+        Some(most)
     }
 }
 
@@ -84,11 +94,16 @@ const EACH: [&str; 2] = ["contains", "propertyNames"];
 /// What applies to those that nothing else has looked at, for which all else is asked once more.
 const UNEVALUATED: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
+/// Keywords for which a value is looked at, whatever it is. Not all: others may say nothing, and are then left out.
+const LOOKING: [&str; 8] =
+    ["type", "const", "enum", "pattern", "minimum", "maximum", "required", "properties"];
+
 struct Reading<'s> {
     references: References<'s>,
     plan: Plan,
     /// By the schema's address.
     known: HashMap<*const Value, Part>,
+    depth: usize,
 }
 
 impl<'s> Reading<'s> {
@@ -97,11 +112,16 @@ impl<'s> Reading<'s> {
             return Ok(*known);
         }
         let part = self.plan.nodes.len();
-        self.plan.nodes.push(Node { looks: 1, ..Node::default() });
+        self.plan.nodes.push(Node { looks: 1, is_unseen: true, ..Node::default() });
         self.known.insert(schema, part);
         if let Value::Object(members) = schema {
+            self.depth += 1;
+            if self.depth > DEPTH_MAX {
+                return Err(format!("its parts lead into each other more than {DEPTH_MAX} deep"));
+            }
             let node = self.node(members)?;
             self.plan.nodes[part] = node;
+            self.depth -= 1;
         }
         Ok(part)
     }
@@ -113,10 +133,7 @@ impl<'s> Reading<'s> {
     fn node(&mut self, members: &'s Map<String, Value>) -> Result<Node, String> {
         let list = |key: &str| members.get(key).and_then(Value::as_array).into_iter().flatten();
         let table = |key: &str| members.get(key).and_then(Value::as_object).into_iter().flatten();
-        let patterns = table("patternProperties").map(|(pattern, _)| pattern.as_str());
-        for pattern in patterns.chain(members.get("pattern").and_then(Value::as_str)) {
-            self.plan.states = self.plan.states.max(states_of(pattern));
-        }
+        self.plan.name_patterns.extend(table("patternProperties").map(|(pattern, _)| pattern.clone()));
         let mut node = Node { looks: 1 + list("enum").count() as u64, ..Node::default() };
         node.in_place = self.parts(IN_PLACE.into_iter().filter_map(|key| members.get(key)))?;
         node.in_place.extend(self.parts(IN_PLACE_LISTS.into_iter().flat_map(list))?);
@@ -144,105 +161,82 @@ impl<'s> Reading<'s> {
         node.placed = self.parts(list("prefixItems").chain(list("items")))?;
         let rest = members.get("items").filter(|items| !items.is_array()).or(members.get("additionalItems"));
         node.items = rest.map(|schema| self.part(schema)).transpose()?;
+        let is_empty = |member: &Value| match member {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        let looks = LOOKING.into_iter().filter_map(|key| members.get(key)).any(|member| !is_empty(member));
+        node.is_unseen = node.in_place.is_empty() && !looks;
         Ok(node)
     }
 }
 
-/// Counts the looks at one value without having one.
-struct Looks<'p> {
-    plan: &'p Plan,
-    known: HashMap<Part, u64>,
-    open: HashSet<Part>,
+/// What one look at a value leads to, at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Looks {
+    /// Parts that look at the same value.
+    pub(super) all: u64,
+    /// How many of them wait for each other.
+    pub(super) deep: u64,
+    /// Those among them that do not look, so that no meter sees them.
+    pub(super) unseen: u64,
+    /// It leads back to where it came from; there the validator stops.
+    is_cut: bool,
 }
 
-impl Looks<'_> {
-    /// Nothing if a part leads back to itself.
-    fn of(&mut self, part: Part) -> Option<u64> {
-        if let Some(known) = self.known.get(&part) {
-            return Some(*known);
-        }
-        if !self.open.insert(part) {
-            return None;
-        }
-        let node = &self.plan.nodes[part];
-        let mut in_place: u64 = 0;
-        for other in &node.in_place {
-            in_place = in_place.saturating_add(self.of(*other)?);
-        }
-        if node.twice {
-            in_place = in_place.saturating_mul(2);
-        }
-        // Where one of several applies, the dearest counts.
-        let mut below: u64 = 0;
-        for one in node.named.values().chain(&node.others).chain(&node.placed).chain(&node.items) {
-            below = below.max(self.of(*one)?);
-        }
-        for each in &node.each {
-            below = below.saturating_add(self.of(*each)?);
-        }
-        let looks = node.looks.saturating_add(in_place).max(in_place.saturating_add(below));
-        self.open.remove(&part);
-        self.known.insert(part, looks);
-        Some(looks)
-    }
-}
-
-/// Counts the looks at a document.
+/// Counts looks at one value, as the validator goes.
 struct Counting<'p> {
     plan: &'p Plan,
-    /// By the part and the value's address.
-    known: HashMap<(Part, *const Value), u64>,
-    open: HashSet<(Part, *const Value)>,
+    known: HashMap<Part, Looks>,
+    open: HashSet<Part>,
+    left: u64,
 }
 
 impl Counting<'_> {
-    fn of(&mut self, part: Part, value: &Value) -> u64 {
-        let pair = (part, std::ptr::from_ref(value));
-        if let Some(known) = self.known.get(&pair) {
-            return *known;
+    fn of(&mut self, part: Part) -> Option<Looks> {
+        if let Some(known) = self.known.get(&part) {
+            return Some(*known);
         }
-        if self.known.len() + self.open.len() >= PAIRS_MAX {
-            return u64::MAX;
-        }
-        // A reference that leads back to itself at the same value: the validator stops there, too.
-        if !self.open.insert(pair) {
-            return 1;
+        self.left = self.left.checked_sub(1)?;
+        if !self.open.insert(part) {
+            return Some(Looks { all: 1, deep: 1, unseen: 1, is_cut: true });
         }
         let node = &self.plan.nodes[part];
-        let mut sum =
-            node.in_place.iter().fold(0_u64, |sum, other| sum.saturating_add(self.of(*other, value)));
-        if node.twice {
-            sum = sum.saturating_mul(2);
+        let mut sum = Looks { unseen: u64::from(node.is_unseen), ..Looks::default() };
+        for other in &node.in_place {
+            let other = self.of(*other)?;
+            sum.all = sum.all.saturating_add(other.all);
+            sum.unseen = sum.unseen.saturating_add(other.unseen);
+            sum.deep = sum.deep.max(other.deep);
+            sum.is_cut |= other.is_cut;
         }
-        sum = sum.saturating_add(node.looks).saturating_add(self.within(node, value));
-        self.open.remove(&pair);
-        self.known.insert(pair, sum);
-        sum
+        if node.twice {
+            sum.all = sum.all.saturating_mul(2);
+            sum.unseen = sum.unseen.saturating_mul(2);
+        }
+        sum.all = sum.all.saturating_add(node.looks);
+        sum.deep += 1;
+        self.open.remove(&part);
+        // One that leads back may lead further if it is come by from elsewhere.
+        if !sum.is_cut {
+            self.known.insert(part, sum);
+        }
+        Some(sum)
     }
 
-    fn within(&mut self, node: &Node, value: &Value) -> u64 {
-        let mut sum: u64 = 0;
-        let mut add = |parts: &mut dyn Iterator<Item = &Part>, value: &Value| {
-            for part in parts {
-                sum = sum.saturating_add(self.of(*part, value));
-            }
-        };
-        match value {
-            Value::Object(members) => {
-                for (name, member) in members {
-                    add(&mut node.named.get(name.as_str()).or(node.others.as_ref()).into_iter(), member);
-                    add(&mut node.each.iter(), member);
-                }
-            }
-            Value::Array(items) => {
-                for (nth, item) in items.iter().enumerate() {
-                    add(&mut node.placed.get(nth).or(node.items.as_ref()).into_iter(), item);
-                    add(&mut node.each.iter(), item);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    /// What a value within one that this part looks at is looked at without being seen.
+    fn below(&mut self, part: Part) -> Option<u64> {
+        let node = &self.plan.nodes[part];
+        // Of those that apply to a place, one is chosen.
+        let mut below = 0;
+        for one in node.named.values().chain(&node.others).chain(&node.placed).chain(&node.items) {
+            below = self.of(*one)?.unseen.max(below);
         }
-        sum
+        for each in &node.each {
+            below = below.saturating_add(self.of(*each)?.unseen);
+        }
+        Some(below)
     }
 }
 
@@ -253,25 +247,28 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(schema: Value, looks: Option<u64>) {
-        assert_eq!(Plan::of(&schema).expect("it can be counted").looks(), looks, "{schema}");
+    fn check(schema: Value, expected: (u64, u64)) {
+        let looks = Plan::of(&schema).expect("it can be read").looks();
+        assert_eq!(looks.map(|looks| (looks.all, looks.unseen)), Some(expected), "{schema}");
     }
 
     #[test]
-    fn what_applies_to_one_place_adds_up_and_what_is_chosen_from_does_not() {
-        check(json!(true), Some(1));
-        check(json!({ "properties": { "a": {}, "b": {}, "c": {} } }), Some(1));
-        check(json!({ "anyOf": [{}, {}, {}] }), Some(4));
-        check(json!({ "items": { "anyOf": [{}, {}, {}] } }), Some(4));
+    fn what_applies_to_one_place_adds_up_and_what_no_look_is_taken_for_is_known() {
+        let typed = || json!({ "type": "string" });
+        check(json!(true), (1, 0));
+        check(json!({ "properties": { "a": {}, "b": {}, "c": {} } }), (1, 1));
+        check(json!({ "properties": { "a": typed(), "b": typed() } }), (1, 0));
+        check(json!({ "anyOf": [{}, {}, {}] }), (4, 0));
+        check(json!({ "items": { "anyOf": [{}, {}, typed()] } }), (4, 2));
         check(
-            json!({ "anyOf": [{ "items": { "oneOf": [{}, {}] } }, { "items": { "oneOf": [{}, {}] } }] }),
-            Some(7),
+            json!({ "anyOf": [{ "items": { "oneOf": [{}, typed()] } }, { "items": { "oneOf": [{}, {}] } }] }),
+            (3, 2),
         );
-        check(json!({ "enum": [1, 2, 3] }), Some(4));
-        check(json!({ "patternProperties": { "a": {}, "b": {} }, "additionalProperties": {} }), Some(3));
-        check(json!({ "$defs": { "a": { "allOf": [{}, {}] } }, "$ref": "#/$defs/a" }), Some(4));
-        check(json!({ "allOf": [{}, {}], "unevaluatedProperties": false }), Some(5));
-        check(json!({ "properties": { "a": { "$ref": "#" } } }), None);
+        check(json!({ "enum": [1, 2, 3] }), (4, 0));
+        check(json!({ "patternProperties": { "a": {}, "b": {} }, "additionalProperties": {} }), (1, 3));
+        check(json!({ "$defs": { "a": { "allOf": [{}, {}] } }, "items": { "$ref": "#/$defs/a" } }), (4, 2));
+        check(json!({ "allOf": [{}, {}], "unevaluatedProperties": false }), (5, 1));
+        check(json!({ "properties": { "a": { "$ref": "#" } } }), (2, 0));
     }
 
     /// Each of sixty refers twice to the one before it, by a reference of this form.
@@ -303,28 +300,24 @@ mod tests {
             doubling(identified, |nth| format!("part{nth}")),
             doubling(identified, |nth| format!("http://x.y/part{nth}")),
         ] {
-            let looks = Plan::of(&schema).expect("it can be counted").looks();
-            assert!(looks.is_none_or(|looks| looks > 1 << 40), "{looks:?} {}", schema["$ref"]);
+            let looks = Plan::of(&schema).expect("it can be read").looks();
+            assert!(looks.is_none_or(|looks| looks.all > 1 << 40), "{looks:?} {}", schema["$ref"]);
         }
         let elsewhere = Plan::of(&json!({ "$ref": "http://x.y/other" })).expect_err("it is nowhere");
         assert_eq!(elsewhere, "it refers to \"http://x.y/other\", which is not within it");
     }
 
     #[test]
-    fn recursion_is_counted_with_the_document() {
-        let deep = |levels: usize| (0..levels).fold(json!(5), |within, _| json!([within]));
-        let tree = json!({ "properties": { "children": { "items": { "$ref": "#" } } } });
-        let plan = Plan::of(&tree).expect("it can be counted");
-        assert_eq!(plan.looks(), None);
-        let document = json!({ "children": [{ "children": [] }, { "children": [{}] }] });
-        assert!(plan.looks_at(&document) < 20);
-        for doubled in [
-            json!({ "oneOf": [{ "type": "string" }, { "items": { "$ref": "#" } }, { "items": { "$ref": "#" }, "maxItems": 0 }] }),
-            json!({ "type": ["array", "string"], "allOf": [{ "items": { "$ref": "#" } }, { "items": { "$ref": "#" } }] }),
-        ] {
-            let plan = Plan::of(&doubled).expect("it can be counted");
-            assert!(plan.looks_at(&deep(5)) < 1_000, "{doubled}");
-            assert!(plan.looks_at(&deep(30)) > 1 << 30, "{doubled}");
-        }
+    fn references_in_a_circle_are_followed_as_far_as_the_validator_follows_them() {
+        let circle = |length: usize| {
+            let others = |nth: usize| (0..length).filter(move |other| *other != nth);
+            let refers = |nth: usize| others(nth).map(|other| json!({ "$ref": format!("#/$defs/d{other}") }));
+            let defs = (0..length)
+                .map(|nth| (format!("d{nth}"), json!({ "allOf": refers(nth).collect::<Vec<_>>() })));
+            json!({ "$defs": defs.collect::<Map<_, _>>(), "$ref": "#/$defs/d0" })
+        };
+        let looks = |length| Plan::of(&circle(length)).expect("it can be read").looks();
+        assert!(looks(3).is_some_and(|looks| looks.all < 50), "{:?}", looks(3));
+        assert!(looks(12).is_none_or(|looks| looks.all > 1_000_000), "{:?}", looks(12));
     }
 }

@@ -16,7 +16,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// tries things out is refused often; who is refused more than that is no use to anybody.
 const REFUSALS_PER_CALL: u64 = 10;
 
-/// How often one caller may call tools.
+/// How many watches a caller may begin at once, whatever its burst: a client that has lost its connection watches all
+/// again that it has watched, and a session watches at most so many things.
+const WATCHES_BURST: u64 = 1_000;
+
+/// How often one caller may call tools. To begin to watch a resource is limited beside that: as often a second, but up to
+/// 1,000 at once.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateConfig {
@@ -44,7 +49,9 @@ pub struct LimitConfig {
     /// Calls that may come at once before that applies; by default as many as a second allows.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub burst: Option<NonZeroU32>,
-    /// Calls in 24 hours, counted from the first one. Counted anew when the program starts.
+    /// Calls in 24 hours, counted from the first one, by all processes with this state folder together. The count outlives
+    /// them; what a process has put by for itself when it ends is lost, at most a hundredth and never more than it has
+    /// used.
     #[schemars(range(min = 1))]
     pub per_day: Option<NonZeroU32>,
 }
@@ -143,6 +150,9 @@ impl Rates {
             if config.burst.is_some() && config.per_second.is_none() {
                 report("has a `burst` and no `per_second` that it belongs to".to_owned());
             }
+            if table != "callers" && name.contains('/') {
+                report("fits nothing: no name of a tool or a server has a `/`".to_owned());
+            }
             let glob = GlobBuilder::new(name).literal_separator(false).build();
             let glob = glob.map_err(|error| report(format!("is no pattern: {}", error.kind()))).ok()?;
             let rate = match config.per_second {
@@ -183,6 +193,13 @@ impl Rates {
     pub(super) fn of_caller(&self, id: &str) -> Option<&Limit> {
         let own = self.callers.iter().find(|(pattern, _)| pattern.is_match(id));
         Some(own.map_or(&self.every_caller, |(_, limit)| limit)).filter(|limit| limit.is_one())
+    }
+
+    /// The limit of a caller over what they begin to watch; nothing if they may call as often as they like.
+    pub(super) fn of_watches(&self, id: &str) -> Option<Limit> {
+        let limit = self.of_caller(id).filter(|limit| limit.every_ns > 0)?;
+        let lacking_max_ns = limit.every_ns.saturating_mul(WATCHES_BURST - 1).max(limit.lacking_max_ns);
+        Some(Limit { lacking_max_ns, per_day: None, ..limit.clone() })
     }
 
     /// The limit of a caller over what they are refused; nothing if they may call as often as they like.

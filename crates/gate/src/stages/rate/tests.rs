@@ -1,8 +1,31 @@
 //! The buckets, with times that the tests say.
 
+use std::cell::Cell;
+
+use store::Store;
+
+use super::quotas::DAY_MS;
 use super::*;
 
 const MS: u64 = 1_000_000;
+
+thread_local! {
+    static NOW_MS: Cell<i64> = const { Cell::new(0) };
+}
+
+/// A time that the tests say, after 1970.
+fn clock() -> i64 {
+    1_800_000_000_000 + NOW_MS.get()
+}
+
+/// A process that counts days in this store.
+fn process(store: &Arc<dyn Store>) -> Rate {
+    Rate::counting(Quotas::kept_in(store.clone(), clock))
+}
+
+fn sqlite(folder: &tempfile::TempDir) -> Arc<dyn Store> {
+    Arc::new(store::SqliteStore::at(folder.path()))
+}
 
 fn rates(toml: &str) -> Result<Rates, Vec<String>> {
     #[derive(serde::Deserialize, Default)]
@@ -37,10 +60,15 @@ type Expected<'a> = Option<(&'a str, u64)>;
 #[track_caller]
 fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     let rates = rates(toml).expect("limits");
-    let stage = Rate::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let stage = process(&sqlite(&folder));
     for (at_ms, call, expected) in calls {
-        let got = stage.take(&wanted_by(&rates, call), at_ms * MS);
-        let got = got.err().map(|refused| (refused.limit.to_string(), refused.wait.as_nanos()));
+        NOW_MS.set(i64::try_from(*at_ms).expect("soon"));
+        let got = stage.take(&wanted_by(&rates, call), at_ms * MS).err();
+        let got = got.map(|halt| match halt {
+            Halt::TooOften(refused) => (refused.limit.to_string(), refused.wait.as_nanos()),
+            Halt::Uncounted(why) => panic!("{why}"),
+        });
         let expected = expected.map(|(limit, wait_ms)| (limit.to_owned(), u128::from(wait_ms * MS)));
         assert_eq!(got, expected, "{call} at {at_ms} ms");
     }
@@ -143,7 +171,7 @@ fn what_one_limit_refuses_costs_the_others_nothing() {
 
 #[test]
 fn a_day_begins_with_its_first_call() {
-    let day_ms = DAY_NS / MS;
+    let day_ms = u64::try_from(DAY_MS).expect("a day");
     check(
         "rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 2 }",
         &[
@@ -156,6 +184,111 @@ fn a_day_begins_with_its_first_call() {
             (day_ms + 1_000, "a/t", Some(("limits.tools.\"t\".per_day", day_ms))),
         ],
     );
+}
+
+/// How many of so many calls pass.
+fn passing(stage: &Rate, rates: &Rates, calls: usize) -> usize {
+    (0..calls).filter(|_| stage.take(&wanted_by(rates, "a/t"), 0).is_ok()).count()
+}
+
+#[test]
+fn a_day_outlives_the_process() {
+    let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 500 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    NOW_MS.set(0);
+    // What a process leaves of its last share is lost to the others: as much as it has spent, a hundredth at most.
+    let used = [1, 2, 100].map(|calls| passing(&process(&sqlite(&folder)), &rates, calls));
+    assert_eq!(used, [1, 2, 100]);
+    let rest = passing(&process(&sqlite(&folder)), &rates, 1_000);
+    assert!((500 - 103 - 6..=500 - 103).contains(&rest), "{rest}");
+    assert_eq!(passing(&process(&sqlite(&folder)), &rates, 10), 0);
+    NOW_MS.set(DAY_MS - 1);
+    assert_eq!(passing(&process(&sqlite(&folder)), &rates, 10), 0);
+    NOW_MS.set(DAY_MS);
+    assert_eq!(passing(&process(&sqlite(&folder)), &rates, 1_000), 500);
+}
+
+#[test]
+fn processes_share_a_day() {
+    let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 300 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    let processes = [(); 3].map(|()| process(&sqlite(&folder)));
+    NOW_MS.set(0);
+    let mut passed = [0; 3];
+    for _ in 0..500 {
+        for (process, passed) in processes.iter().zip(&mut passed) {
+            *passed += passing(process, &rates, 1);
+        }
+    }
+    assert_eq!(passed.iter().sum::<usize>(), 300, "{passed:?}");
+    // A limit that is raised has more, and one that is lowered none.
+    let more = super::tests::rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 310 }")
+        .expect("limits");
+    assert_eq!(passing(&processes[0], &more, 50) + passing(&processes[1], &more, 50), 10);
+    assert_eq!(passing(&processes[0], &rates, 50), 0);
+}
+
+#[test]
+fn few_calls_of_many_are_written_down() {
+    let rates =
+        rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 100_000 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = sqlite(&folder);
+    NOW_MS.set(0);
+    assert_eq!(passing(&process(&store), &rates, 20_000), 20_000);
+    assert!(store.record_changes("quota").expect("readable") < 40);
+}
+
+#[test]
+fn counts_of_days_that_are_over_go() {
+    let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.'t*' = { per_day = 5 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, stage) = (sqlite(&folder), process(&sqlite(&folder)));
+    let take = |tool: &str| assert!(stage.take(&wanted_by(&rates, &format!("a/{tool}")), 0).is_ok());
+    NOW_MS.set(0);
+    ["t1", "t2", &format!("t{}", "x".repeat(2_000))].into_iter().for_each(take);
+    assert_eq!(store.records("quota").expect("readable").len(), 3);
+    NOW_MS.set(DAY_MS);
+    take("t1");
+    assert_eq!(store.records("quota").expect("readable").len(), 1);
+}
+
+#[test]
+fn a_clock_that_was_wrong_gives_no_day_away_and_takes_none() {
+    let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 2 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    let stage = process(&sqlite(&folder));
+    NOW_MS.set(0);
+    assert_eq!(passing(&stage, &rates, 5), 2);
+    // An hour back it is the same day; a year back it was none.
+    NOW_MS.set(-3_600_000);
+    assert_eq!(passing(&stage, &rates, 5), 0);
+    NOW_MS.set(-365 * DAY_MS);
+    assert_eq!(passing(&stage, &rates, 5), 2);
+}
+
+#[test]
+fn what_cannot_be_counted_does_not_run() {
+    let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 2 }").expect("limits");
+    let folder = tempfile::tempdir().expect("a folder");
+    let stage =
+        process(&(Arc::new(store::SqliteStore::at(&folder.path().join("no\0folder"))) as Arc<dyn Store>));
+    assert!(matches!(stage.take(&wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
+    assert!(stage.take(&wanted_by(&rates, "a/u"), 0).is_ok());
+}
+
+#[test]
+fn watches_have_a_bucket_of_their_own() {
+    let rates = rates(
+        "rate = { per_second = 10, burst = 3 }\ncallers.a = { per_second = 0 }\ncallers.b = { per_day = 1 }",
+    )
+    .expect("limits");
+    assert!(rates.of_watches("a").is_none());
+    assert_eq!(rates.of_watches("b").expect("a limit").per_day, None);
+    let (stage, limit) = (Rate::default(), rates.of_watches("c").expect("a limit"));
+    let take = |now_ms: u64| stage.take(&[(&limit, "c watching".into())], now_ms * MS).is_ok();
+    assert_eq!((0..1_100).filter(|_| take(0)).count(), 1_000);
+    assert_eq!((0..5).filter(|_| take(100)).count(), 1);
 }
 
 #[test]
@@ -193,5 +326,10 @@ fn limits_that_limit_nothing_are_reported() {
          limits.callers.\"a[\" is no pattern: unclosed character class; missing ']'\n\
          limits.upstreams.\"y\" limits nothing; give it `per_second` or `per_day`"
     );
+    assert_eq!(
+        said("tools.'git/git_pay' = { per_day = 1 }"),
+        "limits.tools.\"git/git_pay\" fits nothing: no name of a tool or a server has a `/`"
+    );
+    assert!(rates("callers.'https://issuer/one' = { per_day = 1 }").is_ok());
     assert!(said("tools.x = { per_day = 0 }").contains("nonzero"));
 }

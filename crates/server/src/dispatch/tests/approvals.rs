@@ -30,7 +30,9 @@ fn masked(told: &str, talk: &Talk) -> String {
     let terminal = Caller::local_user(Via::CommandLine);
     let all = talk.server.gate.approvals().approvals(&terminal).expect("a store");
     all.iter().fold(told.to_owned(), |told, one| {
-        told.replace(&*one.id, "ID").replace(&gate::approvals::time(one.expires_at_ms), "TIME")
+        told.replace(&*one.id, "ID")
+            .replace(&gate::approvals::time(one.expires_at_ms), "TIME")
+            .replace(&one.expires_at_ms.to_string(), "TIME")
     })
 }
 
@@ -69,7 +71,7 @@ async fn a_legacy_client_is_asked_by_a_request() {
 #[tokio::test]
 async fn a_client_that_cannot_be_asked_gets_a_handle() {
     let handle = expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"approval_id":"ID","code":"approval_required","expires_at":"TIME","roles":["owner","maintainer"]},"message":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}},"isError":true}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"approval_id":"ID","code":"approval_required","expires_at_ms":TIME,"roles":["owner","maintainer"]},"message":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}},"isError":true}}
     "#]];
     let mut plain = talk(Revision::V2025_11_25, "{}");
     let told = ask(&mut plain, BURN).await;

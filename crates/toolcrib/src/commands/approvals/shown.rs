@@ -1,9 +1,10 @@
 //! Questions, answers and standing permissions in words. The arguments come without secrets and with nothing in them that
 //! hides; everything else passes `print` as all that others wrote.
 
-use gate::approvals::{Approval, Bound, Grant, Status, Through, time};
+use gate::approvals::{Approval, Bound, Grant, Status, Through};
 
 use crate::print;
+use crate::times::shown;
 
 /// How much of the arguments stands in a table, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 60;
@@ -24,7 +25,7 @@ pub(super) fn table(approvals: &[Approval], now_ms: i64) -> String {
             approval.status(now_ms).as_str().to_owned(),
             approval.caller.to_string(),
             approval.tool.clone(),
-            time(approval.expires_at_ms),
+            shown(approval.expires_at_ms),
             format!("{cut}{more}"),
         ]
     };
@@ -36,7 +37,12 @@ pub(super) fn table(approvals: &[Approval], now_ms: i64) -> String {
 pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
     let server = approval.upstream.as_deref().map_or(String::new(), |it| format!(" of the server {it}"));
     let cut = match approval.is_cut {
-        true => format!("\n             (the beginning of {} bytes)", approval.arguments_bytes),
+        true => {
+            let (bytes, id) = (approval.arguments_bytes, &approval.id);
+            format!(
+                "\n             ({bytes} bytes, shortened; all of them while it is open: approvals show {id} --full)"
+            )
+        }
         false => String::new(),
     };
     let mut lines = vec![
@@ -44,15 +50,18 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
         format!("tool         {}{server}", approval.tool),
         format!("caller       {} over {}", approval.caller, approval.via),
         format!("arguments    {}{cut}", approval.arguments),
-        format!("asked        {}, until {}", time(approval.asked_at_ms), time(approval.expires_at_ms)),
+        format!("asked        {}, until {}", shown(approval.asked_at_ms), shown(approval.expires_at_ms)),
         format!("answered by  {}", approval.roles().join(" or ")),
     ];
+    if let Some(beside) = &approval.beside {
+        lines.insert(4, format!("_meta        {}", beside.shown));
+    }
     let reasons =
         approval.questions.iter().map(|asked| format!("because      it {} (rule {})", asked.why, asked.rule));
     lines.extend(reasons);
     if let Some(answered) = &approval.answered {
         let note = answered.note.as_deref().map_or(String::new(), |note| format!(": {note}"));
-        let (by, at) = (&answered.by, time(answered.at_ms));
+        let (by, at) = (&answered.by, shown(answered.at_ms));
         let place = match answered.through {
             Through::Terminal => "on the command line",
             Through::Rest => "over HTTP",
@@ -64,7 +73,7 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
         lines.push(format!("to answer    toolcrib approvals approve {id}, or deny {id}", id = approval.id));
     }
     if let Some(used_at_ms) = approval.used_at_ms {
-        lines.push(format!("used         {}", time(used_at_ms)));
+        lines.push(format!("used         {}", shown(used_at_ms)));
     }
     lines.join("\n")
 }
@@ -76,7 +85,7 @@ pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
         return format!("denied {id}: `{tool}` does not run");
     }
     let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());
-    let until = approval.answered.as_ref().map_or_else(String::new, |it| time(it.use_until_ms));
+    let until = approval.answered.as_ref().map_or_else(String::new, |it| shown(it.use_until_ms));
     match grant {
         Some(grant) => {
             format!("approved {id}: `{tool}` runs; to take that back: toolcrib approvals revoke {grant}")
@@ -90,7 +99,7 @@ pub(super) fn grants(grants: &[Grant]) -> String {
     let head = ["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"].map(str::to_owned).to_vec();
     let row = |grant: &Grant| {
         let until = match &grant.bound {
-            Bound::Session { until_ms, .. } => format!("the session ends, at most {}", time(*until_ms)),
+            Bound::Session { until_ms, .. } => format!("the session ends, at most {}", shown(*until_ms)),
             Bound::Always => "revoked".to_owned(),
         };
         let (by, caller) = (grant.by.to_string(), grant.caller.to_string());

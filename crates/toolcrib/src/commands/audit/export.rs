@@ -7,15 +7,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
+use sandbox::Client;
 use serde_json::Value;
+use telemetry::{Collector, SendError, Signal};
 
-use super::filter::time_ms;
-use super::siem::{Collector, SendError};
+use super::headers;
 use super::unreadable;
 use crate::cli::{AuditExport, Format};
 use crate::ending::{Ending, Trouble};
 use crate::print;
 use crate::runtime;
+use crate::times::time_ms;
 
 /// Only the owner may read what they did.
 const FILE_MODE: u32 = 0o600;
@@ -36,11 +38,27 @@ pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble>
         (_, Some(_)) => {
             Err(Trouble::Misused("only --format otlp is sent to an address; name a file".to_owned()))
         }
+        (format, None) if export.to.as_deref().is_some_and(|to| is_meant_as_url(format, to)) => {
+            let to = export.to.as_deref().unwrap_or_default();
+            let meant = to.split_once("://").map_or(to, |(_, rest)| rest);
+            Err(Trouble::Misused(format!(
+                "--to: `{to}` is no file, and an address begins with http:// or https://; did you mean http://{meant}?"
+            )))
+        }
         (_, None) if export.headers.is_some() => {
             Err(Trouble::Misused("--headers is for a collector; name its address with --to".to_owned()))
         }
         (format, None) => write(&mut lines, format, export.to.as_deref().map(Path::new)),
     }
+}
+
+/// Whether what is no address was to be one: a file of that name would hold what nobody gets.
+fn is_meant_as_url(format: Format, to: &str) -> bool {
+    let has_port = || {
+        let (_, rest) = to.split('/').next().unwrap_or_default().rsplit_once(':')?;
+        rest.parse::<u16>().ok()
+    };
+    to.contains("://") || (format == Format::Otlp && has_port().is_some())
 }
 
 /// The lines that are meant.
@@ -116,13 +134,40 @@ fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending,
         }
     };
     let done = fill(lines, format, &mut sink)?;
-    match (done.and_then(|()| sink.end()), to) {
+    match (done.and_then(|written| sink.end().map(|()| written)), to) {
         (Err(error), Some(path)) => Err(unwritten(path, &error)),
-        (done, _) => Ok(done.map(|()| Ending::Good)?),
+        (Err(error), None) => Err(error.into()),
+        (Ok(written), Some(path)) => {
+            written.remark(&format!("written to {}", path.display()));
+            Ok(Ending::Good)
+        }
+        (Ok(_), None) => Ok(Ending::Good),
     }
 }
 
-fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::Result<()>, Trouble> {
+/// What left the book.
+#[derive(Default)]
+struct Left {
+    records: usize,
+    /// The number of the last one.
+    last: Option<u64>,
+}
+
+impl Left {
+    fn add(&mut self, batch: &[String], records: usize) {
+        self.records += records;
+        let seq = |line: &String| serde_json::from_str::<Value>(line).ok()?["seq"].as_u64();
+        self.last = batch.last().and_then(seq).or(self.last);
+    }
+
+    fn remark(&self, how: &str) {
+        let up_to = self.last.map_or(String::new(), |seq| format!(", up to {seq}"));
+        print::remark(&format!("{} records {how}{up_to}", self.records));
+    }
+}
+
+fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::Result<Left>, Trouble> {
+    let mut left = Left::default();
     if format == Format::Csv
         && let Err(error) = sink.put(&audit::csv_head())
     {
@@ -131,17 +176,24 @@ fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::R
     loop {
         let batch = lines.batch()?;
         if batch.is_empty() {
-            return Ok(Ok(()));
+            return Ok(Ok(left));
         }
+        let mut rows = batch.len();
         let text: String = match format {
             Format::Jsonl => batch.iter().flat_map(|line| [line, "\n"]).collect(),
-            Format::Csv => batch.iter().filter_map(|line| audit::csv_row(line)).collect(),
+            Format::Csv => {
+                // Only calls have one.
+                let of_calls: Vec<String> = batch.iter().filter_map(|line| audit::csv_row(line)).collect();
+                rows = of_calls.len();
+                of_calls.concat()
+            }
             // One request on each line, as the file exporter of collectors writes them.
             Format::Otlp => format!("{}\n", audit::otlp_logs(batch.iter().map(String::as_str))),
         };
         if let Err(error) = sink.put(&text) {
             return Ok(Err(error));
         }
+        left.add(&batch, rows);
     }
 }
 
@@ -150,24 +202,25 @@ fn unwritten(path: &Path, error: &std::io::Error) -> Trouble {
 }
 
 fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {
-    let collector = Collector::at(url, headers).map_err(Trouble::Misused)?;
+    let uri = Signal::Logs.address(url);
+    let uri = uri.ok_or_else(|| Trouble::Misused("--to: this is no address of a collector".to_owned()))?;
+    let headers = headers.map(headers::read).transpose().map_err(Trouble::Misused)?.unwrap_or_default();
+    let collector = Collector::new(Client::new(), Signal::Logs, uri, headers);
     runtime::run(async {
-        let (mut sent, mut last) = (0, None);
+        let mut left = Left::default();
         loop {
             let batch = lines.batch()?;
-            let Some(end) = batch.last() else { break };
+            if batch.is_empty() {
+                break;
+            }
             let request = audit::otlp_logs(batch.iter().map(String::as_str));
             match collector.send(request.to_string().into()).await {
                 Ok(()) => {}
-                Err(error) => return Err(stopped(&error, last)),
+                Err(error) => return Err(stopped(&error, left.last)),
             }
-            sent += batch.len();
-            last = serde_json::from_str::<Value>(end).ok().and_then(|line| line["seq"].as_u64());
+            left.add(&batch, batch.len());
         }
-        print::remark(&format!(
-            "{sent} records sent{}",
-            last.map_or(String::new(), |seq| format!(", up to {seq}"))
-        ));
+        left.remark("sent");
         Ok(Ending::Good)
     })?
 }
@@ -177,4 +230,26 @@ fn stopped(error: &SendError, last: Option<u64>) -> Trouble {
     let go_on =
         last.map_or(String::new(), |seq| format!("; what came before is there: go on with --after {seq}"));
     Trouble::Failed(format!("the collector took no more records: {error}{go_on}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_its_scheme_is_no_file() {
+        for (format, to, expected) in [
+            (Format::Otlp, "127.0.0.1:4318", true),
+            (Format::Otlp, "localhost:4318/v1/logs", true),
+            (Format::Otlp, "[::1]:4318", true),
+            (Format::Otlp, "grpc://collector", true),
+            (Format::Jsonl, "grpc://collector", true),
+            (Format::Otlp, "logs.json", false),
+            (Format::Otlp, "out/2026-11-22T04:20.json", false),
+            (Format::Otlp, "a:b", false),
+            (Format::Csv, "calls:17", false),
+        ] {
+            assert_eq!(is_meant_as_url(format, to), expected, "{to}");
+        }
+    }
 }

@@ -1,13 +1,11 @@
-//! Which records are meant, and the times that people write.
+//! Which records are meant.
 
-use audit::Age;
 use globset::{GlobBuilder, GlobMatcher};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::Value;
 
-use crate::assemble::now_ms;
 use crate::cli::Filter;
 use crate::ending::Trouble;
+use crate::times::time_ms;
 
 /// The words for how a call ends.
 const OUTCOMES: [&str; 7] =
@@ -63,29 +61,6 @@ pub(super) fn outcome_of(word: &str) -> &str {
     if word == "crashed" { "unknown_after_crash" } else { word }
 }
 
-/// A time as people write it, in milliseconds since 1970.
-///
-/// # Errors
-/// It is none.
-pub(super) fn time_ms(option: &str, text: &str) -> Result<i64, Trouble> {
-    parse_time(text, now_ms()).ok_or_else(|| {
-        let what =
-            "a time such as 2026-01-31T12:00:00Z, a date such as 2026-01-31, or how long ago, such as 2h";
-        Trouble::Misused(format!("{option}: `{text}` is not {what}"))
-    })
-}
-
-fn parse_time(text: &str, now_ms: i64) -> Option<i64> {
-    if let Some(age) = Age::parse(text) {
-        return now_ms.checked_sub(i64::try_from(age.0.as_millis()).ok()?);
-    }
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Some(time.as_millisecond());
-    }
-    let date: Date = text.parse().ok()?;
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,22 +89,6 @@ mod tests {
             Filter { since: some("then"), ..Filter::default() },
         ] {
             assert!(Wanted::of(&wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn times_as_people_write_them() {
-        let day = 86_400_000;
-        for (text, expected) in [
-            ("2h", Some(10 * day - 7_200_000)),
-            ("1970-01-03", Some(2 * day)),
-            ("1970-01-03T00:00:01Z", Some(2 * day + 1_000)),
-            ("1970-01-03T01:00:00+01:00", Some(2 * day)),
-            ("yesterday", None),
-            ("", None),
-            ("99999999999999999999d", None),
-        ] {
-            assert_eq!(parse_time(text, 10 * day), expected, "{text}");
         }
     }
 }

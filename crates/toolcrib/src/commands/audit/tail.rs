@@ -12,7 +12,7 @@ use super::filter::{Wanted, outcome_of};
 use super::unreadable;
 use crate::cli::{Cli, Filter};
 use crate::ending::{Ending, Trouble};
-use crate::print;
+use crate::{print, times};
 
 /// How often the end of the book is looked at. Its writer gathers for 20 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,6 +37,9 @@ pub(super) fn run(
     // Before the lines are read: what is written in between comes later.
     let (last, seen) = latest(state, lines.min(LINES_MAX), &wanted).map_err(unreadable)?;
     show(cli, &last)?;
+    if last.is_empty() && !follow && !cli.json {
+        print::remark("there is no such call in the book");
+    }
     if !follow {
         return Ok(Ending::Good);
     }
@@ -102,7 +105,8 @@ fn row(line: &str) -> Vec<String> {
     let took = record["duration_us"].as_u64().unwrap_or(0);
     let took = format!("{}.{:03} ms", took / 1_000, took % 1_000);
     let (caller, tool) = (short(text("caller")), short(text("tool")));
-    vec![time(&record["opened_at_ms"]), caller, text("via"), tool, ending, took]
+    let time = record["opened_at_ms"].as_i64().map_or_else(String::new, times::shown);
+    vec![time, caller, text("via"), tool, ending, took]
 }
 
 fn short(name: String) -> String {
@@ -110,11 +114,6 @@ fn short(name: String) -> String {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,
     }
-}
-
-fn time(ms: &Value) -> String {
-    let time = ms.as_i64().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    time.map_or("at an unknown time".to_owned(), |time| format!("{time:.3}"))
 }
 
 #[cfg(test)]
@@ -125,8 +124,7 @@ mod tests {
     fn a_record_is_a_row() {
         let line = r#"{"seq":1,"opened_at_ms":1700000000000,"caller":"local","via":"stdio","tool":"x",
             "outcome":"refused","code":"policy_denied","duration_us":1234}"#;
-        let expected =
-            ["2023-11-14T22:13:20.000Z", "local", "stdio", "x", "refused (policy_denied)", "1.234 ms"];
+        let expected = ["2023-11-14T22:13:20Z", "local", "stdio", "x", "refused (policy_denied)", "1.234 ms"];
         assert_eq!(row(line), expected);
         let long = format!(r#"{{"tool":"{}","caller":"{}"}}"#, "ä".repeat(64), "b".repeat(250));
         let row = row(&long);

@@ -12,9 +12,13 @@ use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) fn run(cli: &Cli, state: &Path, book: Option<&Path>, keys: &[String]) -> Result<Ending, Trouble> {
-    let mut trust = Trust { heads: Vec::new(), keys: named(keys)?, loss: None };
+    // Who names a key wants a signature, and of that key: what else is known may have been written by whoever wrote
+    // the book.
+    let mut trust = Trust { keys: named(keys)?, must_be_signed: !keys.is_empty(), ..Trust::default() };
     if book.is_none() {
-        trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
+        if keys.is_empty() {
+            trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
+        }
         let store = SqliteStore::at(state);
         // A copy on a medium that cannot be written has no store that opens.
         let failed = |error: AnchorError| {
@@ -27,7 +31,7 @@ pub(super) fn run(cli: &Cli, state: &Path, book: Option<&Path>, keys: &[String])
         trust.loss = audit::marked_loss(&store).map_err(failed)?;
     }
     // A folder may come with the head that was noted in it; a single segment ends where it was closed.
-    trust.heads.extend(audit::noted_head(book.unwrap_or(state), &trust.keys).ok().flatten());
+    trust.noted = audit::noted_head(book.unwrap_or(state), &trust.keys).ok().flatten();
     if let Some(missing) = book.filter(|book| !book.exists()) {
         return Err(unreadable(format!("there is no {}", missing.display())));
     }
@@ -86,9 +90,18 @@ fn loss(loss: &Loss) -> serde_json::Value {
     })
 }
 
+/// What was found, as far as it was checked: of what is not signed it is not said that nobody changed it.
 fn words(book: &Verified, has_no_key: bool) -> String {
-    let mut words =
-        format!("{} records, none changed, moved or taken out; head {}", book.records, book.head.hash);
+    let (records, head) = (book.records, book.head.hash);
+    let mut words = match book.signed {
+        Some(signed) if signed == book.head.seq => {
+            format!("{records} records, none changed, moved or taken out; head {head}")
+        }
+        Some(signed) => {
+            format!("{records} records, none changed, moved or taken out up to record {signed}; head {head}")
+        }
+        None => format!("{records} records, each chained to the one before; head {head}"),
+    };
     if book.first > 1 && book.records > 0 {
         words += &format!("\nit begins with record {}: older ones are not part of it", book.first);
     }
@@ -98,17 +111,82 @@ fn words(book: &Verified, has_no_key: bool) -> String {
     for loss in &book.losses {
         words += &format!("\nrecord {} says: {loss}", loss.seq);
         words += &loss.acknowledged.map_or_else(String::new, |seq| format!("; acknowledged in record {seq}"));
-        words += &loss.because.as_ref().map_or_else(String::new, |because| format!(": {because}"));
+        words += &loss.because.as_ref().map_or_else(String::new, |because| format!(": {because:?}"));
     }
     words += &match book.signed {
         Some(signed) if signed == book.head.seq => "\nsigned to its end".to_owned(),
-        Some(signed) => format!("\nsigned up to record {signed}; {} after it are not yet", book.head.seq - signed),
+        Some(signed) => format!(
+            "\nsigned up to record {signed}; the {} after it are chained only, which whoever writes a book anew can do \
+             as well",
+            book.head.seq - signed
+        ),
         None if has_no_key => {
-            "\nno signature was checked; name the key with --key (`toolcrib audit key` prints it where the book was \
-             written)"
+            "\nno signature was checked, and whoever writes a book anew can chain it as well; name the key with --key \
+             (`toolcrib audit key` prints it where the book was written)"
                 .to_owned()
         }
-        None => "\nnot signed yet".to_owned(),
+        None => "\nnot signed yet; whoever writes a book anew can chain it as well".to_owned(),
     };
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use audit::Head;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(signed: Option<u64>, has_no_key: bool, because: Option<&str>, expected: &str) {
+        let head = Head { seq: 9, ..Head::START };
+        let loss = |because: &str| Loss {
+            seq: 3,
+            kept: 5,
+            acknowledged: Some(4),
+            because: Some(because.to_owned()),
+        };
+        let losses = because.map(loss).into_iter().collect();
+        let book = Verified { records: 9, first: 1, segments: 1, torn_lines: 0, head, signed, losses };
+        let told = words(&book, has_no_key).replace(&head.hash.to_string(), "0");
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn no_more_is_said_than_was_checked() {
+        check(Some(9), false, None, "9 records, none changed, moved or taken out; head 0\nsigned to its end");
+        check(
+            Some(7),
+            false,
+            None,
+            "9 records, none changed, moved or taken out up to record 7; head 0\nsigned up to record 7; the 2 after it \
+             are chained only, which whoever writes a book anew can do as well",
+        );
+        check(
+            None,
+            false,
+            None,
+            "9 records, each chained to the one before; head 0\nnot signed yet; whoever writes a book anew can chain it \
+             as well",
+        );
+        check(
+            None,
+            true,
+            None,
+            "9 records, each chained to the one before; head 0\nno signature was checked, and whoever writes a book \
+             anew can chain it as well; name the key with --key (`toolcrib audit key` prints it where the book was \
+             written)",
+        );
+    }
+
+    #[test]
+    fn a_reason_is_no_line_of_ours() {
+        check(
+            Some(9),
+            false,
+            Some("a \"flood\"\nsigned to its end"),
+            "9 records, none changed, moved or taken out; head 0\nrecord 3 says: the end after record 2 was lost: the \
+             book went up to record 5 at least; acknowledged in record 4: \"a \\\"flood\\\"\\nsigned to its end\"\n\
+             signed to its end",
+        );
+    }
 }

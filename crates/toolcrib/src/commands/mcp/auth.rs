@@ -16,7 +16,7 @@ use crate::commands::{Log, start};
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
-use crate::{print, runtime};
+use crate::{print, runtime, times};
 
 use sign_in::go_on;
 pub(super) use sign_in::{Browser, sign_in};
@@ -136,8 +136,7 @@ pub(super) fn shown(status: &Status) -> String {
         return "not signed in".to_owned();
     };
     let mut said = format!("signed in at {issuer}");
-    if let Some(at) = expires_at.and_then(|at| jiff::Timestamp::try_from(at).ok()) {
-        let at = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %T");
+    if let Some(at) = expires_at.map(|at| times::shown(times::ms(at))) {
         said.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
     }
     if let Some(scope) = scope.as_deref().filter(|scope| !scope.is_empty()) {
@@ -154,7 +153,7 @@ pub(super) fn described(status: &Status) -> Value {
             "signed_in": true,
             "issuer": issuer,
             "scope": scope,
-            "expires_at": expires_at.and_then(|at| jiff::Timestamp::try_from(at).ok()).map(|at| at.to_string()),
+            "expires_at_ms": expires_at.map(times::ms),
             "renews": renews,
         }),
     }

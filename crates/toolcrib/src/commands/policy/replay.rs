@@ -2,7 +2,6 @@
 //! decision hangs on it is told apart.
 
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use audit::Reader;
 use gate::{Action, Definition, Offer};
@@ -16,7 +15,8 @@ use crate::commands::policy::can_ask_servers;
 use crate::commands::{load_resting, surroundings};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::print;
+use crate::times::time_ms;
+use crate::{print, times};
 
 /// Calls that are shown; all are counted.
 const SHOWN_MAX: usize = 200;
@@ -32,6 +32,10 @@ struct Record {
     caller: String,
     #[serde(default)]
     caller_kind: String,
+    #[serde(default)]
+    caller_roles: Option<String>,
+    #[serde(default)]
+    caller_scopes: Option<String>,
     via: String,
     tool: String,
     upstream: Option<String>,
@@ -95,23 +99,36 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
 /// The records that are meant, oldest first.
 fn records(state: &std::path::Path, asked: &Asked) -> Result<Vec<Record>, Trouble> {
     let unreadable = |error| Trouble::Failed(format!("the audit book cannot be read: {error}"));
-    let parsed = |line: String| serde_json::from_str::<Record>(&line).ok();
     let Some(since) = &asked.since else {
-        let lines = audit::tail(state, asked.last).map_err(unreadable)?;
-        return Ok(lines.into_iter().filter_map(parsed).collect());
+        return last(asked.last, |lines| audit::tail(state, lines).map_err(unreadable));
     };
-    let span = policy::parse_span(since);
-    let Some(span) = span else {
-        return Err(Trouble::Misused(format!("--since {since}: write a time such as \"24h\" or \"7d\"")));
-    };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let first_ms = i64::try_from(now.saturating_sub(span).as_millis()).unwrap_or(i64::MAX);
+    let first_ms = time_ms("--since", since)?;
     let mut reader = Reader::since(state, 0).map_err(unreadable)?;
     let mut found = Vec::new();
     while let Some(line) = reader.next_line().map_err(unreadable)? {
-        found.extend(parsed(line).filter(|record| record.opened_at_ms >= first_ms));
+        found.extend(parsed(&line).filter(|record| record.opened_at_ms >= first_ms));
     }
     Ok(found)
+}
+
+fn parsed(line: &str) -> Option<Record> {
+    serde_json::from_str(line).ok()
+}
+
+/// The last so many calls, oldest first, or all there are, of a book whose last lines `tail` tells. Lines that are no
+/// calls are among them, at times as many.
+fn last(calls: usize, tail: impl Fn(usize) -> Result<Vec<String>, Trouble>) -> Result<Vec<Record>, Trouble> {
+    let mut asked = calls;
+    loop {
+        let lines = tail(asked)?;
+        let is_all = lines.len() < asked;
+        let mut found: Vec<Record> = lines.iter().filter_map(|line| parsed(line)).collect();
+        if is_all || found.len() >= calls {
+            return Ok(found.split_off(found.len().saturating_sub(calls)));
+        }
+        drop(lines);
+        asked = asked.saturating_mul(2);
+    }
 }
 
 fn known_of(offer: &Offer) -> HashMap<String, Known> {
@@ -183,7 +200,7 @@ fn action_of(tool: &str, is_tool: bool) -> Option<&'static str> {
     names.into_iter().find(is_it).filter(|name| !is_tool && *name != ActionWord::ToolsCall.as_str())
 }
 
-/// Everybody who the caller may have been: the book knows who it was, and not what they were granted then.
+/// Everybody who the caller may have been: one, unless the book does not know what they were granted then.
 fn callers(record: &Record) -> Vec<Caller> {
     let via = match record.via.as_str() {
         "stdio" => Via::Stdio,
@@ -198,6 +215,11 @@ fn callers(record: &Record) -> Vec<Caller> {
     };
     let caller =
         |roles: Roles, scopes: Scopes| Caller::new(record.caller.as_str().into(), kind, roles, scopes, via);
+    let known = record.caller_roles.as_deref().and_then(Roles::of_words);
+    let granted = record.caller_scopes.as_deref().and_then(|names| names.parse::<Scopes>().ok());
+    if let (Some(roles), Some(scopes)) = (known, &granted) {
+        return vec![caller(roles, scopes.clone())];
+    }
     let of_roles = [Roles::default()].into_iter().chain(Role::ALL.map(Roles::from));
     of_roles.flat_map(|roles| [caller(roles, roles.scopes()), caller(roles, Scopes::all())]).collect()
 }
@@ -238,8 +260,7 @@ fn then(record: &Record) -> Option<&Decided> {
 }
 
 fn row(record: &Record, again: &Again) -> Vec<String> {
-    let when = jiff::Timestamp::from_millisecond(record.opened_at_ms);
-    let when = when.map_or("at an unknown time".to_owned(), |when| format!("{when:.0}"));
+    let when = times::shown(record.opened_at_ms);
     let before = then(record).map_or(String::new(), |it| format!("{} by {}", it.effect, it.rule));
     let now = match again {
         Again::Differs(now) => format!("{} by {}", now.verdict.as_str(), now.rule),
@@ -296,6 +317,24 @@ mod tests {
     }
 
     #[test]
+    fn as_many_calls_are_found_as_are_asked_for() {
+        let call =
+            |nth: usize| json!({ "seq": nth, "opened_at_ms": 0, "caller": "c", "via": "stdio", "tool": "t" });
+        let checkpoint = |nth: usize| json!({ "seq": nth, "checkpoint": { "why": "shutdown" } });
+        // A call and a checkpoint by turns.
+        let of_line = |nth: usize| if nth.is_multiple_of(2) { call(nth) } else { checkpoint(nth) };
+        let book: Vec<String> = (0..20).map(|nth| of_line(nth).to_string()).collect();
+        let tail = |lines: usize| Ok(book[book.len().saturating_sub(lines)..].to_vec());
+        for (asked, expected) in
+            [(0, &[][..]), (1, &[18]), (3, &[14, 16, 18]), (9, &[2, 4, 6, 8, 10, 12, 14, 16, 18])]
+        {
+            let found = last(asked, tail).unwrap_or_else(|_| panic!("a book that can be read"));
+            assert_eq!(found.iter().map(|record| record.seq).collect::<Vec<_>>(), expected, "{asked}");
+        }
+        assert_eq!(last(1_000, tail).unwrap_or_else(|_| panic!("the same")).len(), 10);
+    }
+
+    #[test]
     fn calls_are_decided_again_as_far_as_the_book_tells() {
         let by_path = "[[rules]]\nid = \"x\"\neffect = \"deny\"\nwhen = \"args.path == 'a'\"";
         let by_hour = "[[rules]]\nid = \"x\"\neffect = \"deny\"\nwhen = \"now.hour == 22\"";
@@ -327,6 +366,20 @@ mod tests {
             server.clone(),
             "depends on the roles or scopes of the caller, which the book does not hold",
         );
+        let held = |roles: &str, scopes: &str| {
+            let mut held = server.clone();
+            held["caller_roles"] = roles.into();
+            held["caller_scopes"] = scopes.into();
+            held
+        };
+        check("", held("agent", "git:call read_workspace"), "same");
+        check("", held("agent", "read_workspace"), "deny by default.nothing");
+        check("", held("maintainer", "*"), "same");
+        check("", held("", ""), "deny by default.nothing");
+        // What another version wrote is not guessed at.
+        let unknown = "depends on the roles or scopes of the caller, which the book does not hold";
+        check("", held("emperor", "*"), unknown);
+        check("", held("agent", "No Scope"), unknown);
         check("deny = [\"git_*\"]", server.clone(), "deny by policy.deny");
         check("[[rules]]\nid = \"x\"\neffect = \"deny\"\ncallers = [\"c*\"]", server, "deny by x");
         let reading = json!({ "tool": "git_resources_read", "upstream": "git", "effect": "executes" });

@@ -1,5 +1,6 @@
 //! `rules test`: what the rules would do with a call, without making it.
 
+use bytes::Bytes;
 use rules::{Approval, Call, Finding, Rules, Stop, Words};
 use serde_json::{Value, json};
 
@@ -22,6 +23,8 @@ pub(super) struct Asked<'a> {
 struct Where {
     upstream: Option<String>,
     open_world: bool,
+    /// What it declares of its arguments.
+    input_schema: Option<Bytes>,
 }
 
 /// Everything that the rules say.
@@ -53,14 +56,15 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
         Ok(if said.stop.is_some() || is_withheld { Ending::Refused } else { Ending::Good })
     };
     if let Some(upstream) = upstream {
-        return test(&Where { upstream: Some(upstream.to_owned()), open_world: true });
+        return test(&Where { upstream: Some(upstream.to_owned()), open_world: true, input_schema: None });
     }
     with_crib(cli, async |crib| {
         let offer = settled(crib).await?;
         let found = offer.get(asked.tool).ok_or_else(|| unknown(crib, asked.tool))?;
         let definition = found.definition();
         let upstream = definition.upstream.as_deref().map(str::to_owned);
-        test(&Where { upstream, open_world: definition.open_world })
+        let input_schema = Some(definition.input_schema.clone());
+        test(&Where { upstream, open_world: definition.open_world, input_schema })
     })
 }
 
@@ -69,8 +73,13 @@ fn judge(rules: &Rules, asked: &Asked<'_>, arguments: &Value, found: &Where) -> 
         tool: asked.tool,
         upstream: found.upstream.as_deref(),
         open_world: found.open_world,
+        is_action: false,
+        input_schema: found.input_schema.as_ref(),
+        output_schema: None,
         arguments,
+        begun_with: None,
         answers: None,
+        meta: None,
     };
     let judgement = rules.judge(&call);
     let given = asked.result.filter(|_| judgement.stop.is_none());

@@ -8,6 +8,7 @@ use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 use crate::secrets::{Kept, LengthClass, chain, weakness};
+use crate::times::shown;
 
 /// One secret as it is listed.
 struct Row {
@@ -38,7 +39,7 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses) -> Result<Ending, Trouble
         print::line("no secrets are kept; `toolcrib secrets set NAME` keeps one")?;
     } else {
         print::line(&table(&rows))?;
-        rows.iter().filter_map(Row::remark).for_each(|remark| print::remark(&remark));
+        remarks(&rows).iter().for_each(|remark| print::remark(remark));
     }
     Ok(if is_good { Ending::Good } else { Ending::Failed })
 }
@@ -80,7 +81,7 @@ impl Row {
     fn to_json(&self) -> Value {
         let mut object = match &self.state {
             State::Kept { set_at_ms, changed_at_ms, length, warning } => json!({
-                "state": "kept", "set_at": time(*set_at_ms), "changed_at": time(*changed_at_ms),
+                "state": "kept", "set_at_ms": set_at_ms, "changed_at_ms": changed_at_ms,
                 "length": length.as_str(), "warning": warning,
             }),
             State::Closed(why) => json!({ "state": "closed", "error": why }),
@@ -94,7 +95,7 @@ impl Row {
     fn cells(&self) -> Vec<String> {
         let [length, set, changed] = match &self.state {
             State::Kept { set_at_ms, changed_at_ms, length, .. } => {
-                [length.as_str().to_owned(), time(*set_at_ms), time(*changed_at_ms)]
+                [length.as_str().to_owned(), shown(*set_at_ms), shown(*changed_at_ms)]
             }
             State::Closed(_) => ["cannot be opened", "-", "-"].map(str::to_owned),
             State::Missing => ["not kept", "-", "-"].map(str::to_owned),
@@ -116,13 +117,20 @@ impl Row {
     }
 }
 
+/// What somebody should do, each thing once: what is wrong with the key is wrong for all of them.
+fn remarks(rows: &[Row]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for remark in rows.iter().filter_map(Row::remark) {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    remarks
+}
+
 fn table(rows: &[Row]) -> String {
     let head = ["NAME", "LENGTH", "SET", "CHANGED", "USED BY"].map(str::to_owned).to_vec();
     print::table(&[head].into_iter().chain(rows.iter().map(Row::cells)).collect::<Vec<_>>())
-}
-
-fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map(|time| format!("{time:.0}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -149,24 +157,29 @@ mod tests {
                 State::Closed("the kept secret CLOSED cannot be opened: it was changed".into()),
                 &[],
             ),
+            row("DARK", State::Closed("the key file k cannot be read".into()), &[]),
+            row("DEEP", State::Closed("the key file k cannot be read".into()), &[]),
             row("GITHUB", kept("ghp_0123456789abcdef"), &["mcp.git.env.TOKEN (t.toml:3:9)"]),
             row("MISSING", State::Missing, &["mcp.a.url (t.toml:5:7)"]),
             row("ONE", kept("x"), &[]),
         ];
-        let remarks: Vec<String> = rows.iter().filter_map(Row::remark).collect();
+        let remarks = remarks(&rows);
         expect![[r#"
             NAME     LENGTH            SET                   CHANGED               USED BY
             CLOSED   cannot be opened  -                     -                     -
+            DARK     cannot be opened  -                     -                     -
+            DEEP     cannot be opened  -                     -                     -
             GITHUB   usual             2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  mcp.git.env.TOKEN (t.toml:3:9)
             MISSING  not kept          -                     -                     mcp.a.url (t.toml:5:7)
             ONE      too short         2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -
             the kept secret CLOSED cannot be opened: it was changed
+            the key file k cannot be read
             MISSING is not kept: `toolcrib secrets set MISSING`
             warning: ONE is a poor secret: it has fewer than 4 characters, so it is NOT struck out of results, errors, logs and records: it would stand in every text"#]]
         .assert_eq(&format!("{}\n{}", table(&rows), remarks.join("\n")));
         let json = rows.iter().map(|row| row.to_json().to_string()).collect::<Vec<_>>().join("\n");
         assert!(!json.contains("ghp_"), "{json}");
-        assert_eq!(rows[1].to_json()["changed_at"], "2027-01-15T08:00:00Z");
-        assert_eq!(rows[2].to_json()["state"], "missing");
+        assert_eq!(rows[3].to_json()["changed_at_ms"], 1_800_000_000_000_i64);
+        assert_eq!(rows[4].to_json()["state"], "missing");
     }
 }

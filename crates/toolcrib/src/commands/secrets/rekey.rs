@@ -5,11 +5,16 @@ use std::path::PathBuf;
 use serde_json::json;
 use store::KeySource;
 
+use super::tell;
 use crate::cli::Cli;
 use crate::commands::surroundings;
 use crate::ending::{Ending, Trouble};
-use crate::print;
 use crate::secrets::Kept;
+use crate::{print, runtime};
+
+/// What becomes of a process that does not hear of the new key.
+const NOT_TAKEN: &str =
+    "has not taken the new key, and neither reads nor keeps sign-ins and secrets before it is started again";
 
 pub(super) fn run(cli: &Cli, kept: &Kept, from: Option<PathBuf>) -> Result<Ending, Trouble> {
     let old = match from {
@@ -22,21 +27,25 @@ pub(super) fn run(cli: &Cli, kept: &Kept, from: Option<PathBuf>) -> Result<Endin
         None => KeySource::State,
     };
     let resealed = kept.sealed().reseal(&old).map_err(Trouble::because)?;
+    let (told, untold) = runtime::run(tell(kept, NOT_TAKEN))?;
     match cli.json {
-        true => print::json(&json!({ "resealed": resealed }))?,
-        false => print::line(&said(resealed))?,
+        true => print::json(&json!({ "resealed": resealed, "told": told, "untold": untold }))?,
+        false => print::line(&said(resealed, told))?,
     }
-    Ok(Ending::Good)
+    untold.iter().for_each(|untold| print::remark(untold));
+    Ok(if untold.is_empty() { Ending::Good } else { Ending::Failed })
 }
 
-fn said(resealed: usize) -> String {
-    match resealed {
+fn said(resealed: usize, told: usize) -> String {
+    let done = match resealed {
         0 => "everything was sealed with the new key before".to_owned(),
-        1 => "1 record is sealed with the new key; remove the old one, and restart every Toolcrib that runs"
-            .to_owned(),
-        many => format!(
-            "{many} records are sealed with the new key; remove the old one, and restart every Toolcrib that runs"
-        ),
+        1 => "1 record is sealed with the new key; remove the old one".to_owned(),
+        many => format!("{many} records are sealed with the new key; remove the old one"),
+    };
+    match told {
+        0 => done,
+        1 => format!("{done}\nthe running Toolcrib has taken the new key"),
+        many => format!("{done}\nthe {many} running Toolcribs have taken the new key"),
     }
 }
 
@@ -46,7 +55,14 @@ mod tests {
 
     #[test]
     fn what_was_done_is_counted() {
-        assert_eq!(said(0), "everything was sealed with the new key before");
-        assert!(said(2).starts_with("2 records are sealed with the new key; remove the old one"));
+        assert_eq!(said(0, 0), "everything was sealed with the new key before");
+        assert_eq!(
+            said(1, 1),
+            "1 record is sealed with the new key; remove the old one\nthe running Toolcrib has taken the new key"
+        );
+        assert_eq!(
+            said(2, 3),
+            "2 records are sealed with the new key; remove the old one\nthe 3 running Toolcribs have taken the new key"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{UNKNOWN_SECRET, parse, tell};
+use super::{NOT_STRUCK_OUT, UNKNOWN_SECRET, parse, tell};
 use crate::cli::Cli;
 use crate::config::{Uses, nearest};
 use crate::ending::{Ending, Trouble};
@@ -23,7 +23,7 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
         });
     }
     // What they have learnt they strike out all the same, as long as they run.
-    let (_, untold) = runtime::run(tell(kept))?;
+    let (_, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let used = uses.of_secret(name.as_str());
     if cli.json {
         print::json(&json!({ "name": name.as_str(), "used_by": used, "untold": untold }))?;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use store::WasSet;
 
-use super::{given, parse, tell};
+use super::{NOT_STRUCK_OUT, given, parse, tell};
 use crate::assemble::now_ms;
 use crate::cli::Cli;
 use crate::config::Uses;
@@ -15,7 +15,7 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
     let name = parse(name)?;
     let value = given::value(name.as_str())?;
     let was = kept.sealed().set_named(&name, &value, now_ms()).map_err(Trouble::because)?;
-    let (told, untold) = runtime::run(tell(kept))?;
+    let (told, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let warning = weakness(value.expose());
     let used = uses.of_secret(name.as_str());
     if cli.json {

@@ -19,7 +19,11 @@ pub(in crate::commands) fn arguments(given: &str) -> Result<Bytes, Trouble> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     let text = Bytes::from(text);
     // As strict as the wire: a key that stands twice would be checked once and sent twice.
-    wire::message::Text::check(text.clone()).map_err(|fault| Trouble::Misused(fault.to_string()))?;
+    wire::message::Text::check(text.clone()).map_err(|fault| {
+        let how =
+            r#"names and texts stand in double quotes, and all of it in single ones: '{"path":"a.txt"}'"#;
+        Trouble::Misused(format!("the arguments are {fault}; {how}"))
+    })?;
     match Arguments::parse(Some(text.clone())) {
         Ok(_) => Ok(text),
         Err(fault) => Err(Trouble::Misused(format!("{fault}, such as '{{\"path\": \"notes.md\"}}'"))),

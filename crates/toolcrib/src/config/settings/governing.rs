@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Settling;
 use crate::config::file::Limits;
+use crate::config::find::folder_of;
 use crate::config::problem::spot;
 
 impl Settling<'_> {
@@ -26,14 +27,23 @@ impl Settling<'_> {
         rules::Settings {
             workspace: workspace.to_owned(),
             spellings: sandbox::spellings(workspace),
+            home: self.surroundings.variable("HOME").map(PathBuf::from),
             organisation,
             project,
             user,
             user_folder: self.surroundings.config_folder(),
             project_name: config.project_name.clone(),
+            project_folder: self.project_folder(),
             mode: config.mode.into(),
             local_upstreams,
         }
+    }
+
+    /// Where the project begins, if a file was found in it.
+    fn project_folder(&self) -> Option<PathBuf> {
+        let source = self.sources.iter().rev().find(|source| source.is_projects)?;
+        let folder = folder_of(source, self.surroundings);
+        Some(folder.canonicalize().unwrap_or(folder))
     }
 
     /// Who may do what, with conditions that know how the workspace may be spelt.

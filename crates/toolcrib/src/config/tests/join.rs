@@ -1,10 +1,13 @@
 //! What a project's file changes of what the user's own file says, and what it cannot.
+#![expect(clippy::disallowed_methods, reason = "folders to be found")]
 
 use expect_test::{Expect, expect};
 use serde_json::Value;
 
-use super::super::read;
-use super::{load, sources};
+use super::super::problem::Source;
+use super::super::{Unfollowed, loaded, read};
+use super::{load, sources, surroundings};
+use crate::config::Surroundings;
 
 #[track_caller]
 fn check(path: &str, user: &str, project: &str, expected: Expect) {
@@ -58,15 +61,126 @@ fn a_project_permits_what_the_user_says_nothing_of() {
         "[policy]; allow = ['b']",
         expect![[r#"["a"]"#]],
     );
-    check("redaction.disable", "", "[redaction]; disable = ['jwt']", expect![[r#"["jwt"]"#]]);
+}
+
+#[test]
+fn a_default_counts_as_the_users_word_of_what_is_not_the_projects_alone() {
+    let unsaid = |table: &str, project: &str, expected: &str| {
+        let found = came_to(table, "", &format!("[{table}]; {project}"));
+        assert_eq!(found, expected.replace('\'', "\""), "[{table}] {project}");
+        assert_eq!(
+            came_to(table, "[log]; level = 'warn'", &format!("[{table}]; {project}")),
+            found,
+            "{table}"
+        );
+    };
+    unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; durable = false", "-");
+    unsaid("telemetry.traces", "endpoint = 'http://127.0.0.1:9/x'", "-");
+    unsaid("state", "dir = 'own'", "{'dir':'own'}");
+    unsaid("redaction", "patterns = false; allow = ['.*']; disable = ['jwt']", "{}");
+    unsaid("redaction", "patterns = true", "{'patterns':true}");
+    unsaid("rules", "mode = 'dry-run'", "{}");
+    unsaid("rules", "mode = 'enforce'", "{'mode':'enforce'}");
+    unsaid("approvals", "roles = ['maintainer', 'developer']; lasts = '7d'", "{'roles':['maintainer']}");
+    unsaid("approvals", "roles = ['developer']", "{'roles':[]}");
+    unsaid("approvals", "wait = '1m'; elicitation = false", "{'elicitation':false,'wait':'1m'}");
+    unsaid("limits.rate", "per_second = 0; burst = 1000", "{}");
+    unsaid("limits.rate", "per_second = 3; burst = 1000", "{'per_second':3}");
+    unsaid("limits", "callers = { 'local' = { per_second = 0 } }", "{}");
+    unsaid("limits.tools.web_x", "per_day = 6", "{'per_day':6}");
+    unsaid("server", "open_on_loopback = true", "{}");
+    unsaid("server", "open_on_loopback = false", "{'open_on_loopback':false}");
+    // The user's own file says otherwise.
+    check("audit", "[audit]; keep = '1d'", "[audit]; keep = '9d'", expect![[r#"{"keep":"1d"}"#]]);
     check(
-        "redaction.disable",
-        "[redaction]; patterns = true",
-        "[redaction]; disable = ['jwt']",
-        expect!["-"],
+        "redaction.patterns",
+        "[redaction]; patterns = false",
+        "[redaction]; patterns = false",
+        expect!["false"],
     );
-    check("redaction.allow", "[redaction]; patterns = true", "[redaction]; allow = ['.*']", expect!["-"]);
-    check("redaction.patterns", "", "[redaction]; patterns = false", expect!["false"]);
+    check(
+        "limits.rate",
+        "[limits.rate]; per_second = 0",
+        "[limits.rate]; per_second = 50; burst = 9",
+        expect![[r#"{"burst":9,"per_second":50}"#]],
+    );
+    let roles = "[approvals]; roles = ['developer']";
+    check("approvals.roles", roles, roles, expect![[r#"["developer"]"#]]);
+}
+
+#[test]
+fn whoever_has_no_file_of_their_own_has_the_projects() {
+    let project = "[audit]\nkeep = '9d'\n[limits.rate]\nper_second = 50\n[server]\nopen_on_loopback = true\n";
+    let mut alone = sources(&["", project]).split_off(1);
+    let tree = |sources: &[Source]| read::tree(sources).expect("it is TOML").to_json().to_string();
+    expect![[
+        r#"{"audit":{"keep":"9d"},"limits":{"rate":{"per_second":50}},"server":{"open_on_loopback":true}}"#
+    ]]
+    .assert_eq(&tree(&alone));
+    assert!(read::passed_over(&alone, &read::tree(&alone).expect("it is TOML")).is_empty());
+    // One that is empty is one.
+    alone.insert(0, sources(&["", project]).swap_remove(0));
+    expect![[r#"{"limits":{"rate":{}},"server":{}}"#]].assert_eq(&tree(&alone));
+}
+
+#[test]
+fn what_is_relied_on_are_the_defaults() {
+    let (relied_on, nothing) = (load(&[crate::config::join::RELIED_ON]), load(&[""]));
+    let (relied_on, nothing) = (relied_on.expect("sound").settings, nothing.expect("sound").settings);
+    assert_eq!(relied_on.approvals, nothing.approvals);
+    assert_eq!(relied_on.redaction, nothing.redaction);
+    assert_eq!(relied_on.rules, nothing.rules);
+    assert_eq!(format!("{:?}", relied_on.rates), format!("{:?}", nothing.rates));
+    assert_eq!(nothing.server.open_on_loopback, None, "closed once there is a key, whatever a project says");
+}
+
+#[test]
+fn what_a_project_says_in_vain_is_told() {
+    let user = "[audit]\nkeep = '9d'\n[policy]\ndeny = ['a']\nallow = ['c']\n";
+    let project = "[audit]\nkeep = '1d'\ndurable = false\n[state]\ndir = 'own'\n[limits.rate]\nper_second = 3\nburst = 99\n\
+                   [policy]\ndeny = ['b']\nallow = ['d']\n[log]\nlevel = 'warn'\n[server]\nopen_on_loopback = true\n";
+    let loaded = load(&[user, project]).expect("nothing is wrong");
+    let keys: Vec<&str> =
+        loaded.passed_over.iter().map(|line| line.split(" is ").next().expect("a place")).collect();
+    expect![[r#"
+        toolcrib.toml:2:1: audit.keep
+        toolcrib.toml:3:1: audit.durable
+        toolcrib.toml:8:1: limits.rate.burst
+        toolcrib.toml:15:1: server.open_on_loopback"#]]
+    .assert_eq(&keys.join("\n"));
+    expect!["toolcrib.toml:2:1: audit.keep is passed over, as it is not for a project's file to say: what your own file says of it holds, or the default; write it into your own file, /home/u/.config/toolcrib/toolcrib.toml, or name this one with --config"].assert_eq(&loaded.passed_over[0]);
+    // What was named, or is the user's own, stands alone.
+    assert!(load(&[project]).expect("nothing is wrong").passed_over.is_empty());
+}
+
+#[test]
+fn a_project_opens_no_folder_beside_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (project, other) = (folder.path().join("project"), folder.path().join("other"));
+    for made in [&project.join("in"), &project.join(".opencode"), &other] {
+        std::fs::create_dir_all(made).expect("a folder");
+    }
+    std::os::unix::fs::symlink(&other, project.join("link")).expect("a link");
+    let surroundings = Surroundings { current_dir: project.join("in"), ..surroundings() };
+    let load = |root: &str, is_projects: bool| {
+        let text = format!("workspace.root = '{root}'\n");
+        let source = Source { path: project.join("toolcrib.toml"), text, is_projects };
+        loaded(vec![source], &surroundings, Unfollowed::IsWrong)
+    };
+    for good in [".", "in", "in/..", "missing", &project.display().to_string()] {
+        let loaded = load(good, true).unwrap_or_else(|why| panic!("{good}: {why}"));
+        let project = project.canonicalize().expect("it is there");
+        assert_eq!(loaded.settings.rules.project_folder, Some(project), "{good}");
+    }
+    for bad in ["..", "/", "link", "../other", "~", "missing/../..", "in/../../other"] {
+        let why = load(bad, true).err().expect("it is outside").to_string();
+        assert!(
+            why.contains("toolcrib.toml:1:18: workspace.root: a project's file names its own"),
+            "{bad}: {why}"
+        );
+        let named = load(bad, false).unwrap_or_else(|why| panic!("{bad}: {why}"));
+        assert_eq!(named.settings.rules.project_folder, None);
+    }
 }
 
 #[test]
@@ -101,7 +215,7 @@ fn what_the_user_says_of_the_book_and_of_questions_holds() {
         "audit",
         "[audit]; keep = '90d'",
         "[audit]; keep = '1h'; durable = false; max_bytes = '8 MiB'",
-        expect![[r#"{"durable":false,"keep":"90d","max_bytes":"8 MiB"}"#]],
+        expect![[r#"{"keep":"90d"}"#]],
     );
     let roles = |words: &str| format!("[approvals]; roles = {words}");
     check(
@@ -129,7 +243,6 @@ fn what_the_user_says_of_the_book_and_of_questions_holds() {
         callers,
         expect![[r#"{"ci-*":{"per_day":5}}"#]],
     );
-    check("limits.callers", "", callers, expect![[r#"{"ci-7":{"per_second":0}}"#]]);
     check(
         "mcp.git.include",
         "[mcp.git]; include = ['a']",
@@ -144,11 +257,12 @@ fn a_project_opens_no_door_that_the_user_has_shut() {
         let (table, key) = path.split_once('.').expect("a table and a key");
         let text = |value: &str| format!("[{table}]; {key} = {value}");
         assert_eq!(came_to(path, &text(user), &text(project)), expected, "{path}");
-        assert_eq!(
-            came_to(path, "", &text(project)),
-            project.replace('\'', "\""),
-            "{path}: nothing binds it"
-        );
+        // Without a word of the user's, nothing binds what the project opens for itself.
+        let alone = match path {
+            "server.open_on_loopback" if project != "false" => "-".to_owned(),
+            _ => project.replace('\'', "\""),
+        };
+        assert_eq!(came_to(path, "", &text(project)), alone, "{path}");
     };
     held("server.bind", "'127.0.0.1:3000'", "'0.0.0.0:3000'", r#""127.0.0.1:3000""#);
     held("server.hosts", "['a.example']", "['evil.example']", r#"["a.example"]"#);

@@ -124,10 +124,30 @@ fn where_the_key_comes_from_is_checked_with_its_place() {
     check_refused(
         "[secrets]\nkey = { file = \"a\", env = \"TOKEN\" }\nkee = 1\n",
         expect![[r#"
-            toolcrib.toml:2:21: unknown key `env` in [secrets.key]; its keys are file
+            toolcrib.toml:2:7: secrets.key takes one of `file`, `credential`, `env`, not several
             toolcrib.toml:3:1: unknown key `kee` in [secrets]; did you mean `key`?"#]],
     );
     let loaded = load(&["[secrets]\nkey = { file = \"master.key\" }\n"]).expect("nothing is wrong");
     // Tools do not read it.
     assert!(loaded.settings.secret_files.contains(&"/project/master.key".into()));
+}
+
+#[test]
+fn the_key_is_withheld_and_known_in_every_spelling() {
+    let key = "fb".repeat(32);
+    let with_key = || {
+        let mut surroundings = surroundings();
+        surroundings.variables.insert("MASTER".into(), key.clone().into());
+        surroundings
+    };
+    let text =
+        "secrets.key = { env = 'MASTER' }\n[mcp.a]\ncommand = 'a'\ninherit = ['*']\n[mcp.b]\ncommand = 'b'\n";
+    let loaded = loaded(sources(&[text]), &with_key(), Unfollowed::IsWrong).expect("nothing is wrong");
+    let withheld: Vec<(&str, Vec<&str>)> =
+        loaded.settings.upstreams.iter().map(|it| (it.name(), it.withheld().collect())).collect();
+    assert_eq!(withheld, [("a", vec!["MASTER"]), ("b", vec![])]);
+    let known: Vec<&str> = loaded.settings.secrets.iter().map(|known| &*known.value).collect();
+    for spelt in [&key, &key.to_uppercase(), "+/v7+/v7+/v7", "-_v7-_v7-_v7"] {
+        assert!(known.iter().any(|known| known.starts_with(spelt)), "{spelt}");
+    }
 }

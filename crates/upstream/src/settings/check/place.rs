@@ -138,7 +138,14 @@ impl Check<'_> {
             None => cwd.clone(),
         });
         self.globs("inherit", &config.inherit);
-        Some(Endpoint::Program(Program { command, args, env, cwd, inherit: config.inherit.clone() }))
+        Some(Endpoint::Program(Program {
+            command,
+            args,
+            env,
+            cwd,
+            inherit: config.inherit.clone(),
+            withheld: Vec::new(),
+        }))
     }
 
     /// A text that everybody on the machine can read.

@@ -60,9 +60,17 @@ async fn a_task_is_given_its_answers_from_the_round_too() {
 #[tokio::test]
 async fn a_legacy_task_that_nobody_waits_for_any_more_is_stopped() {
     let it = connected(&["legacy", "endless task"]).await;
-    let (tasky, cx) = (tool(&it, "my_all_tasky"), able(None));
-    let waited = tokio::time::timeout(Duration::from_millis(50), tasky.run(arguments("{}"), &cx)).await;
-    assert!(waited.is_err(), "it ended");
+    let reports = Arc::new(Reports::default());
+    let (tasky, cx) = (tool(&it, "my_all_tasky"), context(Some(reports.clone())));
+    let begun = async {
+        while reports.0.lock().expect("sound").is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        said = tasky.run(arguments("{}"), &cx) => panic!("it ended: {said:?}"),
+        begun = tokio::time::timeout(PATIENCE, begun) => begun.expect("it begins"),
+    }
     until_said(&it, "my_all_stopped", r#"[\"task-1\"]"#).await;
 }
 

@@ -8,7 +8,7 @@ use super::shown::{Section, Server, is_wanted};
 use crate::assemble::now_ms;
 use crate::control::{self, Heard};
 use crate::ending::{Ending, Trouble};
-use crate::print;
+use crate::{print, times};
 
 /// Prints what is heard of the servers of these names, or all if there is none.
 pub(super) async fn run(state: &Path, names: &[String], json: bool) -> Result<Ending, Trouble> {
@@ -58,12 +58,11 @@ fn change_as_json(pid: u32, server: &Server, at_ms: i64) -> String {
 }
 
 fn change_as_text(pid: u32, server: &Server, at_ms: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(at_ms).map(|time| format!("{time:.3}")).unwrap_or_default();
     let what = match server.error() {
         none if none.is_empty() => server.status(),
         error => format!("{}: {error}", server.status()),
     };
-    format!("{time}  process {pid}  {}  {what}", server.name())
+    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
 }
 
 #[cfg(test)]
@@ -80,14 +79,12 @@ mod tests {
         let cases = [
             (
                 status("git", failed.clone()),
-                Some(
-                    "2023-11-14T22:13:20.000Z  process 7  git  failed: gone; `toolcrib mcp test git` says more",
-                ),
+                Some("2023-11-14T22:13:20Z  process 7  git  failed: gone; `toolcrib mcp test git` says more"),
                 Some(r#"{"at_ms":1700000000000,"error":"gone","name":"git","pid":7,"status":"failed"}"#),
             ),
             (
                 status("git", json!({ "status": "removed" })),
-                Some("2023-11-14T22:13:20.000Z  process 7  git  removed"),
+                Some("2023-11-14T22:13:20Z  process 7  git  removed"),
                 Some(r#"{"at_ms":1700000000000,"name":"git","pid":7,"status":"removed"}"#),
             ),
             (status("fs", failed), None, None),

@@ -1,0 +1,152 @@
+//! Lengths of time: `"90s"`, `"10m"`, `"1h 30m"`, `"7d"`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+use crate::written::{self, Unit};
+
+/// A length of time, such as `90s`, `1h 30m` or `7d`: numbers with their units, the largest first. A day has 24 hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub Duration);
+
+/// A text is no length of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write {}", Span::EXPECTED)]
+pub struct NoSpan;
+
+/// Names and milliseconds.
+const UNITS: [Unit; 6] =
+    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+
+/// Days are the largest unit that is written: everybody says 365 days, and nobody 52 weeks and a day.
+const WRITTEN: usize = 5;
+
+impl Span {
+    /// What is wanted of somebody who writes one.
+    pub const EXPECTED: &str = "a time such as \"90s\", \"1h 30m\" or \"7d\" (units: ms, s, m, h, d, w)";
+
+    /// What a schema says of its text.
+    pub const PATTERN: &str =
+        "^([0-9]+ *w *)?([0-9]+ *d *)?([0-9]+ *h *)?([0-9]+ *m *)?([0-9]+ *s *)?([0-9]+ *ms *)?$";
+}
+
+impl FromStr for Span {
+    type Err = NoSpan;
+
+    fn from_str(text: &str) -> Result<Span, NoSpan> {
+        read(text).map(|ms| Span(Duration::from_millis(ms))).ok_or(NoSpan)
+    }
+}
+
+fn read(text: &str) -> Option<u64> {
+    let (mut ms, mut smaller, mut rest) = (0_u64, UNITS.len(), text);
+    while !rest.is_empty() || rest.len() == text.len() {
+        let (number, unit, behind) = written::first(rest, &UNITS[..smaller])?;
+        ms = ms.checked_add(number.checked_mul(UNITS[unit].1)?)?;
+        (smaller, rest) = (unit, behind.trim_start_matches(' '));
+    }
+    Some(ms)
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
+        match written::whole(ms, &UNITS[..WRITTEN]) {
+            (0, _) => f.write_str("0s"),
+            (number, name) => write!(f, "{number}{name}"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        written::deserialize(deserializer, Span::EXPECTED)
+    }
+}
+
+/// The written form, which the reference of the configuration shows as the default.
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Span {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": Span::PATTERN })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_their_units() {
+        for (text, ms) in [
+            ("30s", Some(30_000)),
+            ("5 m", Some(300_000)),
+            ("900ms", Some(900)),
+            ("1h 30m", Some(5_400_000)),
+            ("1h30m", Some(5_400_000)),
+            ("1d 12 h", Some(129_600_000)),
+            ("7d", Some(604_800_000)),
+            ("2w", Some(1_209_600_000)),
+            ("0s", Some(0)),
+            ("30m 1h", None),
+            ("1h 1h", None),
+            ("-1s", None),
+            ("+1s", None),
+            ("1.5d", None),
+            ("10", None),
+            ("1h 10", None),
+            ("d", None),
+            ("5 days", None),
+            ("5S", None),
+            ("1\u{e4}", None),
+            (" 5s", None),
+            ("", None),
+            (" ", None),
+            ("18446744073709551615d", None),
+            ("99999999999999999999ms", None),
+            ("soon", None),
+        ] {
+            let read = text.parse::<Span>().ok();
+            assert_eq!(read, ms.map(|ms| Span(Duration::from_millis(ms))), "{text}");
+        }
+        let text = NoSpan.to_string();
+        assert_eq!(text, r#"write a time such as "90s", "1h 30m" or "7d" (units: ms, s, m, h, d, w)"#);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in ["365d", "36h", "90m", "1s", "1500ms", "0s", "14d"] {
+            assert_eq!(text.parse::<Span>().expect("a span").to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_setting_says_what_it_wants() {
+        assert_eq!(serde_json::from_str(r#""10m""#).ok(), Some(Span(Duration::from_secs(600))));
+        let error = serde_json::from_str::<Span>(r#""soon""#).expect_err("no span").to_string();
+        assert!(
+            error.starts_with(r#"invalid value: string "soon", expected a time such as "90s""#),
+            "{error}"
+        );
+        assert!(serde_json::from_str::<Span>("10").is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! The record that the tests of the book write; each says only what it wants to be different.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use audit::{Opening, Outcome, Record};
+
+/// When every sample was opened, in milliseconds since 1970.
+pub(crate) const OPENED_AT_MS: i64 = 1_700_000_000_000;
+
+/// The clock of a book that is as old as they are.
+pub(crate) fn fixed() -> i64 {
+    OPENED_AT_MS
+}
+
+/// A call that went well.
+pub(crate) fn record(call_id: &str) -> Record {
+    Record {
+        opening: Opening {
+            call_id: Arc::from(call_id),
+            opened_at_ms: fixed(),
+            caller: Arc::from("local"),
+            caller_kind: Cow::Borrowed("local_user"),
+            caller_roles: None,
+            caller_scopes: None,
+            via: Cow::Borrowed("stdio"),
+            tool: Arc::from("workspace_write"),
+            upstream: None,
+            effect: Some(Cow::Borrowed("writes")),
+            arguments_sha256: None,
+            arguments_bytes: 0,
+            meta_sha256: None,
+            arguments: None,
+            definition_sha256: None,
+            trace_id: None,
+        },
+        verdicts: Cow::Borrowed(&[("scope", "pass")]),
+        decisions: Vec::new(),
+        approval: None,
+        redactions: 0,
+        outcome: Outcome::Result,
+        code: None,
+        duration_us: 1,
+        result_bytes: 2,
+    }
+}

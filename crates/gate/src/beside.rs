@@ -1,0 +1,272 @@
+//! What a caller says beside the arguments: the members of `_meta` that are not the protocol's. An upstream is sent them and
+//! may act on them, so they are judged like arguments, and what a person allows is bound to them.
+
+use std::borrow::Cow;
+
+use audit::Hash;
+use bytes::Bytes;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// The protocol's own members, which are read, and written anew, where they are passed on.
+const PROTOCOL: [&str; 5] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+    "progressToken",
+];
+
+/// The member by which a trace goes on.
+const TRACEPARENT: &str = "traceparent";
+
+/// Longest value of it that is one, in bytes, quotes included.
+const TRACEPARENT_BYTES_MAX: usize = 64;
+
+/// Members in which clients, and those who trace calls, count calls and conversations. They are other ones each time, so
+/// nothing can be bound to them: a call that a person has allowed goes without.
+const COUNTED: [&str; 11] = [
+    "io.modelcontextprotocol/related-task",
+    "tracestate",
+    "baggage",
+    "b3",
+    "sentry-trace",
+    "claudecode/toolUseId",
+    "vscode.conversationId",
+    "vscode.requestId",
+    "x-codex-turn-metadata",
+    "threadId",
+    "_toolCallId",
+];
+
+/// What the names of others begin with.
+const COUNTED_BEGINNINGS: [&str; 2] = ["openai/", "x-datadog-"];
+
+/// The members of one `_meta`, in their order; those that come twice are there twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Beside {
+    /// An object as JSON text; what cannot be read stands as it came.
+    own: String,
+    is_changed: bool,
+}
+
+impl Beside {
+    /// Of a call's `_meta`, that will be judged by rules or not.
+    pub(crate) fn of_call(meta: Option<&[u8]>, is_judged: bool) -> Option<Beside> {
+        let beside = Beside::of(meta?)?;
+        Some(if is_judged { beside.uncounted() } else { beside })
+    }
+
+    /// Of a `_meta` object as JSON text; nothing if all of it is the protocol's.
+    fn of(meta: &[u8]) -> Option<Beside> {
+        let own = match serde_json::from_slice::<Own<'_>>(meta) {
+            Ok(Own(members)) if members.is_empty() => return None,
+            Ok(Own(members)) => written(members.iter().map(|(name, value)| (&**name, *value))),
+            Err(_) => String::from_utf8_lossy(meta).into_owned(),
+        };
+        Some(Beside { own, is_changed: false })
+    }
+
+    /// The same without what is other each time, which a rule would take for something else: where contents and paths are
+    /// judged, it stays here.
+    fn uncounted(self) -> Beside {
+        let has_counted = serde_json::from_str::<All<'_>>(&self.own)
+            .is_ok_and(|All(members)| members.iter().any(|(name, _)| is_counted(name)));
+        match has_counted {
+            true => Beside { own: self.bound().unwrap_or_else(|| "{}".to_owned()), is_changed: true },
+            false => self,
+        }
+    }
+
+    /// As JSON text.
+    pub(crate) fn text(&self) -> &str {
+        &self.own
+    }
+
+    /// The hash of that, for the book.
+    pub(crate) fn hash(&self) -> Hash {
+        Hash::of(self.own.as_bytes())
+    }
+
+    /// The same as the rules have left it.
+    pub(crate) fn changed(own: String) -> Beside {
+        Beside { own, is_changed: true }
+    }
+
+    /// What a permission is bound to: nothing if there is nothing but what is other each time.
+    pub(crate) fn bound(&self) -> Option<String> {
+        match serde_json::from_str::<All<'_>>(&self.own) {
+            Ok(All(members)) => {
+                let bound: Vec<_> = members.into_iter().filter(|(name, _)| !is_counted(name)).collect();
+                (!bound.is_empty()).then(|| written(bound.iter().map(|(name, value)| (&**name, *value))))
+            }
+            Err(_) => Some(self.own.clone()),
+        }
+    }
+}
+
+/// The `_meta` that goes on: `meta`, of which `beside` is what is left of the caller's own. `is_allowed` says that a person
+/// has allowed the call.
+pub(crate) fn onward(meta: Option<Bytes>, beside: Option<&Beside>, is_allowed: bool) -> Option<Bytes> {
+    let Some(beside) = beside.filter(|beside| beside.is_changed || is_allowed) else { return meta };
+    let own = if is_allowed { beside.bound() } else { Some(beside.own.clone()) };
+    // What cannot be read is not sent on.
+    let All(all) = serde_json::from_slice(meta.as_deref()?).ok()?;
+    let All(own) = serde_json::from_str(own.as_deref().unwrap_or("{}")).ok()?;
+    let protocols = all.into_iter().filter(|(name, value)| is_protocols(name, value));
+    let members: Vec<_> = protocols.chain(own).collect();
+    Some(written(members.iter().map(|(name, value)| (&**name, *value))).into())
+}
+
+fn is_protocols(name: &str, value: &RawValue) -> bool {
+    let is_trace = |text: &str| {
+        text.len() <= TRACEPARENT_BYTES_MAX
+            && text.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b'-' | b'"'))
+    };
+    PROTOCOL.contains(&name) || name == TRACEPARENT && is_trace(value.get())
+}
+
+fn is_counted(name: &str) -> bool {
+    COUNTED.contains(&name) || COUNTED_BEGINNINGS.iter().any(|begins| name.starts_with(begins))
+}
+
+fn written<'m>(members: impl Iterator<Item = (&'m str, &'m RawValue)>) -> String {
+    let mut out = String::from("{");
+    for (nth, (name, value)) in members.enumerate() {
+        out.push_str(if nth > 0 { "," } else { "" });
+        out.push_str(&serde_json::to_string(name).expect("a name is JSON"));
+        out.push(':');
+        out.push_str(value.get());
+    }
+    out.push('}');
+    out
+}
+
+/// A name, without a copy if it has no escapes.
+#[derive(Deserialize)]
+struct Name<'m>(#[serde(borrow)] Cow<'m, str>);
+
+type Members<'m> = Vec<(Cow<'m, str>, &'m RawValue)>;
+
+/// The members that are not the protocol's.
+struct Own<'m>(Members<'m>);
+
+/// All members.
+struct All<'m>(Members<'m>);
+
+impl<'de: 'm, 'm> Deserialize<'de> for Own<'m> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Own<'m>, D::Error> {
+        from.deserialize_map(Reading { wants: |name, value| !is_protocols(name, value) }).map(Own)
+    }
+}
+
+impl<'de: 'm, 'm> Deserialize<'de> for All<'m> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<All<'m>, D::Error> {
+        from.deserialize_map(Reading { wants: |_, _| true }).map(All)
+    }
+}
+
+/// Reads the members that are wanted.
+struct Reading {
+    wants: fn(&str, &RawValue) -> bool,
+}
+
+impl<'de> Visitor<'de> for Reading {
+    type Value = Members<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(Name(name)) = map.next_key()? {
+            let value = map.next_value()?;
+            if (self.wants)(&name, value) {
+                members.push((name, value));
+            }
+        }
+        Ok(members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODERN: &str =
+        r#"{"io.modelcontextprotocol/clientInfo":{"name":"n"},"progressToken":9,"traceparent":"00-1"}"#;
+
+    #[track_caller]
+    fn check(meta: &str, own: Option<&str>, bound: Option<&str>) {
+        let beside = Beside::of(meta.as_bytes());
+        assert_eq!(beside.as_ref().map(Beside::text), own, "{meta}");
+        assert_eq!(beside.and_then(|beside| beside.bound()).as_deref(), bound, "{meta}");
+    }
+
+    #[test]
+    fn what_is_the_protocols_is_nobodys() {
+        check("{}", None, None);
+        check(MODERN, None, None);
+        check(
+            r#"{"x":1.0,"progressToken":9,"x":{"y": 2}}"#,
+            Some(r#"{"x":1.0,"x":{"y": 2}}"#),
+            Some(r#"{"x":1.0,"x":{"y": 2}}"#),
+        );
+        check(
+            r#"{"traceparent":"all of a file"}"#,
+            Some(r#"{"traceparent":"all of a file"}"#),
+            Some(r#"{"traceparent":"all of a file"}"#),
+        );
+        check(
+            r#"{"io.modelcontextprotocol/x":1}"#,
+            Some(r#"{"io.modelcontextprotocol/x":1}"#),
+            Some(r#"{"io.modelcontextprotocol/x":1}"#),
+        );
+        check(r#"{"vscode.requestId":"a"}"#, Some(r#"{"vscode.requestId":"a"}"#), None);
+        check(r#"{"baggage":"k=v","\u0078":1}"#, Some(r#"{"baggage":"k=v","x":1}"#), Some(r#"{"x":1}"#));
+        check(r#"{"openai/session":"v1/a","b3":"0"}"#, Some(r#"{"openai/session":"v1/a","b3":"0"}"#), None);
+        check("[", Some("["), Some("["));
+    }
+
+    #[test]
+    fn what_is_other_each_time_is_neither_judged_nor_sent_where_rules_judge() {
+        let sent = |meta: &'static str| {
+            let beside = Beside::of(meta.as_bytes()).map(Beside::uncounted);
+            let judged = beside.as_ref().map(|beside| beside.text().to_owned());
+            let sent = onward(Some(Bytes::from_static(meta.as_bytes())), beside.as_ref(), false);
+            (judged.unwrap_or_default(), String::from_utf8(sent.expect("some").to_vec()).expect("text"))
+        };
+        let claude = r#"{"claudecode/toolUseId":"toolu_01A09q90qw90lq917835lq9k","progressToken":1}"#;
+        assert_eq!(sent(claude), ("{}".to_owned(), r#"{"progressToken":1}"#.to_owned()));
+        let more = r#"{"x":"y","tracestate":"a=b"}"#;
+        assert_eq!(sent(more), (r#"{"x":"y"}"#.to_owned(), r#"{"x":"y"}"#.to_owned()));
+        assert_eq!(sent(r#"{"x": "y"}"#), (r#"{"x":"y"}"#.to_owned(), r#"{"x": "y"}"#.to_owned()));
+    }
+
+    #[track_caller]
+    fn check_onward(meta: &'static str, left: Option<&str>, is_allowed: bool, expected: Option<&str>) {
+        let beside =
+            left.map(|left| Beside::changed(left.to_owned())).or_else(|| Beside::of(meta.as_bytes()));
+        let sent = onward(Some(Bytes::from_static(meta.as_bytes())), beside.as_ref(), is_allowed);
+        assert_eq!(sent.as_deref().map(|sent| std::str::from_utf8(sent).expect("text")), expected, "{meta}");
+    }
+
+    #[test]
+    fn what_goes_on_is_what_was_judged() {
+        let meta = r#"{"x": 1,"progressToken":9,"baggage":"k=v"}"#;
+        check_onward(meta, None, false, Some(meta));
+        check_onward(meta, None, true, Some(r#"{"progressToken":9,"x":1}"#));
+        check_onward(
+            meta,
+            Some(r##"{"x":"#","baggage":"#"}"##),
+            false,
+            Some(r##"{"progressToken":9,"x":"#","baggage":"#"}"##),
+        );
+        check_onward(MODERN, None, true, Some(MODERN));
+        check_onward("[", None, false, Some("["));
+        check_onward("[", None, true, None);
+        check_onward("[", Some("[]"), false, None);
+    }
+}

@@ -1,0 +1,312 @@
+//! Schemas: what does not fit is told so that it can be repaired, and no schema and value together take long.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+
+#[track_caller]
+fn check(value: Value, expected: Expect) {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "minLength": 1 },
+            "limit": { "type": "integer", "minimum": 1 },
+            "mode": { "enum": ["text", "base64"] },
+            "nested": { "type": "array", "items": { "type": ["string", "null"] } },
+            "even": { "multipleOf": 2 },
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    });
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    let told = schema.check(&value).err();
+    let told = told.map(|found| Violation::lines(&found.violations())).unwrap_or_default();
+    expected.assert_eq(&told);
+}
+
+#[test]
+fn violations_name_the_pointer_what_was_expected_and_what_came() {
+    check(json!({ "path": "x", "limit": 5, "mode": "text", "nested": ["a", null] }), expect![""]);
+    check(
+        json!({}),
+        expect![[r#"
+
+        - (the whole): expected the member "path", got an object with no members"#]],
+    );
+    check(
+        json!({ "path": 5, "limit": "abc", "nested": ["a", 1] }),
+        expect![[r#"
+
+        - /limit: expected integer, got string "abc"
+        - /nested/1: expected null or string, got number 1
+        - /path: expected string, got number 5"#]],
+    );
+    check(
+        json!({ "path": "", "limit": 0, "mode": "hex", "pth": 1, "even": 3 }),
+        expect![[r#"
+
+        - /even: expected a value for which this holds: value is not a multiple of 2, got number 3
+        - /limit: expected at least 1, got number 0
+        - /mode: expected one of ["text","base64"], got string "hex"
+        - /path: expected at least 1 characters, got string ""
+        - (the whole): expected no member "pth", got an object with the members even, limit, mode, path, pth"#]],
+    );
+    check(
+        json!({ "path": "x", "mode": "y".repeat(200) }),
+        expect![[r#"
+
+            - /mode: expected one of ["text","base64"], got a string of 200 characters"#]],
+    );
+}
+
+/// Compiles it and checks a value with it, and says how that ended.
+fn tried(schema: &Value, value: &Value) -> Result<bool, String> {
+    let schema = Schema::compile(schema.to_string().as_bytes())?;
+    Ok(schema.check(value).is_ok())
+}
+
+#[test]
+fn bombs_are_refused_or_harmless() {
+    let branch = |nth: usize| json!({ "required": [format!("p{nth}")] });
+    let many = json!({ "anyOf": (0..10_000).map(branch).collect::<Vec<_>>() });
+    let items = json!({ "items": many });
+    let long = json!("a".repeat(100_000) + "!");
+    let cycle = json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } }, "$ref": "#/$defs/a" });
+    let mut doubled = json!({ "d0": {} });
+    for nth in 1..=40 {
+        let before = json!({ "$ref": format!("#/$defs/d{}", nth - 1) });
+        doubled[format!("d{nth}")] = json!({ "allOf": [before.clone(), before] });
+    }
+    let doubled = json!({ "$defs": doubled, "$ref": "#/$defs/d40" });
+    let huge = json!({ "description": "x".repeat(2 * 1024 * 1024) });
+    let array = |length: usize| Value::Array(vec![json!({}); length]);
+    let outcome = |schema: &Value, value: &Value| tried(schema, value).map_err(|why| why[..22].to_owned());
+    assert_eq!(outcome(&json!({ "pattern": "^(a+)+$" }), &long), Ok(false));
+    assert_eq!(outcome(&json!({ "pattern": "^(?=a)(a+)+$" }), &json!("a".repeat(60) + "!")), Ok(false));
+    assert_eq!(outcome(&many, &json!({ "p9999": 1 })), Ok(true));
+    assert_eq!(outcome(&many, &json!({ "p10000": 1 })), Ok(false));
+    assert_eq!(outcome(&items, &array(10)), Ok(false));
+    assert_eq!(outcome(&items, &array(2_000)), Ok(false), "refused by its cost");
+    assert_eq!(outcome(&cycle, &json!(1)), Ok(true));
+    assert_eq!(outcome(&doubled, &json!(1)), Err("it looks at one value ".to_owned()));
+    let recursive = json!({ "oneOf": [{ "type": "string" }, { "items": { "$ref": "#" } }, { "items": { "$ref": "#" }, "maxItems": 0 }] });
+    let deep = |levels: usize| (0..levels).fold(json!(5), |within, _| json!([within]));
+    assert_eq!(outcome(&recursive, &deep(100)), Ok(false), "refused by its cost");
+    assert_eq!(outcome(&huge, &json!(1)), Err("it has 2097170 bytes, ".to_owned()));
+}
+
+#[test]
+fn a_pattern_with_look_around_works() {
+    let schema = json!({ "pattern": "^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z.]+$" });
+    for (text, fits) in [("a.b@c.org", true), (".a@c.org", false), ("a..b@c.org", false)] {
+        assert_eq!(tried(&schema, &json!(text)), Ok(fits), "{text}");
+    }
+}
+
+#[test]
+fn a_bad_schema_says_why() {
+    for text in [r#"{"type":"strng"}"#, "{", r#"{"required":5}"#, r##"{"$ref":"http://127.0.0.1/x"}"##] {
+        assert!(!Schema::compile(text.as_bytes()).expect_err(text).is_empty());
+    }
+}
+
+#[test]
+fn a_schema_that_every_server_gets_along_with_is_used_as_far_as_it_goes() {
+    for (schema, fits, does_not) in [
+        (json!({ "items": [{ "type": "integer" }] }), json!([1, "x"]), json!(["x"])),
+        (json!({ "$schema": "https://example.com/mine", "type": "integer" }), json!(1), json!("x")),
+        (json!({ "type": "string", "pattern": "(" }), json!("x"), json!(1)),
+        (json!({ "type": "string", "pattern": "^.{1,1000000}$" }), json!("x"), json!(1)),
+        (
+            json!({ "patternProperties": { "(": {} }, "additionalProperties": false, "required": ["a"] }),
+            json!({ "a": 1 }),
+            json!({}),
+        ),
+        (json!({ "properties": null, "type": "object", "default": null }), json!({}), json!(1)),
+    ] {
+        assert_eq!(tried(&schema, &fits), Ok(true), "{schema}");
+        assert_eq!(tried(&schema, &does_not), Ok(false), "{schema}");
+    }
+}
+
+/// The steps in which a value is found to fit or not, or nothing if they are more than a check may have.
+#[track_caller]
+fn steps(schema: &Value, value: &Value) -> Option<(bool, u64)> {
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    schema.within(STEPS_MAX, value, || schema.validator.is_valid(value))
+}
+
+/// True if a tenth of that is enough.
+#[track_caller]
+fn is_cheap(schema: &Value, value: &Value) -> bool {
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    schema.within(STEPS_MAX / 10, value, || schema.validator.is_valid(value)).is_some()
+}
+
+/// Blocks of ten kinds that hold others, as editors have them: each level is looked at through each kind.
+fn blocks() -> Value {
+    let block = |nth: usize| {
+        json!({
+            "type": "object",
+            "properties": {
+                "type": { "const": format!("t{nth}") },
+                "children": { "type": "array", "items": { "$ref": "#/$defs/b" } },
+            },
+            "required": ["type", "children"],
+        })
+    };
+    let text = json!({ "type": "object", "properties": { "type": { "const": "text" } }, "required": ["type", "text"] });
+    let kinds: Vec<Value> = (0..10).map(block).chain([text]).collect();
+    json!({ "$defs": { "b": { "anyOf": kinds } }, "$ref": "#/$defs/b" })
+}
+
+fn block(levels: usize, children: usize) -> Value {
+    match levels {
+        0 => json!({ "type": "text", "text": "q" }),
+        _ => json!({ "type": "t9", "children": vec![block(levels - 1, children); children] }),
+    }
+}
+
+/// Any JSON, spelt out.
+fn any_json() -> Value {
+    let plain = ["null", "boolean", "number", "string"].map(|kind| json!({ "type": kind }));
+    let list = json!({ "type": "array", "items": { "$ref": "#/$defs/j" } });
+    let table = json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/j" } });
+    let kinds: Vec<Value> = plain.into_iter().chain([list, table]).collect();
+    json!({ "$defs": { "j": { "anyOf": kinds } }, "$ref": "#/$defs/j" })
+}
+
+#[test]
+fn honest_values_of_recursive_schemas_pass() {
+    let row = |nth: usize| {
+        (0..10).map(|column| (format!("k{column}"), json!(nth))).collect::<serde_json::Map<_, _>>()
+    };
+    let rows = |count: usize| (0..count).map(|nth| Value::Object(row(nth))).collect::<Value>();
+    let (blocks, any) = (blocks(), any_json());
+    for (schema, value) in [
+        (&blocks, block(6, 1)),
+        (&blocks, block(20, 1)),
+        (&blocks, block(5, 5)),
+        (&blocks, block(2, 50)),
+        (&any, rows(3_000)),
+        (&any, rows(8_000)),
+        (&any, (0..100).fold(json!(5), |within, _| json!([within]))),
+    ] {
+        assert!(steps(schema, &value).is_some_and(|(fits, _)| fits), "{:?}", steps(schema, &value));
+    }
+    assert_eq!(steps(&blocks, &block(6, 1)).map(|(_, steps)| steps < 5_000), Some(true));
+}
+
+/// So many times the same text in an array, with a schema for each item.
+#[track_caller]
+fn check_texts(item: &Value, text: &str, expected: [bool; 3]) {
+    // Whether one fits does not end the check.
+    let schema = json!({ "properties": { "x": { "items": { "anyOf": [item, { "type": "string" }] } } } });
+    let outcome = |texts: usize| {
+        let texts: Vec<String> = (0..texts).map(|nth| format!("{text}{nth}")).collect();
+        is_cheap(&schema, &json!({ "x": texts }))
+    };
+    assert_eq!([1, 100, 10_000].map(outcome), expected, "{item}");
+}
+
+#[test]
+fn all_texts_patterns_and_branches_are_one_sum() {
+    let patterns = |count: usize| json!({ "allOf": (0..count).map(|nth| json!({ "pattern": format!("a(?=[ab]*c){nth}|q") })).collect::<Vec<_>>() });
+    let any_of =
+        |count: usize| json!({ "anyOf": (0..count).map(|nth| json!({ "const": nth })).collect::<Vec<_>>() });
+    let unseen = json!({ "allOf": vec![json!({}); 2_000] });
+    let name = json!({ "propertyNames": { "anyOf": [{ "pattern": "b(?!(ab)+a)0" }, { "type": "string" }] } });
+    let ab = "ab".repeat(100);
+    check_texts(&patterns(1), &ab, [true, true, false]);
+    check_texts(&json!({ "not": patterns(30) }), &ab, [true, true, false]);
+    check_texts(&any_of(3), "x", [true, true, true]);
+    check_texts(&any_of(5_000), "x", [true, true, false]);
+    check_texts(&unseen, "x", [true, true, false]);
+    check_texts(&json!({ "uniqueItems": true, "minLength": 1 }), &ab, [true, true, true]);
+    let names = |count: usize| {
+        let names = (0..count).map(|nth| (format!("{ab}{nth}"), json!(1)));
+        Value::Object(names.collect())
+    };
+    assert_eq!([1, 100, 10_000].map(|count| is_cheap(&name, &names(count))), [true, true, false]);
+    // The validator's own engine runs those of names; what it takes is found before.
+    let patterned = json!({ "patternProperties": { "b(?!(ab)+a)0": {}, "^[a-z]*$": {} } });
+    assert_eq!([1, 100, 10_000].map(|count| is_cheap(&patterned, &names(count))), [true, true, false]);
+    let honest = json!({ "patternProperties": { "^[a-zA-Z0-9._-]{1,64}$": { "type": "integer" } }, "additionalProperties": false });
+    let ids = |count: usize| {
+        (0..count).map(|nth| (format!("user.{nth}"), json!(1))).collect::<serde_json::Map<_, _>>()
+    };
+    assert!(steps(&honest, &Value::Object(ids(3_000))).is_some_and(|(fits, _)| fits));
+}
+
+#[test]
+fn what_cannot_be_decided_says_so_and_the_next_check_is_not_affected() {
+    let schema = Schema::compile(br#"{"items":{"pattern":"(a*)*\\1b"}}"#).expect("sound");
+    let bomb = json!(vec!["a".repeat(60); 3_000]);
+    let Err(Misfit::Undecided(violation)) = schema.check(&bomb) else { panic!("it is decided") };
+    assert_eq!(violation.expected, "a value that can be checked against the schema in time");
+    assert_eq!(schema.check(&json!(["b"])), Ok(()));
+    assert!(matches!(schema.check(&json!(["c"])), Err(Misfit::Wrong(_))));
+}
+
+#[test]
+fn patterns_that_other_engines_do_not_take_are_checked_as_they_are_meant() {
+    let named = |pattern: &str| json!({ "patternProperties": { pattern: { "type": "integer" } }, "additionalProperties": false });
+    for (schema, fits, does_not) in [
+        (json!({ "pattern": "^a{,3}$" }), json!("a{,3}"), json!("aa")),
+        (json!({ "pattern": "^[\\w-.]+$" }), json!("a-b.c"), json!("!!")),
+        (named("^[\\w-.]+$"), json!({ "a-b.c": 1 }), json!({ "a": "s" })),
+        (named("^a{,3}$"), json!({ "a{,3}": 1 }), json!({ "aa": 1 })),
+        (named("^(?!x)[\\w-]+$"), json!({ "a-b": 1 }), json!({ "xa": 1 })),
+    ] {
+        assert_eq!(tried(&schema, &fits), Ok(true), "{schema}");
+        assert_eq!(tried(&schema, &does_not), Ok(false), "{schema}");
+    }
+}
+
+#[test]
+fn no_schema_and_no_value_are_too_deep_for_the_stack() {
+    // Without optimisation, the same takes eight times as much as in a thread of the program.
+    let roomy = std::thread::Builder::new().stack_size(16 * 1024 * 1024).spawn(check_chains);
+    roomy.expect("it starts").join().expect("it comes to its end");
+}
+
+fn check_chains() {
+    // So many parts, each of which leads into the next in one of the ways that there are.
+    let chain = |length: usize, lead: &dyn Fn(Value) -> Value, last: Value| {
+        let mut defs = serde_json::Map::from_iter([("d0".to_owned(), last)]);
+        for nth in 1..=length {
+            defs.insert(format!("d{nth}"), lead(json!({ "$ref": format!("#/$defs/d{}", nth - 1) })));
+        }
+        json!({ "$defs": defs, "$ref": format!("#/$defs/d{length}") })
+    };
+    let leads: [&dyn Fn(Value) -> Value; 5] = [
+        &|next| next,
+        &|next| json!({ "allOf": [next] }),
+        &|next| json!({ "oneOf": [{ "type": "integer" }, next] }),
+        &|next| json!({ "properties": { "a": next } }),
+        &|next| json!({ "unevaluatedProperties": next, "if": { "not": { "type": "null" } } }),
+    ];
+    let deep = |levels: usize| (0..levels).fold(json!("x"), |within, _| json!({ "a": within }));
+    for lead in leads {
+        let mut ends = Vec::new();
+        for length in [5, 20, 100, 250, 550, 5_000, 20_000] {
+            let again = chain(length, lead, json!({ "additionalProperties": { "$ref": "#" } }));
+            for schema in [again, chain(length, lead, json!({}))] {
+                let compiled = Schema::compile(schema.to_string().as_bytes());
+                let said = |compiled: &Schema, levels| match compiled.check(&deep(levels)) {
+                    Ok(()) => "fits",
+                    Err(Misfit::Wrong(_)) => "wrong",
+                    Err(Misfit::Undecided(_)) => "undecided",
+                };
+                ends.push(
+                    compiled
+                        .map(|compiled| [5, 120].map(|levels| said(&compiled, levels)))
+                        .map_err(|_| length),
+                );
+            }
+        }
+        assert!(ends[..2].iter().all(|end| end.as_ref().is_ok_and(|end| end[0] == "fits")), "{ends:?}");
+        assert!(ends[10..].iter().all(Result::is_err), "{ends:?}");
+    }
+}

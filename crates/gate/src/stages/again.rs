@@ -1,0 +1,47 @@
+//! A call that a person was asked about is judged once more, right before it runs: it may have waited for minutes, and what
+//! its arguments name, and what the rules say, need not be what they were.
+
+use super::Stage;
+use super::policy_stage::PolicyStage;
+use super::rules_stage::AiRules;
+use crate::approvals::STATION;
+use crate::bylaws::Bylaws;
+use crate::failure::Refusal;
+use crate::pending::{Pending, Question};
+
+/// Judges a call by what is in force by now, as it came. Nobody is asked: what has been answered is answered.
+///
+/// # Errors
+/// Which station refuses it, and why: it is denied by now; a rule asks that nobody has answered; or it would run with other
+/// arguments than a person has seen.
+pub(crate) fn judge_again(
+    pending: &mut Pending<'_>,
+    then: &Bylaws,
+    now: &Bylaws,
+) -> Result<(), (&'static str, Refusal)> {
+    let mut fresh = pending.as_it_came();
+    for stage in [&PolicyStage as &dyn Stage, &AiRules] {
+        if let Err(refusal) = stage.check(&mut fresh, now) {
+            pending.decisions = fresh.decisions;
+            return Err((stage.name(), refusal));
+        }
+    }
+    let roles_are_same = then.approvals.roles == now.approvals.roles;
+    let is_answered = |asked: &Question| {
+        pending.questions.iter().any(|known| {
+            known.rule == asked.rule
+                && known.approvers == asked.approvers
+                && (roles_are_same || !asked.approvers.is_empty())
+        })
+    };
+    let is_same = fresh.arguments.text() == pending.arguments.text()
+        && fresh.answers == pending.answers
+        && fresh.beside == pending.beside;
+    if !is_same || !fresh.questions.iter().all(is_answered) {
+        pending.decisions = fresh.decisions;
+        return Err((STATION, Refusal::Outdated { tool: pending.tool_name() }));
+    }
+    pending.decision = fresh.decision;
+    pending.on_result = fresh.on_result;
+    Ok(())
+}
