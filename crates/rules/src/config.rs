@@ -79,6 +79,10 @@ pub struct Settings {
     pub project_folder: Option<PathBuf>,
     /// Whether the rules of the project and the user act.
     pub mode: Mode,
+    /// The servers whose calls the project's rules may change, since they are the project's own; any if it is nothing, as
+    /// where a person has named the project's file. Elsewhere such a rule changes nothing, and what a project's rules
+    /// strike out of a call gets no words of theirs in its place.
+    pub own_servers: Option<BTreeSet<String>>,
     /// The upstreams that run on this machine: programs, sockets, and addresses of this machine.
     pub local_upstreams: BTreeSet<String>,
 }

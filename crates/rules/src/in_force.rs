@@ -217,7 +217,11 @@ impl Inner {
                 if file.layer != Layer::Organisation {
                     rule.mode = rule.mode.or_milder(self.settings.mode);
                 }
-                InForce { rule: Arc::new(rule), layer: file.layer }
+                let own_servers = self.settings.own_servers.clone().filter(|_| file.layer == Layer::Project);
+                if own_servers.is_some() {
+                    rule.action.forget_placeholder();
+                }
+                InForce { rule: Arc::new(rule), layer: file.layer, own_servers }
             })
         });
         State { stamps, rules: rules.collect(), unusable, good, files }

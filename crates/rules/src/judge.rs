@@ -4,6 +4,7 @@
 mod again;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -21,6 +22,9 @@ use crate::workspace::{TooMany, Workspace};
 
 /// The member in which our own tools take what goes into a file.
 const OUR_CONTENT: &str = "content";
+
+/// What is recorded of a project's rule that would change a call to somebody else's server.
+const PASSED_OVER: &str = "transform (passed over)";
 
 /// What is known of a call that is to be judged.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +118,8 @@ pub struct Approval {
 pub(crate) struct InForce {
     pub(crate) rule: Arc<Rule>,
     pub(crate) layer: Layer,
+    /// The servers whose calls it may change; any if it is nothing.
+    pub(crate) own_servers: Option<BTreeSet<String>>,
 }
 
 impl InForce {
@@ -125,6 +131,11 @@ impl InForce {
             effect: rule.effect(),
             acts: rule.mode == Mode::Enforce,
         }
+    }
+
+    /// Whether it may change calls of this server, or our own.
+    fn may_change(&self, upstream: Option<&str>) -> bool {
+        self.own_servers.as_ref().is_none_or(|own| upstream.is_some_and(|upstream| own.contains(upstream)))
     }
 
     /// Notes that it matched, and logs it if it says so. Never with what it matched.
@@ -313,6 +324,11 @@ impl<'a> Judging<'a> {
         if let Action::OverrideProvider(allowed) = &rule.action
             && self.may_provide(allowed)
         {
+            return;
+        }
+        if matches!(rule.action, Action::Transform(_)) && !one.may_change(self.call.upstream) {
+            let passed_over = Finding { effect: PASSED_OVER.into(), acts: false, ..one.finding() };
+            self.judgement.findings.push(passed_over);
             return;
         }
         one.note(self.call.tool, &mut self.judgement.findings);

@@ -10,6 +10,9 @@ use crate::node::Place;
 use crate::patterns::PathPatterns;
 use crate::transform::Edit;
 
+/// What stands in the place of what is struck out, unless a rule has words of its own.
+pub(crate) const PLACEHOLDER: &str = "[REDACTED]";
+
 /// What a rule is for. Nothing is decided by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
@@ -87,6 +90,13 @@ impl Action {
             Action::OverrideProvider(_) => "override_provider",
             Action::RequireApproval(_) => "require_approval",
             Action::Block => "block",
+        }
+    }
+
+    /// Takes the rule's own words out of what stands in the place of what is struck.
+    pub(crate) fn forget_placeholder(&mut self) {
+        if let Action::Redact { placeholder, .. } = self {
+            *placeholder = PLACEHOLDER.into();
         }
     }
 

@@ -80,6 +80,12 @@ impl World {
         self
     }
 
+    /// With the servers whose calls the project's rules may change.
+    fn own_servers(mut self, names: &[&str]) -> World {
+        self.settings.own_servers = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        self
+    }
+
     fn rules(&self) -> Rules {
         Rules::new(self.settings.clone())
     }

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use crate::node::{Node, Place};
-use crate::rule::Action;
+use crate::rule::{Action, PLACEHOLDER};
 use crate::transform::{Change, EDITS_MAX, Edit, Pointer};
 
 use super::PATTERNS_MAX;
 use super::reader::{Reader, Table};
-
-/// What stands in the place of what a rule strikes out, unless it says otherwise.
-const PLACEHOLDER: &str = "[REDACTED]";
 
 /// Longest placeholder, in characters.
 const PLACEHOLDER_CHARS_MAX: usize = 100;
