@@ -10,6 +10,7 @@ mod dispatch;
 mod feed;
 pub mod http;
 pub mod identity;
+mod instructions;
 mod lists;
 mod progress;
 mod reply;
@@ -25,6 +26,7 @@ use gate::{Cancel, Gate};
 use wire::initialize::Ourselves;
 
 pub use config::{Config, Problem};
+pub use instructions::Instructions;
 use lists::Lists;
 pub use reply::outcome_json;
 
@@ -35,13 +37,13 @@ pub const OURSELVES: Ourselves<'static> = Ourselves { name: "toolcrib", version:
 pub struct Server {
     gate: Arc<Gate>,
     lists: Lists,
-    instructions: Option<String>,
+    instructions: Instructions,
     stopping: Cancel,
 }
 
 impl Server {
     /// A server over one gate. `instructions` are told to every client that connects.
-    pub fn new(gate: Arc<Gate>, instructions: Option<String>) -> Arc<Server> {
+    pub fn new(gate: Arc<Gate>, instructions: Instructions) -> Arc<Server> {
         Arc::new(Server { gate, lists: Lists::default(), instructions, stopping: Cancel::new() })
     }
 

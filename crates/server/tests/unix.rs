@@ -40,7 +40,7 @@ async fn lines_are_answered_as_on_stdio() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let path = folder.path().join("sock");
     let gate = SampleGate::new();
-    let server = Server::new(gate.gate.clone(), None);
+    let server = Server::new(gate.gate.clone(), server::Instructions::default());
     let socket = unix::bind(&path).await.expect("free");
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(unix::serve(server, socket, async { drop(stopped.await) }));

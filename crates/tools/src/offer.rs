@@ -41,6 +41,12 @@ impl Offer {
     pub fn sets(&self) -> &[Set] {
         &self.0
     }
+
+    /// The same without a set.
+    pub fn without(mut self, set: Set) -> Offer {
+        self.0.retain(|one| *one != set);
+        self
+    }
 }
 
 impl Default for Offer {

@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use wire::{Frame, Revision};
 
 use super::*;
+use crate::Instructions;
 
 /// What every wait for an outcome is given; only a failing test needs it.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,6 +36,12 @@ struct Talk {
     code: Option<Code>,
     watched: Watched,
     _sample: SampleGate,
+}
+
+fn kind() -> Instructions {
+    let instructions = Instructions::default();
+    instructions.set(Some("be kind".into()));
+    instructions
 }
 
 impl Talk {
@@ -53,7 +60,7 @@ impl Talk {
     fn over(sample: SampleGate, revision: Revision) -> Talk {
         let (outbox, reports) = mpsc::channel(64);
         Talk {
-            server: Server::new(sample.gate.clone(), Some("be kind".into())),
+            server: Server::new(sample.gate.clone(), kind()),
             session: Session::new(Caller::local_user(Via::Stdio), revision),
             outbox: Some(outbox),
             reports,

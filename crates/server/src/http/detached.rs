@@ -56,7 +56,7 @@ mod tests {
     #[tokio::test]
     async fn calls_that_nobody_waits_for_are_bounded() {
         let gate = SampleGate::new();
-        let door = Door::sample(Server::new(gate.gate.clone(), None));
+        let door = Door::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
         let done = Arc::new(Notify::new());
         let hang_up = |calls: usize| {
             for _ in 0..calls {

@@ -193,7 +193,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn streams_of_calls_are_bounded_whoever_reads_them() {
         let gate = SampleGate::new();
-        let door = Door::sample(Server::new(gate.gate.clone(), None));
+        let door = Door::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
         let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST_LEGACY);
         let (_, open) = door.sessions.open(session, None).expect("there is room");
         let never = async || {

@@ -28,7 +28,7 @@ impl Client {
     fn new() -> Client {
         let sample = SampleGate::new();
         offer_sample_source(sample.gate.catalog());
-        let server = Server::new(sample.gate.clone(), None);
+        let server = Server::new(sample.gate.clone(), crate::Instructions::default());
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let door = tokio::spawn(serve_connection(server.clone(), theirs));
         let (reader, writer) = ours.into_split();

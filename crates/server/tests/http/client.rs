@@ -62,7 +62,7 @@ impl Door {
         }));
         let listener = http::bind(&config, &identity).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let server = Server::new(gate.gate.clone(), None);
+        let server = Server::new(gate.gate.clone(), server::Instructions::default());
         let (stop, stopped) = oneshot::channel();
         let knowing = identity.clone();
         let serving = tokio::spawn(async move {

@@ -14,7 +14,7 @@ const CALLS_EACH: usize = 200;
 async fn nothing_crosses_between_sessions() {
     let sample = Arc::new(SampleGate::new());
     offer_sample_source(sample.gate.catalog());
-    let server = Server::new(sample.gate.clone(), None);
+    let server = Server::new(sample.gate.clone(), crate::Instructions::default());
     let answered = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..SESSIONS)
         .map(|number| {
