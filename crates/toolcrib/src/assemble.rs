@@ -11,6 +11,7 @@ use audit::Book;
 use gate::{Approvals, Bylaws, Catalog, Gate, Parts};
 use rules::Rules;
 use sandbox::{Access, Guard, Launcher, Root};
+use server::Instructions;
 use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
 
@@ -24,6 +25,8 @@ use crate::{pins, times};
 /// Everything that serves, put together.
 pub(crate) struct Crib {
     pub(crate) gate: Arc<Gate>,
+    /// What models are told of us.
+    pub(crate) instructions: Instructions,
     pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
@@ -107,7 +110,17 @@ pub(crate) fn assemble_over(
     observing::read_with(observing.telemetry(), &upstreams, &book);
     let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
     let gate = Arc::new(gate.with_telemetry(observing.telemetry().clone()));
-    Ok(Crib { gate, upstreams, guarded, patience, book, observing, sealed, store })
+    Ok(Crib {
+        gate,
+        instructions: Instructions::default(),
+        upstreams,
+        guarded,
+        patience,
+        book,
+        observing,
+        sealed,
+        store,
+    })
 }
 
 /// Who may call over HTTP.

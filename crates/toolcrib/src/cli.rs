@@ -8,6 +8,7 @@ mod mcp;
 mod policy;
 mod rules;
 mod secrets;
+mod trust;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,9 @@ pub(crate) use mcp::{Add, Auth, Export, Import, Mcp, Trust};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
 pub(crate) use secrets::Secrets;
+pub(crate) use trust::TrustFolder;
+
+use crate::config::Flags;
 
 /// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
 /// one gate that checks and records every call.
@@ -34,6 +38,13 @@ pub(crate) struct Cli {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// The folder that the file tools work in, whatever a configuration says.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// For this run, agree to everything that the folder's files declare. For containers and CI, where nobody can be
+    /// asked; it starts whatever they name.
+    #[arg(long, global = true)]
+    pub(crate) trust_folder: bool,
     /// The same as the command `stdio`.
     #[arg(long, conflicts_with = "selftest")]
     mcp: bool,
@@ -53,6 +64,8 @@ pub(crate) enum Command {
     Stdio,
     /// Check that every listed tool can be called and is the one that was released.
     Selftest,
+    /// Show what a folder's files declare, and ask whether you agree to it.
+    Trust(TrustFolder),
     /// List, describe and call tools.
     #[command(subcommand)]
     Tools(Tools),
@@ -152,6 +165,11 @@ pub(crate) enum Config {
 }
 
 impl Cli {
+    /// What it says of the configuration, beside the file.
+    pub(crate) fn flags(&self) -> Flags {
+        Flags { workspace: self.workspace.clone(), trust_folder: self.trust_folder }
+    }
+
     /// The command in effect.
     ///
     /// # Errors
@@ -202,7 +220,7 @@ mod tests {
         check("tools call x {} --json", Ok(call("x", "{}")));
         let set = |value: &[&str]| {
             let value = value.iter().map(|&word| word.to_owned()).collect();
-            Command::Secrets(Secrets::Set { name: "X".into(), value })
+            Command::Secrets(Secrets::Set { name: "X".into(), whom: Vec::new(), value })
         };
         check("secrets set X --json", Ok(set(&[])));
         // Told by the command, which repeats none of it.

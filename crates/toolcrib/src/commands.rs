@@ -17,6 +17,7 @@ mod selftest;
 mod serve;
 mod stdio;
 mod tools;
+mod trust;
 
 use redact::Known;
 use store::SqliteStore;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Serve => serve::run(cli),
         Command::Stdio => stdio::run(cli),
         Command::Selftest => selftest::run(cli),
+        Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),
         Command::Mcp(command) => mcp::run(cli, command),
         Command::Resources(command) => resources::run(cli, command),
@@ -57,11 +59,32 @@ enum Log {
     Quiet,
 }
 
+/// Whether a command may ask the person at its terminal about what a folder declares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    /// Before it does anything.
+    Here,
+    /// Its standard input is not for that, or it starts nothing: what waits is told.
+    Nobody,
+}
+
 /// Loads the configuration in effect and starts the log.
-fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
-    let loaded = load(cli)?;
+fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Trouble> {
+    let mut loaded = load(cli)?;
     begin(&loaded, log)?;
-    for line in &loaded.passed_over {
+    match (asking, log) {
+        (Asking::Here, _) => {
+            if trust::agree_here(&loaded, cli.json)? {
+                loaded = load(cli)?;
+                know(&loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?);
+            }
+        }
+        (Asking::Nobody, Log::Quiet) => trust::line(&loaded.held).iter().for_each(|line| print::remark(line)),
+        (Asking::Nobody, Log::AsConfigured) => {
+            trust::line(&loaded.held).iter().for_each(|line| tracing::warn!("{line}"));
+        }
+    }
+    for line in loaded.passed_over.iter().chain(&loaded.settings.too_wide) {
         tracing::warn!("{line}");
     }
     // If it cannot be found out, whoever needs the state is told why.
@@ -75,12 +98,17 @@ fn start(cli: &Cli, log: Log) -> Result<Loaded, Trouble> {
 /// cannot be opened stands in the way.
 fn start_nobody(cli: &Cli) -> Result<Loaded, Trouble> {
     let loaded = load_resting(cli)?;
+    begin_resting(&loaded)?;
+    Ok(loaded)
+}
+
+/// Starts the log of what starts no server.
+fn begin_resting(loaded: &Loaded) -> Result<(), Trouble> {
     let kept = loaded.settings.kept.known().unwrap_or_else(|why| {
         print::remark(&print::harmless(&format!("the kept secrets are not struck out of this: {why}")));
         Vec::new()
     });
-    begin_knowing(&loaded, kept, Log::Quiet)?;
-    Ok(loaded)
+    begin_knowing(loaded, kept, Log::Quiet)
 }
 
 /// Starts the log. Before a word is said, what must not be said is known.
@@ -88,10 +116,15 @@ fn begin(loaded: &Loaded, log: Log) -> Result<(), Trouble> {
     begin_knowing(loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?, log)
 }
 
+/// Tells the redactor of the secrets that this configuration has.
+fn know(loaded: &Loaded, kept: Vec<Known>) {
+    loaded.learner.configured(loaded.settings.secrets.clone());
+    loaded.learner.kept(kept);
+}
+
 fn begin_knowing(loaded: &Loaded, kept: Vec<Known>, log: Log) -> Result<(), Trouble> {
     let settings = &loaded.settings;
-    loaded.learner.configured(settings.secrets.clone());
-    loaded.learner.kept(kept);
+    know(loaded, kept);
     print::without_secrets(&settings.redactor);
     let mut config = loaded.settings.log.clone();
     if log == Log::Quiet {
@@ -112,11 +145,11 @@ fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
 }
 
 fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
-    Ok(configuration::load(cli.config.as_deref(), &surroundings()?, unfollowed)?)
+    Ok(configuration::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
 }
 
-/// The process's surroundings.
-fn surroundings() -> Result<Surroundings, Trouble> {
-    Surroundings::of_process()
+/// The process's surroundings, with what the command line says of the configuration.
+fn surroundings(cli: &Cli) -> Result<Surroundings, Trouble> {
+    Surroundings::of_process(cli.flags())
         .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))
 }

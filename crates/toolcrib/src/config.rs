@@ -2,10 +2,14 @@
 //! [`Settings`] is what it means. All problems are told at once, each with its line and column.
 
 mod check;
+mod consent;
+mod declaration;
 pub(crate) mod edit;
 mod file;
 mod find;
+mod folder;
 mod held;
+mod instructions;
 mod join;
 pub(crate) mod problem;
 mod read;
@@ -26,12 +30,18 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::secrets::{Kept, Learner};
+use consent::Consent;
 
 pub(crate) use check::nearest;
+pub(crate) use consent::Agreement;
+pub(crate) use declaration::Declaration;
+#[cfg(test)]
+pub(crate) use declaration::Line;
+pub(crate) use folder::HeldBack;
 pub(crate) use reference::Unfollowed;
 pub(crate) use secret::{MASK, without_credentials_in};
 pub(crate) use settings::Settings;
-pub(crate) use surroundings::Surroundings;
+pub(crate) use surroundings::{Flags, Surroundings};
 pub(crate) use trial::{files_of_server, load_as_if, text_of};
 pub(crate) use uses::Uses;
 
@@ -60,8 +70,12 @@ pub(crate) struct Loaded {
     pub(crate) learner: Arc<Learner>,
     /// The text of TOOLCRIB_LOG.
     pub(crate) log_override: Option<String>,
-    /// What a project's file says in vain, in a sentence with its place each.
+    /// What a folder's file says in vain, and which file of it is not obeyed, in a sentence with its place each.
     pub(crate) passed_over: Vec<String>,
+    /// What a folder declares that a person must agree to first.
+    pub(crate) held: Vec<HeldBack>,
+    /// What the command line said of it.
+    pub(crate) flags: Flags,
     sources: Vec<Source>,
     tree: Node,
 }
@@ -75,8 +89,9 @@ pub(crate) fn load(
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
 ) -> Result<Loaded, Problems> {
-    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    loaded(sources, surroundings, unfollowed)
+    let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let loaded = loaded(found.sources, surroundings, unfollowed)?;
+    Ok(Loaded { passed_over: found.refused.into_iter().chain(loaded.passed_over).collect(), ..loaded })
 }
 
 /// The secrets that are kept, and what refers to them, whatever else is wrong with the configuration: one that refers to
@@ -85,8 +100,10 @@ pub(crate) fn load(
 /// # Errors
 /// If it is no TOML, or what is wrong with `[state]` and `[secrets]`.
 pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<(Kept, Uses), Problems> {
-    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    let found = read::tree(&sources).and_then(|tree| {
+    let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let sources = own_alone_if_mistaken(found.sources, surroundings);
+    let found = consent(&sources, surroundings).and_then(|consent| {
+        let read::Read { tree, .. } = read::tree(&sources, surroundings, &consent)?;
         let (file, _) = read::file(&tree);
         let kept = settings::kept(&file, &tree, &sources, surroundings)?;
         Ok((kept, Uses::of(&tree, &sources)))
@@ -94,48 +111,124 @@ pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<
     found.map_err(|problems| Problems::new(&sources, problems))
 }
 
+/// The sources, without the folder's where one of these is no TOML: what is wrong with it stands in nobody's way who only
+/// looks after what is kept.
+fn own_alone_if_mistaken(sources: Vec<Source>, surroundings: &Surroundings) -> Vec<Source> {
+    let is_toml = |consent| read::tree(&sources, surroundings, &consent).map(drop);
+    match consent(&sources, surroundings).and_then(is_toml) {
+        Ok(()) => sources,
+        Err(_) => sources.into_iter().filter(|source| !source.is_projects).collect(),
+    }
+}
+
 fn loaded(
     sources: Vec<Source>,
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
 ) -> Result<Loaded, Problems> {
-    let settled = settle(&sources, surroundings, unfollowed);
-    let (settings, tree) = settled.map_err(|problems| Problems::new(&sources, problems))?;
+    let (sources, settled, mistaken) = match settle(&sources, surroundings, unfollowed) {
+        Ok(settled) => (sources, settled, Vec::new()),
+        Err(problems) => without_strangers(sources, problems, surroundings, unfollowed)?,
+    };
+    let Settled { settings, read } = settled;
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let learner = Arc::new(Learner::new(&settings.redactor));
-    let passed_over = passed_over(&sources, &tree, surroundings);
-    Ok(Loaded { settings, learner, log_override, passed_over, sources, tree })
+    let passed_over = passed_over(&sources, &read.folders.passed_over, surroundings);
+    Ok(Loaded {
+        settings,
+        learner,
+        log_override,
+        passed_over: mistaken.into_iter().chain(passed_over).collect(),
+        held: read.folders.held,
+        flags: surroundings.flags.clone(),
+        sources,
+        tree: read.tree,
+    })
 }
 
-/// What a project's file says in vain.
-fn passed_over(sources: &[Source], tree: &Node, surroundings: &Surroundings) -> Vec<String> {
+/// The configuration without the folder's files, if one of these has mistakes and nobody has ever agreed to anything of
+/// them: a folder that somebody else wrote cannot keep a person's own servers from running. What is wrong is told.
+fn without_strangers(
+    sources: Vec<Source>,
+    problems: Vec<Problem>,
+    surroundings: &Surroundings,
+    unfollowed: Unfollowed,
+) -> Result<(Vec<Source>, Settled, Vec<String>), Problems> {
+    let consent = consent(&sources, surroundings);
+    let is_strange = |source: &Source| {
+        let folder = find::folder_of(source, surroundings);
+        let folder = folder.canonicalize().unwrap_or(folder);
+        source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.knows(&folder))
+    };
+    let strange: Vec<bool> = sources.iter().map(is_strange).collect();
+    let is_at_fault =
+        |problem: &Problem| problem.place.and_then(|place| strange.get(place.file)).copied().unwrap_or(false);
+    if !problems.iter().any(is_at_fault) {
+        return Err(Problems::new(&sources, problems));
+    }
+    let told = Problems::new(&sources, problems);
+    let told = told.lines().iter().map(|line| format!("{line}; the folder's files are not obeyed"));
+    let told: Vec<String> = told.collect();
+    let own: Vec<Source> =
+        sources.into_iter().zip(strange).filter(|(_, strange)| !strange).map(|(source, _)| source).collect();
+    match settle(&own, surroundings, unfollowed) {
+        Ok(settled) => Ok((own, settled, told)),
+        Err(problems) => Err(Problems::new(&own, problems)),
+    }
+}
+
+/// What a folder's file says in vain.
+fn passed_over(
+    sources: &[Source],
+    passed_over: &[(tree::Place, String)],
+    surroundings: &Surroundings,
+) -> Vec<String> {
     let own = find::user(surroundings);
     let own = own.map_or_else(String::new, |own| format!(", {}", own.display()));
     let line = |(place, keys): &(tree::Place, String)| {
         let place = problem::spot(sources, *place).unwrap_or_default();
         format!(
-            "{place}: {keys} is passed over, as it is not for a project's file to say: what your own file says of it \
+            "{place}: {keys} is passed over, as it is not for a folder's file to say: what your own file says of it \
              holds, or the default; write it into your own file{own}, or name this one with --config"
         )
     };
-    read::passed_over(sources, tree).iter().map(line).collect()
+    passed_over.iter().map(line).collect()
+}
+
+/// A configuration with nothing wrong in it, and how it came about.
+struct Settled {
+    settings: Settings,
+    read: read::Read,
 }
 
 fn settle(
     sources: &[Source],
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
-) -> Result<(Settings, Node), Vec<Problem>> {
-    let tree = read::tree(sources)?;
-    let (file, mut problems) = read::file(&tree);
-    match settings::settle(file, &tree, sources, surroundings, unfollowed) {
-        Ok(settings) if problems.is_empty() => Ok((settings, tree)),
+) -> Result<Settled, Vec<Problem>> {
+    let consent = consent(sources, surroundings)?;
+    let read = read::tree(sources, surroundings, &consent)?;
+    let (file, mut problems) = read::file(&read.tree);
+    let whole = settings::Whole { tree: &read.tree, sources, surroundings, folders: &read.folders.servers };
+    match settings::settle(file, whole, unfollowed) {
+        Ok(settings) if problems.is_empty() => Ok(Settled { settings, read }),
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);
             Err(problems)
         }
     }
+}
+
+/// Where agreements are looked up: in the state that the user's own file names, whatever a folder's says.
+fn consent(sources: &[Source], surroundings: &Surroundings) -> Result<Consent, Vec<Problem>> {
+    if surroundings.flags.trust_folder {
+        return Ok(Consent::ForThisRun);
+    }
+    let users = read::users(sources)?;
+    let (file, _) = read::file(&users);
+    let state = settings::state(&file, &users, sources, surroundings);
+    Ok(Consent::kept_in(state))
 }
 
 /// The JSON Schema of a configuration file.
@@ -185,6 +278,12 @@ impl Loaded {
             Value::Object(sections) => sections,
             _ => serde_json::Map::new(),
         }
+    }
+
+    /// The folders whose files were read, without links.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.sources.iter().filter(|source| source.is_projects);
+        folders.filter_map(|source| source.path.parent()?.canonicalize().ok())
     }
 
     /// The files that were read.

@@ -18,6 +18,7 @@ mod runtime;
 mod secrets;
 mod signals;
 mod times;
+mod trust;
 mod upstreams;
 
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! The secrets of one run: those that `toolcrib secrets set` has kept, where the key comes from that seals them, and who
 //! must know them to strike them out.
 
+mod bound;
 mod config;
 mod keyring;
 mod learner;
@@ -15,6 +16,7 @@ use upstream::NotFollowed;
 
 use crate::config::nearest;
 
+pub(crate) use bound::{Bound, bind, unbind};
 pub(crate) use config::Config;
 pub(crate) use learner::Learner;
 pub(crate) use weak::{LengthClass, is_struck_out, weakness};
@@ -103,6 +105,18 @@ impl Kept {
         let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         let set = format!("set it with `toolcrib secrets set {name}`");
         Err(NotFollowed::Missing(format!("no secret {name} is kept here{near}; {set}")))
+    }
+
+    /// Whether a person has said that this secret is for a folder's server of this name, or for this host.
+    ///
+    /// # Errors
+    /// A sentence, if that cannot be read.
+    pub(crate) fn is_for(&self, name: &str, server: &str, host: Option<String>) -> Result<bool, String> {
+        if !self.may_be_there() {
+            return Ok(false);
+        }
+        let bound = Bound::of(&SqliteStore::at(&self.state), name)?;
+        Ok(bound.has(server) || host.is_some_and(|host| bound.has(&host)))
     }
 
     /// All of them, for the redactor.

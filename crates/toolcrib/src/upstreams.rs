@@ -34,6 +34,8 @@ pub(crate) enum Start {
     AtOnce,
     /// When somebody needs what is not remembered: one client may never ask.
     WhenWanted,
+    /// Not at all: whoever only looks starts nothing, and goes by what is remembered.
+    Never,
 }
 
 /// What changes about an upstream.

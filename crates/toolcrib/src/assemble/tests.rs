@@ -13,7 +13,8 @@ use crate::config::{Surroundings, Unfollowed, load};
 fn guard(guarded: &Guarded, folder: &Path, text: &str) {
     let path = folder.join("my.toml");
     fs::write(&path, text).expect("written");
-    let surroundings = Surroundings { current_dir: folder.to_owned(), variables: [].into() };
+    let surroundings =
+        Surroundings { current_dir: folder.to_owned(), variables: [].into(), ..Surroundings::default() };
     let settings = load(Some(&path), &surroundings, Unfollowed::IsWrong).expect("nothing is wrong").settings;
     guarded.guard(&settings, Vec::new());
 }

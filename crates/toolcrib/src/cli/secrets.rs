@@ -11,6 +11,10 @@ pub(crate) enum Secrets {
     Set {
         /// Its name, such as GITHUB_TOKEN; `{ store = "GITHUB_TOKEN" }` in the configuration stands for its value.
         name: String,
+        /// A server that a folder declares, or the host that it is sent to: it may use the secret once you have agreed to
+        /// it. Your own servers need none of this. Again and again adds more; with an empty value, the present one stays.
+        #[arg(long = "for", value_name = "SERVER|HOST")]
+        whom: Vec<String>,
         /// What is refused without being repeated.
         #[arg(hide = true, num_args = 0..)]
         value: Vec<String>,

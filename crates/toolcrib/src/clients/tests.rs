@@ -32,7 +32,7 @@ fn surroundings() -> Surroundings {
     let variables =
         [("HOME", "/home/ada"), ("API_KEY", "k"), ("LOG_LEVEL", "debug"), ("SUPABASE_TOKEN", "t")];
     let variables = variables.map(|(name, value)| (name.into(), value.into())).into();
-    Surroundings { current_dir: PROJECT.into(), variables }
+    Surroundings { current_dir: PROJECT.into(), variables, ..Surroundings::default() }
 }
 
 fn place(path: &str) -> Place {

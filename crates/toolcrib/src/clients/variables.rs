@@ -207,7 +207,8 @@ mod tests {
     fn check(syntax: Syntax, part: Part, text: &str, expected: &str) {
         let variables =
             [("HOME", "/home/ada"), ("SET", "x")].map(|(name, value)| (name.into(), value.into()));
-        let surroundings = Surroundings { current_dir: "/".into(), variables: variables.into() };
+        let surroundings =
+            Surroundings { current_dir: "/".into(), variables: variables.into(), ..Surroundings::default() };
         let place = Place { path: "/project/.vscode/mcp.json".into(), project: Some("/project".into()) };
         let mut findings = Findings::default();
         let origin = Origin { place: &place, surroundings: &surroundings };

@@ -3,7 +3,7 @@
 use serde_json::json;
 use upstream::Settings;
 
-use super::{load_resting, load_with};
+use super::{load_resting, load_with, trust};
 use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
 use crate::config::{self, Unfollowed};
@@ -38,6 +38,8 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
                 .iter()
                 .filter_map(missing_folder)
                 .chain(loaded.passed_over.iter().cloned())
+                .chain(trust::line(&loaded.held))
+                .chain(loaded.settings.too_wide.clone())
                 .chain(upstreams.iter().flat_map(ordinary))
                 .chain(upstreams.iter().flat_map(too_short))
                 .chain(upstreams.iter().flat_map(withheld))
@@ -96,7 +98,8 @@ fn withheld(settings: &Settings) -> impl Iterator<Item = String> {
 
 fn show(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
-    loaded.passed_over.iter().for_each(|line| print::remark(&print::harmless(&format!("note: {line}"))));
+    let notes = loaded.passed_over.iter().cloned().chain(trust::line(&loaded.held));
+    notes.for_each(|line| print::remark(&print::harmless(&format!("note: {line}"))));
     match cli.json {
         true => print::json(&loaded.to_json())?,
         false => print::line(loaded.to_toml().trim_end())?,

@@ -10,9 +10,10 @@ use tokio::time::timeout;
 use upstream::Upstream;
 
 use super::mcp::ask as terminal;
-use super::{Log, approvals, start};
+use super::{Asking, Log, approvals, start, start_nobody};
 use crate::assemble::{Crib, assemble};
 use crate::cli::Cli;
+use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::signals::{Signals, unless_stopped};
 use crate::upstreams::Start;
@@ -27,11 +28,26 @@ pub(super) fn with_crib(
     cli: &Cli,
     work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
 ) -> Result<Ending, Trouble> {
-    let mut loaded = start(cli, Log::Quiet)?;
+    with_loaded(start(cli, Log::Quiet, Asking::Here)?, Start::WhenWanted, work)
+}
+
+/// The same by what is remembered of servers: none is started.
+pub(super) fn with_remembered(
+    cli: &Cli,
+    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
+) -> Result<Ending, Trouble> {
+    with_loaded(start_nobody(cli)?, Start::Never, work)
+}
+
+fn with_loaded(
+    mut loaded: Loaded,
+    begin: Start,
+    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
+) -> Result<Ending, Trouble> {
     // Whoever is there to be asked is asked at once, and who waits for somebody else is told so at once.
     let patience = std::mem::take(&mut loaded.settings.approvals.wait);
     runtime::run(async {
-        let mut crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let mut crib = assemble(loaded.settings, begin)?;
         crib.patience = patience;
         let ending = work(&crib).await;
         crib.close().await;

@@ -10,7 +10,7 @@ mod list;
 mod logout;
 mod reload;
 mod remove;
-mod running;
+pub(super) mod running;
 mod status;
 mod test;
 mod trust;
@@ -54,7 +54,16 @@ fn world(loaded: &Loaded) -> Result<World, Trouble> {
 /// The server of this name.
 fn named<'l>(loaded: &'l Loaded, name: &str) -> Result<&'l Settings, Trouble> {
     let all = &loaded.settings.upstreams;
-    all.iter().find(|settings| settings.name() == name).ok_or_else(|| unknown(all, name))
+    let is_held = loaded.held.iter().any(|held| held.declaration.server() == Some(name));
+    all.iter().find(|settings| settings.name() == name).ok_or_else(|| match is_held {
+        true => Trouble::Unknown {
+            code: UNKNOWN_SERVER,
+            said: format!(
+                "the server `{name}` is declared by a folder and waits for your agreement; `toolcrib trust` shows it and asks"
+            ),
+        },
+        false => unknown(all, name),
+    })
 }
 
 /// The servers of these names, or all if there is none, each once.

@@ -24,10 +24,10 @@ const ON_THE_LINE: &str = "a value does not belong on the command line, where ot
 
 pub(super) fn run(cli: &Cli, command: Secrets) -> Result<Ending, Trouble> {
     // The rest of the configuration may be unusable for want of a secret.
-    let (kept, uses) = config::kept(cli.config.as_deref(), &surroundings()?)?;
+    let (kept, uses) = config::kept(cli.config.as_deref(), &surroundings(cli)?)?;
     match command {
         Secrets::Set { value, .. } if !value.is_empty() => Err(Trouble::Misused(ON_THE_LINE.to_owned())),
-        Secrets::Set { name, .. } => set::run(cli, &kept, &uses, &name),
+        Secrets::Set { name, whom, .. } => set::run(cli, &kept, &uses, &name, &whom),
         Secrets::List => list::run(cli, &kept, &uses),
         Secrets::Rekey { from } => rekey::run(cli, &kept, from),
         Secrets::Remove { name } => remove::run(cli, &kept, &uses, &name),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use gate::Cancel;
 use server::{Server, http, unix};
 
-use super::{Log, start};
+use super::{Asking, Log, start};
 use crate::assemble::{assemble_over, identity, store};
 use crate::cli::Cli;
 use crate::config::Loaded;
@@ -21,7 +21,7 @@ use crate::{open_files, print, runtime};
 use banner::Banner;
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::AsConfigured)?;
+    let loaded = start(cli, Log::AsConfigured, Asking::Here)?;
     open_files::raise_limit();
     runtime::run(serve(loaded, cli.config.clone()))??;
     Ok(Ending::Good)
@@ -41,13 +41,15 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let banner = Banner::new(&loaded, listener.local_addr()?, identity.is_open().await.ok());
     let format = loaded.settings.log.format;
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
+    let instructions = loaded.instructions();
     let crib = assemble_over(store, loaded.settings, Start::AtOnce)?;
+    crib.instructions.set(instructions);
     let reloader = at_start.reloader(&crib, Some(identity.clone()));
     let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());
     // Whoever reads the banner may ask at once.
     let control = Control::open(&state, desk, Opening::AtOnce).await;
     announce(&banner, format);
-    let server = Server::new(crib.gate.clone(), None);
+    let server = Server::new(crib.gate.clone(), crib.instructions.clone());
     let stopping = Cancel::new();
     let on_signal = async {
         tokio::select! {

@@ -2,7 +2,7 @@
 
 use server::Server;
 
-use super::{Log, start};
+use super::{Asking, Log, start};
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::control::{AtStart, Control, Desk, Opening};
@@ -15,14 +15,18 @@ use crate::upstreams::Start;
 const DOOR: &str = "stdio";
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::AsConfigured)?;
+    let loaded = start(cli, Log::AsConfigured, Asking::Nobody)?;
     runtime::run(async {
         let signals = Signals::listen()?;
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
+        let instructions = loaded.instructions();
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        crib.instructions.set(instructions);
         let desk = Desk::new(DOOR, crib.upstreams.clone(), at_start.reloader(&crib, None));
         let control = Control::open(&state, desk, Opening::Later).await;
-        let served = server::stdio::serve(Server::new(crib.gate.clone(), None), signals.stop()).await;
+        let served =
+            server::stdio::serve(Server::new(crib.gate.clone(), crib.instructions.clone()), signals.stop())
+                .await;
         control.close().await;
         crib.close().await;
         served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
 
+use super::consent::Consent;
 use super::problem::{Problems, line_and_column};
 use super::surroundings::Surroundings;
 use super::{find, read};
@@ -87,22 +88,20 @@ pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, St
 }
 
 /// What another process must be told to have this configuration wherever it is started.
+#[derive(Debug, Default)]
 pub(crate) struct InUse {
-    /// The file that is in effect, above all others.
-    pub(crate) file: PathBuf,
-    /// The user's file, if it is in effect beneath that one; it is not read where the other is named.
-    pub(crate) beneath: Option<PathBuf>,
+    /// The file that was named and stands alone. The user's own is found without a word.
+    pub(crate) named: Option<PathBuf>,
+    /// The folder's file, which is in force where a client starts us in that folder, as far as a person has agreed. To
+    /// name it would be to obey whatever it says tomorrow.
+    pub(crate) folders: Option<PathBuf>,
 }
 
-/// The configuration in use, if there is a file.
-pub(crate) fn in_use(named: Option<&Path>, surroundings: &Surroundings) -> Option<InUse> {
-    if let Some(path) = find::named(named, surroundings) {
-        return Some(InUse { file: surroundings.absolute(path), beneath: None });
-    }
-    let user = find::user(surroundings).filter(|path| path.is_file());
-    match find::project(surroundings) {
-        Some(file) => Some(InUse { file, beneath: user }),
-        None => Some(InUse { file: user?, beneath: None }),
+/// The configuration in use.
+pub(crate) fn in_use(named: Option<&Path>, surroundings: &Surroundings) -> InUse {
+    match find::named(named, surroundings) {
+        Some(path) => InUse { named: Some(surroundings.absolute(path)), folders: None },
+        None => InUse { named: None, folders: find::project(surroundings) },
     }
 }
 
@@ -118,9 +117,12 @@ pub(crate) fn servers(
     if is_new {
         return Ok(BTreeMap::new());
     }
-    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    let tree = read::tree(&sources).map_err(|problems| Problems::new(&sources, problems))?;
-    let (file, problems) = read::file(&tree);
+    let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let sources = found.sources;
+    // Whatever a person has agreed to: nothing is started by what is written.
+    let read = read::tree(&sources, surroundings, &Consent::ForThisRun);
+    let read = read.map_err(|problems| Problems::new(&sources, problems))?;
+    let (file, problems) = read::file(&read.tree);
     if problems.is_empty() { Ok(file.mcp) } else { Err(Problems::new(&sources, problems)) }
 }
 

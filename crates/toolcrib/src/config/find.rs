@@ -1,10 +1,11 @@
 //! Which files make up the configuration, and reading them. Nothing of their content is understood here.
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::problem::{OTHERS_FILE, Problem, Source};
 use super::surroundings::Surroundings;
-use super::text_file;
+use super::text_file::{self, Exposed};
 
 /// The name of a configuration file, the project's and the user's.
 pub(crate) const FILE: &str = "toolcrib.toml";
@@ -12,28 +13,52 @@ pub(crate) const FILE: &str = "toolcrib.toml";
 /// Names one file in place of the two that are looked for.
 const VARIABLE: &str = "TOOLCRIB_CONFIG";
 
+/// What the top of a repository has in it: a folder, or a file in a work tree or a submodule.
+const REPOSITORY: &str = ".git";
+
 /// Written by people; more is the wrong file.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The files in effect, the user's before the project's, which are laid over it: first the one of another program,
-/// then our own. A file that was asked for by name stands alone and must exist; the others need not.
-pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Vec<Source>, Problem> {
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The files in effect, the user's first and then the folder's: the one of another program, and our own.
+    pub(super) sources: Vec<Source>,
+    /// Files of the folder that are not obeyed, each in a sentence that names it.
+    pub(super) refused: Vec<String>,
+}
+
+/// The files in effect. A file that was asked for by name stands alone and must exist; the others need not.
+///
+/// # Errors
+/// If the file that was named, or the user's own, cannot be read, or others could write in the user's.
+pub(super) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Found, Problem> {
+    let mut found = Found::default();
     if let Some(path) = self::named(named, surroundings) {
         let text = read(&surroundings.absolute(path)).map_err(|error| unreadable(path, &error))?;
-        return Ok(vec![Source { path: path.to_owned(), text, is_projects: false }]);
+        found.sources.push(Source { path: path.to_owned(), text, is_projects: false });
+        return Ok(found);
     }
-    let mut sources = Vec::new();
-    let others = nearest(OTHERS_FILE, surroundings, None);
-    let users = user(surroundings).map(|path| (path, false));
-    let found = others.into_iter().chain(project(surroundings)).map(|path| (path, true));
-    for (path, is_projects) in users.into_iter().chain(found) {
-        match read(&path) {
-            Ok(text) => sources.push(Source { path, text, is_projects }),
+    if let Some(path) = user(surroundings) {
+        match read_own(&path) {
+            Ok(Ok(text)) => found.sources.push(Source { path, text, is_projects: false }),
+            Ok(Err(exposed)) => return Err(Problem::nowhere(format!("{} {exposed}", path.display()))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(unreadable(&path, &error)),
         }
     }
-    Ok(sources)
+    for path in nearest(OTHERS_FILE, surroundings, None).into_iter().chain(project(surroundings)) {
+        match read_own(&path) {
+            Ok(Ok(text)) => found.sources.push(Source { path, text, is_projects: true }),
+            Ok(Err(exposed)) => {
+                found.refused.push(format!("{} is not obeyed: it {exposed}", path.display()));
+            }
+            // Removed since it was found.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => found.refused.push(format!("{} is not obeyed: {error}", path.display())),
+        }
+    }
+    Ok(found)
 }
 
 /// The file that was asked for by name, which then stands alone.
@@ -46,20 +71,41 @@ pub(super) fn user(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.config_folder().map(|folder| folder.join(FILE))
 }
 
-/// The project's file, if there is one: the nearest, from the current folder upwards.
+/// The folder's file, if there is one: the nearest, from the current folder upwards.
 pub(super) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
     nearest(FILE, surroundings, user(surroundings).as_deref())
 }
 
-/// The nearest file of this name that is not `but`, from the current folder upwards.
+/// The nearest file of this name that is not `but`, from the current folder upwards. What lies above a repository, the
+/// home folder or another file system belongs to something else.
 fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Option<PathBuf> {
-    let above = surroundings.current_dir.ancestors().map(|folder| folder.join(name));
-    above.filter(|path| Some(path.as_path()) != but).find(|path| path.is_file())
+    let home = surroundings.home().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let mut start = None;
+    for folder in surroundings.current_dir.ancestors() {
+        let device = folder.metadata().ok().map(|found| found.dev());
+        if device.is_some_and(|device| *start.get_or_insert(device) != device) {
+            return None;
+        }
+        let path = folder.join(name);
+        if Some(path.as_path()) != but && path.is_file() {
+            return Some(path);
+        }
+        let is_repository = folder.join(REPOSITORY).symlink_metadata().is_ok();
+        if is_repository || home.as_deref() == Some(folder) {
+            return None;
+        }
+    }
+    None
 }
 
 /// Reads a file that people write.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     text_file::read(path, FILE_BYTES_MAX)
+}
+
+/// The same, unless somebody else could have written it.
+fn read_own(path: &Path) -> io::Result<Result<String, Exposed>> {
+    text_file::read_own(path, FILE_BYTES_MAX)
 }
 
 /// The folder that relative paths of a file start at: its own, or the project's for a file that lies below it.
@@ -77,6 +123,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
 #[expect(clippy::disallowed_methods, reason = "the tests write the files that are found")]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, chown};
 
     use super::*;
 
@@ -96,12 +143,13 @@ mod tests {
             }
         }
         let variables = [("HOME".into(), root.join("home").into())].into();
-        let surroundings = Surroundings { current_dir: root.join("project/a/b"), variables };
+        let surroundings =
+            Surroundings { current_dir: root.join("project/a/b"), variables, ..Surroundings::default() };
         Disk { folder, surroundings }
     }
 
-    fn texts(found: Result<Vec<Source>, Problem>) -> Vec<String> {
-        found.expect("readable files").into_iter().map(|source| source.text).collect()
+    fn texts(found: Result<Found, Problem>) -> Vec<String> {
+        found.expect("readable files").sources.into_iter().map(|source| source.text).collect()
     }
 
     #[test]
@@ -124,7 +172,7 @@ mod tests {
         let below = disk.folder.path().join("project/a/.opencode");
         fs::create_dir_all(&below).expect("a folder");
         fs::write(below.join("config.toml"), "others").expect("a file");
-        let found = find(None, &disk.surroundings).expect("readable files");
+        let found = find(None, &disk.surroundings).expect("readable files").sources;
         let shown: Vec<_> = found.iter().map(|source| (source.text.as_str(), source.is_others())).collect();
         assert_eq!(shown, [("user", false), ("others", true), ("project", false)]);
         // Its paths start where its project does.
@@ -154,5 +202,73 @@ mod tests {
         assert_eq!(read(&path).expect_err("too large").to_string(), "it is larger than 1 MiB");
         fs::write(&path, b"a = \"\xff\"").expect("a file");
         assert_eq!(read(&path).expect_err("no text").kind(), ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn the_search_ends_at_a_repository_and_at_home() {
+        let mut disk = disk();
+        let root = disk.folder.path().to_owned();
+        let found = |disk: &Disk| texts(find(None, &disk.surroundings));
+        assert_eq!(found(&disk), ["user", "project"]);
+        // The top of a work tree has a file of this name, a repository's a folder.
+        fs::write(root.join("project/a/b/.git"), "gitdir: x").expect("a file");
+        assert_eq!(found(&disk), ["user"]);
+        disk.surroundings.current_dir = root.join("project/a");
+        assert_eq!(found(&disk), ["user", "project"]);
+        fs::create_dir(root.join("project/.git")).expect("a folder");
+        assert_eq!(found(&disk), ["user", "project"], "the top itself counts");
+        fs::write(root.join(FILE), "above home").expect("a file");
+        fs::create_dir(root.join("home/deep")).expect("a folder");
+        disk.surroundings.current_dir = root.join("home/deep");
+        assert_eq!(found(&disk), ["user"]);
+    }
+
+    /// What becomes of a folder's file with this mode and owner.
+    #[track_caller]
+    fn check_obeyed(mode: u32, owner: Option<u32>, group: Option<u32>, expected: Option<&str>) {
+        let disk = disk();
+        let path = disk.folder.path().join("project").join(FILE);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        if (owner.is_some() || group.is_some()) && chown(&path, owner, group).is_err() {
+            // Only the administrator gives files away.
+            return;
+        }
+        let found = find(None, &disk.surroundings).expect("the user's own is sound");
+        let refused: Vec<&str> = found
+            .refused
+            .iter()
+            .map(|line| line.split_once(" is not obeyed: it ").expect("a reason").1)
+            .collect();
+        assert_eq!(refused.first().copied(), expected, "{mode:o} {owner:?} {group:?}");
+        assert_eq!(found.sources.len(), if expected.is_none() { 2 } else { 1 });
+        assert!(found.refused.iter().all(|line| line.starts_with(&path.display().to_string())));
+    }
+
+    #[test]
+    fn a_file_that_others_could_have_written_is_not_obeyed() {
+        let by_others =
+            Some("can be written by other users; take that away with `chmod go-w`, or name it with --config");
+        check_obeyed(0o644, None, None, None);
+        check_obeyed(0o600, None, None, None);
+        check_obeyed(0o666, None, None, by_others);
+        check_obeyed(0o646, None, None, by_others);
+        let elsewhere = Some(4242);
+        check_obeyed(0o664, None, elsewhere, by_others);
+        check_obeyed(0o644, None, elsewhere, None);
+        check_obeyed(0o664, Some(0), Some(0), None);
+        let by_another = Some("belongs to another user; make it yours, or name it with --config");
+        check_obeyed(0o644, elsewhere, None, by_another);
+        check_obeyed(0o600, elsewhere, elsewhere, by_another);
+    }
+
+    #[test]
+    fn the_users_own_file_is_held_to_the_same() {
+        let disk = disk();
+        let path = disk.folder.path().join("home/.config/toolcrib").join(FILE);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("a mode");
+        let problem = find(None, &disk.surroundings).expect_err("others could have written it");
+        assert!(problem.what.contains("can be written by other users"), "{}", problem.what);
+        // One that is named is what its caller says.
+        assert!(find(Some(&path), &disk.surroundings).is_ok());
     }
 }

@@ -7,10 +7,13 @@ use serde_path_to_error::{Path, Segment};
 use toml::de::DeTable;
 
 use super::check;
+use super::consent::Consent;
 use super::file::File;
-use super::join;
-use super::problem::{Problem, Source};
+use super::find::{FILE, folder_of};
+use super::folder::{FolderFile, Folders};
+use super::problem::{OTHERS_FILE, Problem, Source, spot};
 use super::secret;
+use super::surroundings::Surroundings;
 use super::tree::{Member, Node, Place, Written};
 
 /// The one table of the file whose members are parts of their own: a mistake in one server's table must not
@@ -20,37 +23,78 @@ const SERVERS: &str = "mcp";
 /// The one setting beside the servers that is read in another program's file.
 const OTHERS_SETTING: [&str; 2] = ["experimental", "mcp_timeout"];
 
-/// The files as one tree, later ones laid over earlier ones as far as they may be, or everything that is no TOML in them. Of another
-/// program's file only the servers are taken that ours do not name, whole, and their common timeout.
-pub(crate) fn tree(sources: &[Source]) -> Result<Node, Vec<Problem>> {
-    let mut tree = Node::nothing();
-    let mut problems = Vec::new();
-    let mut others = Vec::new();
-    let has_users = sources.iter().any(|source| !source.is_projects && !source.is_others());
-    for (file, source) in sources.iter().enumerate() {
-        let (table, errors) = DeTable::parse_recoverable(&source.text);
-        problems.extend(errors.iter().map(|error| not_toml(file, error)));
-        let written = Node::of(file, &table);
-        if source.is_others() {
-            tree = tree.overlaid(only(&written, &OTHERS_SETTING));
-            others.push(only(&written, &[SERVERS]));
-        } else if source.is_projects {
-            tree = join::joined(&tree, written, has_users);
-        } else {
-            tree = tree.overlaid(written);
-        }
-    }
-    let tree = others.into_iter().fold(tree, beneath);
-    if problems.is_empty() { Ok(tree) } else { Err(problems) }
+/// The files as one tree, and what is not in it of what the folders' files say.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) tree: Node,
+    pub(super) folders: Folders,
 }
 
-/// What a project's file says and `tree` does not, each with its place: what is not for a project to say.
-pub(crate) fn passed_over(sources: &[Source], tree: &Node) -> Vec<(Place, String)> {
-    let own = sources.iter().enumerate().filter(|(_, source)| source.is_projects && !source.is_others());
-    let said = own.map(|(file, source)| Node::of(file, &DeTable::parse_recoverable(&source.text).0));
-    let mut found: Vec<_> = said.flat_map(|said| join::passed_over(&said, tree)).collect();
-    found.sort();
-    found
+/// The files as one tree: the user's, or the one that was named, and over it the folder's as far as they may be. Of another
+/// program's file only the servers are taken that ours do not name, whole, and their common timeout. Everything in them
+/// that is no TOML is an error.
+pub(super) fn tree(
+    sources: &[Source],
+    surroundings: &Surroundings,
+    consent: &Consent,
+) -> Result<Read, Vec<Problem>> {
+    let users = users(sources)?;
+    let mut read = Read { tree: users.clone(), folders: Folders::default() };
+    let own = sources.iter().enumerate().filter(|(_, source)| source.is_projects);
+    // Our own file before another program's: what is named twice is what ours says.
+    let (others, ours): (Vec<_>, Vec<_>) = own.partition(|(_, source)| source.is_others());
+    let mut problems = Vec::new();
+    for (nth, source) in ours.into_iter().chain(others) {
+        let folder = folder_of(source, surroundings);
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let spot = |place| spot(sources, place).unwrap_or_default();
+        let name = if source.is_others() { OTHERS_FILE } else { FILE };
+        let file = FolderFile { folder: &folder, name, spot: &spot };
+        match parsed(nth, source) {
+            Ok(said) if source.is_others() => {
+                let said = of_another_program(said, &read.tree);
+                read.tree = read.folders.lay(read.tree, &users, said, &file, consent);
+            }
+            Ok(said) => read.tree = read.folders.lay(read.tree, &users, said, &file, consent),
+            Err(errors) => problems.extend(errors),
+        }
+    }
+    read.folders.passed_over.sort();
+    read.folders.passed_over.dedup();
+    if problems.is_empty() { Ok(read) } else { Err(problems) }
+}
+
+/// What the user's file says, or the one that was named.
+pub(super) fn users(sources: &[Source]) -> Result<Node, Vec<Problem>> {
+    let mut tree = Node::nothing();
+    for (nth, source) in sources.iter().enumerate().filter(|(_, source)| !source.is_projects) {
+        tree = tree.overlaid(parsed(nth, source)?);
+    }
+    Ok(tree)
+}
+
+/// What a file says by itself, if it is TOML.
+pub(super) fn written(source: &Source) -> Option<Node> {
+    parsed(0, source).ok()
+}
+
+fn parsed(file: usize, source: &Source) -> Result<Node, Vec<Problem>> {
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    if errors.is_empty() {
+        return Ok(Node::of(file, &table));
+    }
+    Err(errors.iter().map(|error| not_toml(file, error)).collect())
+}
+
+/// Of another program's file, the servers that `tree` does not name, and their common timeout.
+fn of_another_program(said: Node, tree: &Node) -> Node {
+    let mut taken = only(&said, &[SERVERS]).overlaid(only(&said, &OTHERS_SETTING));
+    if let Some(Written::Table(servers)) = taken.member_mut(SERVERS).map(|servers| &mut servers.node.written)
+    {
+        servers
+            .retain(|name, _| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_none());
+    }
+    taken
 }
 
 /// The tree with nothing in it but what stands at this path.
@@ -66,22 +110,6 @@ fn only(node: &Node, path: &[&str]) -> Node {
         }
     }
     Node { place: node.place, written: Written::Table(members) }
-}
-
-/// The tree with those servers of `others` that it does not name itself.
-fn beneath(tree: Node, others: Node) -> Node {
-    let named: Vec<String> = tree
-        .member(SERVERS)
-        .into_iter()
-        .flat_map(|it| members(&it.node))
-        .map(|(name, _)| name.clone())
-        .collect();
-    let Written::Table(mut tables) = others.written else { return tree };
-    if let Some(Member { node: Node { written: Written::Table(servers), .. }, .. }) = tables.get_mut(SERVERS)
-    {
-        servers.retain(|name, _| !named.contains(name));
-    }
-    Node { place: others.place, written: Written::Table(tables) }.overlaid(tree)
 }
 
 fn not_toml(file: usize, error: &toml::de::Error) -> Problem {

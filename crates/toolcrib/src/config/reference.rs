@@ -1,6 +1,7 @@
 //! Follows the references by which the configuration names its secrets. What comes back is never shown.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use upstream::{NotFollowed, Reference};
 
@@ -56,6 +57,70 @@ pub(crate) fn follow(
     found.map_err(NotFollowed::Wrong)
 }
 
+/// How far the references of a folder's server lead: to the environment, to files in the folder, and to the kept secrets
+/// that a person has let it use.
+pub(super) struct Within<'a> {
+    pub(super) server: &'a str,
+    pub(super) table: &'a upstream::Config,
+    /// The folder.
+    pub(super) folder: PathBuf,
+    /// The kept secrets that were agreed to.
+    pub(super) secrets: &'a BTreeSet<String>,
+}
+
+impl Within<'_> {
+    /// The text that a reference names. Whatever is wrong fails this server alone.
+    ///
+    /// # Errors
+    /// As [`follow`], and if it leads out.
+    pub(super) fn follow(
+        &self,
+        reference: &Reference,
+        surroundings: &Surroundings,
+        kept: Option<&Kept>,
+    ) -> Result<String, NotFollowed> {
+        let missing = |why: NotFollowed| match why {
+            NotFollowed::Wrong(why) | NotFollowed::Missing(why) => NotFollowed::Missing(why),
+        };
+        self.check(reference, surroundings, kept).map_err(NotFollowed::Missing)?;
+        follow(reference, surroundings, kept).map_err(missing)
+    }
+
+    fn check(
+        &self,
+        reference: &Reference,
+        surroundings: &Surroundings,
+        kept: Option<&Kept>,
+    ) -> Result<(), String> {
+        match reference {
+            Reference::Env(_) => Ok(()),
+            Reference::File(path) => {
+                let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+                let is_inside = real(&surroundings.absolute(Path::new(path))).starts_with(real(&self.folder));
+                let why =
+                    || format!("a folder's file reads files of its own folder only, and {path} is elsewhere");
+                is_inside.then_some(()).ok_or_else(why)
+            }
+            Reference::Store(name) if self.secrets.contains(name) => Ok(()),
+            Reference::Store(name) => match kept.map(|kept| kept.is_for(name, self.server, self.host())) {
+                Some(Ok(true)) => Ok(()),
+                Some(Err(why)) => Err(why),
+                Some(Ok(false)) | None => Err(format!(
+                    "the kept secret {name} is not for this server, which a folder declares; let it be used with `toolcrib \
+                     secrets set {name} --for {}`",
+                    self.server
+                )),
+            },
+        }
+    }
+
+    /// The host that it is sent to, if that is written out.
+    fn host(&self) -> Option<String> {
+        let url: http::Uri = self.table.url.as_ref()?.parse().ok()?;
+        url.host().map(str::to_ascii_lowercase)
+    }
+}
+
 fn from_environment(name: &str, surroundings: &Surroundings) -> Result<String, String> {
     let found = surroundings.variable(name);
     let found = found.ok_or(format!("the environment variable {name} is not set"))?;
@@ -87,7 +152,8 @@ mod tests {
             std::fs::write(folder.path().join(name), text).expect("a file");
         }
         let variables = [("TOKEN".into(), "from outside".into()), ("EMPTY".into(), "".into())].into();
-        let surroundings = Surroundings { current_dir: folder.path().to_owned(), variables };
+        let surroundings =
+            Surroundings { current_dir: folder.path().to_owned(), variables, ..Surroundings::default() };
         let kept = Kept::new(folder.path(), store::KeySource::State);
         let found = follow(&reference, &surroundings, Some(&kept));
         let said = found.map_err(|why| match why {

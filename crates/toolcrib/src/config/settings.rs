@@ -5,7 +5,7 @@ mod governing;
 mod learnt;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) identity: server::identity::Config,
     /// An absolute path.
     pub(crate) workspace: PathBuf,
+    /// Why the workspace has no file tools, in a sentence, if nobody has chosen it and it holds more than a project.
+    pub(crate) too_wide: Option<String>,
     /// An absolute path.
     pub(crate) state: PathBuf,
     /// The files it was read from, as absolute paths.
@@ -49,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) secrets: Vec<redact::Known>,
     /// Those that are kept.
     pub(crate) kept: Kept,
-    /// In the order of their names, which settles who wins a tool's name.
+    /// The user's before a folder's, each in the order of their names, which settles who wins a tool's name.
     pub(crate) upstreams: Vec<upstream::Settings>,
     pub(crate) log: crate::log::Config,
 }
@@ -62,6 +64,7 @@ impl Settings {
             server: server::Config::default(),
             identity: server::identity::Config::default(),
             workspace: folder.to_owned(),
+            too_wide: None,
             state: folder.join("state"),
             files: Vec::new(),
             secret_files: Vec::new(),
@@ -82,24 +85,34 @@ impl Settings {
     }
 }
 
-/// Settles a file. `tree` tells where its values stand.
+/// What the files come to, and where it comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    /// Tells where the values stand.
+    pub(super) tree: &'a Node,
+    pub(super) sources: &'a [Source],
+    pub(super) surroundings: &'a Surroundings,
+    /// The servers that folders have declared, with the kept secrets that each may use.
+    pub(super) folders: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Settles a file.
 ///
 /// # Errors
 /// Everything that is wrong, not only the first.
-pub(crate) fn settle(
-    file: File,
-    tree: &Node,
-    sources: &[Source],
-    surroundings: &Surroundings,
-    unfollowed: Unfollowed,
-) -> Result<Settings, Vec<Problem>> {
-    let mut settling = Settling { unfollowed, ..Settling::new(tree, sources, surroundings) };
+pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Result<Settings, Vec<Problem>> {
+    let Whole { tree, sources, surroundings, folders } = whole;
+    let mut settling =
+        Settling { unfollowed, folders: Some(folders), ..Settling::new(tree, sources, surroundings) };
     let kept = settling.kept(&file);
     let upstreams = settling.upstreams(&file, kept.as_ref());
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
     let workspace = settling.workspace(&file.workspace.root);
+    let too_wide = settling.too_wide(&workspace);
     let offer = settling.offer(&file.tools);
+    let offer =
+        offer.map(|offer| if too_wide.is_some() { offer.without(tools::Set::Workspace) } else { offer });
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
@@ -119,6 +132,7 @@ pub(crate) fn settle(
                 server,
                 identity,
                 workspace,
+                too_wide,
                 state,
                 files,
                 secret_files,
@@ -145,7 +159,7 @@ pub(crate) fn settle(
 ///
 /// # Errors
 /// What is wrong with `[state]` and `[secrets]`.
-pub(crate) fn kept(
+pub(super) fn kept(
     file: &File,
     tree: &Node,
     sources: &[Source],
@@ -156,10 +170,22 @@ pub(crate) fn kept(
     kept.ok_or(settling.problems)
 }
 
+/// The state folder by the file, if there is one.
+pub(super) fn state(
+    file: &File,
+    tree: &Node,
+    sources: &[Source],
+    surroundings: &Surroundings,
+) -> Option<PathBuf> {
+    Settling::new(tree, sources, surroundings).state(file.state.dir.as_deref())
+}
+
 struct Settling<'a> {
     tree: &'a Node,
     sources: &'a [Source],
     surroundings: &'a Surroundings,
+    /// See [`Whole`]; nothing where no server is settled.
+    folders: Option<&'a BTreeMap<String, BTreeSet<String>>>,
     /// Those found so far.
     secret_files: RefCell<Vec<PathBuf>>,
     unfollowed: Unfollowed,
@@ -169,7 +195,8 @@ struct Settling<'a> {
 impl<'a> Settling<'a> {
     fn new(tree: &'a Node, sources: &'a [Source], surroundings: &'a Surroundings) -> Settling<'a> {
         let (secret_files, problems) = (RefCell::default(), Vec::new());
-        Settling { tree, sources, surroundings, secret_files, unfollowed: Unfollowed::IsWrong, problems }
+        let unfollowed = Unfollowed::IsWrong;
+        Settling { tree, sources, surroundings, folders: None, secret_files, unfollowed, problems }
     }
 }
 
@@ -218,6 +245,10 @@ impl Settling<'_> {
 
     /// The folder that tools work in. A project's file opens none beside its own.
     fn workspace(&mut self, root: &Path) -> PathBuf {
+        if let Some(root) = &self.surroundings.flags.workspace {
+            let root = self.surroundings.absolute(root);
+            return root.canonicalize().unwrap_or(root);
+        }
         let keys = ["workspace", "root"];
         let (found, folder) = (self.path(&keys, root), self.folder(&keys));
         let folder = folder.canonicalize().unwrap_or(folder);
@@ -233,6 +264,23 @@ impl Settling<'_> {
             self.report(&keys, why);
         }
         found
+    }
+
+    /// Why the workspace is no place for file tools: the root of the disk, the home folder or what contains it, where a
+    /// client happened to start us. Whoever wants it says so.
+    fn too_wide(&self, workspace: &Path) -> Option<String> {
+        let is_chosen = self.surroundings.flags.workspace.is_some()
+            || self.source(&["workspace", "root"]).is_some_and(|source| !source.is_projects);
+        let home =
+            self.surroundings.home().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        let is_wide = workspace.parent().is_none() || home.is_some_and(|home| home.starts_with(workspace));
+        (is_wide && !is_chosen).then(|| {
+            format!(
+                "no file tools are offered: {} holds more than a project; say which folder is meant with --workspace, or \
+                 with [workspace] root in your own configuration",
+                workspace.display()
+            )
+        })
     }
 
     fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
@@ -280,15 +328,27 @@ impl Settling<'_> {
     fn upstreams(&mut self, file: &File, kept: Option<&Kept>) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
         let settle = |(name, config): (&String, _)| self.upstream(name, config, timeout, kept);
-        let settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
+        let mut settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
         self.check_uri_prefixes(&settled);
         self.check_scopes(&settled);
-        let known = settled.iter().map(|upstream| upstream.clone().knowing(&settled));
+        let is_folders = |upstream: &upstream::Settings| self.secrets_of_folders(upstream.name()).is_some();
+        // Where two have a name for something, the user's is offered; a folder's server takes none away from it.
+        settled.sort_by_key(is_folders);
+        let users: Vec<_> = settled.iter().filter(|upstream| !is_folders(upstream)).cloned().collect();
+        let known = settled.iter().map(|upstream| {
+            let others = if is_folders(upstream) { &settled } else { &users };
+            upstream.clone().knowing(others)
+        });
         // With the key and a look into the state folder a server would have every secret.
         match file.secrets.variable() {
             Some(variable) => known.map(|upstream| upstream.withholding(variable)).collect(),
             None => known.collect(),
         }
+    }
+
+    /// The kept secrets that a folder's server may use; nothing for a server of the user's.
+    fn secrets_of_folders(&self, name: &str) -> Option<&BTreeSet<String>> {
+        self.folders?.get(name)
     }
 
     /// Keys and tokens are given servers by the scopes that bear their names.
@@ -338,7 +398,18 @@ impl Settling<'_> {
                 Reference::Env(_) | Reference::Store(_) => reference.clone(),
                 Reference::File(path) => Reference::File(self.secret_path(&["mcp", name], path)),
             };
-            let followed = reference::follow(&located, self.surroundings, kept);
+            let followed = match self.secrets_of_folders(name) {
+                None => reference::follow(&located, self.surroundings, kept),
+                Some(secrets) => {
+                    let within = reference::Within {
+                        server: name,
+                        table: &config,
+                        folder: self.folder(&["mcp", name]),
+                        secrets,
+                    };
+                    within.follow(&located, self.surroundings, kept)
+                }
+            };
             followed.map_err(|why| self.unfollowed.judge(why))
         });
         for problem in settled.as_ref().err().into_iter().flatten() {

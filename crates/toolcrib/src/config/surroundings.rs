@@ -14,15 +14,26 @@ const FOLDER: &str = "toolcrib";
 pub(crate) struct Surroundings {
     pub(crate) current_dir: PathBuf,
     pub(crate) variables: BTreeMap<OsString, OsString>,
+    pub(crate) flags: Flags,
+}
+
+/// What the command line says of the configuration, beside the file that it may name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    /// The folder that the tools work in, whatever a file says.
+    pub(crate) workspace: Option<PathBuf>,
+    /// For this run, everything that a folder declares counts as agreed to.
+    pub(crate) trust_folder: bool,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Those of this process, which was given these flags.
     ///
     /// # Errors
     /// If the current folder is gone.
-    pub(crate) fn of_process() -> io::Result<Surroundings> {
-        Ok(Surroundings { current_dir: std::env::current_dir()?, variables: std::env::vars_os().collect() })
+    pub(crate) fn of_process(flags: Flags) -> io::Result<Surroundings> {
+        let current_dir = std::env::current_dir()?;
+        Ok(Surroundings { current_dir, variables: std::env::vars_os().collect(), flags })
     }
 
     /// A variable, if it is set and not empty.
@@ -38,6 +49,11 @@ impl Surroundings {
     /// Where state lies unless the configuration says otherwise, if the user has a home.
     pub(crate) fn data_folder(&self) -> Option<PathBuf> {
         self.user_folder("XDG_DATA_HOME", ".local/share")
+    }
+
+    /// The user's home, if they have one.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.variable("HOME").map(Path::new).filter(|home| home.is_absolute())
     }
 
     fn user_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
@@ -61,7 +77,7 @@ mod tests {
     #[track_caller]
     fn check(variables: &[(&str, &str)], config: Option<&str>, data: Option<&str>) {
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let surroundings = Surroundings { current_dir: "/work".into(), variables };
+        let surroundings = Surroundings { current_dir: "/work".into(), variables, ..Surroundings::default() };
         assert_eq!(surroundings.config_folder(), config.map(PathBuf::from));
         assert_eq!(surroundings.data_folder(), data.map(PathBuf::from));
     }

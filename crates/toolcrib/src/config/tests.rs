@@ -5,6 +5,7 @@ mod join;
 mod kept;
 mod mistakes;
 mod policy;
+mod wide;
 
 use expect_test::{Expect, expect};
 
@@ -14,7 +15,7 @@ const SECRET: &str = "hunter2";
 
 fn surroundings() -> Surroundings {
     let variables = [("HOME", "/home/u"), ("TOKEN", SECRET)].map(|(name, value)| (name.into(), value.into()));
-    Surroundings { current_dir: "/project".into(), variables: variables.into() }
+    Surroundings { current_dir: "/project".into(), variables: variables.into(), ..Surroundings::default() }
 }
 
 fn sources(texts: &[&str]) -> Vec<Source> {
@@ -34,13 +35,21 @@ fn load(texts: &[&str]) -> Result<Loaded, Problems> {
     loaded(sources(texts), &surroundings(), Unfollowed::IsWrong)
 }
 
-/// Our own file `ours` above the other program's file `others`.
+/// Where everything that a folder declares is agreed to.
+fn agreed() -> Surroundings {
+    Surroundings { flags: Flags { trust_folder: true, ..Flags::default() }, ..surroundings() }
+}
+
+/// Our own file `ours` beside the other program's file `others`, all agreed to.
 fn load_above(others: &str, ours: &str) -> Result<Loaded, Problems> {
-    let source =
-        |path: &str, text: &str| Source { path: path.into(), text: text.to_owned(), is_projects: false };
+    let source = |path: &str, text: &str, is_projects| Source {
+        path: path.into(),
+        text: text.to_owned(),
+        is_projects,
+    };
     loaded(
-        vec![source(".opencode/config.toml", others), source("toolcrib.toml", ours)],
-        &surroundings(),
+        vec![source("toolcrib.toml", ours, false), source(".opencode/config.toml", others, true)],
+        &agreed(),
         Unfollowed::IsWrong,
     )
 }
@@ -121,7 +130,7 @@ fn nothing_written_is_a_good_configuration() {
 #[test]
 fn every_value_tells_where_it_was_set() {
     let user = "[limits.rate]\nper_second = 5\nburst = 6\n[policy]\ndeny = [\"*_rm\"]\n";
-    let project = "[limits.rate]\nper_second = 3\n[state]\ndir = \"state\"\n[workspace]\nroot = \"ws\"\n";
+    let project = "[limits.rate]\nper_second = 3\n[workspace]\nroot = \"ws\"\n";
     check_shown(
         &[user, project],
         expect![[r#"
@@ -165,7 +174,7 @@ fn every_value_tells_where_it_was_set() {
             origins = []             # default
 
             [state]
-            dir = "/project/state"  # toolcrib.toml:4:1
+            dir = "/home/u/.local/share/toolcrib"  # default
 
             [telemetry]
             metrics = true  # default
@@ -174,7 +183,7 @@ fn every_value_tells_where_it_was_set() {
             sample = 1.0  # default
 
             [workspace]
-            root = "/project/ws"  # toolcrib.toml:6:1
+            root = "/project/ws"  # toolcrib.toml:4:1
         "#]],
     );
 }
@@ -308,11 +317,11 @@ allow = ["*"]
         .map(|line| format!("{line}\n"))
         .collect();
     expect![[r#"
-        mcp_timeout = 5000  # .opencode/config.toml:6:1
         [mcp.git]
         command = "ours"   # toolcrib.toml:2:1
         [mcp.web]
         oauth = false                  # .opencode/config.toml:15:1
+        timeout = 5000                 # .opencode/config.toml:6:1
         url = "https://a.example/mcp"  # .opencode/config.toml:13:1
         [mcp.web.headers]
         X-Key = "***"  # .opencode/config.toml:14:13
@@ -320,7 +329,8 @@ allow = ["*"]
     .assert_eq(&shown);
     let settings: Vec<_> =
         loaded.settings.upstreams.iter().map(|it| (it.name(), it.timeout().as_millis())).collect();
-    assert_eq!(settings, [("git", 5000), ("web", 5000)]);
+    // A folder's timeout is for its own servers.
+    assert_eq!(settings, [("git", 30_000), ("web", 5000)]);
     // Our own file has the last word about what both may say.
     let loaded = load_above(others, "[experimental]\nmcp_timeout = 7000").expect("nothing is wrong");
     let settings: Vec<_> =

@@ -2,12 +2,13 @@
 //! or the new one, whatever happens meanwhile. What is no regular file is not waited for.
 #![expect(clippy::disallowed_methods, reason = "the configuration is a declared home of files")]
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
 /// Links followed to the file that is written; what Linux itself follows.
 const LINKS_MAX: usize = 40;
@@ -18,16 +19,60 @@ const NEW_FILE_MODE: u32 = 0o600;
 /// The bits of a mode that a new content keeps.
 const KEPT_MODE_BITS: u32 = 0o777;
 
+/// Why a file may say what somebody else wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Exposed {
+    /// Neither ours nor the administrator's.
+    #[error("belongs to another user; make it yours, or name it with --config")]
+    Owner,
+    /// Its mode lets everybody, or a group of several, write it.
+    #[error("can be written by other users; take that away with `chmod go-w`, or name it with --config")]
+    Mode,
+}
+
 /// Reads a text of bounded size, and waits for nobody who might write it.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<String> {
+    text(open(path)?.0, bytes_max)
+}
+
+/// The same, unless somebody else could have written it.
+pub(crate) fn read_own(path: &Path, bytes_max: u64) -> io::Result<Result<String, Exposed>> {
+    let (file, found) = open(path)?;
+    match exposed(&found, geteuid().as_raw()) {
+        Some(exposed) => Ok(Err(exposed)),
+        None => text(file, bytes_max).map(Ok),
+    }
+}
+
+/// Who else than the user `us` could have written a file. The administrator could write anything anyway, and a group that
+/// bears the user's own number is theirs alone on the systems that make files writable for it.
+fn exposed(found: &Metadata, us: u32) -> Option<Exposed> {
+    // `/dev/null` holds nothing that anybody could write.
+    if !found.is_file() {
+        return None;
+    }
+    let (owner, mode) = (found.uid(), found.mode());
+    if owner != us && owner != 0 {
+        return Some(Exposed::Owner);
+    }
+    let is_own_group = found.gid() == owner;
+    (mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group)).then_some(Exposed::Mode)
+}
+
+fn open(path: &Path) -> io::Result<(File, Metadata)> {
     // A pipe that nobody writes into would be opened for ever.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let kind = file.metadata()?.file_type();
+    let found = file.metadata()?;
+    let kind = found.file_type();
     // `/dev/null` is how people write an empty file.
     if !kind.is_file() && !kind.is_char_device() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
     }
+    Ok((file, found))
+}
+
+fn text(file: File, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     file.take(bytes_max + 1).read_to_string(&mut text)?;
     if text.len() as u64 > bytes_max {

@@ -82,6 +82,22 @@ impl Node {
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) fn member_mut(&mut self, key: &str) -> Option<&mut Member> {
+        match &mut self.written {
+            Written::Table(members) => members.get_mut(key),
+            _ => None,
+        }
+    }
+
+    /// The table in which `path` leads, made where it is missing; nothing if something else stands there.
+    pub(crate) fn table_at(&mut self, path: &[&str], place: Place) -> Option<&mut BTreeMap<String, Member>> {
+        let Written::Table(members) = &mut self.written else { return None };
+        let Some((first, rest)) = path.split_first() else { return Some(members) };
+        let empty = || Member { key: place, node: Node { place, written: Written::Table(BTreeMap::new()) } };
+        members.entry((*first).to_owned()).or_insert_with(empty).node.table_at(rest, place)
+    }
+
     /// Where the value at this path stands, or the nearest thing around it. List items go by their number.
     pub(crate) fn place_of<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Place {
         let mut node = self;
@@ -95,6 +111,14 @@ impl Node {
             node = next;
         }
         node.place
+    }
+
+    /// The text that it is.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.written {
+            Written::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// True if there is a value in it that nothing of ours is.

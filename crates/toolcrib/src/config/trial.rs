@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::problem::{Problems, Source};
-use super::{Loaded, Surroundings, Unfollowed, find, loaded, read};
+use super::{Flags, Loaded, Surroundings, Unfollowed, find, loaded, read};
 
 /// The table of servers.
 const SERVERS: &str = "mcp";
@@ -23,8 +23,8 @@ pub(crate) fn load_as_if(
     let is_it = |source: &Source| surroundings.absolute(&source.path) == path;
     // A file that was named and does not exist yet stands alone all the same.
     let is_new = find::named(named, surroundings).is_some() && !path.exists();
-    let found = if is_new { Ok(Vec::new()) } else { find::find(named, surroundings) };
-    let mut sources = found.map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let found = if is_new { Ok(find::Found::default()) } else { find::find(named, surroundings) };
+    let mut sources = found.map_err(|problem| Problems::new(&[], vec![problem]))?.sources;
     match sources.iter_mut().find(|source| is_it(source)) {
         Some(source) => source.text = text,
         None => {
@@ -32,7 +32,10 @@ pub(crate) fn load_as_if(
             sources.push(Source { path: path.to_owned(), text, is_projects: !is_own });
         }
     }
-    loaded(sources, surroundings, Unfollowed::FailsItsServer)
+    // Whoever writes a file agrees to what they write, and nothing else of it is started by trying.
+    let flags = Flags { trust_folder: true, ..surroundings.flags.clone() };
+    let surroundings = Surroundings { flags, ..surroundings.clone() };
+    loaded(sources, &surroundings, Unfollowed::FailsItsServer)
 }
 
 /// The files in which the server of this name has a table, among those that are in effect, in the order in which
@@ -46,13 +49,13 @@ pub(crate) fn files_of_server(
     name: &str,
 ) -> Result<Vec<PathBuf>, Problems> {
     let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    let files = sources.iter().filter(|source| has_server(source, name));
+    let files = sources.sources.iter().filter(|source| has_server(source, name));
     Ok(files.map(|source| surroundings.absolute(&source.path)).collect())
 }
 
 fn has_server(source: &Source, name: &str) -> bool {
-    let tree = read::tree(std::slice::from_ref(source)).ok();
-    tree.is_some_and(|tree| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_some())
+    read::written(source)
+        .is_some_and(|tree| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_some())
 }
 
 /// What stands in a file of configuration; nothing if there is no such file.
@@ -95,7 +98,8 @@ mod tests {
             std::fs::write(folder.path().join(path).join(find::FILE), text).expect("a file");
         }
         let variables = [("HOME".into(), folder.path().join("home").into())].into();
-        let surroundings = Surroundings { current_dir: folder.path().join("project"), variables };
+        let surroundings =
+            Surroundings { current_dir: folder.path().join("project"), variables, ..Surroundings::default() };
         (folder, surroundings)
     }
 

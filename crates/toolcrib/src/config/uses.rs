@@ -87,7 +87,7 @@ oauth = { client_id = "x", client_secret = { store = "GIT" } }
 root = "${store:NO}"
 "#;
         let sources = [Source { path: "t.toml".into(), text: text.to_owned(), is_projects: false }];
-        let uses = Uses::of(&read::tree(&sources).expect("TOML"), &sources);
+        let uses = Uses::of(&read::users(&sources).expect("TOML"), &sources);
         let shown: Vec<_> =
             uses.names().map(|name| format!("{name}: {}", uses.of_secret(name).join(", "))).collect();
         assert_eq!(

@@ -9,6 +9,7 @@ use std::time::Duration;
 use audit::Book;
 use gate::Gate;
 use redact::{Known, Redactor};
+use server::Instructions;
 use server::identity::Identity;
 use store::Secrets;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,7 +17,7 @@ use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
 use crate::assemble::{self, Crib, Guarded};
-use crate::config::{self, Loaded, Sections, Surroundings, Unfollowed};
+use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
 use crate::observing::Observing;
 use crate::secrets::{Kept, Learner};
 use crate::upstreams::{Changes, Upstreams};
@@ -28,6 +29,8 @@ const READ_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct Reloader {
     /// The file of the command line.
     named: Option<PathBuf>,
+    /// What else it said of the configuration.
+    flags: Flags,
     /// What the other sections said at the start, which they go by until the next one.
     at_start: Sections,
     /// What is taken up, as it was read last.
@@ -35,6 +38,8 @@ pub(crate) struct Reloader {
     /// The files that were read last.
     files: Mutex<Vec<PathBuf>>,
     gate: Arc<Gate>,
+    /// What models are told of us.
+    instructions: Instructions,
     guarded: Guarded,
     upstreams: Arc<Upstreams>,
     book: Arc<Book>,
@@ -53,6 +58,7 @@ pub(crate) struct Reloader {
 /// What is kept of a configuration to tell later what has changed in it.
 pub(crate) struct AtStart {
     named: Option<PathBuf>,
+    flags: Flags,
     sections: Sections,
     taken_up: Sections,
     files: Vec<PathBuf>,
@@ -66,6 +72,7 @@ impl AtStart {
         let settings = &loaded.settings;
         AtStart {
             named,
+            flags: loaded.flags.clone(),
             sections: loaded.sections(),
             taken_up: loaded.sections_taken_up(),
             files: settings.files.clone(),
@@ -78,10 +85,12 @@ impl AtStart {
     pub(crate) fn reloader(self, crib: &Crib, identity: Option<Arc<Identity>>) -> Arc<Reloader> {
         Arc::new(Reloader {
             named: self.named,
+            flags: self.flags,
             at_start: self.sections,
             taken_up: Mutex::new(self.taken_up),
             files: Mutex::new(self.files),
             gate: crib.gate.clone(),
+            instructions: crib.instructions.clone(),
             guarded: crib.guarded.clone(),
             upstreams: crib.upstreams.clone(),
             book: crib.book.clone(),
@@ -120,9 +129,9 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, before) = (self.named.clone(), self.kept().again());
+        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.kept().again());
         let read = in_turn(&self.turn, move || {
-            let kept = kept_now(named, before);
+            let kept = kept_now(named, flags, before);
             let known = kept.known();
             (kept, known)
         });
@@ -138,9 +147,9 @@ impl Reloader {
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
     pub(crate) async fn reload(&self) -> Result<Reloaded, Refused> {
-        let named = self.named.clone();
+        let (named, flags) = (self.named.clone(), self.flags.clone());
         // One after the other: what was read last is what is in effect.
-        let read = in_turn(&self.turn, move || read(named)).await;
+        let read = in_turn(&self.turn, move || read(named, flags)).await;
         let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
         let ((loaded, kept), _turn) = read.inspect_err(|why| {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
@@ -176,6 +185,7 @@ impl Reloader {
         let taken_up = loaded.sections_taken_up();
         let before = std::mem::replace(&mut *self.taken_up_now(), taken_up.clone());
         let in_force = before.differing(&taken_up);
+        self.instructions.set(loaded.instructions());
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
         if let Some(identity) = &self.identity {
@@ -238,9 +248,10 @@ async fn in_turn<T: Send + 'static>(
 
 /// The secrets that are kept where they were, with the key that the configuration names by now. What else may be wrong with
 /// it is for a reload to say.
-fn kept_now(named: Option<PathBuf>, before: Kept) -> Kept {
-    let found =
-        Surroundings::of_process().ok().map(|surroundings| config::kept(named.as_deref(), &surroundings));
+fn kept_now(named: Option<PathBuf>, flags: Flags, before: Kept) -> Kept {
+    let found = Surroundings::of_process(flags)
+        .ok()
+        .map(|surroundings| config::kept(named.as_deref(), &surroundings));
     match found {
         Some(Ok((found, _))) => found.at(before.state()),
         Some(Err(_)) | None => before,
@@ -248,8 +259,8 @@ fn kept_now(named: Option<PathBuf>, before: Kept) -> Kept {
 }
 
 /// Loads the configuration as at the start, and the secrets that are kept. Blocks on the disk.
-fn read(named: Option<PathBuf>) -> Result<(Loaded, Vec<Known>), Refused> {
-    let surroundings = Surroundings::of_process()
+fn read(named: Option<PathBuf>, flags: Flags) -> Result<(Loaded, Vec<Known>), Refused> {
+    let surroundings = Surroundings::of_process(flags)
         .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))?;
     let loaded = config::load(named.as_deref(), &surroundings, Unfollowed::FailsItsServer)
         .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))?;

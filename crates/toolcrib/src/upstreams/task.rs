@@ -79,6 +79,10 @@ impl Task {
         let statuses = self.upstream.statuses();
         async move {
             let offered = offered || self.offer_remembered().await;
+            if start == Start::Never && !offered {
+                // Nobody is to wait for a report that does not come.
+                self.replace(&self.upstream.offers().borrow().clone());
+            }
             let connect = async {
                 if let Some(has_left) = has_left {
                     // It says so by being dropped.
@@ -101,6 +105,7 @@ impl Task {
     async fn connect_when_due(&self, start: Start, offered: bool) {
         // Of one that is watched news are wanted, which it tells only while it is connected.
         match (start, offered, self.upstream.starts_on_demand()) {
+            (Start::Never, ..) => return,
             _ if self.upstream.is_watched() => {}
             (Start::AtOnce, _, false) => {}
             // The first call starts it.

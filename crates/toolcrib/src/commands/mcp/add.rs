@@ -16,7 +16,7 @@ use super::{ask, running, world};
 use crate::assemble::now_ms;
 use crate::cli::{Add, Cli};
 use crate::clients::Server;
-use crate::commands::{Log, begin, surroundings};
+use crate::commands::{Log, begin, surroundings, trust};
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
@@ -40,7 +40,7 @@ struct How {
 }
 
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
-    let draft = Draft::new(cli.config.as_deref(), surroundings()?)?;
+    let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
     let interactive = !has_endpoint && ask::is_possible() && !cli.json;
     let wanted = if interactive {
@@ -63,6 +63,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
             draft.save(&wanted.name, &wanted.server)?;
+            trust::agree_to_written(cli, &[&wanted.name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
         } else if how.sign_in {
             forget(&loaded, settings).await;

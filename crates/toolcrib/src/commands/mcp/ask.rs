@@ -36,7 +36,7 @@ pub(super) fn answer(input: &mut dyn BufRead) -> io::Result<Option<String>> {
 }
 
 /// Asks for a yes; anything else is a no.
-pub(super) fn confirm(question: &str) -> io::Result<bool> {
+pub(in crate::commands) fn confirm(question: &str) -> io::Result<bool> {
     let answer = ask(&format!("{question} [y/N]"))?;
     Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
 }

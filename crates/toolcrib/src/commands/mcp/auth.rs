@@ -12,7 +12,7 @@ use upstream::{Settings, Upstream, World};
 use super::test::{Tested, on_path, probe, sign_in::diagnose};
 use super::{named, running, world};
 use crate::cli::{Auth, Cli};
-use crate::commands::{Log, start};
+use crate::commands::{Asking, Log, start};
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
@@ -22,7 +22,7 @@ use sign_in::go_on;
 pub(super) use sign_in::{Browser, sign_in};
 
 pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let settings = named(&loaded, &auth.name)?;
     if !settings.is_enabled() {
         let why = format!("{}: it is switched off; remove `enabled = false` first", auth.name);

@@ -12,7 +12,7 @@ use super::auth::{described, shown};
 use super::test::{Tested, on_path, probe};
 use super::{named, world};
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::{Asking, Log, start};
 use crate::control;
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: usize = 16 * 1024;
 const EVENTS_MAX: usize = 10_000;
 
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let settings = named(&loaded, name)?;
     runtime::run(async {
         let world = world(&loaded)?;

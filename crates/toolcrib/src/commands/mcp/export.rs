@@ -15,7 +15,7 @@ use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
-    let surroundings = surroundings()?;
+    let surroundings = surroundings(cli)?;
     let client =
         clients::client(&export.client).ok_or_else(|| Trouble::Misused(import::unknown(&export.client)))?;
     let place = place(client, export.file.as_deref(), &surroundings)?;
@@ -23,8 +23,8 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
         |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
     let before = read(&place.path).map_err(failed)?;
     let configuration = edit::in_use(cli.config.as_deref(), &surroundings);
-    let server = ourselves(configuration.as_ref().map(|in_use| in_use.file.as_path()))?;
-    let note = configuration.as_ref().and_then(note);
+    let server = ourselves(configuration.named.as_deref())?;
+    let note = note(&configuration);
     let origin = Origin { place: &place, surroundings: &surroundings };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
     let what = match (&change.text, &change.old) {
@@ -128,10 +128,10 @@ fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
 
 /// What is different for the client.
 fn note(in_use: &edit::InUse) -> Option<String> {
-    let beneath = in_use.beneath.as_ref()?;
-    let (file, beneath) = (in_use.file.display(), beneath.display());
+    let file = in_use.folders.as_ref()?.display();
     Some(format!(
-        "note: the client is told to use {file}, which stands alone then; {beneath} is not read with it"
+        "note: {file} counts where the client starts Toolcrib in that folder, and as far as you have agreed to it; with \
+         --config it would count everywhere, whatever it says later"
     ))
 }
 

@@ -13,13 +13,13 @@ use self::ground::Ground;
 use self::plan::{Ourselves, Plan, plan};
 use super::{ask, running};
 use crate::cli::{Cli, Import};
-use crate::commands::{load, surroundings};
+use crate::commands::{load, surroundings, trust};
 use crate::config::{Loaded, edit};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
-    let surroundings = surroundings()?;
+    let surroundings = surroundings(cli)?;
     let named = cli.config.as_deref();
     let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
     let configured = edit::servers(named, &surroundings)?;
@@ -42,6 +42,8 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     let mut told = running::Told::nothing();
     if !plan.add.is_empty() {
         ground.add(&plan.add)?;
+        let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        trust::agree_to_written(cli, &names)?;
         if let Some(loaded) = &loaded {
             told = runtime::run(running::reload(&loaded.settings.state))?;
         }

@@ -12,7 +12,7 @@ use upstream::{State, Upstream, World};
 use super::{NO_SERVERS, world};
 use crate::assemble::now_ms;
 use crate::cli::Cli;
-use crate::commands::start_nobody;
+use crate::commands::{start_nobody, trust};
 use crate::config::Loaded;
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
@@ -30,12 +30,14 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
             listed.push(Listed::of(settings, &loaded, &world, &running, &store).await);
         }
         if cli.json {
-            print::json(&json!({ "servers": listed.iter().map(Listed::to_json).collect::<Vec<_>>() }))?;
+            let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
+            print::json(&json!({ "servers": servers, "waiting": trust::to_json(&loaded.held) }))?;
         } else if listed.is_empty() {
             print::line(NO_SERVERS)?;
         } else {
             print::foreign(&table(&listed))?;
         }
+        trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
         Ok(Ending::Good)
     })?
 }

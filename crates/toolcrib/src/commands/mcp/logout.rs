@@ -6,12 +6,12 @@ use upstream::Upstream;
 use super::auth::no_account;
 use super::{named, running, world};
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start(cli, Log::Quiet, Asking::Nobody)?;
     let settings = named(&loaded, name)?;
     runtime::run(async {
         let upstream = Upstream::new(settings.clone(), world(&loaded)?);

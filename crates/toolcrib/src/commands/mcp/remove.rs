@@ -10,17 +10,17 @@ use upstream::{Settings, Upstream};
 
 use super::{named, running, unknown, world};
 use crate::cli::Cli;
-use crate::commands::{Log, start, surroundings};
+use crate::commands::{Asking, Log, start, surroundings};
 use crate::config::{Loaded, Surroundings, edit, files_of_server};
 use crate::ending::{Ending, Trouble};
 use crate::{pins, print, runtime};
 
 pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble> {
-    let surroundings = surroundings()?;
+    let surroundings = surroundings(cli)?;
     let files = files_of_server(cli.config.as_deref(), &surroundings, name)?;
     // A server may be removed because it is what is wrong with the configuration; but what is to be purged has to be
     // known.
-    let loaded = start(cli, Log::Quiet);
+    let loaded = start(cli, Log::Quiet, Asking::Nobody);
     let loaded = if purge || files.is_empty() { Some(loaded?) } else { loaded.ok() };
     if let (true, Some(loaded)) = (files.is_empty(), &loaded) {
         return Err(unknown(&loaded.settings.upstreams, name));

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::control::{self, Asked, Refused, Reloaded};
 
 /// What the running Toolcribs made of a change.
-pub(super) struct Told {
+pub(in crate::commands) struct Told {
     /// One line for each that has something to say.
-    pub(super) lines: Vec<String>,
+    pub(in crate::commands) lines: Vec<String>,
     /// One object for each.
     pub(super) json: Value,
 }
@@ -22,7 +22,7 @@ impl Told {
 }
 
 /// Has them read the configuration again.
-pub(super) async fn reload(state: &Path) -> Told {
+pub(in crate::commands) async fn reload(state: &Path) -> Told {
     let asked = control::reload(state).await;
     told(&asked, |reloaded: &Reloaded| match reloaded {
         it if it.added.is_empty() && it.removed.is_empty() && it.changed.is_empty() => {

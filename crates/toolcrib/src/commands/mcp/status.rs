@@ -1,20 +1,18 @@
-//! `mcp status`: how the servers of every running Toolcrib are doing, now or with every change; without one, how they
-//! are doing when they are connected to for the moment.
+//! `mcp status`: how the servers of every running Toolcrib are doing, now or with every change; without one, what is
+//! remembered of them. Nothing is started.
 
 mod shown;
 mod watching;
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{UNKNOWN_SERVER, picked};
 use crate::assemble::assemble;
 use crate::cli::Cli;
-use crate::commands::start_nobody;
+use crate::commands::{start_nobody, trust};
 use crate::config::{Loaded, nearest};
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
-use crate::signals::unless_stopped;
 use crate::upstreams::Start;
 use crate::{print, runtime};
 use shown::Section;
@@ -44,21 +42,24 @@ pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Tr
     })?
 }
 
-/// Nobody is running: the servers are connected to here, and let go again.
+/// Nobody is running: what is remembered of the servers.
 async fn alone(cli: &Cli, loaded: Loaded, names: &[String], watch: bool) -> Result<Ending, Trouble> {
     let wanted: Vec<String> =
         picked(&loaded, names)?.into_iter().map(|settings| settings.name().to_owned()).collect();
     print::remark(match watch {
         true => {
-            "no Toolcrib is running, so there is nothing to watch; its servers are connected to for the moment"
+            "no Toolcrib is running, so there is nothing to watch; this is what is remembered, and `toolcrib mcp test` \
+             tries the servers"
         }
-        false => "no Toolcrib is running; its servers are connected to for the moment",
+        false => {
+            "no Toolcrib is running; this is what is remembered, and `toolcrib mcp test` tries the servers"
+        }
     });
-    let crib = assemble(loaded.settings, Start::WhenWanted)?;
+    trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
+    let crib = assemble(loaded.settings, Start::Never)?;
+    crib.gate.catalog().settled().await;
     let upstreams: Vec<_> =
         crib.upstreams.iter().filter(|upstream| wanted.iter().any(|name| name == upstream.name())).collect();
-    // Each has its own bounds, and says in its report how it went.
-    unless_stopped(join_all(upstreams.iter().map(|upstream| upstream.connect()))).await?;
     let reports: Vec<Value> = upstreams.iter().map(|upstream| json!(upstream.status())).collect();
     let section = Section::alone(&reports);
     drop(upstreams);

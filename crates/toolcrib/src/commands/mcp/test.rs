@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{picked, world};
 use crate::cli::Cli;
-use crate::commands::{Log, start};
+use crate::commands::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime};
@@ -20,7 +20,7 @@ pub(super) use probe::{Tested, probe};
 pub(super) use programs::on_path;
 
 pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
-    let loaded = start(cli, Log::Quiet)?;
+    let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let picked = picked(&loaded, names)?;
     // Whoever names a disabled server is told that it is disabled.
     let (tested, skipped): (Vec<_>, Vec<_>) =

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_api::Definition;
 
 use crate::cli::{Cli, PolicyExplain as Asked};
-use crate::commands::gated::{settled, with_crib};
+use crate::commands::gated::{settled, with_remembered};
 use crate::commands::load_resting;
 use crate::commands::tools::{arguments, unknown};
 use crate::ending::{Ending, Trouble};
@@ -21,7 +21,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
         Some(text) => Some(serde_json::from_slice(text).map_err(Trouble::because)?),
         None => None,
     };
-    with_crib(cli, async |crib| {
+    with_remembered(cli, async |crib| {
         let offer = settled(crib).await?;
         let Some(tool) = offer.get(&asked.tool) else { return Err(unknown(crib, &asked.tool)) };
         let definition = tool.definition();

@@ -77,7 +77,9 @@ enum Again {
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
     let policy = match &asked.policy {
-        Some(file) => config::load(Some(file), &surroundings()?, Unfollowed::IsPassedOver)?.settings.policy,
+        Some(file) => {
+            config::load(Some(file), &surroundings(cli)?, Unfollowed::IsPassedOver)?.settings.policy
+        }
         None => loaded.settings.policy.clone(),
     };
     let records = records(&loaded.settings.state, asked)?;

@@ -18,14 +18,17 @@ const INTERRUPT: u8 = 0x03;
 const ERASE: [u8; 2] = [0x08, 0x7f];
 const ERASE_ALL: u8 = 0x15;
 
-/// The value of the secret of this name.
-pub(super) fn value(name: &str) -> Result<SecretValue, Trouble> {
+/// The value of the secret of this name; none if nothing was typed or piped in and that `may_stay` as it is.
+pub(super) fn value(name: &str, may_stay: bool) -> Result<Option<SecretValue>, Trouble> {
     let input = io::stdin();
     let text = match input.is_terminal() {
         true => typed(name)?.ok_or_else(|| Trouble::Misused("nothing was set".to_owned()))?,
         false => piped(&mut input.lock())?,
     };
-    SecretValue::parse(&text).map_err(|error| Trouble::Misused(error.to_string()))
+    if text.is_empty() && may_stay {
+        return Ok(None);
+    }
+    SecretValue::parse(&text).map(Some).map_err(|error| Trouble::Misused(error.to_string()))
 }
 
 /// What is piped in, without the line break that `echo` and editors put behind it.

@@ -1,13 +1,13 @@
 //! `secrets list`: everything about the secrets that are kept but what they say.
 
 use serde_json::{Value, json};
-use store::{Named, SecretName};
+use store::{Named, SecretName, SqliteStore};
 
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
 use crate::print;
-use crate::secrets::{Kept, LengthClass, chain, weakness};
+use crate::secrets::{Bound, Kept, LengthClass, chain, weakness};
 use crate::times::shown;
 
 /// One secret as it is listed.
@@ -15,6 +15,8 @@ struct Row {
     name: String,
     state: State,
     used: Vec<String>,
+    /// The servers of folders, and hosts, that may use it.
+    bound: Vec<String>,
 }
 
 enum State {
@@ -48,6 +50,11 @@ fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
     let secrets = kept.sealed();
     let is_there = secrets.may_have_named().map_err(Trouble::because)?;
     let names = if is_there { secrets.named_names().map_err(Trouble::because)? } else { Vec::new() };
+    let store = SqliteStore::at(kept.state());
+    let bound = |name: &str| -> Result<Vec<String>, Trouble> {
+        let bound = Bound::of(&store, name).map_err(Trouble::Failed)?;
+        Ok(bound.names().map(str::to_owned).collect())
+    };
     let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();
     let mut rows = Vec::with_capacity(names.len());
     for name in &names {
@@ -57,13 +64,15 @@ fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
             Ok(None) => continue,
             Err(error) => State::Closed(chain(&error)),
         };
-        rows.push(Row { name: name.to_string(), state, used: used(name.as_str()) });
+        let bound = bound(name.as_str())?;
+        rows.push(Row { name: name.to_string(), state, used: used(name.as_str()), bound });
     }
     let is_missing = |name: &&str| !names.iter().map(SecretName::as_str).any(|kept| kept == *name);
     rows.extend(uses.names().filter(is_missing).map(|name| Row {
         name: name.to_owned(),
         state: State::Missing,
         used: used(name),
+        bound: Vec::new(),
     }));
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(rows)
@@ -89,6 +98,7 @@ impl Row {
         };
         object["name"] = json!(self.name);
         object["used_by"] = json!(self.used);
+        object["for"] = json!(self.bound);
         object
     }
 
@@ -100,8 +110,9 @@ impl Row {
             State::Closed(_) => ["cannot be opened", "-", "-"].map(str::to_owned),
             State::Missing => ["not kept", "-", "-"].map(str::to_owned),
         };
-        let used = if self.used.is_empty() { "-".to_owned() } else { self.used.join(", ") };
-        vec![self.name.clone(), length, set, changed, used]
+        let [bound, used] = [&self.bound, &self.used]
+            .map(|names| if names.is_empty() { "-".to_owned() } else { names.join(", ") });
+        vec![self.name.clone(), length, set, changed, bound, used]
     }
 
     /// What somebody should do about it.
@@ -129,7 +140,7 @@ fn remarks(rows: &[Row]) -> Vec<String> {
 }
 
 fn table(rows: &[Row]) -> String {
-    let head = ["NAME", "LENGTH", "SET", "CHANGED", "USED BY"].map(str::to_owned).to_vec();
+    let head = ["NAME", "LENGTH", "SET", "CHANGED", "FOR", "USED BY"].map(str::to_owned).to_vec();
     print::table(&[head].into_iter().chain(rows.iter().map(Row::cells)).collect::<Vec<_>>())
 }
 
@@ -140,7 +151,9 @@ mod tests {
     use super::*;
 
     fn row(name: &str, state: State, used: &[&str]) -> Row {
-        Row { name: name.to_owned(), state, used: used.iter().map(|place| (*place).to_owned()).collect() }
+        let used = used.iter().map(|place| (*place).to_owned()).collect();
+        let bound = if name == "GITHUB" { vec!["api.github.example".to_owned()] } else { Vec::new() };
+        Row { name: name.to_owned(), state, used, bound }
     }
 
     fn kept(value: &str) -> State {
@@ -165,13 +178,13 @@ mod tests {
         ];
         let remarks = remarks(&rows);
         expect![[r#"
-            NAME     LENGTH            SET                   CHANGED               USED BY
-            CLOSED   cannot be opened  -                     -                     -
-            DARK     cannot be opened  -                     -                     -
-            DEEP     cannot be opened  -                     -                     -
-            GITHUB   usual             2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  mcp.git.env.TOKEN (t.toml:3:9)
-            MISSING  not kept          -                     -                     mcp.a.url (t.toml:5:7)
-            ONE      too short         2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -
+            NAME     LENGTH            SET                   CHANGED               FOR                 USED BY
+            CLOSED   cannot be opened  -                     -                     -                   -
+            DARK     cannot be opened  -                     -                     -                   -
+            DEEP     cannot be opened  -                     -                     -                   -
+            GITHUB   usual             2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  api.github.example  mcp.git.env.TOKEN (t.toml:3:9)
+            MISSING  not kept          -                     -                     -                   mcp.a.url (t.toml:5:7)
+            ONE      too short         2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -                   -
             the kept secret CLOSED cannot be opened: it was changed
             the key file k cannot be read
             MISSING is not kept: `toolcrib secrets set MISSING`

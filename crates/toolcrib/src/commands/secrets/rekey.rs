@@ -18,7 +18,7 @@ const NOT_TAKEN: &str =
 
 pub(super) fn run(cli: &Cli, kept: &Kept, from: Option<PathBuf>) -> Result<Ending, Trouble> {
     let old = match from {
-        Some(path) => KeySource::File { path: surroundings()?.absolute(&path), is_credential: false },
+        Some(path) => KeySource::File { path: surroundings(cli)?.absolute(&path), is_credential: false },
         None if matches!(kept.source(), KeySource::State) => {
             let how = "everything is sealed with `secret.key` in the state folder; to have another one there, move it away \
                        and name it: `toolcrib secrets rekey --from OLD_FILE`; or name another `key` in [secrets] first";

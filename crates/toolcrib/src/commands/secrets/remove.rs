@@ -1,12 +1,13 @@
 //! `secrets remove`: gives a secret up.
 
 use serde_json::json;
+use store::SqliteStore;
 
 use super::{NOT_STRUCK_OUT, UNKNOWN_SECRET, parse, tell};
 use crate::cli::Cli;
 use crate::config::{Uses, nearest};
 use crate::ending::{Ending, Trouble};
-use crate::secrets::Kept;
+use crate::secrets::{Kept, unbind};
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<Ending, Trouble> {
@@ -22,6 +23,7 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
             said: format!("no secret {name} is kept here{near}"),
         });
     }
+    unbind(&SqliteStore::at(kept.state()), name.as_str()).map_err(Trouble::Failed)?;
     // What they have learnt they strike out all the same, as long as they run.
     let (_, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let used = uses.of_secret(name.as_str());

@@ -1,19 +1,37 @@
 //! `secrets set`: keeps a value that is typed or piped in.
 
 use serde_json::json;
-use store::WasSet;
+use store::{SecretName, SqliteStore, WasSet};
 
 use super::{NOT_STRUCK_OUT, given, parse, tell};
 use crate::assemble::now_ms;
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
-use crate::secrets::{Kept, weakness};
+use crate::secrets::{Kept, bind, weakness};
 use crate::{print, runtime};
 
-pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<Ending, Trouble> {
+pub(super) fn run(
+    cli: &Cli,
+    kept: &Kept,
+    uses: &Uses,
+    name: &str,
+    whom: &[String],
+) -> Result<Ending, Trouble> {
     let name = parse(name)?;
-    let value = given::value(name.as_str())?;
+    let value = given::value(name.as_str(), !whom.is_empty() && is_kept(kept, &name)?)?;
+    if !whom.is_empty() {
+        bind(&SqliteStore::at(kept.state()), name.as_str(), whom).map_err(Trouble::Failed)?;
+    }
+    let Some(value) = value else {
+        match cli.json {
+            true => print::json(&json!({ "name": name.as_str(), "was": "unchanged", "for": whom }))?,
+            false => {
+                print::line(&format!("{name} is for {} too now; its value is as it was", whom.join(", ")))?
+            }
+        }
+        return Ok(Ending::Good);
+    };
     let was = kept.sealed().set_named(&name, &value, now_ms()).map_err(Trouble::because)?;
     let (told, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let warning = weakness(value.expose());
@@ -33,6 +51,13 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
     warning.iter().for_each(|warning| print::remark(&format!("warning: {name} is a poor secret: {warning}")));
     untold.iter().for_each(|untold| print::remark(untold));
     Ok(if untold.is_empty() { Ending::Good } else { Ending::Failed })
+}
+
+fn is_kept(kept: &Kept, name: &SecretName) -> Result<bool, Trouble> {
+    if !kept.may_be_there() {
+        return Ok(false);
+    }
+    Ok(kept.sealed().named_names().map_err(Trouble::because)?.contains(name))
 }
 
 fn said(name: &str, was: WasSet, used: &[&str], told: usize) -> String {

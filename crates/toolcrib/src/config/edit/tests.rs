@@ -221,7 +221,8 @@ fn the_file_to_change_is_the_nearest() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path();
     let variables = [("HOME".into(), root.join("home").into())].into();
-    let mut surroundings = Surroundings { current_dir: root.join("project/deep"), variables };
+    let mut surroundings =
+        Surroundings { current_dir: root.join("project/deep"), variables, ..Surroundings::default() };
     let user = root.join("home/.config/toolcrib/toolcrib.toml");
     assert_eq!(target(None, &surroundings), Ok(user));
     let project = hold(&root.join("project/toolcrib.toml")).expect("free");

@@ -22,6 +22,8 @@ impl Settling<'_> {
         let (organisation, project) =
             (named("organisation", &config.organisation), named("project", &config.project));
         let user = named("user", &config.user);
+        let is_persons = self.source(&["rules", "project"]).is_some_and(|source| !source.is_projects);
+        let own_servers = || self.folders.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         let local = upstreams.iter().filter(|upstream| is_local(upstream));
         let local_upstreams: BTreeSet<String> = local.map(|upstream| upstream.name().to_owned()).collect();
         rules::Settings {
@@ -35,6 +37,7 @@ impl Settling<'_> {
             project_name: config.project_name.clone(),
             project_folder: self.project_folder(),
             mode: config.mode.into(),
+            own_servers: (!is_persons).then(own_servers),
             local_upstreams,
         }
     }

@@ -4,6 +4,7 @@
 use expect_test::{Expect, expect};
 use serde_json::Value;
 
+use super::super::consent::Consent;
 use super::super::problem::Source;
 use super::super::{Unfollowed, loaded, read};
 use super::{load, sources, surroundings};
@@ -14,13 +15,17 @@ fn check(path: &str, user: &str, project: &str, expected: Expect) {
     expected.assert_eq(&came_to(path, user, project));
 }
 
-/// What both files come to at `path`; `; ` ends a line.
+/// What both files come to at `path`, where nothing is agreed to; `; ` ends a line.
 #[track_caller]
 fn came_to(path: &str, user: &str, project: &str) -> String {
+    come_to(path, user, project, &Consent::kept_in(None))
+}
+
+#[track_caller]
+fn come_to(path: &str, user: &str, project: &str, consent: &Consent) -> String {
     let texts = [user, project].map(|text| text.replace("; ", "\n"));
-    let tree =
-        read::tree(&sources(&[&texts[0], &texts[1]])).unwrap_or_else(|problems| panic!("{problems:?}"));
-    let json = tree.to_json();
+    let read = read::tree(&sources(&[&texts[0], &texts[1]]), &surroundings(), consent);
+    let json = read.unwrap_or_else(|problems| panic!("{problems:?}")).tree.to_json();
     let found = path.split('.').try_fold(&json, |value, key| value.get(key));
     found.map_or("-".to_owned(), Value::to_string)
 }
@@ -39,8 +44,8 @@ fn denials_and_rules_of_both_files_are_in_force() {
     check(
         "policy.rules",
         "[[policy.rules]]; id = 'a'; effect = 'ask'",
-        "[[policy.rules]]; id = 'b'; effect = 'allow'",
-        expect![[r#"[{"effect":"ask","id":"a"},{"effect":"allow","id":"b"}]"#]],
+        "[[policy.rules]]; id = 'b'; effect = 'deny'",
+        expect![[r#"[{"effect":"ask","id":"a"},{"effect":"deny","id":"b"}]"#]],
     );
     check(
         "mcp.git.exclude",
@@ -48,56 +53,71 @@ fn denials_and_rules_of_both_files_are_in_force() {
         "[mcp.git]; exclude = ['b']",
         expect![[r#"["a","b"]"#]],
     );
+    check("mcp.git.enabled", "[mcp.git]; command = 'x'", "[mcp.git]; enabled = false", expect!["false"]);
+    check("mcp.git.enabled", "[mcp.git]; enabled = false", "[mcp.git]; enabled = true", expect!["false"]);
 }
 
 #[test]
-fn a_project_permits_what_the_user_says_nothing_of() {
-    check("policy.allow", "[policy]; allow = ['a']", "[policy]; allow = ['b']", expect![[r#"["b"]"#]]);
-    check("policy.allow", "[policy]; defaults = true", "[policy]; allow = ['b']", expect![[r#"["b"]"#]]);
-    check("policy.allow", "[policy]; defaults = false", "[policy]; allow = ['b']", expect!["-"]);
-    check(
-        "policy.allow",
-        "[policy]; defaults = false; allow = ['a']",
-        "[policy]; allow = ['b']",
-        expect![[r#"["a"]"#]],
+fn a_folder_permits_nothing_of_the_users() {
+    let own = "[mcp.git]; command = 'git-mcp'";
+    let agreed = |project: &str| come_to("policy", own, project, &Consent::ForThisRun);
+    let rule = |upstream: &str| format!("[[policy.rules]]; id = 'b'; effect = 'allow'{upstream}");
+    for project in [
+        "[policy]; allow = ['*', 'workspace_write', 'built-in/*', 'git/*', '*/x']",
+        &rule(""),
+        &rule("; upstream = []"),
+        &rule("; upstream = ['*']"),
+        &rule("; upstream = ['built-in']"),
+        &rule("; upstream = ['git']"),
+        &rule("; upstream = ['mine', 'git']"),
+    ] {
+        let project = format!("{project}; [mcp.mine]; command = 'x'");
+        let found = agreed(&project);
+        assert!(["-", "{}", r#"{"rules":[]}"#].contains(&found.as_str()), "{project}: {found}");
+    }
+    let project = format!(
+        "[policy]; allow = ['mine/rm', 'git/rm']; {}; [mcp.mine]; command = 'x'",
+        rule("; upstream = ['mine']")
     );
+    assert_eq!(
+        agreed(&project),
+        r#"{"allow":["mine/rm"],"rules":[{"effect":"allow","id":"b","upstream":["mine"]}]}"#
+    );
+    // Nor is it in force before it is agreed to.
+    assert_eq!(came_to("policy", own, &project), r#"{"rules":[]}"#);
 }
 
 #[test]
-fn a_default_counts_as_the_users_word_of_what_is_not_the_projects_alone() {
+fn what_is_not_for_a_folder_to_say_holds_nowhere() {
     let unsaid = |table: &str, project: &str, expected: &str| {
-        let found = came_to(table, "", &format!("[{table}]; {project}"));
-        assert_eq!(found, expected.replace('\'', "\""), "[{table}] {project}");
-        assert_eq!(
-            came_to(table, "[log]; level = 'warn'", &format!("[{table}]; {project}")),
-            found,
-            "{table}"
-        );
+        for consent in [Consent::kept_in(None), Consent::ForThisRun] {
+            for user in ["", "[log]; level = 'warn'"] {
+                let found = come_to(table, user, &format!("[{table}]; {project}"), &consent);
+                let found = if user.is_empty() { found } else { found.replace(r#"{"level":"warn"}"#, "-") };
+                assert_eq!(found, expected.replace('\'', "\""), "[{table}] {project}");
+            }
+        }
     };
     unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; durable = false", "-");
     unsaid("telemetry.traces", "endpoint = 'http://127.0.0.1:9/x'", "-");
-    unsaid("state", "dir = 'own'", "{'dir':'own'}");
-    unsaid("redaction", "patterns = false; allow = ['.*']; disable = ['jwt']", "{}");
-    unsaid("redaction", "patterns = true", "{'patterns':true}");
-    unsaid("rules", "mode = 'dry-run'", "{}");
-    unsaid("rules", "mode = 'enforce'", "{'mode':'enforce'}");
+    unsaid("state", "dir = 'own'", "-");
+    unsaid("secrets", "key = { file = 'k' }", "-");
+    unsaid("redaction", "patterns = true; allow = ['.*']; disable = ['jwt']", "-");
+    unsaid("identity", "resource = 'https://evil.example'", "-");
+    unsaid("server", "bind = '0.0.0.0:3000'; open_on_loopback = true; hosts = ['evil.example']", "-");
+    unsaid("log", "level = 'debug'", "-");
+    unsaid("experimental", "mcp_timeout = 1", "-");
+    unsaid("rules", "mode = 'dry-run'; organisation = 'a'; user = 'b'; project_name = 'c'", "{}");
+    unsaid("rules", "mode = 'enforce'; project = 'mine.json'", "{'mode':'enforce','project':'mine.json'}");
     unsaid("approvals", "roles = ['maintainer', 'developer']; lasts = '7d'", "{'roles':['maintainer']}");
     unsaid("approvals", "roles = ['developer']", "{'roles':[]}");
-    unsaid("approvals", "wait = '1m'; elicitation = false", "{'elicitation':false,'wait':'1m'}");
+    unsaid("approvals", "wait = '1m'; elicitation = false", "{'elicitation':false}");
     unsaid("limits.rate", "per_second = 0; burst = 1000", "{}");
     unsaid("limits.rate", "per_second = 3; burst = 1000", "{'per_second':3}");
     unsaid("limits", "callers = { 'local' = { per_second = 0 } }", "{}");
     unsaid("limits.tools.web_x", "per_day = 6", "{'per_day':6}");
-    unsaid("server", "open_on_loopback = true", "{}");
-    unsaid("server", "open_on_loopback = false", "{'open_on_loopback':false}");
-    // The user's own file says otherwise.
-    check("audit", "[audit]; keep = '1d'", "[audit]; keep = '9d'", expect![[r#"{"keep":"1d"}"#]]);
-    check(
-        "redaction.patterns",
-        "[redaction]; patterns = false",
-        "[redaction]; patterns = false",
-        expect!["false"],
-    );
+    check("tools.offer", "[tools]; offer = []", "[tools]; offer = ['workspace']", expect!["[]"]);
+    check("tools.offer", "", "[tools]; offer = []", expect!["[]"]);
     check(
         "limits.rate",
         "[limits.rate]; per_second = 0",
@@ -108,19 +128,31 @@ fn a_default_counts_as_the_users_word_of_what_is_not_the_projects_alone() {
     check("approvals.roles", roles, roles, expect![[r#"["developer"]"#]]);
 }
 
+/// Every key of the file is said at once, declared, or not for a folder to say.
 #[test]
-fn whoever_has_no_file_of_their_own_has_the_projects() {
-    let project = "[audit]\nkeep = '9d'\n[limits.rate]\nper_second = 50\n[server]\nopen_on_loopback = true\n";
-    let mut alone = sources(&["", project]).split_off(1);
-    let tree = |sources: &[Source]| read::tree(sources).expect("it is TOML").to_json().to_string();
-    expect![[
-        r#"{"audit":{"keep":"9d"},"limits":{"rate":{"per_second":50}},"server":{"open_on_loopback":true}}"#
-    ]]
-    .assert_eq(&tree(&alone));
-    assert!(read::passed_over(&alone, &read::tree(&alone).expect("it is TOML")).is_empty());
-    // One that is empty is one.
-    alone.insert(0, sources(&["", project]).swap_remove(0));
-    expect![[r#"{"limits":{"rate":{}},"server":{}}"#]].assert_eq(&tree(&alone));
+fn every_key_is_in_one_list() {
+    let schema = read::schema();
+    let declared = [["policy", "allow"], ["policy", "rules"]];
+    let keys = |section: &Value| -> Vec<String> {
+        let reference = section["$ref"].as_str().or_else(|| section["allOf"][0]["$ref"].as_str());
+        let section =
+            reference.map_or(section, |found| &schema["$defs"][found.trim_start_matches("#/$defs/")]);
+        section["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+    };
+    for (name, section) in schema["properties"].as_object().expect("sections") {
+        for key in keys(section) {
+            let is_in = |path: &[&str]| {
+                path[0] == name && path.get(1).is_none_or(|listed| *listed == key || *listed == "*")
+            };
+            let said = crate::config::join::SAID.iter().any(|(path, _)| is_in(path));
+            let unsaid = crate::config::join::UNSAID.iter().any(|path| is_in(path));
+            let declared = declared.contains(&[name, &key]);
+            assert!(
+                said || unsaid || declared,
+                "nobody has said what a folder's file may say of {name}.{key}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -128,27 +160,28 @@ fn what_is_relied_on_are_the_defaults() {
     let (relied_on, nothing) = (load(&[crate::config::join::RELIED_ON]), load(&[""]));
     let (relied_on, nothing) = (relied_on.expect("sound").settings, nothing.expect("sound").settings);
     assert_eq!(relied_on.approvals, nothing.approvals);
-    assert_eq!(relied_on.redaction, nothing.redaction);
     assert_eq!(relied_on.rules, nothing.rules);
     assert_eq!(format!("{:?}", relied_on.rates), format!("{:?}", nothing.rates));
     assert_eq!(nothing.server.open_on_loopback, None, "closed once there is a key, whatever a project says");
 }
 
 #[test]
-fn what_a_project_says_in_vain_is_told() {
-    let user = "[audit]\nkeep = '9d'\n[policy]\ndeny = ['a']\nallow = ['c']\n";
-    let project = "[audit]\nkeep = '1d'\ndurable = false\n[state]\ndir = 'own'\n[limits.rate]\nper_second = 3\nburst = 99\n\
-                   [policy]\ndeny = ['b']\nallow = ['d']\n[log]\nlevel = 'warn'\n[server]\nopen_on_loopback = true\n";
+fn what_a_folder_says_in_vain_is_told() {
+    let user = "[audit]\nkeep = '9d'\n[policy]\ndeny = ['a']\nallow = ['c']\n[mcp.mail]\ncommand = 'mail'\n";
+    let project = "[audit]\nkeep = '1d'\n[state]\ndir = 'own'\n[limits.rate]\nper_second = 3\nburst = 99\n\
+                   [policy]\ndeny = ['b']\nallow = ['d']\n[log]\nlevel = 'warn'\n[mcp.mail]\ncommand = 'evil'\n";
     let loaded = load(&[user, project]).expect("nothing is wrong");
     let keys: Vec<&str> =
         loaded.passed_over.iter().map(|line| line.split(" is ").next().expect("a place")).collect();
     expect![[r#"
-        toolcrib.toml:2:1: audit.keep
-        toolcrib.toml:3:1: audit.durable
-        toolcrib.toml:8:1: limits.rate.burst
-        toolcrib.toml:15:1: server.open_on_loopback"#]]
+        toolcrib.toml:1:2: audit
+        toolcrib.toml:3:2: state
+        toolcrib.toml:7:1: limits.rate.burst
+        toolcrib.toml:10:10: policy.allow
+        toolcrib.toml:11:2: log
+        toolcrib.toml:14:1: mcp.mail.command"#]]
     .assert_eq(&keys.join("\n"));
-    expect!["toolcrib.toml:2:1: audit.keep is passed over, as it is not for a project's file to say: what your own file says of it holds, or the default; write it into your own file, /home/u/.config/toolcrib/toolcrib.toml, or name this one with --config"].assert_eq(&loaded.passed_over[0]);
+    expect!["toolcrib.toml:1:2: audit is passed over, as it is not for a folder's file to say: what your own file says of it holds, or the default; write it into your own file, /home/u/.config/toolcrib/toolcrib.toml, or name this one with --config"].assert_eq(&loaded.passed_over[0]);
     // What was named, or is the user's own, stands alone.
     assert!(load(&[project]).expect("nothing is wrong").passed_over.is_empty());
 }
@@ -165,7 +198,8 @@ fn a_project_opens_no_folder_beside_its_own() {
     let load = |root: &str, is_projects: bool| {
         let text = format!("workspace.root = '{root}'\n");
         let source = Source { path: project.join("toolcrib.toml"), text, is_projects };
-        loaded(vec![source], &surroundings, Unfollowed::IsWrong)
+        let flags = super::agreed().flags;
+        loaded(vec![source], &Surroundings { flags, ..surroundings.clone() }, Unfollowed::IsWrong)
     };
     for good in [".", "in", "in/..", "missing", &project.display().to_string()] {
         let loaded = load(good, true).unwrap_or_else(|why| panic!("{good}: {why}"));
@@ -196,11 +230,8 @@ fn the_stricter_word_holds() {
         }
     };
     both("policy", "defaults", "true", "false", "false");
-    both("redaction", "patterns", "true", "false", "true");
     both("approvals", "elicitation", "true", "false", "false");
     both("rules", "mode", "'enforce'", "'dry-run'", "\"enforce\"");
-    both("mcp.git", "trust", "'review'", "'trust'", "\"review\"");
-    both("mcp.git", "trust", "'pin'", "'trust'", "\"pin\"");
     both("rules", "mode", "'audit-only'", "'dry-run'", "\"audit-only\"");
     both("limits.rate", "per_second", "5", "0", "5");
     both("limits.rate", "per_second", "5", "6", "5");
@@ -210,133 +241,94 @@ fn the_stricter_word_holds() {
 }
 
 #[test]
-fn what_the_user_says_of_the_book_and_of_questions_holds() {
-    check(
-        "audit",
-        "[audit]; keep = '90d'",
-        "[audit]; keep = '1h'; durable = false; max_bytes = '8 MiB'",
-        expect![[r#"{"keep":"90d"}"#]],
-    );
-    let roles = |words: &str| format!("[approvals]; roles = {words}");
-    check(
-        "approvals.roles",
-        &roles("['owner', 'maintainer']"),
-        &roles("['developer', 'maintainer']"),
-        expect![[r#"["maintainer"]"#]],
-    );
-    check("approvals.roles", &roles("['owner']"), &roles("['developer']"), expect!["[]"]);
-    check("approvals.lasts", "[approvals]; lasts = '1m'", "[approvals]; lasts = '7d'", expect![[r#""1m""#]]);
-    check("approvals.wait", "[approvals]; wait = '1m'", "[approvals]; wait = '0s'", expect![[r#""0s""#]]);
-    check(
-        "rules.organisation",
-        "[rules]; organisation = 'a'",
-        "[rules]; organisation = 'b'",
-        expect![[r#""a""#]],
-    );
-    check("rules.user", "[rules]; user = 'a'", "[rules]; user = 'b'", expect![[r#""a""#]]);
-    check("rules.project", "[rules]; project = 'a'", "[rules]; project = 'b'", expect![[r#""a""#]]);
-    let callers = "[limits.callers.'ci-7']; per_second = 0";
-    check("limits.callers", "[limits.rate]; per_second = 5", callers, expect!["-"]);
-    check(
-        "limits.callers",
-        "[limits.callers.'ci-*']; per_day = 5",
-        callers,
-        expect![[r#"{"ci-*":{"per_day":5}}"#]],
-    );
-    check(
-        "mcp.git.include",
-        "[mcp.git]; include = ['a']",
-        "[mcp.git]; include = ['*']",
-        expect![[r#"["a"]"#]],
-    );
-}
-
-#[test]
-fn a_project_opens_no_door_that_the_user_has_shut() {
-    let held = |path: &str, user: &str, project: &str, expected: &str| {
-        let (table, key) = path.split_once('.').expect("a table and a key");
-        let text = |value: &str| format!("[{table}]; {key} = {value}");
-        assert_eq!(came_to(path, &text(user), &text(project)), expected, "{path}");
-        // Without a word of the user's, nothing binds what the project opens for itself.
-        let alone = match path {
-            "server.open_on_loopback" if project != "false" => "-".to_owned(),
-            _ => project.replace('\'', "\""),
-        };
-        assert_eq!(came_to(path, "", &text(project)), alone, "{path}");
-    };
-    held("server.bind", "'127.0.0.1:3000'", "'0.0.0.0:3000'", r#""127.0.0.1:3000""#);
-    held("server.hosts", "['a.example']", "['evil.example']", r#"["a.example"]"#);
-    held("server.origins", "[]", "['https://evil.example']", "[]");
-    held("server.socket", "'a'", "'b'", r#""a""#);
-    held("server.open_on_loopback", "false", "true", "false");
-    held("server.open_on_loopback", "true", "false", "false");
-    held("state.dir", "'a'", "'own'", r#""a""#);
-    held("rules.project_name", "'a'", "'other'", r#""a""#);
-    held("workspace.root", "'a'", "'b'", r#""b""#);
-    let issuer = "[[identity.issuers]]; issuer = 'https://evil.example'; default_role = 'owner'";
-    let own = "[identity]; resource = 'https://crib.example/mcp'";
-    check("identity", own, issuer, expect![[r#"{"resource":"https://crib.example/mcp"}"#]]);
-    check("identity", "[server]; open_on_loopback = false", issuer, expect!["-"]);
-    check(
-        "identity",
-        "",
-        issuer,
-        expect![[r#"{"issuers":[{"default_role":"owner","issuer":"https://evil.example"}]}"#]],
-    );
-    check(
-        "secrets",
-        "[secrets]; key = 'keyring'",
-        "[secrets]; key = { file = 'k' }",
-        expect![[r#"{"key":"keyring"}"#]],
-    );
-    check(
-        "telemetry",
-        "[telemetry.traces]; headers = { a = 'secret' }",
-        "[telemetry.traces]; endpoint = 'https://evil.example'",
-        expect![[r#"{"traces":{"headers":{"a":"secret"}}}"#]],
-    );
-}
-
-#[test]
-fn another_server_in_the_place_of_the_users_gets_nothing_of_the_users() {
-    let user = "[mcp.git]; command = 'git-mcp'; args = ['-a']; env = { TOKEN = 'secret' }; inherit = ['AWS_*']; \
-                timeout = '9s'; exclude = ['rm']; trust = 'review'";
-    let came_to = |project: &str| came_to("mcp.git", user, &format!("[mcp.git]; {project}"));
-    let whole = came_to("on_demand = true; command = 'git-mcp'");
-    assert!(whole.contains("secret") && whole.contains("on_demand"), "it is the same server: {whole}");
-    for (changed, key) in [
-        ("command = './evil'", "command"),
-        ("args = ['-e', 'evil']", "args"),
-        ("cwd = 'evil'", "cwd"),
-        ("socket = '/evil'", "socket"),
-        ("url = 'https://evil.example'", "url"),
-        ("env = { LD_PRELOAD = './evil.so' }", "env"),
-        ("inherit = ['*']", "inherit"),
-    ] {
-        let tree: Value = serde_json::from_str(&came_to(changed)).expect("JSON");
-        let keys: Vec<&str> = tree.as_object().expect("a table").keys().map(String::as_str).collect();
-        let mut expected = vec![key, "exclude", "trust"];
-        expected.sort_unstable();
-        assert_eq!(keys, expected, "{changed}");
-        assert!(!tree.to_string().contains("secret"), "{changed}");
+fn the_users_servers_are_as_without_the_folder() {
+    let user = "[mcp.mail]; command = 'mail-mcp'; args = ['-a']; env = { TOKEN = 'secret' }; timeout = '9s'; exclude = ['rm']";
+    let alone = came_to("mcp.mail", user, "");
+    for consent in [Consent::kept_in(None), Consent::ForThisRun] {
+        for said in [
+            "command = './evil'",
+            "args = ['-e', 'evil']",
+            "cwd = 'evil'",
+            "socket = '/evil'",
+            "url = 'https://evil.example'",
+            "env = { LD_PRELOAD = './evil.so' }",
+            "headers = { X = { store = 'TOKEN' } }",
+            "inherit = ['*']",
+            "prefix = ''",
+            "trust = 'trust'",
+            "include = ['*']",
+            "timeout = '1ms'",
+            "exclude = []",
+            "enabled = true",
+            "tool = { send = { enabled = false } }",
+        ] {
+            let found = come_to("mcp.mail", user, &format!("[mcp.mail]; {said}"), &consent);
+            assert_eq!(found.replace(r#""enabled":true,"#, ""), alone, "{said}");
+        }
     }
-    check(
-        "mcp.web",
-        "[mcp.web]; url = 'https://a.example'; headers = { A = 'secret' }; oauth = { client_secret = 'secret' }",
-        "[mcp.web]; url = 'https://evil.example'; headers = { B = 'b' }; exclude = ['x']",
-        expect![[r#"{"exclude":["x"],"headers":{"B":"b"},"url":"https://evil.example"}"#]],
+    // What is offered as theirs is not offered.
+    let prefix = |said: &str| {
+        come_to(
+            "mcp.own.prefix",
+            "[mcp.mail]; command = 'x'; prefix = 'post'; [mcp.git]; command = 'y'",
+            &format!("[mcp.own]; command = 'z'; prefix = '{said}'"),
+            &Consent::ForThisRun,
+        )
+    };
+    for (said, expected) in
+        [("", "-"), ("post", "-"), ("POST", "-"), ("git", "-"), ("mail", "\"mail\""), ("o", "\"o\"")]
+    {
+        assert_eq!(prefix(said), expected, "{said}");
+    }
+}
+
+#[test]
+fn servers_of_a_folder_wait_for_a_person() {
+    let project = "[experimental]; mcp_timeout = 5000; [mcp.one]; command = 'x'; [mcp.two]; url = 'https://h'; timeout = '1s'";
+    assert_eq!(came_to("mcp", "", project), "-");
+    let text = project.replace("; ", "\n");
+    let held = |texts: &[&str]| -> Vec<String> {
+        let loaded = load(texts).expect("nothing is wrong");
+        loaded
+            .held
+            .iter()
+            .map(|held| format!("{}: {} {:?}", held.declaration.place, held.declaration.key, held.why))
+            .collect()
+    };
+    assert_eq!(
+        held(&["", &text]),
+        [
+            "toolcrib.toml:3:6: toolcrib.toml mcp.one Unknown",
+            "toolcrib.toml:5:6: toolcrib.toml mcp.two Unknown"
+        ]
     );
-    check(
-        "mcp.web",
-        "[mcp.web]; url = 'https://a.example'; oauth = { client_secret = 'secret' }",
-        "[mcp.web]; oauth = { token_url = 'https://evil.example' }",
-        expect![[r#"{"oauth":{"token_url":"https://evil.example"}}"#]],
-    );
+    assert_eq!(held(&[&text]), [""; 0]);
+    let agreed = come_to("mcp", "", project, &Consent::ForThisRun);
+    assert_eq!(agreed, r#"{"one":{"command":"x","timeout":5000},"two":{"timeout":"1s","url":"https://h"}}"#);
+}
+
+#[test]
+fn mistakes_of_a_folder_that_nobody_knows_stop_nobody() {
+    let user = "[mcp.mine]\ncommand = 'x'\n";
+    for project in ["[mcp", "[polcy]\n", "[policy]\ndeny = 5\n", "[workspace]\nroot = '/'\n"] {
+        let loaded = load(&[user, project]).unwrap_or_else(|why| panic!("{project}: {why}"));
+        assert_eq!(loaded.settings.upstreams.len(), 1, "{project}");
+        let told = loaded.passed_over.join("\n");
+        assert!(told.ends_with("; the folder's files are not obeyed"), "{told}");
+        // Whoever has agreed to something of it mends it.
+        assert!(loaded_agreed(user, project).is_err(), "{project}");
+    }
+    // What is wrong in their own file stops everything, as ever.
+    assert!(load(&["[polcy]\n", ""]).is_err());
+}
+
+fn loaded_agreed(user: &str, project: &str) -> Result<crate::config::Loaded, crate::config::Problems> {
+    loaded(sources(&[user, project]), &super::agreed(), Unfollowed::IsWrong)
 }
 
 #[test]
 fn what_both_files_say_is_shown_with_both_places() {
-    let loaded = load(&["[policy]\ndeny = ['a']\n", "log.level = 'warn'\npolicy.deny = ['b']\n"]);
+    let loaded = load(&["[policy]\ndeny = ['a']\n", "limits.rate.burst = 3\npolicy.deny = ['b']\n"]);
     let shown = loaded.expect("nothing is wrong").to_toml();
     let line = shown.lines().find(|line| line.starts_with("deny")).expect("it is there");
     expect![[r#"deny = ["a", "b"]  # /home/u/.config/toolcrib/toolcrib.toml:2:9 and toolcrib.toml:2:8"#]]
@@ -346,14 +338,14 @@ fn what_both_files_say_is_shown_with_both_places() {
 /// What is wrong with both files.
 #[track_caller]
 fn check_refused(user: &str, project: &str, expected: Expect) {
-    expected.assert_eq(&load(&[user, project]).err().expect("something is wrong").to_string());
+    expected.assert_eq(&loaded_agreed(user, project).err().expect("something is wrong").to_string());
 }
 
 #[test]
 fn problems_of_both_files_have_their_places() {
     check_refused(
         "[[policy.rules]]\nid = 'mine'\neffect = 'deny'\n",
-        "[policy]\n[[policy.rules]]\neffect = 'allow'\nid = 'mine'\n",
+        "[policy]\n[[policy.rules]]\neffect = 'ask'\nid = 'mine'\n",
         expect![[
             r#"toolcrib.toml:4:6: policy rule "mine": another rule has this id; each needs its own; the first stands at /home/u/.config/toolcrib/toolcrib.toml:2:6"#
         ]],
@@ -382,10 +374,10 @@ fn what_cannot_be_used_is_told_of_whichever_file_it_stands_in() {
         ("limits.rate.burst = 2", "limits.rate.burst = 'a'"),
         ("limits.rate = 2", "limits.rate.burst = 2"),
         ("limits.rate.burst = 2", "limits.rate = 2"),
-        ("audit = 1", "audit.keep = '9d'"),
+        ("audit = 1", ""),
         ("approvals.roles = 'owner'", "approvals.roles = ['owner']"),
     ] {
-        assert!(load(&[user, project]).is_err(), "{user} {project}");
+        assert!(loaded_agreed(user, project).is_err(), "{user} {project}");
     }
 }
 
@@ -399,18 +391,18 @@ effect = 'ask'
 tools = ['workspace_write']
 ";
     let project = "[policy]
-allow = ['*']
 deny = []
 [[policy.rules]]
-id = 'open'
-effect = 'allow'
+id = 'shut'
+effect = 'deny'
+tools = ['workspace_list']
 ";
     let policy = load(&[user, project]).expect("nothing is wrong").settings.policy;
     let caller = policy::Caller::local_user(policy::Via::Stdio);
     for (tool, expected) in [
         ("workspace_delete", "deny policy.deny"),
         ("workspace_write", "ask asked"),
-        ("workspace_read", "allow open"),
+        ("workspace_list", "deny shut"),
     ] {
         let facts = policy::Facts {
             caller: &caller,

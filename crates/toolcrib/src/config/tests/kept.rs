@@ -20,7 +20,7 @@ fn a_kept_secret_is_referred_to_by_name() {
 
     let (kept, uses) = {
         let sources = sources(&[&text]);
-        let tree = read::tree(&sources).expect("TOML");
+        let tree = read::users(&sources).expect("TOML");
         let (file, _) = read::file(&tree);
         (settings::kept(&file, &tree, &sources, &surroundings()).expect("a place"), Uses::of(&tree, &sources))
     };

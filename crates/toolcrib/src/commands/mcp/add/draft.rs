@@ -116,7 +116,8 @@ mod tests {
         let write = |text: &str| edit::hold(&file).and_then(|held| held.write(text)).expect("writable");
         write(BEFORE);
         let variables = [("HOME".into(), folder.path().into())].into();
-        let surroundings = Surroundings { current_dir: folder.path().to_owned(), variables };
+        let surroundings =
+            Surroundings { current_dir: folder.path().to_owned(), variables, ..Surroundings::default() };
         let failed = |trouble: Trouble| trouble.to_string();
         let draft = Draft::new(Some(&file), surroundings).map_err(failed).expect("a draft");
         let mut server = Server { command: Some("x".to_owned()), ..Server::default() };

@@ -155,7 +155,8 @@ mod tests {
         let held = crate::config::edit::hold(&file).expect("free");
         held.write("[mcp.taken]\ncommand = \"x\"\n").expect("written");
         let variables = [("TOKEN".into(), "s3cret".into()), ("HOME".into(), folder.path().into())].into();
-        let surroundings = Surroundings { current_dir: folder.path().to_owned(), variables };
+        let surroundings =
+            Surroundings { current_dir: folder.path().to_owned(), variables, ..Surroundings::default() };
         let draft =
             Draft::new(Some(&file), surroundings).map_err(|trouble| trouble.to_string()).expect("a draft");
         expected.assert_eq(&match ask(&draft, None, &mut answers.as_bytes()) {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::paste::Pasted;
 use crate::commands::mcp::test::sign_in::diagnose;
-use crate::config::Surroundings;
+use crate::config::{Flags, Surroundings};
 use crate::ending::Trouble;
 use crate::print;
 use crate::signals::Signals;
@@ -75,7 +75,7 @@ fn failed(name: &str, error: &AuthError) -> Trouble {
 
 /// Opens the address in the person's browser, or says why it does not.
 fn open(url: &str) {
-    let surroundings = Surroundings::of_process().unwrap_or_default();
+    let surroundings = Surroundings::of_process(Flags::default()).unwrap_or_default();
     let is_set = |names: &[&str]| names.iter().any(|name| surroundings.variable(name).is_some());
     if is_set(&REMOTE) && !is_set(&DISPLAYS) {
         return print::remark("this is a remote shell; open the address in the browser before you");

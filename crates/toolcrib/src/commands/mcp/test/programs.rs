@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::Surroundings;
+use crate::config::{Flags, Surroundings};
 
 /// A PATH leads to a few thousand programs; more are not looked at.
 const PROGRAMS_MAX: usize = 20_000;
 
 /// The names of all files in the folders of PATH.
 pub(in crate::commands::mcp) fn on_path() -> Vec<String> {
-    let surroundings = Surroundings::of_process().unwrap_or_default();
+    let surroundings = Surroundings::of_process(Flags::default()).unwrap_or_default();
     let path = surroundings.variable("PATH").unwrap_or_default();
     let folders = std::env::split_paths(path).filter_map(|folder| std::fs::read_dir(folder).ok());
     let entries = folders.flat_map(|entries| entries.flatten()).take(PROGRAMS_MAX);

@@ -1,0 +1,134 @@
+//! `trust`: what a folder's files declare, what a person has agreed to of it, and agreeing to it or taking that back.
+
+mod agree;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use store::SqliteStore;
+
+use super::mcp::{ask, running};
+use super::surroundings;
+use crate::cli::{Cli, TrustFolder};
+use crate::config::{self, HeldBack, Loaded, Unfollowed};
+use crate::ending::{Ending, Trouble};
+use crate::{print, runtime, times, trust};
+
+pub(super) use agree::{agree_here, agree_to_written};
+pub(super) use show::to_json;
+
+pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
+    if asked.list {
+        return list(cli);
+    }
+    let folder = folder(cli, asked.dir.as_deref())?;
+    let mut surroundings = surroundings(cli)?;
+    surroundings.current_dir.clone_from(&folder);
+    let loaded = config::load(None, &surroundings, Unfollowed::IsPassedOver)?;
+    super::begin_resting(&loaded)?;
+    if asked.revoke {
+        return revoke(cli, &loaded, &folder);
+    }
+    loaded.passed_over.iter().for_each(|line| print::remark(&format!("note: {line}")));
+    if loaded.held.is_empty() {
+        return nothing_waits(cli, &loaded, &folder);
+    }
+    if cli.json {
+        print::json(&json!({ "folder": folder.display().to_string(), "waiting": to_json(&loaded.held) }))?;
+        return Ok(Ending::Refused);
+    }
+    print::foreign(&show::declarations(&loaded.held))?;
+    if !ask::is_possible() {
+        print::remark("nothing was agreed to: nobody can be asked here; run this in a terminal of your own");
+        return Ok(Ending::Refused);
+    }
+    let agreed = agree::ask_about(&loaded)?;
+    if agreed > 0 {
+        reload(&loaded)?;
+    }
+    Ok(if agreed == loaded.held.len() { Ending::Good } else { Ending::Refused })
+}
+
+fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
+    let agreed =
+        trust::receipts(&SqliteStore::at(&loaded.settings.state), folder).map_err(Trouble::Failed)?;
+    if cli.json {
+        print::json(&json!({ "folder": folder.display().to_string(), "waiting": [], "agreed": agreed }))?;
+    } else {
+        let keys: Vec<&str> = agreed.iter().map(|(key, _)| key).collect();
+        print::line(&match keys[..] {
+            [] => format!("nothing that {} declares waits for your agreement", folder.display()),
+            _ => format!("nothing waits; you have agreed to {} of {}", keys.join(", "), folder.display()),
+        })?;
+    }
+    Ok(Ending::Good)
+}
+
+/// The folder that is meant, without links.
+fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
+    let folder = surroundings(cli)?.absolute(dir.unwrap_or(Path::new(".")));
+    match folder.canonicalize() {
+        Ok(folder) if folder.is_dir() => Ok(folder),
+        Ok(file) => {
+            Err(Trouble::Misused(format!("{} is no folder; name the one it lies in", file.display())))
+        }
+        Err(error) => Err(Trouble::Misused(format!("{} cannot be found: {error}", folder.display()))),
+    }
+}
+
+fn list(cli: &Cli) -> Result<Ending, Trouble> {
+    let loaded = super::start_nobody(cli)?;
+    let folders = trust::all(&SqliteStore::at(&loaded.settings.state)).map_err(Trouble::Failed)?;
+    if cli.json {
+        let folder = |(folder, agreed)| json!({ "folder": folder, "agreed": agreed });
+        let folders: Vec<Value> = folders.iter().map(folder).collect();
+        print::json(&json!({ "folders": folders }))?;
+        return Ok(Ending::Good);
+    }
+    let mut rows = vec![["FOLDER", "DECLARATION", "AGREED", "WHAT IT DOES"].map(str::to_owned).to_vec()];
+    for (folder, agreed) in &folders {
+        rows.extend(agreed.iter().map(|(key, receipt)| {
+            let what = receipt.lines.first().cloned().unwrap_or_default();
+            vec![folder.display().to_string(), key.to_owned(), times::shown(receipt.agreed_at_ms), what]
+        }));
+    }
+    match rows.len() {
+        1 => print::line("you have agreed to nothing that a folder declares")?,
+        _ => print::foreign(&print::table(&rows))?,
+    }
+    Ok(Ending::Good)
+}
+
+fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
+    let store = SqliteStore::at(&loaded.settings.state);
+    let folders: Vec<PathBuf> = loaded.folders().filter(|declaring| folder.starts_with(declaring)).collect();
+    let mut was_any = trust::revoke(&store, folder).map_err(Trouble::Failed)?;
+    for declaring in folders {
+        was_any |= trust::revoke(&store, &declaring).map_err(Trouble::Failed)?;
+    }
+    let said = match was_any {
+        true => "what you had agreed to is taken back; its servers end in every running Toolcrib",
+        false => "you had agreed to nothing there",
+    };
+    match cli.json {
+        true => print::json(&json!({ "folder": folder.display().to_string(), "revoked": was_any }))?,
+        false => print::line(&format!("{}: {said}", folder.display()))?,
+    }
+    if was_any {
+        reload(loaded)?;
+    }
+    Ok(Ending::Good)
+}
+
+/// Has every running Toolcrib read its configuration again.
+fn reload(loaded: &Loaded) -> Result<(), Trouble> {
+    let told = runtime::run(running::reload(&loaded.settings.state))?;
+    told.lines.iter().for_each(|line| print::remark(line));
+    Ok(())
+}
+
+/// The declarations of these as one line for a log: what waits, and what a person does about it.
+pub(in crate::commands) fn line(held: &[HeldBack]) -> Option<String> {
+    (!held.is_empty()).then(|| show::line(held))
+}

@@ -1,0 +1,256 @@
+//! What a folder's file declares of its own: servers that the user's file does not name, and permissions for these. Each
+//! is known by itself, waits for a person's agreement, and reaches nothing of the user's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::consent::{Agreement, Consent};
+use super::declaration::{self, Declaration};
+use super::join;
+use super::tree::{Member, Node, Place, Written};
+
+/// Servers of one file that are read; a file with more was not written by a person, and each is shown to one.
+const SERVERS_MAX: usize = 200;
+
+/// What is declared, and what it is laid into the configuration as.
+struct Part {
+    declaration: Declaration,
+    what: What,
+}
+
+enum What {
+    Server(Member),
+    Permissions { allow: Vec<Node>, rules: Vec<Node> },
+}
+
+/// A declaration that is not in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    pub(crate) declaration: Declaration,
+    /// Never [`Agreement::Given`].
+    pub(crate) why: Agreement,
+}
+
+/// What the folders' files come to.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    /// What a person must agree to before it is in force.
+    pub(super) held: Vec<HeldBack>,
+    /// The servers of folders that are in force, with the kept secrets that each may use.
+    pub(super) servers: BTreeMap<String, BTreeSet<String>>,
+    /// What is not for a folder to say, with its place.
+    pub(super) passed_over: Vec<(Place, String)>,
+}
+
+/// A folder's file.
+pub(super) struct FolderFile<'a> {
+    /// Where it lies, without links.
+    pub(super) folder: &'a Path,
+    /// Its path from there.
+    pub(super) name: &'a str,
+    /// `name:line:column` of a place in it.
+    pub(super) spot: &'a dyn Fn(Place) -> String,
+}
+
+impl Folders {
+    /// Lays a folder's file over `tree`, as far as it may be; `users` is the user's alone.
+    pub(super) fn lay(
+        &mut self,
+        tree: Node,
+        users: &Node,
+        mut said: Node,
+        file: &FolderFile<'_>,
+        consent: &Consent,
+    ) -> Node {
+        let servers = self.take_servers(&mut said, users, file);
+        let permissions = take_permissions(&mut said);
+        self.passed_over.extend(join::take_unsaid(&mut said, users));
+        let mut tree = join::joined(&tree, said.clone());
+        self.passed_over.extend(join::passed_over(&said, &tree));
+        let mut own = BTreeSet::new();
+        for part in servers {
+            let name = part.declaration.server().unwrap_or_default().to_owned();
+            if let Some(secrets) = self.agreed(&part, consent) {
+                self.servers.insert(name.clone(), secrets);
+                part.lay(&mut tree);
+            }
+            own.insert(name);
+        }
+        let (place, permissions) = permissions;
+        let permissions = self.for_own_servers(permissions, &own);
+        if let Some(part) = permissions.and_then(|what| permitting(what, place, file))
+            && self.agreed(&part, consent).is_some()
+        {
+            part.lay(&mut tree);
+        }
+        tree
+    }
+
+    /// The kept secrets that it may use, if a person has agreed to it; it is held back if not.
+    fn agreed(&mut self, part: &Part, consent: &Consent) -> Option<BTreeSet<String>> {
+        match consent.to(&part.declaration) {
+            Agreement::Given { secrets } => Some(secrets.into_iter().collect()),
+            why => {
+                self.held.push(HeldBack { declaration: part.declaration.clone(), why });
+                None
+            }
+        }
+    }
+
+    /// The servers that the user's file does not name, nor a folder's file before this one.
+    fn take_servers(&mut self, said: &mut Node, users: &Node, file: &FolderFile<'_>) -> Vec<Part> {
+        let timeout = |node: &Node| node.member("experimental")?.node.member("mcp_timeout").cloned();
+        let timeout = timeout(said).filter(|_| timeout(users).is_none());
+        let Some(Written::Table(servers)) = said.member_mut("mcp").map(|servers| &mut servers.node.written)
+        else {
+            return Vec::new();
+        };
+        let is_new = |name: &String| !join::is_server_of(users, name);
+        let own: Vec<(String, Member)> = servers.extract_if(.., |name, _| is_new(name)).collect();
+        if servers.is_empty()
+            && let Written::Table(sections) = &mut said.written
+        {
+            sections.remove("mcp");
+        }
+        let mut parts = Vec::new();
+        for (nth, (name, mut member)) in own.into_iter().enumerate() {
+            if self.is_named(&name) {
+                continue;
+            }
+            if nth >= SERVERS_MAX {
+                self.passed_over.push((member.key, format!("mcp.{name}")));
+                continue;
+            }
+            self.passed_over.extend(without_users_prefix(&name, &mut member.node, users));
+            if let (Some(timeout), Written::Table(keys)) = (&timeout, &mut member.node.written) {
+                keys.entry("timeout".to_owned()).or_insert_with(|| timeout.clone());
+            }
+            let (sha256, lines, secrets) = declaration::of_server(&name, &member.node.to_json());
+            let declaration = Declaration {
+                folder: file.folder.to_owned(),
+                key: format!("{} mcp.{name}", file.name),
+                place: (file.spot)(member.key),
+                sha256,
+                lines,
+                secrets,
+            };
+            parts.push(Part { declaration, what: What::Server(member) });
+        }
+        parts
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        let held = self.held.iter().any(|held| held.declaration.server() == Some(name));
+        held || self.servers.contains_key(name)
+    }
+
+    /// The permissions as far as they are for the folder's own servers; the others are passed over.
+    fn for_own_servers(&mut self, what: What, own: &BTreeSet<String>) -> Option<What> {
+        let What::Permissions { allow, rules } = what else { return None };
+        let mut over = |node: &Node, key: &str| self.passed_over.push((node.place, key.to_owned()));
+        let mut kept = Vec::new();
+        for entry in allow {
+            let of_whom = entry.text().and_then(|text| text.split_once('/'));
+            match of_whom {
+                Some((server, _)) if own.contains(server) => kept.push(entry),
+                _ => over(&entry, "policy.allow"),
+            }
+        }
+        let mut permitting = Vec::new();
+        for rule in rules {
+            let whose = rule.member("upstream").map(|member| &member.node.written);
+            let is_own = |node: &Node| node.text().is_some_and(|name| own.contains(name));
+            match whose {
+                Some(Written::List(names)) if !names.is_empty() && names.iter().all(is_own) => {
+                    permitting.push(rule);
+                }
+                _ => over(&rule, "policy.rules"),
+            }
+        }
+        let is_any = !kept.is_empty() || !permitting.is_empty();
+        is_any.then_some(What::Permissions { allow: kept, rules: permitting })
+    }
+}
+
+impl Part {
+    fn lay(self, tree: &mut Node) {
+        match self.what {
+            What::Server(member) => {
+                let name = self.declaration.server().unwrap_or_default().to_owned();
+                if let Some(servers) = tree.table_at(&["mcp"], member.key) {
+                    servers.insert(name, member);
+                }
+            }
+            What::Permissions { allow, rules } => {
+                for (key, items) in [("allow", allow), ("rules", rules)] {
+                    let Some(first) = items.first().map(|item| item.place) else { continue };
+                    let Some(policy) = tree.table_at(&["policy"], first) else { continue };
+                    let empty = || Member {
+                        key: first,
+                        node: Node { place: first, written: Written::List(Vec::new()) },
+                    };
+                    if let Written::List(list) =
+                        &mut policy.entry(key.to_owned()).or_insert_with(empty).node.written
+                    {
+                        list.extend(items);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes a prefix out that is none, or one of the user's servers: what is offered under it would read as theirs.
+fn without_users_prefix(name: &str, table: &mut Node, users: &Node) -> Option<(Place, String)> {
+    let prefix = table.member("prefix")?.node.text()?.to_owned();
+    let is_theirs = |(name, member): (&String, &Member)| {
+        let theirs = member.node.member("prefix").and_then(|prefix| prefix.node.text()).unwrap_or(name);
+        theirs.eq_ignore_ascii_case(&prefix)
+    };
+    let servers = users.member("mcp").map(|servers| &servers.node.written);
+    let is_taken = matches!(servers, Some(Written::Table(servers)) if servers.iter().any(is_theirs));
+    if !prefix.is_empty() && !is_taken {
+        return None;
+    }
+    let Written::Table(keys) = &mut table.written else { return None };
+    keys.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
+}
+
+/// Takes out what permits.
+fn take_permissions(said: &mut Node) -> (Place, What) {
+    let mut place = said.place;
+    let (mut allow, mut rules) = (Vec::new(), Vec::new());
+    if let Some(Written::Table(policy)) = said.member_mut("policy").map(|policy| &mut policy.node.written) {
+        let is_list = |member: &Member| matches!(member.node.written, Written::List(_));
+        if policy.get("allow").is_some_and(is_list)
+            && let Some(Member { key, node: Node { written: Written::List(items), .. } }) =
+                policy.remove("allow")
+        {
+            (place, allow) = (key, items);
+        }
+        if let Some(Member { node: Node { written: Written::List(list), .. }, .. }) = policy.get_mut("rules")
+        {
+            let permits = |rule: &mut Node| {
+                rule.member("effect").and_then(|effect| effect.node.text()) == Some("allow")
+            };
+            rules = list.extract_if(.., permits).collect();
+            place = rules.first().map_or(place, |rule| rule.place);
+        }
+    }
+    (place, What::Permissions { allow, rules })
+}
+
+fn permitting(what: What, place: Place, file: &FolderFile<'_>) -> Option<Part> {
+    let What::Permissions { allow, rules } = &what else { return None };
+    let said: Vec<_> = allow.iter().chain(rules).map(Node::to_json).collect();
+    let (sha256, lines, secrets) = declaration::of_permissions(&said);
+    let declaration = Declaration {
+        folder: file.folder.to_owned(),
+        key: format!("{} policy", file.name),
+        place: (file.spot)(place),
+        sha256,
+        lines,
+        secrets,
+    };
+    Some(Part { declaration, what })
+}

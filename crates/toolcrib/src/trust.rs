@@ -1,0 +1,180 @@
+//! Receipts: what a person has agreed to of what folders declare, one record for each folder in the user's state. They
+//! hold hashes, and what is shown when something changes: names of variables, headers and secrets, and no values.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use store::{Store, StoreError};
+
+use crate::secrets::chain;
+
+/// The kind of these records.
+const KIND: &str = "trust";
+
+/// How often a record is read anew that another process has changed meanwhile.
+const TRIES_MAX: usize = 16;
+
+/// What a person has agreed to of one folder, by the keys of its declarations.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Receipts(BTreeMap<String, Receipt>);
+
+/// One agreement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Receipt {
+    /// The hash of what was agreed to.
+    pub(crate) sha256: String,
+    /// What it does, without values.
+    pub(crate) lines: Vec<String>,
+    /// The kept secrets that it may use.
+    #[serde(default)]
+    pub(crate) secrets: Vec<String>,
+    /// When, in milliseconds since 1970.
+    pub(crate) agreed_at_ms: i64,
+}
+
+impl Receipts {
+    /// The one for this declaration.
+    pub(crate) fn of(&self, key: &str) -> Option<&Receipt> {
+        self.0.get(key)
+    }
+
+    /// All of them, by their declarations' keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Receipt)> {
+        self.0.iter().map(|(key, receipt)| (key.as_str(), receipt))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The receipts of a folder, a path without links.
+///
+/// # Errors
+/// A sentence, if they cannot be read.
+pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, String> {
+    Ok(found(store, &key(folder)).map_err(|why| unreadable(&why))?.1)
+}
+
+/// Every folder of which something was agreed to.
+///
+/// # Errors
+/// A sentence, if they cannot be read.
+pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, String> {
+    let records = store.records(KIND).map_err(|error| unreadable(&chain(&error)))?;
+    records
+        .into_iter()
+        .map(|record| {
+            Ok((PathBuf::from(&record.key), parsed(&record.value).map_err(|why| unreadable(&why))?))
+        })
+        .collect()
+}
+
+/// Keeps agreements to declarations of a folder.
+///
+/// # Errors
+/// A sentence, if they cannot be kept.
+pub(crate) fn agree(store: &dyn Store, folder: &Path, new: &[(String, Receipt)]) -> Result<(), String> {
+    change(store, folder, |receipts| receipts.0.extend(new.iter().cloned()))
+}
+
+/// Takes every agreement back that concerns the folder. False if there was none.
+///
+/// # Errors
+/// A sentence, if that cannot be kept.
+pub(crate) fn revoke(store: &dyn Store, folder: &Path) -> Result<bool, String> {
+    let mut was_any = false;
+    change(store, folder, |receipts| {
+        was_any = !receipts.is_empty();
+        receipts.0.clear();
+    })?;
+    Ok(was_any)
+}
+
+fn change(store: &dyn Store, folder: &Path, apply: impl FnMut(&mut Receipts)) -> Result<(), String> {
+    let mut apply = apply;
+    let key = key(folder);
+    for _ in 0..TRIES_MAX {
+        let (version, mut receipts) = found(store, &key).map_err(|why| unreadable(&why))?;
+        apply(&mut receipts);
+        let text = serde_json::to_string(&receipts).expect("receipts are JSON");
+        let value = (!receipts.is_empty()).then_some(text.as_str());
+        if version.is_none() && value.is_none() {
+            return Ok(());
+        }
+        let kept = store.replace_record(KIND, &key, version, value);
+        if kept.map_err(|error| format!("what you agreed to cannot be kept: {}", chain(&error)))?.is_some() {
+            return Ok(());
+        }
+    }
+    Err("what you agreed to is being changed by other commands all the time; try again".to_owned())
+}
+
+fn found(store: &dyn Store, key: &str) -> Result<(Option<u64>, Receipts), String> {
+    let record = store.record(KIND, key).map_err(|error: StoreError| chain(&error))?;
+    record
+        .map_or(Ok((None, Receipts::default())), |record| Ok((Some(record.version), parsed(&record.value)?)))
+}
+
+fn parsed(text: &str) -> Result<Receipts, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn unreadable(why: &str) -> String {
+    format!("what you have agreed to cannot be read: {why}")
+}
+
+/// A folder whose name is no text has one of its own that no other folder has.
+fn key(folder: &Path) -> String {
+    match folder.to_str() {
+        Some(text) => text.to_owned(),
+        None => format!("{:?}", folder.as_os_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::SqliteStore;
+
+    use super::*;
+
+    fn receipt(sha256: &str) -> Receipt {
+        Receipt {
+            sha256: sha256.to_owned(),
+            lines: vec!["starts x".into()],
+            secrets: vec![],
+            agreed_at_ms: 1,
+        }
+    }
+
+    #[test]
+    fn an_agreement_is_kept_replaced_and_taken_back() {
+        let state = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::at(state.path());
+        let (one, other) = (Path::new("/one"), Path::new("/other"));
+        assert_eq!(receipts(&store, one), Ok(Receipts::default()));
+        assert_eq!(revoke(&store, one), Ok(false));
+        for sha256 in ["a", "b"] {
+            agree(&store, one, &[("toolcrib.toml mcp.x".to_owned(), receipt(sha256))]).expect("kept");
+            let kept = receipts(&store, one).expect("readable");
+            assert_eq!(kept.of("toolcrib.toml mcp.x"), Some(&receipt(sha256)));
+        }
+        agree(&store, other, &[("toolcrib.toml mcp.x".to_owned(), receipt("c"))]).expect("kept");
+        let folders: Vec<_> = all(&store).expect("readable").into_keys().collect();
+        assert_eq!(folders, [one, other]);
+        assert_eq!(revoke(&store, one), Ok(true));
+        assert_eq!(receipts(&store, one), Ok(Receipts::default()));
+        assert!(!receipts(&store, other).expect("readable").is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_agreement() {
+        let state = tempfile::tempdir().expect("a folder");
+        let store = SqliteStore::at(state.path());
+        store.replace_record(KIND, "/one", None, Some("{\"x\":1}")).expect("kept");
+        let why = receipts(&store, Path::new("/one")).expect_err("no receipts");
+        assert!(why.starts_with("what you have agreed to cannot be read: "), "{why}");
+        assert!(agree(&store, Path::new("/one"), &[]).is_err());
+    }
+}
