@@ -23,7 +23,7 @@ const SEGMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The shortest time that records are kept.
 const KEEP_MIN: Duration = Duration::from_secs(3_600);
 
-/// The book of calls: what is noted, and how long it is kept. All projects write in one book, so only
+/// The book of calls: what is noted, and how long it is kept. All folders write in one book, so only
 /// your own file, or one that is named, says anything here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -11,13 +11,13 @@ use crate::patterns;
 /// Most memory that an expression of `allow` may take when it is compiled, in bytes.
 const ALLOW_BYTES_MAX: usize = 1024 * 1024;
 
-/// What is struck out of results, errors, logs and records besides the values of known secrets, which always are. A
-/// project's file takes nothing away from it.
+/// What is struck out of results, errors, logs and records besides the values of known secrets, which always are. Only
+/// your own file, or one that is named, says anything here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether text that looks like a key, a token or a password is struck out, too, as `[REDACTED:kind]`. Unless
-    /// your own file switches it off, a project's cannot.
+    /// Whether text that looks like a key, a token or a password is struck out, too, as
+    /// `[REDACTED:kind]`.
     pub patterns: bool,
     /// What is left as it is although it looks like a secret, such as the keys of test data: regular expressions, each
     /// of which must fit the whole of what would be struck out. Never applies to known secrets. Only your own

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::rule::Mode;
 
-/// Rules for AI: what agents may see, do and send, by paths and contents. A project's rules are in
+/// Rules for AI: what agents may see, do and send, by paths and contents. A folder's rules are in
 /// `.toolcrib/ai-rules.json` (or `.yaml`, `.yml`) in the workspace; `.oppla/ai-rules.json` is read as well. A change of a
 /// rules file is in effect within a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -20,8 +20,8 @@ pub struct Config {
     pub bind: SocketAddr,
     /// Whether programs on this machine may call without a key or token, as the local user. By default they may as
     /// long as there has never been a key and there is no issuer, as on a first run; from the first one on they need one,
-    /// too, even when it is revoked. Of your own file's word and a project's, `false` holds. What
-    /// a reverse proxy forwards always does.
+    /// too, even when it is revoked. What a
+    /// reverse proxy forwards always does.
     pub open_on_loopback: Option<bool>,
     /// Names beside `localhost` and loopback addresses under which HTTP clients may address this server, such
     /// as the name that a proxy before it is known by. Without port; a name is accepted with any.

@@ -168,9 +168,11 @@ pub(crate) fn without_secrets<'e>(server: &Server, error: &'e WireError) -> Cow<
 }
 
 fn notification(session: &Session, method: &str, params: Option<&Text>) {
+    if method == "notifications/initialized" {
+        session.ready();
+    }
     if method != "notifications/cancelled" {
-        // `notifications/initialized`, `notifications/roots/list_changed` and all others change nothing here, and
-        // are never answered.
+        // `notifications/roots/list_changed` and all others change nothing here, and none is answered.
         return;
     }
     let id = params.and_then(|text| {

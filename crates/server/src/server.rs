@@ -8,6 +8,7 @@ mod announcer;
 mod config;
 mod dispatch;
 mod feed;
+mod greeting;
 pub mod http;
 pub mod identity;
 mod instructions;
@@ -26,6 +27,7 @@ use gate::{Cancel, Gate};
 use wire::initialize::Ourselves;
 
 pub use config::{Config, Problem};
+pub use greeting::Greeting;
 pub use instructions::Instructions;
 use lists::Lists;
 pub use reply::outcome_json;

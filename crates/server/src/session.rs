@@ -5,7 +5,7 @@ mod seen;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -48,6 +48,8 @@ pub(crate) struct Session {
     revision: AtomicU8,
     log_level: AtomicU8,
     said: Mutex<Said>,
+    /// Whether the client has said that it is ready.
+    is_ready: AtomicBool,
     calls: Mutex<HashMap<Id, Cancel>>,
     questions: Mutex<Questions>,
     watched: Mutex<HashMap<Arc<str>, Watch>>,
@@ -83,6 +85,7 @@ impl Session {
             seen: Seen::default(),
             revision: AtomicU8::new(0),
             log_level: AtomicU8::new(LOG_LEVEL_UNSAID as u8),
+            is_ready: AtomicBool::new(false),
             said: Mutex::new(Said {
                 capabilities: Bytes::from_static(b"{}"),
                 info: None,
@@ -130,6 +133,16 @@ impl Session {
             ..Client::default()
         };
         (client, said.can_be_asked)
+    }
+
+    /// The client has said that it is ready for requests.
+    pub(crate) fn ready(&self) {
+        self.is_ready.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has, after a handshake.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::Relaxed) && lock(&self.said).over.is_some()
     }
 
     /// The least grave level of log messages that the client wants.

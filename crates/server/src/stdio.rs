@@ -23,6 +23,7 @@ use wire::{Code, Frame, Line, Lines, Revision, STDIO_MESSAGE_BYTES_MAX, WireErro
 use crate::Server;
 use crate::announcer::Announcer;
 use crate::dispatch::{self, Later, Now, Outbox, Reply};
+use crate::greeting::{Greeting, greet};
 use crate::session::Session;
 use input::Input;
 use output::Output;
@@ -41,12 +42,14 @@ const DRAIN_MAX: Duration = Duration::from_millis(400);
 /// How long subscriptions may take to end when the program does.
 const CLOSE_MAX: Duration = Duration::from_millis(100);
 
-/// Serves the client on standard input and output until it goes away or `shutdown` resolves.
+/// Serves the client on standard input and output until it goes away or `shutdown` resolves. The person behind it is
+/// asked `greeting` once it is ready.
 ///
 /// # Errors
 /// Reading or writing failed for another reason than that the client went away.
 pub async fn serve(
     server: Arc<Server>,
+    greeting: Option<Arc<dyn Greeting>>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     // A task of its own, so that it is heard while a slow reader holds up the door. It ends with the
@@ -56,7 +59,7 @@ pub async fn serve(
         shutdown.await;
         heard.stop();
     });
-    converse(server, Via::Stdio, Input::open()?, Output::open()?).await
+    converse(server, Via::Stdio, greeting, Input::open()?, Output::open()?).await
 }
 
 /// Serves one client on a connection of its own until it goes away or the doors close.
@@ -65,10 +68,16 @@ pub async fn serve(
 /// As for [`serve`].
 pub(crate) async fn serve_connection(server: Arc<Server>, connection: UnixStream) -> std::io::Result<()> {
     let (reader, writer) = connection.into_split();
-    converse(server, Via::Socket, Input::Connection(reader), Output::connection(writer)).await
+    converse(server, Via::Socket, None, Input::Connection(reader), Output::connection(writer)).await
 }
 
-async fn converse(server: Arc<Server>, via: Via, mut input: Input, output: Output) -> std::io::Result<()> {
+async fn converse(
+    server: Arc<Server>,
+    via: Via,
+    greeting: Option<Arc<dyn Greeting>>,
+    mut input: Input,
+    output: Output,
+) -> std::io::Result<()> {
     let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
     let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
     let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
@@ -79,6 +88,7 @@ async fn converse(server: Arc<Server>, via: Via, mut input: Input, output: Outpu
         lines: Lines::new(STDIO_MESSAGE_BYTES_MAX),
         output,
         calls_waiting: 0,
+        greeting,
         server,
         events,
         outbox,
@@ -103,6 +113,8 @@ enum Event {
     Answer(Option<Reply>),
     /// There is something to tell unasked.
     Announcement(Vec<u8>, Box<Announcer>),
+    /// The person behind the client has been asked what there was to ask.
+    Greeted,
     /// The program is to end.
     Shutdown,
 }
@@ -131,6 +143,8 @@ struct Door {
     events: FuturesUnordered<BoxFuture<'static, Event>>,
     /// How many of the events are calls.
     calls_waiting: usize,
+    /// What the person behind the client is asked once it is ready.
+    greeting: Option<Arc<dyn Greeting>>,
     outbox: Outbox,
     reports: mpsc::Receiver<Vec<u8>>,
 }
@@ -193,6 +207,7 @@ impl Door {
                 self.output.line(&frame);
                 self.events.push(next_announcement(announcer));
             }
+            Event::Greeted => {}
             Event::Shutdown => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
@@ -236,6 +251,10 @@ impl Door {
             Now::Nothing => {}
             Now::Written(_) => self.output.end_line(start),
             Now::Later(later) => self.wait_for(later),
+        }
+        if let Some(greeting) = self.greeting.take_if(|_| self.session.is_ready()) {
+            let greeted = greet(greeting, self.session.clone(), self.outbox.clone());
+            self.events.push(greeted.map(|()| Event::Greeted).boxed());
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collector::Signal;
 
-/// What operators can see of a running Toolcrib: figures and spans. They are about all projects, so only your own file, or
+/// What operators can see of a running Toolcrib: figures and spans. They are about all folders, so only your own file, or
 /// one that is named, says anything here.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

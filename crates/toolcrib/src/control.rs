@@ -19,5 +19,5 @@ pub(crate) use client::{
 };
 pub(crate) use desk::Desk;
 pub(crate) use listener::{Control, Opening};
-pub(crate) use reload::AtStart;
+pub(crate) use reload::{AtStart, Reloader};
 pub(crate) use words::{Refused, Reloaded, Running};

@@ -71,10 +71,9 @@ pub struct Config {
     /// if that is longer. Set alone, it also bounds a call without progress.
     pub max_timeout: Option<Timeout>,
     /// Which of the server's tools are offered, as globs over their own names, such as `["read_*"]`. By default all.
-    /// What your own file says holds in every project.
     pub include: Vec<String>,
     /// Which are not, even if they are included, such as `["delete_*"]`. Those of your own
-    /// file and of a project's are both left out.
+    /// file and of a folder's are both left out.
     pub exclude: Vec<String>,
     /// Changes to single tools, by the tool's own name.
     pub tool: BTreeMap<String, Tool>,
@@ -100,8 +99,7 @@ pub struct Config {
     /// looks like an attack; what changes or is added later is held back until `toolcrib mcp trust NAME` accepts it.
     /// `"review"`: nothing is offered before it is accepted. `"trust"`: everything is offered as it comes, and a tool
     /// that the server marks as `readOnlyHint` counts as one that only reads, which can loosen what rules say of it; for
-    /// servers that you could as well have written yourself. Of your own file's word and a project's the stricter one
-    /// holds.
+    /// servers that you could as well have written yourself.
     pub trust: Trust,
 }
 

@@ -145,3 +145,61 @@ async fn subscriptions_hold_up_neither_side_at_the_end() {
     client.ends().await;
     assert!(since.elapsed() < DRAIN_MAX, "a subscription is not waited for: {:?}", since.elapsed());
 }
+
+/// What a client is asked once it is ready, and what it answers.
+#[derive(Default)]
+struct Asked(std::sync::Mutex<Option<String>>);
+
+impl Greeting for Asked {
+    fn requests(&self) -> Option<bytes::Bytes> {
+        Some(
+            br#"{"k":{"method":"elicitation/create","params":{"message":"may it?","requestedSchema":{}}}}"#
+                .as_slice()
+                .into(),
+        )
+    }
+
+    fn answered(&self, responses: bytes::Bytes) -> BoxFuture<'_, ()> {
+        *self.0.lock().expect("nothing panics") = Some(String::from_utf8_lossy(&responses).into_owned());
+        Box::pin(async {})
+    }
+}
+
+/// A client with these capabilities, and whether it is asked; `answer` is what it says then.
+async fn check_greeted(capabilities: &str, ready: &str, answer: Option<&str>) {
+    let asked = Arc::new(Asked::default());
+    let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+    let sample = SampleGate::new();
+    let server = Server::new(sample.gate.clone(), crate::Instructions::default());
+    let (reader, writer) = theirs.into_split();
+    let (input, output) = (Input::Connection(reader), Output::connection(writer));
+    let door = tokio::spawn(converse(server.clone(), Via::Stdio, Some(asked.clone()), input, output));
+    let (reader, writer) = ours.into_split();
+    let mut client = Client { writer, reader: BufReader::new(reader).lines(), door, server, _sample: sample };
+    let hello = format!(r#""protocolVersion":"2025-11-25","capabilities":{capabilities}"#);
+    client.say(&[old(1, "initialize", &hello)]).await;
+    client.hears(&[r#""id":1"#]).await;
+    client.say(&[ready.to_owned()]).await;
+    if let Some(answer) = answer {
+        client.hears(&["elicitation/create", "may it?", r#""id":1"#]).await;
+        // Its own calls go on meanwhile.
+        client.say(&[old(2, "ping", "")]).await;
+        client.hears(&[r#""id":2"#]).await;
+        client.say(&[format!(r#"{{"jsonrpc":"2.0","id":1,"result":{answer}}}"#)]).await;
+    }
+    client.say(&[old(3, "ping", "")]).await;
+    client.hears(&[r#""id":3"#]).await;
+    client.writer.shutdown().await.expect("closed");
+    let expected = answer.map(|answer| format!(r#"{{"k":{answer}}}"#));
+    client.ends().await;
+    assert_eq!(*asked.0.lock().expect("nothing panics"), expected, "{capabilities} {ready}");
+}
+
+#[tokio::test]
+async fn a_person_is_asked_once_their_client_is_ready() {
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    check_greeted(r#"{"elicitation":{}}"#, ready, Some(r#"{"action":"accept","content":{"a":true}}"#)).await;
+    check_greeted(r#"{"elicitation":{}}"#, r#"{"jsonrpc":"2.0","method":"notifications/other"}"#, None).await;
+    check_greeted("{}", ready, None).await;
+    check_greeted(r#"{"elicitation":{"url":{}}}"#, ready, None).await;
+}

@@ -1,7 +1,12 @@
 //! `stdio`: one client on standard input and output, which gets nothing there but protocol.
 
-use server::Server;
+mod greeting;
 
+use std::sync::Arc;
+
+use server::{Greeting, Server};
+
+use super::trust::Keeper;
 use super::{Asking, Log, start};
 use crate::assemble::assemble;
 use crate::cli::Cli;
@@ -10,6 +15,7 @@ use crate::ending::{Ending, Trouble};
 use crate::runtime;
 use crate::signals::Signals;
 use crate::upstreams::Start;
+use greeting::FolderGreeting;
 
 /// What others are told of where its client comes in.
 const DOOR: &str = "stdio";
@@ -19,14 +25,16 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     runtime::run(async {
         let signals = Signals::listen()?;
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
-        let instructions = loaded.instructions();
+        let (instructions, keeper) = (loaded.instructions(), Keeper::of(&loaded));
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
         crib.instructions.set(instructions);
-        let desk = Desk::new(DOOR, crib.upstreams.clone(), at_start.reloader(&crib, None));
+        let reloader = at_start.reloader(&crib, None);
+        let greeting = FolderGreeting::new(&loaded.held, keeper, &reloader);
+        let greeting = greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>);
+        let desk = Desk::new(DOOR, crib.upstreams.clone(), reloader);
         let control = Control::open(&state, desk, Opening::Later).await;
-        let served =
-            server::stdio::serve(Server::new(crib.gate.clone(), crib.instructions.clone()), signals.stop())
-                .await;
+        let server = Server::new(crib.gate.clone(), crib.instructions.clone());
+        let served = server::stdio::serve(server, greeting, signals.stop()).await;
         control.close().await;
         crib.close().await;
         served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))

@@ -15,8 +15,8 @@ use crate::config::{self, HeldBack, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime, times, trust};
 
-pub(super) use agree::{agree_here, agree_to_written};
-pub(super) use show::to_json;
+pub(super) use agree::{Keeper, agree_here, agree_to_written};
+pub(super) use show::{declarations, name as name_of, to_json};
 
 pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
     if asked.list {
@@ -38,7 +38,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
         print::json(&json!({ "folder": folder.display().to_string(), "waiting": to_json(&loaded.held) }))?;
         return Ok(Ending::Refused);
     }
-    print::foreign(&show::declarations(&loaded.held))?;
+    print::foreign(&declarations(&loaded.held))?;
     if !ask::is_possible() {
         print::remark("nothing was agreed to: nobody can be asked here; run this in a terminal of your own");
         return Ok(Ending::Refused);

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations, a
-/// project's is the nearest from the current folder upwards; what that says in vain, as it concerns all your projects,
-/// `toolcrib config check` and `config show` tell. A file that is named with `--config` stands alone and says everything.
+/// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations; a
+/// folder's is the nearest from the current folder upwards, at most to the top of its repository. What a folder's file
+/// declares (servers, and permissions for them) is in force once you have agreed to it (`toolcrib trust`); what tightens
+/// holds at once; and what it says in vain, as it is not for a folder to say, `toolcrib config check` and `config show`
+/// tell. A file that is named with `--config` stands alone and says everything.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The doors over HTTP and a Unix socket. What your own file says holds in every project, and without a word of it a
-    /// project's file does not open the door to whoever is on this machine once there is a key.
+    /// The doors over HTTP and a Unix socket. Only your own file, or one that is named, says anything here.
     pub(crate) server: server::Config,
-    /// Who may call over HTTP. If your own file says anything here, or `server.open_on_loopback = false`, a project's says
-    /// nothing.
+    /// Who may call over HTTP. Only your own file, or one that is named, says anything here.
     pub(crate) identity: server::identity::Config,
     /// The folder that the tools work in.
     pub(crate) workspace: Workspace,
@@ -45,9 +45,9 @@ pub(crate) struct File {
     /// `{file:PATH}`) for what a file holds, and `${store:NAME}` (or `{store:NAME}`) for a secret that
     /// `toolcrib secrets set` has kept; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
     /// others on the machine can read takes no file and no secret: `command`, `args`, `cwd` and `socket`. A path may
-    /// begin with `~/`. Where a project's file changes what runs, is spoken to or is handed over of a server in your own
-    /// (`command`, `args`, `cwd`, `url`, `socket`, `transport`, `env`, `inherit`, `headers`, `oauth`), its table stands
-    /// in place of yours, of which only `include`, `exclude` and `trust` hold.
+    /// begin with `~/`. A folder's file declares servers of its own under names that yours does not use; of yours it can
+    /// only exclude tools and switch servers off. Its references lead to the environment, to files in the folder, and to
+    /// kept secrets that you have let it use.
     pub(crate) mcp: BTreeMap<String, upstream::Config>,
     /// Settings that may change.
     pub(crate) experimental: Experimental,
@@ -59,8 +59,9 @@ pub(crate) struct File {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Workspace {
-    /// The folder; relative to this file. Without a file it is the current folder. A project's file names its own folder or
-    /// one in it.
+    /// The folder; relative to this file. Without a file it is the current folder, but never the root of the disk,
+    /// your home folder or what contains it: those have no file tools unless your own file, one that is named, or
+    /// `--workspace` says so. A folder's file names its own folder or one in it.
     pub(crate) root: PathBuf,
 }
 
@@ -78,7 +79,7 @@ pub(crate) struct State {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// How much is too much. Where your own file and a project's both say something of one limit, the smaller number holds; of
+/// How much is too much. Where your own file and a folder's both say something of one limit, the smaller number holds; of
 /// `rate` the default counts as yours where yours says nothing. Of `callers` only your own file, or one that is named,
 /// says anything.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

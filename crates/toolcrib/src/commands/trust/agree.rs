@@ -1,7 +1,9 @@
 //! Asking a person about what a folder declares, and keeping what they say. What they agree to is what was shown.
 
 use std::io;
+use std::path::PathBuf;
 
+use redact::Redactor;
 use store::SqliteStore;
 
 use super::show;
@@ -16,7 +18,7 @@ use crate::trust::{self, Receipt};
 
 /// Asks about each that waits, one by one; gives how many were agreed to. They have been shown.
 pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
-    let mut agreed = 0;
+    let (mut agreed, keeper) = (0, Keeper::of(loaded));
     for held in &loaded.held {
         if let Agreement::Unreadable(why) = &held.why {
             return Err(Trouble::Failed(why.clone()));
@@ -25,7 +27,7 @@ pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
             continue;
         }
         let secrets = secrets(held)?;
-        keep(loaded, &held.declaration, secrets)?;
+        keeper.keep(&held.declaration, secrets).map_err(Trouble::Failed)?;
         agreed += 1;
     }
     Ok(agreed)
@@ -42,16 +44,36 @@ fn secrets(held: &HeldBack) -> io::Result<Vec<String>> {
     Ok(agreed)
 }
 
-fn keep(loaded: &Loaded, declaration: &Declaration, secrets: Vec<String>) -> Result<(), Trouble> {
-    let redactor = &loaded.settings.redactor;
-    let receipt = Receipt {
-        sha256: declaration.sha256.clone(),
-        lines: declaration.lines.iter().map(|line| redactor.text(&line.kept).into_owned()).collect(),
-        secrets,
-        agreed_at_ms: now_ms(),
-    };
-    let store = SqliteStore::at(&loaded.settings.state);
-    trust::agree(&store, &declaration.folder, &[(declaration.key.clone(), receipt)]).map_err(Trouble::Failed)
+/// Where agreements are kept.
+#[derive(Clone)]
+pub(in crate::commands) struct Keeper {
+    state: PathBuf,
+    redactor: Redactor,
+}
+
+impl Keeper {
+    pub(in crate::commands) fn of(loaded: &Loaded) -> Keeper {
+        Keeper { state: loaded.settings.state.clone(), redactor: loaded.settings.redactor.clone() }
+    }
+
+    /// Keeps an agreement to this declaration, and to the use of these kept secrets. Blocks on the disk.
+    ///
+    /// # Errors
+    /// A sentence, if it cannot be kept.
+    pub(in crate::commands) fn keep(
+        &self,
+        declaration: &Declaration,
+        secrets: Vec<String>,
+    ) -> Result<(), String> {
+        let receipt = Receipt {
+            sha256: declaration.sha256.clone(),
+            lines: declaration.lines.iter().map(|line| self.redactor.text(&line.kept).into_owned()).collect(),
+            secrets,
+            agreed_at_ms: now_ms(),
+        };
+        let store = SqliteStore::at(&self.state);
+        trust::agree(&store, &declaration.folder, &[(declaration.key.clone(), receipt)])
+    }
 }
 
 /// Asks the person who has typed a command about what waits, if they can be asked; gives true if they have agreed to
@@ -72,9 +94,10 @@ pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<
 /// Agrees to the servers of these names, since a command of the person's has just written them.
 pub(in crate::commands) fn agree_to_written(cli: &Cli, names: &[&str]) -> Result<(), Trouble> {
     let loaded = load_resting(cli)?;
+    let keeper = Keeper::of(&loaded);
     for held in &loaded.held {
         if held.declaration.server().is_some_and(|server| names.contains(&server)) {
-            keep(&loaded, &held.declaration, held.declaration.secrets.clone())?;
+            keeper.keep(&held.declaration, held.declaration.secrets.clone()).map_err(Trouble::Failed)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Agreement, HeldBack};
 
 /// Every declaration with all that it does.
-pub(super) fn declarations(held: &[HeldBack]) -> String {
+pub(in crate::commands) fn declarations(held: &[HeldBack]) -> String {
     let mut lines = Vec::new();
     let mut folder = None;
     for one in held {
@@ -19,7 +19,7 @@ pub(super) fn declarations(held: &[HeldBack]) -> String {
 }
 
 /// One declaration; if another one was agreed to under its name, with what is different.
-pub(super) fn declaration(held: &HeldBack) -> Vec<String> {
+fn declaration(held: &HeldBack) -> Vec<String> {
     let declaration = &held.declaration;
     let name = name(held);
     let state = match &held.why {
@@ -48,7 +48,7 @@ pub(super) fn declaration(held: &HeldBack) -> Vec<String> {
 }
 
 /// What is declared, without the file: `mcp.git`, or `policy`.
-pub(super) fn name(held: &HeldBack) -> &str {
+pub(in crate::commands) fn name(held: &HeldBack) -> &str {
     held.declaration.key.split_once(' ').map_or(&*held.declaration.key, |(_, name)| name)
 }
 
