@@ -1,5 +1,7 @@
 //! The guard: a small process above every command, which ends the command's whole tree when the
-//! *lifeline*, a pipe whose other end the program holds, closes, for whatever reason.
+//! *lifeline*, a pipe whose other end the program holds, closes, for whatever reason. The program says a byte
+//! before it closes it in good order, and the command then has its time to tidy up. Without the byte the program
+//! died, nobody waits for the command any more, and all is over within a quarter of a second.
 //!
 //! The guard adopts orphans (it is a subreaper), so a process cannot leave the tree by forking twice
 //! or by a session of its own. What it cannot stop is a command of the same user that kills the guard
@@ -19,13 +21,18 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 
 use command::Order;
-use family::{Family, Until};
+use family::{Demand, Family, Until};
 
-/// After the lifeline closed, a command that reads its input to the end may leave by itself.
+/// In an orderly end, a command that reads its input to the end may leave by itself.
 pub const VOLUNTARY_EXIT: Duration = Duration::from_millis(250);
 
-/// After SIGTERM, time to tidy up before SIGKILL.
+/// Then, after SIGTERM, time to tidy up before SIGKILL.
 pub const TERMINATION: Duration = Duration::from_millis(1000);
+
+/// The same two after the program died without a word. A client that starts the program anew at once must not meet
+/// the old servers, so all is to be over within 250 ms, of which the kernel needs some.
+const ABANDONED_VOLUNTARY_EXIT: Duration = Duration::from_millis(50);
+const ABANDONED_TERMINATION: Duration = Duration::from_millis(100);
 
 /// After SIGKILL, the time within which the kernel must have ended everything. What is left then is
 /// stuck in the kernel or belongs to another user.
@@ -82,13 +89,18 @@ fn guard(arguments: impl IntoIterator<Item = OsString>) -> io::Result<i32> {
 /// Waits for the end of the command or of the lifeline, then ends what is left, ever less politely.
 fn watch(family: &mut Family) -> io::Result<()> {
     family.wait(Until::ChildEndsOrWeMustEnd, None)?;
-    family.wait(Until::ChildEnds, Some(VOLUNTARY_EXIT))?;
+    let (voluntary_exit, termination) = match family.demand() {
+        Some(Demand::Abandoned) => (ABANDONED_VOLUNTARY_EXIT, ABANDONED_TERMINATION),
+        // Without a demand the command has left by itself; what it leaves behind has the usual time.
+        Some(Demand::Asked) | None => (VOLUNTARY_EXIT, TERMINATION),
+    };
+    family.wait(Until::ChildEnds, Some(voluntary_exit))?;
     if family.is_gone() {
         return Ok(());
     }
     // A look at the processes may fail while they exhaust the machine; the next round looks again.
     let _ = descendants::signal_all(Signal::TERM);
-    family.wait(Until::AllAreGone, Some(TERMINATION))?;
+    family.wait(Until::AllAreGone, Some(termination))?;
     let rounds = KILLING.as_millis() / KILL_ROUND.as_millis();
     for _ in 0..rounds {
         if family.is_gone() {

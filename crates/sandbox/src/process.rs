@@ -1,5 +1,5 @@
 //! Starting a program whose whole process tree ends when it should: when it is told to, when its
-//! handle is dropped, and when this program itself is killed.
+//! handle is dropped, and, with less patience, when this program itself is killed.
 //!
 //! The program runs under a `guard`, which holds the read end of a pipe, the lifeline. What the
 //! program may touch while it runs is left to confinement, and what is said over its pipes to callers.
@@ -12,7 +12,7 @@ mod environment;
 mod lookup;
 
 use std::ffi::OsString;
-use std::io::{self, PipeWriter};
+use std::io::{self, PipeWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -84,9 +84,21 @@ pub struct Launcher {
 #[derive(Debug)]
 pub struct Tree {
     io: Option<TreeIo>,
-    lifeline: PipeWriter,
+    lifeline: Lifeline,
     guard: Child,
     pid: u32,
+}
+
+/// Our end of the lifeline. What lets go of it while the program lives does so in good order, and the guard hears
+/// that; who is killed says nothing.
+#[derive(Debug)]
+struct Lifeline(PipeWriter);
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        // Never waits, since the pipe is empty. If the guard has gone, nobody needs to hear it.
+        let _ = self.0.write(b".");
+    }
 }
 
 /// Our ends of the program's standard streams.
@@ -148,6 +160,7 @@ impl Launcher {
         if let Some(cwd) = &program.cwd {
             command.current_dir(cwd);
         }
+        let lifeline = Lifeline(lifeline);
         let guard = command.spawn()?;
         let pid = guard.id().ok_or(io::Error::other("the guard ended at once"))?;
         let io = TreeIo {

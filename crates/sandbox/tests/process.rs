@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The variable that marks the processes of one test.
 const MARK: &str = "TOOLCRIB_TEST_MARK";
+
+/// The variable that names the file which a program puts there once it has tidied up.
+const TIDIED: &str = "TOOLCRIB_TEST_TIDIED";
 
 /// Sleepers that ignore every polite signal: one in the background, one in a session of its own, one
 /// orphaned by a double fork with all streams closed. Each says `up` when its trap is set.
@@ -233,6 +236,32 @@ async fn a_program_may_tidy_up_when_terminated() {
     assert_eq!(timeout(PATIENCE, tree.end()).await.expect("in time"), Exit::Code(4));
 }
 
+/// Says `up`, and after SIGTERM takes more time to tidy up than an abandoned program has: then it puts a file there and
+/// exits with 4. Its shell would say on stderr that a sleeper was ended, and die of that once nobody reads it.
+fn slow_to_tidy_up(mark: &str, tidied: &Path) -> Program {
+    let tidied = tidied.display();
+    let script = format!(
+        "exec 2>/dev/null; trap 'sleep 0.7; : > {tidied}; exit 4' TERM; echo up; while :; do sleep 0.01; done"
+    );
+    shell(mark, &script)
+}
+
+#[tokio::test]
+async fn an_orderly_end_leaves_time_to_tidy_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tidied = folder.path().join("tidied");
+    // The machine may be slow now and then, and the guard is not always.
+    for tries in 1.. {
+        let mut tree = launcher().start(&slow_to_tidy_up("", &tidied)).expect("started");
+        let _io = until_up(&mut tree, 1).await;
+        let exit = timeout(PATIENCE, tree.end()).await.expect("in time");
+        if exit == Exit::Code(4) && tidied.exists() {
+            break;
+        }
+        assert!(tries < TRIES_MAX, "{exit:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_program_that_leaves_takes_its_tree_along() {
     let mark = mark("leaves");
@@ -314,6 +343,44 @@ fn when_we_are_killed_the_tree_ends() {
     victim.kill().expect("alive");
     victim.wait().expect("ours");
     wait_until("the tree of a killed program", || alive(&mark) == 0);
+}
+
+/// The program in `when_we_are_killed_nobody_takes_their_time`.
+#[tokio::test]
+#[ignore = "run by another test, in a process of its own"]
+async fn victim_with_a_slow_child() {
+    let (mark, tidied) = (std::env::var(MARK).expect("set"), std::env::var(TIDIED).expect("set"));
+    let mut tree = launcher().start(&slow_to_tidy_up(&mark, Path::new(&tidied))).expect("started");
+    let _io = until_up(&mut tree, 1).await;
+    println!("ready");
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn when_we_are_killed_nobody_takes_their_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tidied = folder.path().join("tidied");
+    // On a machine that is busy the guard may come late, and they get the time that they want.
+    for tries in 1.. {
+        let mark = mark(&format!("abandoned {tries}"));
+        let mut victim = Command::new(std::env::current_exe().expect("ourselves"))
+            .args(["--exact", "victim_with_a_slow_child", "--ignored", "--nocapture"])
+            .env(MARK, &mark)
+            .env(TIDIED, &tidied)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let output = BufReader::new(victim.stdout.take().expect("piped"));
+        assert!(output.lines().map_while(Result::ok).any(|line| line.contains("ready")));
+        victim.kill().expect("alive");
+        victim.wait().expect("ours");
+        wait_until("the tree of a killed program", || alive(&mark) == 0);
+        if !tidied.exists() {
+            break;
+        }
+        fs::remove_file(&tidied).expect("there");
+        assert!(tries < TRIES_MAX, "it had the time of an orderly end");
+    }
 }
 
 /// Killed at any moment around the start, nothing may be left either.

@@ -1,5 +1,7 @@
 //! `Family`: the guard's children, its own and those it adopted, and the two things that tell it to
 //! end them: the lifeline and a signal to the guard itself. Waits without a timer while nothing happens.
+//!
+//! A byte on the lifeline asks for the end in an orderly way. If it closes without one, the program died.
 
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -20,13 +22,22 @@ pub(super) enum Until {
     AllAreGone,
 }
 
+/// Why everything is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Demand {
+    /// The program or a signal asked for it.
+    Asked,
+    /// The program died without a word.
+    Abandoned,
+}
+
 pub(super) struct Family {
     lifeline: OwnedFd,
     /// Readable after SIGCHLD.
     child_signals: UnixStream,
     /// Readable after a signal that asks the guard to end.
     end_signals: UnixStream,
-    must_end: bool,
+    demand: Option<Demand>,
     child: Option<Pid>,
     child_status: Option<WaitStatus>,
     is_gone: bool,
@@ -38,7 +49,7 @@ impl Family {
             lifeline,
             child_signals: pipe_of_signals(&[SIGCHLD])?,
             end_signals: pipe_of_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM])?,
-            must_end: false,
+            demand: None,
             child: None,
             child_status: None,
             is_gone: false,
@@ -48,7 +59,12 @@ impl Family {
     /// Whether the lifeline has closed or a signal asked for the end; does not wait.
     pub(super) fn is_to_end(&mut self) -> io::Result<bool> {
         self.sleep(Some(Duration::ZERO))?;
-        Ok(self.must_end)
+        Ok(self.demand.is_some())
+    }
+
+    /// Why everything is to end; nothing while the command may go on.
+    pub(super) fn demand(&self) -> Option<Demand> {
+        self.demand
     }
 
     /// From now on `child` is the one whose exit code counts.
@@ -83,7 +99,7 @@ impl Family {
 
     fn holds(&self, until: Until) -> bool {
         match until {
-            Until::ChildEndsOrWeMustEnd => self.must_end || self.child_status.is_some(),
+            Until::ChildEndsOrWeMustEnd => self.demand.is_some() || self.child_status.is_some(),
             Until::ChildEnds => self.child_status.is_some(),
             Until::AllAreGone => self.is_gone,
         }
@@ -112,14 +128,28 @@ impl Family {
             PollFd::new(&self.end_signals, PollFlags::IN),
         ];
         // A closed lifeline stays readable: once heard, it would keep us awake.
-        let heard = if self.must_end { &mut waited_for[..1] } else { &mut waited_for[..] };
+        let heard = if self.demand.is_some() { &mut waited_for[..1] } else { &mut waited_for[..] };
         let left = left.map(|left| Timespec::try_from(left).expect("our limits are seconds"));
         match poll(heard, left.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
-        self.must_end |= heard.iter().skip(1).any(|fd| !fd.revents().is_empty());
+        let spoke = |nth: usize| heard.get(nth).is_some_and(|fd| !fd.revents().is_empty());
+        let (is_lifeline, is_signal) = (spoke(1), spoke(2));
+        if is_signal {
+            self.demand = Some(Demand::Asked);
+        } else if is_lifeline {
+            self.demand = Some(last_word(&self.lifeline));
+        }
         drain(&mut self.child_signals)
+    }
+}
+
+/// What a lifeline that is readable says.
+fn last_word(lifeline: &OwnedFd) -> Demand {
+    match rustix::io::read(lifeline, &mut [0; 1]) {
+        Ok(1..) => Demand::Asked,
+        Ok(0) | Err(_) => Demand::Abandoned,
     }
 }
 
