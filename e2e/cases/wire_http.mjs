@@ -59,6 +59,33 @@ for (const [name, request, statuses] of REFUSED)
     await session.ping();
   };
 
+// The status of a request whose target is a whole address, as proxies are asked (RFC 9112, section 3.2.2).
+const statusAt = (path, host) =>
+  new Promise((resolve, reject) => {
+    const body = JSON.stringify(LIST);
+    const headers = { ...session.headers, host, "content-length": body.length };
+    const request = http.request(url, { method: "POST", path, headers, agent: false }, (response) => resolve(response.resume().statusCode));
+    request.on("error", reject);
+    request.end(body);
+  });
+
+const OWN = new URL(url).host;
+const FOREIGN_TARGETS = [
+  ["another authority than Host", "http://evil.example/mcp", OWN],
+  ["our authority and a foreign Host", url, "evil.example"],
+  ["another name of ours than Host", url, `localhost:${new URL(url).port}`],
+];
+
+for (const [name, target, host] of FOREIGN_TARGETS)
+  parts[`refused: a target with ${name}`] = async () => {
+    checkSame("status", 403, await within("an answer", statusAt(target, host)));
+    await session.ping();
+  };
+
+parts["a target that says what Host says is welcome"] = async () => {
+  checkSame("status", 200, await within("an answer", statusAt(url, OWN)));
+};
+
 // Sends the head and as much of the body as the server will take; resolves with the status that came,
 // or with the fact that it hung up, which may overtake the status while we still send.
 const sendBody = (headers, pieces) =>

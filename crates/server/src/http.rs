@@ -257,7 +257,7 @@ async fn connection(
 }
 
 async fn route(door: &Arc<Door>, peer: IpAddr, request: Request<Incoming>) -> Answer {
-    let page = match door.visitors.check(request.headers()) {
+    let page = match door.visitors.check(request.uri(), request.headers()) {
         Ok(page) => page,
         Err(refusal) => return answer::text(StatusCode::FORBIDDEN, refusal),
     };

@@ -2,9 +2,11 @@
 //!
 //! A web page can make a browser send requests to a loopback address under a name of its own (DNS
 //! rebinding). So `Host` must be a loopback name or a configured one, and `Origin`, which only browsers send, a
-//! loopback page or a configured one. A browser leaves `Origin` out of some requests and tells all the same, in
+//! loopback page or a configured one. Where the target of a request is a whole address, that counts as the name it
+//! uses (RFC 9112, section 3.2.2), and `Host` must say the same. A browser leaves `Origin` out of some requests and tells all the same, in
 //! `Sec-Fetch-Site`, if one comes from a page of another site.
 
+use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 
 use crate::Config;
@@ -15,6 +17,13 @@ static SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What it says of the pages of others.
 const OTHERS: &str = "cross-site";
+
+/// Tells whoever uses a name that is not ours.
+const FOREIGN_NAME: &str = "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost, or one of server.hosts\n";
+
+/// Tells whoever uses two names: what stands between us may have gone by the other one.
+const TWO_NAMES: &str =
+    "forbidden: the target of the request is an address with another authority than the Host header\n";
 
 /// Tells whoever comes from a page that may not.
 const FOREIGN_PAGE: &str =
@@ -37,17 +46,12 @@ impl Visitors {
     ///
     /// # Errors
     /// What to tell others.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
-        let mut hosts = headers.get_all(HOST).iter();
-        match (hosts.next(), hosts.next()) {
-            (Some(host), None) if host.to_str().is_ok_and(|host| self.is_ours(host)) => {}
-            _ => {
-                return Err(
-                    "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost, or one of \
-                     server.hosts\n",
-                );
-            }
-        }
+    pub(super) fn check(
+        &self,
+        target: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Option<HeaderValue>, &'static str> {
+        self.check_names(target, headers)?;
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) if headers.get_all(&SITE).iter().any(|site| site == OTHERS) => Err(FOREIGN_PAGE),
@@ -55,6 +59,21 @@ impl Visitors {
             (Some(origin), None) if self.is_welcome(origin) => Ok(Some(origin.clone())),
             (Some(origin), None) if origin.to_str().is_ok_and(is_local_origin) => Ok(None),
             _ => Err(FOREIGN_PAGE),
+        }
+    }
+
+    fn check_names(&self, target: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().ok().filter(|host| self.is_ours(host)).ok_or(FOREIGN_NAME)?,
+            _ => return Err(FOREIGN_NAME),
+        };
+        let Some(authority) = target.authority() else { return Ok(()) };
+        // As it stands, with whatever may be before an `@`: that is no name of ours.
+        match authority.as_str() {
+            authority if !self.is_ours(authority) => Err(FOREIGN_NAME),
+            authority if !is_same(authority, host, target.scheme_str()) => Err(TWO_NAMES),
+            _ => Ok(()),
         }
     }
 
@@ -73,6 +92,16 @@ impl Visitors {
 fn is_local_origin(origin: &str) -> bool {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     authority.and_then(host_of).is_some_and(is_loopback)
+}
+
+/// Whether two authorities, both ours, are one: a port that goes without saying need not be said.
+fn is_same(one: &str, other: &str, scheme: Option<&str>) -> bool {
+    let default = match scheme {
+        Some("https") => ":443",
+        _ => ":80",
+    };
+    let said = |authority: &str| authority.strip_suffix(default).unwrap_or(authority).to_ascii_lowercase();
+    said(one) == said(other)
 }
 
 /// The host of an authority with a sound port or none.
@@ -98,6 +127,38 @@ mod tests {
             origins: vec!["https://app.example".into()],
             ..Config::default()
         })
+    }
+
+    /// As nearly all clients write it.
+    static TARGET: std::sync::LazyLock<Uri> = std::sync::LazyLock::new(|| Uri::from_static("/mcp"));
+
+    #[test]
+    fn an_address_as_target_names_us_as_the_host_header_does() {
+        for (target, host, expected) in [
+            ("http://localhost:3000/mcp", "localhost:3000", Ok(())),
+            ("http://LOCALHOST:3000/mcp", "localhost:3000", Ok(())),
+            ("http://localhost/mcp", "localhost:80", Ok(())),
+            ("http://localhost:80/mcp", "localhost", Ok(())),
+            ("https://crib.example/mcp", "crib.example:443", Ok(())),
+            ("http://[::1]:3000/mcp", "[::1]:3000", Ok(())),
+            ("/mcp", "localhost:3000", Ok(())),
+            ("*", "localhost:3000", Ok(())),
+            ("http://evil.test/mcp", "localhost:3000", Err(FOREIGN_NAME)),
+            ("http://localhost:3000/mcp", "evil.test", Err(FOREIGN_NAME)),
+            ("http://evil.test/mcp", "evil.test", Err(FOREIGN_NAME)),
+            ("http://localhost:3000@evil.test/mcp", "localhost:3000", Err(FOREIGN_NAME)),
+            ("http://me@localhost:3000/mcp", "localhost:3000", Err(FOREIGN_NAME)),
+            ("http://127.0.0.1:3000/mcp", "localhost:3000", Err(TWO_NAMES)),
+            ("http://crib.example/mcp", "localhost", Err(TWO_NAMES)),
+            ("http://localhost:3001/mcp", "localhost:3000", Err(TWO_NAMES)),
+            ("http://localhost:443/mcp", "localhost", Err(TWO_NAMES)),
+            ("https://localhost:80/mcp", "localhost", Err(TWO_NAMES)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            let checked = visitors().check(&target.parse().expect("a target"), &headers);
+            assert_eq!(checked.map(drop), expected, "{target} {host}");
+        }
     }
 
     #[test]
@@ -143,7 +204,7 @@ mod tests {
             for (name, value) in [(HOST, host), (ORIGIN, origin)] {
                 value.map(|value| headers.insert(name, HeaderValue::from_str(value).expect("a sample")));
             }
-            let checked = visitors().check(&headers).ok().map(|page| page.is_some());
+            let checked = visitors().check(&TARGET, &headers).ok().map(|page| page.is_some());
             assert_eq!(checked, expected, "{host:?} {origin:?}");
         }
     }
@@ -163,7 +224,7 @@ mod tests {
             headers.insert(HOST, HeaderValue::from_static("localhost"));
             headers.insert(&SITE, HeaderValue::from_static(site));
             origin.map(|origin| headers.insert(ORIGIN, HeaderValue::from_static(origin)));
-            assert_eq!(visitors().check(&headers).is_ok(), expected, "{site} {origin:?}");
+            assert_eq!(visitors().check(&TARGET, &headers).is_ok(), expected, "{site} {origin:?}");
         }
     }
 
@@ -172,11 +233,11 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(HOST, HeaderValue::from_static("localhost"));
         headers.append(ORIGIN, HeaderValue::from_static("https://app.example"));
-        assert!(visitors().check(&headers).is_ok());
+        assert!(visitors().check(&TARGET, &headers).is_ok());
         for (name, value) in [(HOST, "crib.example"), (ORIGIN, "http://localhost")] {
             let mut twice = headers.clone();
             twice.append(name, HeaderValue::from_static(value));
-            assert!(visitors().check(&twice).is_err());
+            assert!(visitors().check(&TARGET, &twice).is_err());
         }
     }
 }
