@@ -24,6 +24,7 @@ use tokio::sync::OnceCell;
 use connect::{Tcp, Timed};
 pub use error::NetError;
 use reach::Reach;
+pub use reach::is_public;
 pub use unix::connect_unix;
 
 /// From the name to a connection ready for the request, TLS included.

@@ -181,11 +181,15 @@ impl fmt::Debug for Config {
 
 /// An address without what may be secret in it: user information, query and fragment.
 pub(crate) fn shown_url(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    if scheme.is_empty() { format!("{host}{path}") } else { format!("{scheme}://{host}{path}") }
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    // What follows two slashes is an authority, also without a scheme before them.
+    let start = match url.find("//") {
+        Some(at) if at == 0 || url[..at].ends_with(':') => at + 2,
+        _ => 0,
+    };
+    let end = url[start..].find('/').map_or(url.len(), |length| start + length);
+    let host = url[start..end].rsplit('@').next().unwrap_or_default();
+    format!("{}{host}{}", &url[..start], &url[end..])
 }
 
 #[cfg(test)]
@@ -214,6 +218,21 @@ mod tests {
         let config = read("url = \"http://localhost:8080\"\nheaders = { \"X-API-Key\" = { env = \"KEY\" } }");
         let config = config.expect("sound");
         assert_eq!(config.headers["X-API-Key"], Value::Reference(Reference::Env("KEY".into())));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_secret() {
+        for (url, shown) in [
+            ("https://me:pw@h:1/x?code=c#f", "https://h:1/x"),
+            ("//me:pw@h/x?c", "//h/x"),
+            ("https://h?u=//me@other/", "https://h"),
+            ("/x/me@y?c", "/x/me@y"),
+            ("me@h/x", "h/x"),
+            ("https://a@b@h", "https://h"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_url(url), shown, "{url}");
+        }
     }
 
     #[track_caller]

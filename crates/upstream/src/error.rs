@@ -66,7 +66,10 @@ pub enum ConnectError {
     #[error("{0}")]
     SignIn(oauth::AuthError),
     /// It sends us somewhere else.
-    #[error("it redirects (HTTP status {status}){to}, which is not followed; set `url` to the final address")]
+    #[error(
+        "it redirects (HTTP status {status}){to}, which is not followed; `toolcrib mcp test` says whether `url` may be \
+         set to that"
+    )]
     Redirect {
         /// The HTTP status.
         status: u16,

@@ -36,7 +36,7 @@ pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
 }
 
 /// True for an address that anybody on the internet could reach (IANA's special-purpose registries, RFC 6890).
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),

@@ -266,7 +266,7 @@ async fn a_handshake_that_fails_says_why_and_no_secret() {
     .await;
     check_connect(
         |_| Answer::new(307, "Location: https://me:s3cret@host/mcp/?key=q-s3cret\r\n", ""),
-        "it redirects (HTTP status 307) to https://host/mcp/, which is not followed; set `url` to the final address",
+        "it redirects (HTTP status 307) to https://host/mcp/, which is not followed; `toolcrib mcp test` says whether `url` may be set to that",
     )
     .await;
     check_connect(

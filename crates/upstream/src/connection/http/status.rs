@@ -125,9 +125,16 @@ fn forgotten() -> Fault {
 /// Where a redirect leads, as " to ADDRESS", without what may be secret in it.
 fn target(response: &Response<Incoming>, mask: &Mask) -> String {
     match response.headers().get(LOCATION).and_then(|location| location.to_str().ok()) {
+        Some(location) if !is_of_the_web(location) => " to something else than a web address".to_owned(),
         Some(location) => format!(" to {}", mask.sentence(&shown_url(location), SAID_BYTES_MAX)),
         None => String::new(),
     }
+}
+
+/// False for an address of another scheme than http and https. One without a scheme is relative to ours.
+fn is_of_the_web(location: &str) -> bool {
+    let scheme = location.split(['/', '?', '#']).next().unwrap_or_default().split_once(':');
+    scheme.is_none_or(|(scheme, _)| ["http", "https"].iter().any(|web| web.eq_ignore_ascii_case(scheme)))
 }
 
 #[cfg(test)]
@@ -146,6 +153,16 @@ mod tests {
             Ok(Err(error)) => format!("error {}", error.as_str()),
             Err(fault) => format!("{fault:?}"),
         });
+    }
+
+    #[test]
+    fn other_schemes_are_not_of_the_web() {
+        for location in ["https://h/x", "HTTP://h", "//h:1/x", "/x:y", "x/y:z", "?a:b"] {
+            assert!(is_of_the_web(location), "{location}");
+        }
+        for location in ["file:///etc/passwd", "gopher://h:70", "javascript:alert(1)", "unix:/run/x"] {
+            assert!(!is_of_the_web(location), "{location}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod address;
 mod program;
+mod redirect;
 pub(in crate::commands::mcp) mod sign_in;
 
 use std::time::Duration;
@@ -67,7 +68,7 @@ impl Failed<'_> {
             ConnectError::Unreachable(said) => address::unreachable(self, said),
             ConnectError::Access(status) => address::no_access(self, *status),
             ConnectError::SignIn(error) => sign_in::diagnose(name, error),
-            ConnectError::Redirect { status, .. } => address::redirects(self, *status),
+            ConnectError::Redirect { status, .. } => redirect::diagnose(self, *status),
             ConnectError::Status { status, said } => address::status(self, *status, said),
             // What it refuses with is our own refusal of what it asked us.
             ConnectError::Refused { .. } if self.seen.echoes => Diagnosis::new(

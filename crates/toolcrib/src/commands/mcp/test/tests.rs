@@ -307,6 +307,8 @@ fn addresses_that_answer_something_else() {
             status(418, ""),
             redirect("https://other/mcp"),
             redirect("http://10.0.0.1/"),
+            redirect("http://other/mcp"),
+            redirect("file:///etc/passwd"),
             case(address("https://h/x"), ConnectError::Access(401)),
             case(address("https://h/x"), ConnectError::Access(403)),
         ],
@@ -338,6 +340,12 @@ fn addresses_that_answer_something_else() {
             redirects_to_private
               it redirects to 10.0.0.1, a private address (HTTP status 302), which is not followed
               do not trust this server; if it is yours, let it answer itself or set `url` to the final address
+            redirects_unencrypted
+              it redirects to http://other/mcp (HTTP status 302), where nothing would be encrypted, which is not followed
+              do not set `url` to that address; ask the server's owner for one that begins with https
+            redirects_nowhere
+              it redirects to something else than a web address (HTTP status 302)
+              do not trust this server; check `url`, or ask its owner
             no_credentials
               it wants credentials (HTTP status 401)
               give them with `headers` in [mcp.it], or correct those that stand there; a server without an `Authorization` header and without `oauth = false` can be signed in to with `toolcrib mcp auth it`

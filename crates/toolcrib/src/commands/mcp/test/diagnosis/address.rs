@@ -1,7 +1,5 @@
 //! What is wrong with a server that is reached over HTTP, or at a socket.
 
-use std::net::IpAddr;
-
 use http::Uri;
 use upstream::Obstacle;
 
@@ -95,48 +93,6 @@ pub(super) fn no_access(failed: &Failed<'_>, status: u16) -> Diagnosis {
                  `Authorization` header and without `oauth = false` can be signed in to with `toolcrib mcp auth {name}`"
             ),
         ),
-    }
-}
-
-/// It sends us somewhere else.
-pub(super) fn redirects(failed: &Failed<'_>, status: u16) -> Diagnosis {
-    let target = failed.seen.head.as_ref().and_then(|head| head.location.as_deref());
-    let Some(target) = target else {
-        return Diagnosis::new(
-            "redirects",
-            format!("it redirects (HTTP status {status}) and does not say where"),
-            "set `url` to the final address",
-        );
-    };
-    let host = target.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-    let own = failed.settings.address().and_then(Uri::host).unwrap_or_default();
-    match host.filter(|host| is_private(host) && host != own) {
-        Some(host) => Diagnosis::new(
-            "redirects_to_private",
-            format!(
-                "it redirects to {host}, a private address (HTTP status {status}), which is not followed"
-            ),
-            "do not trust this server; if it is yours, let it answer itself or set `url` to the final address",
-        ),
-        None => Diagnosis::new(
-            "redirects",
-            format!("it redirects to {target} (HTTP status {status}), which is not followed"),
-            format!("if you trust that address, set `url = \"{target}\"`"),
-        ),
-    }
-}
-
-/// True for a host that is an address of this machine or of a network like one's own.
-fn is_private(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse() {
-        Ok(IpAddr::V4(v4)) => {
-            v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified()
-        }
-        Ok(IpAddr::V6(v6)) => {
-            v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local() || v6.is_unspecified()
-        }
-        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
     }
 }
 
