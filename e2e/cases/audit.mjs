@@ -81,6 +81,25 @@ await run({
     checkHolds("the verdict by another key", await verify(1, "--key", "0".repeat(64)), "signed by none of the known keys");
   },
 
+  "a copy that lost its beginning is not found good, unless it is known where it begins": async () => {
+    const config = configure();
+    await calls(config, 3);
+    const copy = path.join(config.folder, "copy.jsonl");
+    writeFileSync(copy, linesOf(config).slice(2).map((line) => `${line}\n`).join(""));
+    const verify = async (code, ...words) => (await audit(config, code, "verify", "--book", copy, ...words)).stdout;
+    checkHolds("the verdict", await verify(1), "record 3", "what was before it is not here");
+    checkHolds("the verdict on what is known", await verify(0, "--from", "3"), "it begins with record 3");
+    checkHolds("the verdict on what is known wrongly", await verify(1, "--from", "2"), "not with record 2");
+  },
+
+  "a book that was begun and holds no record is not found good": async () => {
+    const config = configure();
+    checkHolds("the word on none", (await audit(config, 0, "verify")).stdout, "there is no book yet");
+    mkdirSync(path.dirname(book(config)), { recursive: true });
+    writeFileSync(book(config), "");
+    checkHolds("the refusal", (await audit(config, 1, "verify")).stderr, "holds no record");
+  },
+
   "an export says where it went, and that an address without its scheme is none": async () => {
     const config = configure();
     await calls(config, 2);

@@ -37,6 +37,9 @@ pub struct Trust {
     /// A loss that nobody acknowledged as far as the store knows ([`crate::marked_loss`]). The line that tells of it may
     /// have been removed as too old since.
     pub loss: Option<Loss>,
+    /// The record that it begins with, as somebody knows who keeps what came before elsewhere or needs it no more. With
+    /// none it must begin with the first record, or with the one behind those that a checkpoint says were removed.
+    pub from: Option<u64>,
 }
 
 /// A book in which nothing was found wrong.
@@ -44,7 +47,7 @@ pub struct Trust {
 pub struct Verified {
     /// Records in the book, checkpoints included.
     pub records: u64,
-    /// The number of its first record: not 1 if older ones were removed, or for a single segment.
+    /// The number of its first record: not 1 if older ones were removed, or are known to be elsewhere.
     pub first: u64,
     /// Its files.
     pub segments: usize,
@@ -118,6 +121,24 @@ pub enum Why {
     /// The book begins later than with its first record, and no checkpoint says why.
     #[error("records from this one on are missing, and no checkpoint says that they were removed as too old")]
     BeginningMissing,
+    /// A single segment begins later than with the first record, and no checkpoint in it says why.
+    #[error(
+        "it starts here: what was before it is not here, and no checkpoint says that it was removed as too old; \
+         `--from {first}` says that you know where it is"
+    )]
+    StartsLater {
+        /// The number of the record that it begins with.
+        first: u64,
+    },
+    /// It begins with another record than the one that it was said to.
+    #[error("it starts here, and not with record {from}")]
+    StartsElsewhere {
+        /// The number of the record that was named.
+        from: u64,
+    },
+    /// A closed segment without a record. Each has a signed line at least.
+    #[error("the segment holds no record: it was emptied, or the disk was full when it was copied")]
+    Emptied,
     /// The record is not the one whose hash was kept.
     #[error("it is another record than the one that was kept: the book was written anew")]
     NotAsKept,
@@ -132,8 +153,8 @@ pub enum Why {
     },
 }
 
-/// Verifies the chain and its signatures, and that it contains the heads that were kept. `path` is the book's
-/// folder, or one segment. Reads what the book holds at this moment, in bounded memory; others may go on
+/// Verifies the chain and its signatures, that it begins where it may, and that it contains the heads that were kept.
+/// `path` is the book's folder, or one segment. Reads what the book holds at this moment, in bounded memory; others may go on
 /// writing. A book that does not exist has no records.
 pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let mut attempts = 0;
@@ -149,8 +170,7 @@ pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
 
 fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let mut check = Check::new(trust);
-    // A single segment may begin anywhere.
-    check.may_begin_later = !path.is_dir();
+    check.is_single = !path.is_dir();
     for part in segments::parts(path)? {
         let is_closed = segments::is_closed_name(&part.name);
         check.segment(part.name);
@@ -170,7 +190,7 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
             }
         }
         if is_closed {
-            check.is_sealed()?;
+            check.is_closed_well()?;
         }
     }
     check.finish()
@@ -183,9 +203,12 @@ struct Check<'t> {
     segment: String,
     segments: usize,
     line: u64,
+    /// Whether a record was read in this segment.
+    has_record: bool,
     /// Where the book begins: the head before its first record.
     start: Option<Head>,
-    may_begin_later: bool,
+    /// Whether one segment is looked at, and not a folder with all of them.
+    is_single: bool,
     /// Whether a checkpoint says that what came before the beginning was removed.
     is_start_told: bool,
     /// Up to where checkpoints say that records were removed, before the beginning.
@@ -210,8 +233,9 @@ impl<'t> Check<'t> {
             segment: FILE.to_owned(),
             segments: 0,
             line: 0,
+            has_record: false,
             start: None,
-            may_begin_later: false,
+            is_single: false,
             is_start_told: false,
             removed: 0,
             head: Head::START,
@@ -228,7 +252,7 @@ impl<'t> Check<'t> {
         if self.segments == 0 {
             self.first_segment.clone_from(&name);
         }
-        (self.segment, self.line) = (name, 0);
+        (self.segment, self.line, self.has_record) = (name, 0, false);
         self.segments += 1;
     }
 
@@ -325,6 +349,7 @@ impl<'t> Check<'t> {
             return self.broken(Why::NotAsKept);
         }
         self.head = head;
+        self.has_record = true;
         Ok(())
     }
 
@@ -337,7 +362,11 @@ impl<'t> Check<'t> {
     }
 
     /// Whether the closed segment that was read last ends as segments are closed.
-    fn is_sealed(&self) -> Result<(), VerifyError> {
+    fn is_closed_well(&self) -> Result<(), VerifyError> {
+        if !self.has_record {
+            let (segment, line, seq) = (self.segment.clone(), self.line.max(1), self.head.seq + 1);
+            return Err(VerifyError::Broken { segment, line, seq, why: Why::Emptied });
+        }
         if self.trust.keys.is_empty() || self.unsigned_at.is_none() {
             return Ok(());
         }
@@ -361,12 +390,22 @@ impl<'t> Check<'t> {
         }
     }
 
+    /// Whether it begins where it may.
+    fn begins_well(&self, start: Head) -> Result<(), VerifyError> {
+        let first = start.seq + 1;
+        let (seq, why) = match self.trust.from {
+            Some(from) if from == first => return Ok(()),
+            Some(from) => (first, Why::StartsElsewhere { from }),
+            None if start == Head::START || self.is_start_told => return Ok(()),
+            None if self.is_single => (first, Why::StartsLater { first }),
+            None => (self.removed + 1, Why::BeginningMissing),
+        };
+        Err(VerifyError::Broken { segment: self.first_segment.clone(), line: 1, seq, why })
+    }
+
     fn finish(mut self) -> Result<Verified, VerifyError> {
         let start = self.start.unwrap_or(Head::START);
-        if start != Head::START && !self.is_start_told && !self.may_begin_later {
-            let (segment, why) = (self.first_segment, Why::BeginningMissing);
-            return Err(VerifyError::Broken { segment, line: 1, seq: self.removed + 1, why });
-        }
+        self.begins_well(start)?;
         let kept = self.kept().map(|kept| kept.seq).max();
         if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
             if let Some((segment, line)) = self.torn_at {

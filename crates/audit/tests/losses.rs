@@ -56,7 +56,7 @@ impl Scene {
         let heads: Vec<Head> = anchored(&*self.store()).unwrap().into_iter().collect();
         let noted = noted_head(self.path(), &keys).unwrap();
         let loss = marked_loss(&*self.store()).unwrap();
-        verify(self.path(), &Trust { heads, noted, keys, must_be_signed: false, loss })
+        verify(self.path(), &Trust { heads, noted, keys, must_be_signed: false, loss, from: None })
             .map_err(|error| error.to_string())
     }
 

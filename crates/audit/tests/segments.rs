@@ -100,11 +100,20 @@ fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
     assert_eq!((signed, head.seq), (Some(head.seq), records));
 
     // A closed segment can be verified by itself.
-    let alone = verify(&dir.path().join("audit-000002.jsonl"), &trust(dir.path()));
-    assert!(matches!(alone, Err(VerifyError::Broken { why: Why::EndMissing { .. }, .. })), "{alone:?}");
+    let segment = |number: u32, trust: &Trust| {
+        verify(&dir.path().join(format!("audit-{number:06}.jsonl")), trust).map_err(|error| match error {
+            VerifyError::Broken { why, .. } => why,
+            other => panic!("{other}"),
+        })
+    };
     let keys = Trust { noted: None, ..trust(dir.path()) };
-    let alone = verify(&dir.path().join("audit-000002.jsonl"), &keys).unwrap();
-    assert!(alone.first > 1 && alone.signed == Some(alone.head.seq), "{alone:?}");
+    let first = segment(1, &keys).unwrap().head.seq + 1;
+    assert_eq!(segment(2, &keys), Err(Why::StartsLater { first }), "unless it is known where it begins");
+    let from = Trust { from: Some(first), ..keys };
+    let alone = segment(2, &from).unwrap();
+    assert_eq!((alone.first, alone.signed), (first, Some(alone.head.seq)));
+    let noted = Trust { from: Some(first), ..trust(dir.path()) };
+    assert!(matches!(segment(2, &noted), Err(Why::EndMissing { .. })));
     let line = tail(dir.path(), 300).unwrap();
     assert_eq!(line.len(), 300, "more than one segment");
 }

@@ -85,6 +85,80 @@ fn lines_removed_moved_or_added_are_found() {
     }
 }
 
+/// What is said of a single segment of these lines, with this record named as its first one.
+fn check_alone(lines: &[Vec<u8>], from: Option<u64>) -> Result<(u64, u64), String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy");
+    fs::write(&path, lines.concat()).unwrap();
+    let verified = verify(&path, &Trust { from, ..Trust::default() });
+    verified.map(|verified| (verified.first, verified.records)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_copy_that_lost_its_beginning_is_told_apart() {
+    let lines = book();
+    assert_eq!(check_alone(&lines, None), Ok((1, 5)));
+    assert_eq!(check_alone(&lines, Some(1)), Ok((1, 5)));
+    for cut in 1..5 {
+        let first = cut as u64 + 1;
+        let expected = format!(
+            "line 1 of copy, record {first}: it starts here: what was before it is not here, and no checkpoint says that \
+             it was removed as too old; `--from {first}` says that you know where it is"
+        );
+        assert_eq!(check_alone(&lines[cut..], None), Err(expected));
+        assert_eq!(check_alone(&lines[cut..], Some(first)), Ok((first, 5 - cut as u64)));
+        for from in [1, first - 1, first + 1].into_iter().filter(|from| *from != first) {
+            let expected =
+                format!("line 1 of copy, record {first}: it starts here, and not with record {from}");
+            assert_eq!(check_alone(&lines[cut..], Some(from)), Err(expected));
+        }
+    }
+}
+
+/// A book of five records, of which the first two were removed as too old and, if it is so, were named in a signed line.
+fn pruned(is_told: bool) -> Vec<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let signer = crate::key::Signer::of_folder(dir.path()).unwrap();
+    let mut lines = book();
+    let head_of = |line: &[u8]| match line::read(line.trim_ascii_end()) {
+        Line::Whole(links) => links.head,
+        other => panic!("{other:?}"),
+    };
+    let (removed, last) = (head_of(&lines[1]), head_of(&lines[4]));
+    let segment = "audit-000001.jsonl".to_owned();
+    let removed = checkpoint::Removed { segment, seq: removed.seq, hash: removed.hash };
+    let why = if is_told { Occasion::Removed } else { Occasion::Shutdown };
+    let said = checkpoint::Said { removed: is_told.then_some(removed), ..checkpoint::Said::default() };
+    let mut line = Vec::new();
+    checkpoint::write(&mut line, last, 6, why, said, &signer);
+    lines.push(line);
+    lines.split_off(2)
+}
+
+#[test]
+fn what_was_removed_as_too_old_is_not_missed() {
+    assert_eq!(check_alone(&pruned(true), None), Ok((3, 4)));
+    assert!(check_alone(&pruned(false), None).unwrap_err().contains("record 3: it starts here: what was"));
+    // One more is gone than the line names.
+    assert!(
+        check_alone(&pruned(true)[1..], None).unwrap_err().contains("record 4: it starts here: what was")
+    );
+}
+
+#[test]
+fn a_closed_segment_without_a_record_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in [("audit-000001.jsonl", &b""[..]), (FILE, &book().concat())] {
+        fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    assert_eq!(
+        verify(dir.path(), &Trust::default()).map_err(|error| error.to_string()),
+        Err("line 1 of audit-000001.jsonl, record 1: the segment holds no record: it was emptied, or the disk was full \
+             when it was copied"
+            .to_owned())
+    );
+}
+
 #[test]
 fn a_line_forged_with_a_hash_of_its_own_is_found() {
     let mut lines = book();

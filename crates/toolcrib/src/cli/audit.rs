@@ -27,6 +27,10 @@ pub(crate) enum Audit {
         /// and a book that bears no signature is found fault with.
         #[arg(long = "key", value_name = "KEY")]
         keys: Vec<String>,
+        /// The number of the record that it begins with, if you know that what came before is elsewhere: a single
+        /// segment need not begin with the first.
+        #[arg(long, value_name = "RECORD")]
+        from: Option<u64>,
     },
     /// Sign into the book that you know of the records that it says were lost; until then `verify` finds fault with it.
     Acknowledge {

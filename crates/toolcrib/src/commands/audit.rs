@@ -24,7 +24,10 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
     match command {
         Audit::Tail { lines, follow, filter } => tail::run(cli, &settings.state, lines, follow, &filter),
-        Audit::Verify { book, keys } => verify::run(cli, &settings.state, book.as_deref(), &keys),
+        Audit::Verify { book, keys, from } => {
+            let asked = verify::Asked { book: book.as_deref(), keys: &keys, from };
+            verify::run(cli, &settings.state, &asked)
+        }
         Audit::Acknowledge { because } => acknowledge::run(cli, settings, because.as_deref()),
         Audit::Export(export) => export::run(&settings.state, &export),
         Audit::Prune => prune(cli, settings),

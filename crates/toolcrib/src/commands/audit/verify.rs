@@ -11,10 +11,20 @@ use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
-pub(super) fn run(cli: &Cli, state: &Path, book: Option<&Path>, keys: &[String]) -> Result<Ending, Trouble> {
+/// Which book is verified, and what it is held against.
+pub(super) struct Asked<'a> {
+    /// Another one than that of the state folder.
+    pub(super) book: Option<&'a Path>,
+    pub(super) keys: &'a [String],
+    /// The record that it begins with.
+    pub(super) from: Option<u64>,
+}
+
+pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, Trouble> {
+    let Asked { book, keys, from } = *asked;
     // Who names a key wants a signature, and of that key: what else is known may have been written by whoever wrote
     // the book.
-    let mut trust = Trust { keys: named(keys)?, must_be_signed: !keys.is_empty(), ..Trust::default() };
+    let mut trust = Trust { keys: named(keys)?, must_be_signed: !keys.is_empty(), from, ..Trust::default() };
     if book.is_none() {
         if keys.is_empty() {
             trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
@@ -30,16 +40,25 @@ pub(super) fn run(cli: &Cli, state: &Path, book: Option<&Path>, keys: &[String])
         trust.heads.extend(audit::anchored(&store).map_err(failed)?);
         trust.loss = audit::marked_loss(&store).map_err(failed)?;
     }
-    // A folder may come with the head that was noted in it; a single segment ends where it was closed.
-    trust.noted = audit::noted_head(book.unwrap_or(state), &trust.keys).ok().flatten();
     if let Some(missing) = book.filter(|book| !book.exists()) {
         return Err(unreadable(format!("there is no {}", missing.display())));
     }
-    let (ending, facts, words) = match audit::verify(book.unwrap_or(state), &trust) {
+    let path = book.unwrap_or(state);
+    // A folder may come with the head that was noted in it; a single segment ends where it was closed.
+    if path.is_dir() {
+        trust.noted = audit::noted_head(path, &trust.keys).map_err(unreadable)?;
+    }
+    let (ending, facts, words) = match audit::verify(path, &trust) {
         // Of a mistyped path it would be said for ever that all is well.
         Ok(found) if book.is_some() && found.records == 0 => {
-            let path = book.unwrap_or(state).display();
-            return Err(Trouble::Failed(format!("{path} holds no record of a book")));
+            return Err(Trouble::Failed(format!("{} holds no record of a book", path.display())));
+        }
+        // A book is begun with its first record. If that did not reach the disk, no other did.
+        Ok(found) if found.records == 0 && found.segments > 0 => {
+            return Err(Trouble::Failed(format!(
+                "the book in {} was begun and holds no record: the disk was full, or whoever began it died at once",
+                path.display()
+            )));
         }
         Ok(book) => (Ending::Good, facts(&book), words(&book, trust.keys.is_empty())),
         Err(VerifyError::Unreadable(error)) => return Err(unreadable(error)),
@@ -93,6 +112,9 @@ fn loss(loss: &Loss) -> serde_json::Value {
 /// What was found, as far as it was checked: of what is not signed it is not said that nobody changed it.
 fn words(book: &Verified, has_no_key: bool) -> String {
     let (records, head) = (book.records, book.head.hash);
+    if records == 0 {
+        return "there is no book yet: no call was recorded".to_owned();
+    }
     let mut words = match book.signed {
         Some(signed) if signed == book.head.seq => {
             format!("{records} records, none changed, moved or taken out; head {head}")
@@ -102,7 +124,7 @@ fn words(book: &Verified, has_no_key: bool) -> String {
         }
         None => format!("{records} records, each chained to the one before; head {head}"),
     };
-    if book.first > 1 && book.records > 0 {
+    if book.first > 1 {
         words += &format!("\nit begins with record {}: older ones are not part of it", book.first);
     }
     if book.torn_lines > 0 {
@@ -176,6 +198,20 @@ mod tests {
              anew can chain it as well; name the key with --key (`toolcrib audit key` prints it where the book was \
              written)",
         );
+    }
+
+    #[test]
+    fn of_nothing_it_is_not_said_that_it_is_whole() {
+        let nothing = Verified {
+            records: 0,
+            first: 1,
+            segments: 0,
+            torn_lines: 0,
+            head: Head::START,
+            signed: None,
+            losses: Vec::new(),
+        };
+        assert_eq!(words(&nothing, true), "there is no book yet: no call was recorded");
     }
 
     #[test]
