@@ -54,6 +54,7 @@ mod faults;
 mod file;
 mod hash;
 mod head_note;
+mod in_place;
 mod journal;
 mod key;
 mod line;

@@ -21,6 +21,7 @@ use crate::{
     error::BookError,
     file::BookFile,
     head_note,
+    in_place::InPlace,
     journal::{Intent, Journal, JournalMark, Until},
     line::Head,
     outage::Outage,
@@ -87,6 +88,7 @@ impl Book {
                 desk: Desk::default(),
                 last_seen: AtomicU64::new(0),
                 file: Mutex::new(None),
+                in_place: InPlace::of(dir.join(FILE)),
                 store: None,
                 is_compared: AtomicBool::new(false),
                 outage: Outage::default(),
@@ -115,13 +117,16 @@ impl Book {
     }
 
     /// Whether a call may go on: its record will find a place. Three loads from memory, once the book is
-    /// open; the first time it opens the book and starts the writer. On a full disk it still says yes, until
+    /// open, and before the first record of each batch a look whether the book is in its place; the first time it opens
+    /// the book and starts the writer. On a full disk it still says yes, until
     /// no more records fit into memory: calls that change something learn of it by
     /// [`before_run`](Self::before_run). A call refused by this error has no record and needs no `close`.
     pub fn ready(&self) -> Result<(), BookError> {
         let queue = &self.shared.queue;
         if !queue.is_healthy() {
             self.open_or_explain()?;
+        } else if queue.waiting() == 0 && !self.shared.in_place.holds() {
+            self.shared.find_book()?;
         }
         if queue.waiting() >= RECORDS_WAITING_MAX || queue.waiting_bytes() >= ARGUMENTS_BYTES_WAITING_MAX {
             let failure = queue.failure().unwrap_or(BookError::Full);
@@ -277,6 +282,8 @@ pub(crate) struct Shared {
     /// The number of the book's last record when last seen. A call's own record is never before it.
     last_seen: AtomicU64,
     file: Mutex<Option<BookFile>>,
+    /// Whether that file is still the book.
+    in_place: InPlace,
 }
 
 impl Shared {
@@ -294,7 +301,18 @@ impl Shared {
         file.go_by(&config);
         let done = work(file);
         self.last_seen.store(file.last_seen().seq, Ordering::Relaxed);
+        self.in_place.set(file.id());
         done
+    }
+
+    /// Looks closer at a book that is not where it was: another process closed the segment, or it was removed, and then
+    /// nothing that is written from now on stays.
+    #[cold]
+    fn find_book(&self) -> Result<(), BookError> {
+        let Err(failure) = self.with_file(|file| file.locked(&*self.pen, |_| Ok(()))) else { return Ok(()) };
+        self.outage.tell(Some(&failure));
+        self.queue.fail(failure.clone());
+        if failure.lets_reads_go_on() { Ok(()) } else { Err(failure) }
     }
 
     /// The journal. With `durable` it may be held for as long as a disk takes, so only by the threads of the

@@ -17,6 +17,7 @@ use crate::{
     checkpoint::{self, CHECKPOINT_RECORDS, Occasion, Said},
     config::Config,
     error::BookError,
+    in_place,
     key::Signer,
     line::{self, Head},
     pen::Pen,
@@ -44,6 +45,8 @@ pub(crate) struct BookFile {
     pub(crate) dir: PathBuf,
     path: PathBuf,
     pub(crate) file: File,
+    /// Which file that is.
+    id: (u64, u64),
     /// Where the segment ended when we last looked. If it still does, `head` is the last record of the book.
     end: u64,
     head: Head,
@@ -76,10 +79,12 @@ impl BookFile {
         store::create_private(dir).map_err(BookError::unwritable)?;
         let path = dir.join(FILE);
         let file = pen.open(&path).map_err(BookError::unwritable)?;
+        let id = in_place::id(&file.metadata().map_err(BookError::unwritable)?);
         let mut book = Self {
             dir: dir.to_owned(),
             path,
             file,
+            id,
             end: 0,
             head: Head::START,
             torn: false,
@@ -210,6 +215,11 @@ impl BookFile {
         }
     }
 
+    /// Which file the open segment is.
+    pub(crate) fn id(&self) -> (u64, u64) {
+        self.id
+    }
+
     /// The last record of the book when we last looked.
     pub(crate) fn last_seen(&self) -> Head {
         self.head
@@ -252,6 +262,7 @@ impl BookFile {
 
     fn reopen(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
         self.file = pen.open(&self.path).map_err(BookError::unwritable)?;
+        self.id = in_place::id(&self.file.metadata().map_err(BookError::unwritable)?);
         // With the lock `catch_up` looks at all of it.
         (self.end, self.has_safe_name) = (0, false);
         Ok(())

@@ -17,7 +17,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::BookError, pen::Pen, record::Opening};
+use crate::{error::BookError, in_place, in_place::InPlace, pen::Pen, record::Opening};
 
 /// The folder of journals within the state folder.
 pub(crate) const FOLDER: &str = "inflight";
@@ -69,13 +69,15 @@ pub(crate) struct Journal {
     /// The entries of the calls that run, as written.
     open: HashMap<u64, Vec<u8>>,
     marks: u64,
-    /// After a write or a sync that did not work nothing in the file can be relied on: the next one is new.
+    /// After a write or a sync that did not work, and after a removal, nothing in the file can be relied on: the next
+    /// one is new.
     is_spoilt: bool,
 }
 
 struct Written {
     path: PathBuf,
     file: File,
+    in_place: InPlace,
     bytes: u64,
 }
 
@@ -129,8 +131,13 @@ impl Journal {
         };
         written.write(entries, pen)?;
         match until {
-            Until::Written => Ok(()),
-            Until::Synced => pen.sync(&written.file),
+            Until::Written => {}
+            Until::Synced => pen.sync(&written.file)?,
+        }
+        // Last: what was removed before this look took the note with it.
+        match written.in_place.holds() {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "it was removed")),
         }
     }
 
@@ -227,7 +234,9 @@ fn create(dir: &Path, pen: &dyn Pen) -> io::Result<Written> {
         if file.metadata()?.nlink() > 0 {
             pen.sync_folder(&folder)?;
             pen.sync_folder(dir)?;
-            return Ok(Written { path, file, bytes: 0 });
+            let in_place = InPlace::of(path.clone());
+            in_place.set(in_place::id(&file.metadata()?));
+            return Ok(Written { path, file, in_place, bytes: 0 });
         }
     }
     Err(io::Error::other("other processes removed each new journal"))

@@ -105,6 +105,16 @@ impl Queue {
         self.condition.store(FAILING, Ordering::Release);
     }
 
+    /// Notes that what is written now would be lost. The writer, if it sleeps, is woken and tries again by itself.
+    pub(crate) fn fail(&self, failure: BookError) {
+        let mut state = self.lock();
+        state.failure = Some(failure);
+        self.condition.store(FAILING, Ordering::Release);
+        if std::mem::take(&mut state.idle) {
+            self.work.notify_one();
+        }
+    }
+
     /// Notes that a writer is about to be started, or could not be.
     pub(crate) fn set_opened(&self, opened: bool) {
         self.condition.store(if opened { HEALTHY } else { UNOPENED }, Ordering::Release);

@@ -4,13 +4,14 @@
 use std::{
     fs::{self, File, Metadata},
     io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
 use crate::{
     book::FILE,
     hash::Hash,
+    in_place,
     line::{self, LINE_BYTES_MAX, Line, Links},
 };
 
@@ -77,7 +78,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 
 /// Whether two files are one.
 pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    in_place::id(one) == in_place::id(other)
 }
 
 /// A segment that is read.

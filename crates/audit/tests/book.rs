@@ -177,6 +177,61 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
     }
 }
 
+/// A book in use whose last record is on disk, what somebody does to its folder, and what is said to the next read and to
+/// the next call that changes something. Nothing asks the book to look first.
+#[track_caller]
+fn check_removal(remove: fn(&Path), read: &str, change: &str) {
+    for is_change in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        let book = Book::at(&state, fixed);
+        let mark = before_run(&book, &record("1").opening).unwrap();
+        book.close(record("1"), None, Some(mark));
+        book.flush().unwrap();
+        remove(&state);
+        let (told, expected) = match is_change {
+            false => (book.ready(), read),
+            true => (before_run(&book, &record("2").opening).map(drop), change),
+        };
+        let told = told.map_or_else(|error| format!("{error:?}"), |()| "goes on".to_owned());
+        assert!(told.starts_with(expected), "{is_change}: {told}");
+    }
+}
+
+#[test]
+fn after_a_removal_no_call_goes_on_whose_record_would_be_lost() {
+    check_removal(|_| {}, "goes on", "goes on");
+    check_removal(|state| fs::remove_dir_all(state).unwrap(), "Removed", "Removed");
+    check_removal(|state| fs::remove_file(state.join(FILE)).unwrap(), "Removed", "Removed");
+    check_removal(|state| fs::rename(state, state.with_extension("old")).unwrap(), "Removed", "Removed");
+    // A read is not noted in the journal.
+    check_removal(|state| fs::remove_dir_all(state.join("inflight")).unwrap(), "goes on", "Journal");
+    let begun_anew = |state: &Path| {
+        fs::remove_dir_all(state).unwrap();
+        write(&Book::at(state, fixed), [7]);
+    };
+    check_removal(begun_anew, "Removed", "Removed");
+}
+
+#[test]
+fn a_journal_that_was_removed_is_begun_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let book = Book::at(dir.path(), fixed);
+    let open = before_run(&book, &record("1").opening).unwrap();
+    fs::remove_dir_all(dir.path().join("inflight")).unwrap();
+    before_run(&book, &record("2").opening).map(drop).unwrap_err();
+    book.flush().unwrap();
+    let mark = before_run(&book, &record("3").opening).unwrap();
+    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
+    let noted = fs::read_to_string(&journal).unwrap();
+    let is_noted = |id: &str| noted.contains(&format!(r#""call_id":"{id}""#));
+    assert_eq!(["1", "2", "3"].map(is_noted), [true, false, true], "{noted}");
+    book.close(record("1"), None, Some(open));
+    book.close(record("3"), None, Some(mark));
+    book.flush().unwrap();
+    assert_eq!(calls(dir.path()), ["1", "3"]);
+}
+
 #[test]
 fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
     let dir = tempfile::tempdir().unwrap();
