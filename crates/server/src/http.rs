@@ -23,6 +23,7 @@ mod post;
 mod sessions;
 mod stranger;
 mod streams;
+mod turns;
 mod visitor;
 
 use std::convert::Infallible;
@@ -50,6 +51,7 @@ use answer::Answer;
 use event_log::Total;
 pub use listen::{BindError, bind};
 use sessions::Sessions;
+use turns::Turns;
 use visitor::Visitors;
 
 /// The path of the endpoint.
@@ -182,7 +184,6 @@ pub async fn serve(
         let accepted = tokio::select! {
             biased;
             () = &mut shutdown => break,
-            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             // Beside this loop, since it may have to wait for the disk.
             Ok(()) = terms.changed() => {
                 connections.spawn(end_of_strangers(door.clone()));
@@ -194,6 +195,8 @@ pub async fn serve(
                 continue;
             }
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => accepted,
+            // After those that come: one that has ended holds nobody up.
+            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -233,10 +236,15 @@ async fn connection(
 ) {
     // Without it small answers wait for the client's acknowledgement, some 40 ms.
     let _ = socket.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let door = door.clone();
+    let turns = Turns::default();
+    let service = service_fn(|request| {
+        let (door, turns) = (door.clone(), turns.clone());
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.
-        async move { Ok::<_, Infallible>(route(&door, peer, request).await) }.boxed()
+        async move {
+            turns.take().await;
+            Ok::<_, Infallible>(route(&door, peer, request).await)
+        }
+        .boxed()
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -245,10 +253,10 @@ async fn connection(
     tokio::pin!(serving);
     let served = tokio::select! {
         biased;
-        served = &mut serving => served,
+        served = turns.of(serving.as_mut()) => served,
         _ = closing.changed() => {
             serving.as_mut().graceful_shutdown();
-            serving.await
+            turns.of(serving).await
         }
     };
     if let Err(error) = served {
