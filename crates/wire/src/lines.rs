@@ -8,6 +8,10 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 /// Room made for one read, in bytes: what a pipe holds.
 pub const READ_BYTES: usize = 64 * 1024;
 
+/// The largest buffer that is kept for the next line, in bytes. What a longer line needed is given back with it: the
+/// largest message would otherwise stay in memory for as long as the connection lasts.
+const KEPT_BYTES_MAX: usize = 4 * READ_BYTES;
+
 /// The unit of stdio.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
@@ -67,6 +71,9 @@ impl Lines {
                 Some(offset) => {
                     let mut line = self.buffer.split_to(self.searched + offset + 1);
                     self.searched = 0;
+                    if line.len() > KEPT_BYTES_MAX {
+                        self.part_from_large();
+                    }
                     if std::mem::take(&mut self.skipping) {
                         continue;
                     }
@@ -89,6 +96,13 @@ impl Lines {
         }
     }
 
+    /// Takes what came behind a large line out of the memory that both share, which then goes with the line. That is
+    /// what one read brought at most, so the copy is small.
+    fn part_from_large(&mut self) {
+        let rest = std::mem::take(&mut self.buffer);
+        self.buffer.extend_from_slice(&rest);
+    }
+
     /// Reports and drops an unfinished line once it is over the limit.
     fn check_length(&mut self) -> Option<Line> {
         // One byte of grace for a carriage return before the line end.
@@ -97,7 +111,7 @@ impl Lines {
         }
         self.buffer.advance(self.buffer.len());
         self.searched = 0;
-        if self.buffer.capacity() > 4 * READ_BYTES {
+        if self.buffer.capacity() > KEPT_BYTES_MAX {
             self.buffer = BytesMut::new();
         }
         (!std::mem::replace(&mut self.skipping, true)).then_some(Line::TooLong)
@@ -136,6 +150,35 @@ mod tests {
         for (input, expected) in cases {
             for piece in [1, 2, 3, 7, 100] {
                 assert_eq!(cut(input, piece, 8), expected, "{input:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    /// How much room is kept once a line of `line_bytes` bytes is gone, and `behind` has come with its end.
+    fn kept(line_bytes: usize, behind: &str) -> usize {
+        let mut lines = Lines::new(16 * 1024 * 1024);
+        let (line, mut left) = ("x".repeat(line_bytes) + "\n" + behind, 0);
+        while left < line.len() {
+            let room = lines.room();
+            let read = line[left..].len().min(room.capacity() - room.len()).min(READ_BYTES);
+            room.extend_from_slice(&line.as_bytes()[left..left + read]);
+            left += read;
+            while let Some(line) = lines.next_line() {
+                assert!(matches!(line, Line::Whole(line) if line.len() == line_bytes), "{line_bytes}");
+            }
+        }
+        assert_eq!(lines.buffer, behind.as_bytes());
+        // Room that was cut off before is not counted until it is asked for again.
+        lines.buffer.reserve(READ_BYTES);
+        lines.buffer.capacity()
+    }
+
+    #[test]
+    fn a_large_line_takes_its_memory_with_it() {
+        for line_bytes in [10, KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1, 10 * 1024 * 1024] {
+            for behind in ["", "{\"a\":", &"y".repeat(READ_BYTES / 2)] {
+                let kept = kept(line_bytes, behind);
+                assert!(kept <= 2 * KEPT_BYTES_MAX + READ_BYTES, "{kept} after {line_bytes}");
             }
         }
     }
