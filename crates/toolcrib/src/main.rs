@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         // Before anything else: a guard must not start threads or read a configuration.
         std::process::exit(sandbox::guard::main(words));
     }
+    sandbox::give_back_large_buffers();
     signals::outlive_large_files();
     let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
     let command = cli.action().unwrap_or_else(|error| unread(&error));
