@@ -95,7 +95,7 @@ await run({
   "what needs more is refused with what to do, and works after another sign-in": async () => {
     const refused = await client.call("notes_change", {});
     checkSame("isError", true, refused.isError);
-    checkHolds("the refusal", textOf(refused), "toolcrib mcp auth notes", "mcp:write");
+    checkHolds("the refusal", textOf(refused), "a person must sign in to it again", "mcp:write");
     await signIn();
     const asked = server.events("authorization.success").at(-1).scope.split(" ");
     check(asked.includes("mcp:read") && asked.includes("mcp:write"), "both scopes to be asked for", asked);
@@ -153,7 +153,7 @@ await run({
     await eventually("the status to say so", async () => inStatus(await statusOf()).includes("needs_auth"));
     const refused = await client.call("notes_echo", { message: "?" });
     checkSame("isError", true, refused.isError);
-    checkHolds("the refusal", textOf(refused), "toolcrib mcp auth notes");
+    checkHolds("the refusal", textOf(refused), "a person to sign in");
     check(server.events("refresh_token.destroyed").length + server.events("grant.revoked").length > 0, "the server to be told", server.all.slice(-5));
   },
 });

@@ -92,10 +92,10 @@ await run({
   "a call of what is held back says why and what to do, and does not reach the server": async () => {
     const refused = await client.call("bad_add", {});
     check(refused.isError, "a refusal", refused);
-    checkHolds("what it says", textOf(refused), "suspicious", "toolcrib mcp trust bad --show tool:add");
+    checkHolds("what it says", textOf(refused), "suspicious", "a person must look at it first");
     checkSame("its code", "held_back", refused._meta["toolcrib/error"].code);
     const unread = await failure("a resource", client.client.readResource({ uri: "reviewed+note:1" }));
-    checkHolds("what it says", unread.message, "toolcrib mcp trust");
+    checkHolds("what it says", unread.message, "a person must look at it first");
   },
 
   "a tool that changes is held back, and the others go on": async () => {

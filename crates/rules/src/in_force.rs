@@ -205,7 +205,7 @@ impl Inner {
                 more => format!(" (and {more} more)"),
             };
             let why = format!(
-                "cannot be held against the rules for AI: {first}{more}; correct the file, `toolcrib rules check` shows all"
+                "cannot be held against the rules for AI: {first}{more}; a person must correct the file"
             );
             Arc::from(why)
         });

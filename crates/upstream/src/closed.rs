@@ -64,8 +64,8 @@ impl Closed {
             }
             Some(match self.hides_a_template {
                 true => {
-                    "a resource template that may describe it is held back until it is accepted; a person can look at it \
-                     with `toolcrib mcp trust`"
+                    "a resource template that may describe it is held back until it is accepted; a person must look at \
+                     it first, so go on without it"
                 }
                 false => {
                     "`trust = \"review\"` keeps what no accepted resource or template names, and the server lists neither \

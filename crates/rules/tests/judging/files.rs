@@ -115,7 +115,7 @@ fn a_file_that_cannot_be_read_denies() {
     world.settings.organisation = Some(world.settings.workspace.join("missing.json"));
     expect![[r#"
         project rules-file: block
-        STOP rules-file: `x` cannot be held against the rules for AI: ROOT/missing.json: the rules file cannot be read: No such file or directory (os error 2); calls are refused until it can; correct the file, `toolcrib rules check` shows all"#]].assert_eq(&world.said(&world.rules(), "x {}", ""));
+        STOP rules-file: `x` cannot be held against the rules for AI: ROOT/missing.json: the rules file cannot be read: No such file or directory (os error 2); calls are refused until it can; a person must correct the file"#]].assert_eq(&world.said(&world.rules(), "x {}", ""));
     let large = World::new().file(".toolcrib/ai-rules.yaml", &"#".repeat(1024 * 1024 + 1));
     expect!["ROOT/.toolcrib/ai-rules.yaml: the rules file cannot be read: it is larger than 1048576 bytes; calls are refused until it can"].assert_eq(&large.plain(&large.rules().problems().join("\n")));
     let bytes = World::new().file(".toolcrib/ai-rules.yaml", "");

@@ -129,10 +129,12 @@ pub(crate) fn refused(method: &'static str, error: &Text) -> ConnectError {
 /// Of a call that the server has got and not answered.
 const EFFECT_UNKNOWN: &str = "whether this call had an effect is unknown";
 
+/// Of a server with `restart = "never"`.
+const STAYS_GONE: &str = "it is not started again by itself, so a person must start it";
+
 /// It stopped before it answered, and is not started again by itself.
 pub(crate) fn stays_gone(upstream: &str) -> ToolError {
-    let again = "it is not started again by itself (`restart = \"never\"`); `toolcrib mcp reload` starts it";
-    let message = format!("`{upstream}` stopped before it answered; {again}; {EFFECT_UNKNOWN}");
+    let message = format!("`{upstream}` stopped before it answered; {STAYS_GONE}; {EFFECT_UNKNOWN}");
     ToolError::new("upstream_gone", message).with_details(json!({ "upstream": upstream }))
 }
 
@@ -183,8 +185,17 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
             let said = format!("`{upstream}` cannot be used: {error}");
             ToolError::new("upstream_unavailable", said).of_orphan()
         }
+        // Their own words are for a person: they name what to set or run.
+        ConnectError::Lacking(_) => {
+            let said =
+                format!("`{upstream}` cannot be used: a secret that it needs is yet to be set by a person");
+            ToolError::new("upstream_unavailable", said)
+        }
+        ConnectError::NotRestarted { last } => {
+            let said = format!("`{upstream}` cannot be used: {STAYS_GONE}: {last}");
+            ToolError::new("upstream_unavailable", said)
+        }
         ConnectError::Disabled
-        | ConnectError::Lacking(_)
         | ConnectError::Start { .. }
         | ConnectError::Exited { .. }
         | ConnectError::TooSlow { .. }
@@ -194,7 +205,6 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         | ConnectError::Status { .. }
         | ConnectError::Refused { .. }
         | ConnectError::NotMcp(_)
-        | ConnectError::NotRestarted { .. }
         | ConnectError::BackingOff { .. } => {
             ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
         }
@@ -206,7 +216,8 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
 fn sign_in(upstream: &str, error: &AuthError) -> ToolError {
     match error {
         AuthError::NeedsSignIn { .. } => {
-            let message = format!("`{upstream}` wants you to sign in: run `toolcrib mcp auth {upstream}`");
+            let message =
+                format!("`{upstream}` wants a person to sign in to it; go on without it until then");
             ToolError::new("needs_auth", message)
         }
         AuthError::NeedsRegistration(why) => {
@@ -223,7 +234,7 @@ fn out_of_scope(upstream: &str, error: &AuthError) -> ToolError {
     match error {
         AuthError::NeedsSignIn { why } => {
             let message = format!(
-                "`{upstream}` wants more for this than your sign-in: {why}; run `toolcrib mcp auth {upstream}`"
+                "`{upstream}` wants more for this than the present sign-in: {why}; a person must sign in to it again"
             );
             ToolError::new("needs_auth", message)
         }

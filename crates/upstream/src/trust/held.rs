@@ -68,17 +68,17 @@ impl fmt::Display for Why {
 }
 
 impl HeldBack {
-    /// What a caller is told who wants to use it.
+    /// What a caller is told who wants to use it: a model, so no command that would offer it.
     pub fn advice(&self, upstream: &str) -> String {
         let HeldBack { what, name, why } = self;
-        match why {
-            Why::Unknown(_) => format!("{what} `{name}` of `{upstream}` is held back: {why}"),
-            _ => format!(
-                "{what} `{name}` of `{upstream}` is held back: {why}; a person can look at it with \
-                 `toolcrib mcp trust {upstream} --show {}`",
-                shell_word(&format!("{what}:{name}"))
-            ),
-        }
+        let why = match why {
+            // The whole of it says how to forget what was accepted.
+            Why::Unknown(_) => "what was accepted of this server cannot be read".to_owned(),
+            why => why.to_string(),
+        };
+        format!(
+            "{what} `{name}` of `{upstream}` is held back: {why}; a person must look at it first, so go on without it"
+        )
     }
 }
 

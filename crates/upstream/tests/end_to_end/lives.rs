@@ -131,8 +131,8 @@ async fn a_server_is_started_again_as_its_table_says() {
     check_restart("always", 3, &again, answers).await;
     check_restart("on-failure", 0, &["stopped"], answers).await;
     check_restart("on-failure", 3, &again, answers).await;
-    let refused = "upstream_unavailable: `it` cannot be used: it is not started again by itself (`restart = \"never\"`); \
-                   run `toolcrib mcp reload` to start it: it exited with code";
+    let refused = "upstream_unavailable: `it` cannot be used: it is not started again by itself, so a person \
+                   must start it: it exited with code";
     check_restart("never", 0, &["failed"], refused).await;
     check_restart("never", 3, &["failed"], refused).await;
 }
@@ -144,7 +144,7 @@ async fn one_that_could_not_be_started_is_not_tried_again_either() {
     it.stay_connected().await;
     assert!(it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#, 1));
     let said = shown(call(&it, "it_echo", "{}").await);
-    assert!(said.contains("restart = \"never\"") && said.contains("was not found"), "{said}");
+    assert!(said.contains("so a person must start it") && said.contains("was not found"), "{said}");
     assert!(matches!(it.connect().await, Err(ConnectError::Start { .. })), "a person may try");
 }
 
@@ -245,7 +245,7 @@ async fn a_server_that_wants_a_sign_in_is_left_alone_until_a_person_has_done_it(
     it.stay_connected().await;
     for _ in 0..3 {
         let said = shown(call(&it, "it_echo", "{}").await);
-        assert_eq!(said, "needs_auth: `it` wants you to sign in: run `toolcrib mcp auth it`");
+        assert_eq!(said, "needs_auth: `it` wants a person to sign in to it; go on without it until then");
     }
     assert_eq!((asked(), it.status().state.word(), it.awaits_a_person()), (before, "needs_auth", true));
     assert!(it.connect().await.is_err());

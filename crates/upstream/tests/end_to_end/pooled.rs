@@ -266,12 +266,15 @@ async fn one_that_is_never_started_again_is_lost_to_whom_it_belonged_alone() {
     let (ann, bob) = (client("ann", 1, "{}"), client("bob", 2, "{}"));
     let others = process_of(&it, &bob).await;
     let said = shown(run(&it, "it_die", "{}", &ann).await);
-    let expected = "upstream_gone: `it` stopped before it answered; it is not started again by itself (`restart = \"never\"`); \
-                    `toolcrib mcp reload` starts it; whether this call had an effect is unknown";
+    let expected = "upstream_gone: `it` stopped before it answered; it is not started again by itself, so a \
+                    person must start it; whether this call had an effect is unknown";
     assert_eq!(said, expected);
     for _ in 0..2 {
         let said = shown(run(&it, "it_pid", "{}", &ann).await);
-        assert!(said.starts_with("upstream_unavailable") && said.contains("restart = \"never\""), "{said}");
+        assert!(
+            said.starts_with("upstream_unavailable") && said.contains("so a person must start it"),
+            "{said}"
+        );
     }
     assert_eq!(process_of(&it, &bob).await, others);
     assert!(it.awaits_a_person() && it.status().state.word() == "connected");

@@ -208,7 +208,7 @@ async fn a_scope_that_a_person_must_grant_stops_one_call_only() {
     let error = call(&it, "it_echo", "{}").await.expect_err("it is not granted");
     assert_eq!(error.code(), "needs_auth");
     watch.note(&error);
-    assert!(error.to_string().ends_with("; run `toolcrib mcp auth it`"), "{error}");
+    assert!(error.to_string().ends_with("; a person must sign in to it again"), "{error}");
     assert!(matches!(it.offers().borrow().state, State::Connected { .. }));
     issuer.state().wanted = None;
     assert_eq!(shown(call(&it, "it_echo", "{}").await), r#"{ "content" : [] }"#);
