@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
-use gate::{Cancel, Failure, ToolError};
+use gate::{Cancel, Failure, Redactor, ToolError};
 use serde_json::json;
 use std::sync::Arc;
 use wire::message::Text;
@@ -37,6 +37,7 @@ const REFUSAL_CHARS_MAX: usize = 500;
 /// Asks a legacy client.
 pub(crate) struct Asker<'a> {
     pub(crate) session: &'a Arc<Session>,
+    pub(crate) redactor: &'a Redactor,
     /// Its `ClientCapabilities` object.
     pub(crate) capabilities: &'a Bytes,
     pub(crate) revision: Revision,
@@ -171,8 +172,18 @@ impl Asker<'_> {
                 let why = format!("the client answered `{}` with something that is no object", wish.method);
                 Err(ToolError::new("client_refused", why))
             }
-            Err(error) => Err(refused(&wish.method, &error)),
+            Err(error) => Err(self.refused(&wish.method, &error)),
         }
+    }
+
+    fn refused(&self, method: &str, error: &Text) -> ToolError {
+        let said = error.object().and_then(|error| error.string("message")).unwrap_or_default();
+        let said: String = said.chars().filter(|it| !it.is_control()).collect();
+        // Before it is cut, or half of a secret could stay.
+        let said = self.redactor.text(&said);
+        let said: String = said.chars().take(REFUSAL_CHARS_MAX).collect();
+        let why = format!("the tool asked the client for `{method}`, and the client refused: {said}");
+        ToolError::new("client_refused", why)
     }
 
     /// The parameters as the client's revision knows them.
@@ -190,13 +201,6 @@ impl Asker<'_> {
         let unknown = !abilities::has_url_elicitation(self.revision) && params.get("mode").is_some();
         Some(if unknown { patch::remove(params, "mode") } else { params.text().to_owned() })
     }
-}
-
-fn refused(method: &str, error: &Text) -> ToolError {
-    let said = error.object().and_then(|error| error.string("message")).unwrap_or_default();
-    let said: String = said.chars().filter(|it| !it.is_control()).take(REFUSAL_CHARS_MAX).collect();
-    let why = format!("the tool asked the client for `{method}`, and the client refused: {said}");
-    ToolError::new("client_refused", why)
 }
 
 /// A request of ours that the client may be working on. It is told when nobody waits any more.

@@ -296,6 +296,7 @@ impl Job {
     fn asker(&self) -> Asker<'_> {
         Asker {
             session: &self.session,
+            redactor: self.server.gate.redactor(),
             capabilities: &self.capabilities,
             revision: self.asked.revision,
             outbox: self.outbox.as_ref(),

@@ -97,6 +97,27 @@ async fn a_client_that_refuses_ends_the_call() {
     assert!(told.contains("something that is no object"), "{told}");
 }
 
+/// What a client says of why it refuses goes to the model like all else, and so do its secrets not.
+#[tokio::test]
+async fn a_refusal_is_told_without_secrets() {
+    let secret = ["ghp_", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"].concat();
+    for (message, expected) in [
+        (format!("no: {secret}"), "the client refused: no: [REDACTED:github-pat]"),
+        // Neither a control in its middle nor the cut leaves part of it.
+        (
+            format!("no: {}\\u0007{}", &secret[..20], &secret[20..]),
+            "the client refused: no: [REDACTED:github-pat]",
+        ),
+        (format!("{}{secret}", "x ".repeat(240)), "x [REDACTED:github-pat"),
+    ] {
+        let mut talk = talk(Revision::V2025_11_25);
+        talk.ask("tools/call", &ask(r#"{"a":{"method":"roots/list"}}"#, 1)).await;
+        let refusal = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-1,"message":"{message}"}}}}"#);
+        let told = talk.say_and_hear(&refusal).await;
+        assert!(told.contains(expected) && !told.contains("ghp_"), "{told}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn rounds_end_some_time() {
     let roots = r#"{"k":{"method":"roots/list"}}"#;
