@@ -9,10 +9,12 @@
 mod answer;
 mod call;
 mod canonical;
+mod code;
 mod config;
 mod fault;
 mod form;
 mod ledger;
+mod presence;
 mod record;
 mod station;
 
@@ -29,10 +31,12 @@ use crate::stages::Quotas;
 pub use answer::Forgotten;
 pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
 use call::ExactCall;
+pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
 use ledger::{APPROVAL, Ledger, Standing};
 pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
+pub use presence::{Asker, NotAPerson, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
 pub(crate) use station::{Admitted, Carried, Question, STATION};

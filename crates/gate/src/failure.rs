@@ -73,10 +73,9 @@ pub enum Refusal {
         /// Its reason, completing "the tool …".
         why: Arc<str>,
     },
-    /// A person would have to agree, and nobody may be asked; it says how to allow it beforehand.
+    /// A person would have to agree, and nobody may be asked.
     #[error(
-        "`{tool}` {why} (rule {rule}), so a person must allow it first, and nobody may be asked: name roles in \
-         `approvals.roles`, or allow it in the policy, then call again"
+        "`{tool}` {why} (rule {rule}), so a person must allow it first, and nobody may be asked; go on without it"
     )]
     NeedsApproval {
         /// The tool.
@@ -91,14 +90,12 @@ pub enum Refusal {
     ApprovalPending(Box<Awaited>),
     /// A person has said no.
     #[error(
-        "`{tool}` was not allowed: {by} denied approval {id}{}; do not try the same call again unless a person asks for it",
+        "`{tool}` was not allowed: {by} denied it{}; do not try the same call again unless a person asks for it",
         .reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default()
     )]
     ApprovalDenied {
         /// The tool.
         tool: String,
-        /// The question.
-        id: Arc<str>,
         /// Who said it.
         by: Arc<str>,
         /// And why.
@@ -106,13 +103,12 @@ pub enum Refusal {
     },
     /// Nobody has answered in time.
     #[error(
-        "`{tool}` was not allowed in time: approval {id} has expired; call again with the same arguments to ask again"
+        "`{tool}` was not allowed: the person who was asked has not answered in time; go on without it, and call again \
+         only if a person asks for it"
     )]
     ApprovalExpired {
         /// The tool.
         tool: String,
-        /// The question.
-        id: Arc<str>,
     },
     /// The caller's key was taken back while the call waited.
     #[error("`{tool}` does not run: the key that it was called with was revoked")]
@@ -131,8 +127,7 @@ pub enum Refusal {
     },
     /// People are asked too much already.
     #[error(
-        "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; have some of them answered \
-         (toolcrib approvals list), then call again",
+        "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; go on without it",
         if *.is_own_share { " of this caller" } else { "" }
     )]
     TooManyApprovals {
@@ -180,12 +175,13 @@ pub enum Refusal {
     NoBook(String),
 }
 
-/// A question that waits for a person.
+/// A question that waits for a person. A model reads the sentence: with the id, or a command or an address to answer at,
+/// one that has a shell would answer for the person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{why}, so a person must allow it first: approval {id} is pending until {}. Ask a person ({}) to run \
-     `toolcrib approvals approve {id}`, or to answer it at /mcp/approvals/{id}; then call again with the same arguments",
-    time(*expires_at_ms), roles.join(" or ")
+    "{why}, so a person must allow it first. A person ({}) has been asked and can answer until {}. Go on with \
+     something else, and do not repeat this call until a person tells you to",
+    roles.join(" or "), time(*expires_at_ms)
 )]
 pub struct Awaited {
     /// The question.
@@ -277,5 +273,61 @@ impl From<Refusal> for Failure {
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Failure {
         Failure::Tool(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands in no text that a model reads: words that it could type, and an address that it could send to.
+    const COMMANDS: [&str; 5] = ["toolcrib ", "`toolcrib", "/mcp/", "approvals.roles", "k7m2xq9p"];
+
+    #[test]
+    fn a_model_reads_no_command_no_address_and_no_id() {
+        let tool = || "burn".to_owned();
+        let rule = || Arc::from("default.destroys");
+        let awaited = Awaited {
+            id: "k7m2xq9p".into(),
+            why: "`burn` destroys something for good (rule default.destroys)".to_owned(),
+            roles: vec!["owner".to_owned(), "maintainer".to_owned()],
+            expires_at_ms: 1_800_000_000_000,
+        };
+        for (refusal, expected) in [
+            (
+                Refusal::ApprovalPending(Box::new(awaited)),
+                "`burn` destroys something for good (rule default.destroys), so a person must allow it first. A person \
+                 (owner or maintainer) has been asked and can answer until 2027-01-15T08:00:00Z. Go on with something \
+                 else, and do not repeat this call until a person tells you to",
+            ),
+            (
+                Refusal::NeedsApproval { tool: tool(), rule: rule(), why: "destroys something".into() },
+                "`burn` destroys something (rule default.destroys), so a person must allow it first, and nobody may be \
+                 asked; go on without it",
+            ),
+            (
+                Refusal::ApprovalDenied {
+                    tool: tool(),
+                    by: "local".into(),
+                    reason: Some("not today".into()),
+                },
+                "`burn` was not allowed: local denied it: not today; do not try the same call again unless a person asks \
+                 for it",
+            ),
+            (
+                Refusal::ApprovalExpired { tool: tool() },
+                "`burn` was not allowed: the person who was asked has not answered in time; go on without it, and call \
+                 again only if a person asks for it",
+            ),
+            (
+                Refusal::TooManyApprovals { tool: tool(), max: 20, is_own_share: true },
+                "`burn` needs a person's approval, and 20 questions of this caller wait for an answer already; go on \
+                 without it",
+            ),
+        ] {
+            let said = refusal.to_string();
+            assert_eq!(said, expected);
+            assert!(COMMANDS.iter().all(|command| !said.contains(command)), "{said}");
+        }
     }
 }

@@ -108,6 +108,8 @@ pub struct Call<'a> {
     pub client: Client,
     /// What the client sends in a further round, its state as [`Gate::call`] gave it out.
     pub input: Option<Input>,
+    /// The processes that it comes from, as far as the door knows.
+    pub askers: Arc<[approvals::Asker]>,
 }
 
 impl<'a> Call<'a> {
@@ -121,6 +123,7 @@ impl<'a> Call<'a> {
             listener: None,
             client: Client::default(),
             input: None,
+            askers: Arc::default(),
         }
     }
 }

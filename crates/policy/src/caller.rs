@@ -17,6 +17,7 @@ pub struct Caller {
     scopes: Scopes,
     via: Via,
     proof: Proof,
+    is_person: bool,
 }
 
 /// By what a caller proved who they are, as far as it tells one holder of a name from the next.
@@ -65,13 +66,24 @@ impl Caller {
 
     /// A caller whose credentials have been checked.
     pub fn new(id: Arc<str>, kind: CallerKind, roles: Roles, scopes: Scopes, via: Via) -> Self {
-        Self { id, kind, roles, scopes, via, proof: Proof::None }
+        Self { id, kind, roles, scopes, via, proof: Proof::None, is_person: false }
     }
 
     /// The same caller, holding these scopes only.
     #[must_use]
     pub fn with_scopes(self, scopes: Scopes) -> Self {
         Self { scopes, ..self }
+    }
+
+    /// The same caller, by something that only people hold: what they say counts as a person's answer.
+    #[must_use]
+    pub fn as_person(self) -> Self {
+        Self { is_person: true, ..self }
+    }
+
+    /// Whether it was said of what this caller came by that only people hold it.
+    pub fn is_person(&self) -> bool {
+        self.is_person
     }
 
     /// The same caller, by this proof.

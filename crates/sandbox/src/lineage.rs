@@ -2,6 +2,9 @@
 //! that is decided elsewhere.
 
 use std::fs;
+use std::os::fd::AsFd;
+
+use rustix::net::sockopt::socket_peercred;
 
 /// The longest chain of parents that is followed: a loop cannot be, and a chain of this length is no person's shell.
 const ANCESTORS_MAX: usize = 256;
@@ -32,7 +35,10 @@ pub trait Processes {
 pub struct Machine;
 
 impl Processes for Machine {
-    #[expect(clippy::disallowed_methods, reason = "no file of a person's: what the kernel tells of a process")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "no file of a person's: what the kernel tells of a process"
+    )]
     fn process(&self, pid: u32) -> Option<Process> {
         parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
     }
@@ -44,6 +50,18 @@ pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     Some(words.collect())
+}
+
+/// The process at the other end of a socket, as of when it was connected; of a pair of sockets the one that made them.
+/// Nothing for what is no socket, and for a process that may not be looked at.
+pub fn peer(socket: impl AsFd) -> Option<Process> {
+    let credentials = socket_peercred(socket).ok()?;
+    Machine.process(u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()?)
+}
+
+/// The process that started this one, if it is still there; else the one that has taken it over.
+pub fn parent() -> Option<Process> {
+    Machine.process(std::os::unix::process::parent_id())
 }
 
 /// A process and those that it stems from, itself first, as far as they may be looked at; nothing if not even it may.
@@ -132,6 +150,10 @@ mod tests {
         let own = lineage(&Machine, std::process::id()).expect("we can be looked at");
         assert_eq!(own[0].pid, std::process::id());
         assert_eq!(own[0].parent, std::os::unix::process::parent_id());
+        assert_eq!(parent().as_ref(), own.get(1));
+        let (end, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        assert_eq!(peer(&end).map(|peer| peer.pid), Some(own[0].pid));
+        assert_eq!(peer(std::io::pipe().expect("a pipe").0), None);
         assert!(command_line(own[0].pid).expect("it has one").len() > 1);
     }
 }

@@ -18,7 +18,7 @@ pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Guard, Inside, Kind, Meta,
     NAME_BYTES_MAX, PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written, spellings,
 };
-pub use lineage::{Machine, Process, Processes, command_line, lineage};
+pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
 pub use process::{Answered, END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo, ask_program};

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gate::Cancel;
 
+use crate::Server;
 use crate::dispatch::Outbox;
 use crate::rounds::Asker;
 use crate::session::Session;
@@ -22,7 +23,12 @@ pub trait Greeting: Send + Sync {
 }
 
 /// Asks, if the client can be asked. One that cannot, or does not answer, is asked nothing more.
-pub(crate) async fn greet(greeting: Arc<dyn Greeting>, session: Arc<Session>, outbox: Outbox) {
+pub(crate) async fn greet(
+    greeting: Arc<dyn Greeting>,
+    server: Arc<Server>,
+    session: Arc<Session>,
+    outbox: Outbox,
+) {
     let Some(requests) = greeting.requests() else { return };
     let (client, _) = session.client();
     let asker = Asker {
@@ -31,6 +37,7 @@ pub(crate) async fn greet(greeting: Arc<dyn Greeting>, session: Arc<Session>, ou
         revision: session.revision(),
         outbox: Some(&outbox),
         cancel: &Cancel::new(),
+        redactor: server.gate.redactor(),
     };
     if let Ok(Some(responses)) = asker.ask(Some(&requests), 1).await {
         greeting.answered(responses).await;

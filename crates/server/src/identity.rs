@@ -202,7 +202,7 @@ impl Identity {
             "this server is used with a key or token"
         };
         let how = match self.terms.load().issuers.is_empty() {
-            true => "send a key as `Authorization: Bearer tc_…`; `toolcrib keys create NAME` makes one",
+            true => "send a key as `Authorization: Bearer tc_…`, which a person makes on that machine",
             false => "sign in with a client that can, or send a key as `Authorization: Bearer tc_…`",
         };
         Err(Unknown::Nobody(format!("{why}: {how}").into()))

@@ -410,7 +410,7 @@ mod tests {
         check(
             refused(Refusal::NeedsApproval { tool: "t".into(), rule: "r".into(), why: "is marked".into() }),
             expect![[
-                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked: name roles in `approvals.roles`, or allow it in the policy, then call again"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked: name roles in `approvals.roles`, or allow it in the policy, then call again"}},"isError":true}}"#
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}},"isError":true}}"#
             ]],
         );
         check(

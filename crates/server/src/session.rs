@@ -6,10 +6,12 @@ mod seen;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
+use gate::approvals::Asker;
 use gate::{Caller, Cancel, Client, Event, Via};
+use sandbox::Process;
 use wire::{Id, LogLevel, Revision};
 
 use crate::abilities;
@@ -54,6 +56,8 @@ pub(crate) struct Session {
     questions: Mutex<Questions>,
     watched: Mutex<HashMap<Arc<str>, Watch>>,
     listens: AtomicUsize,
+    /// The processes at its other end, as far as the system tells.
+    askers: OnceLock<Arc<[Asker]>>,
 }
 
 fn next_conversation() -> u64 {
@@ -96,6 +100,7 @@ impl Session {
             questions: Mutex::default(),
             watched: Mutex::default(),
             listens: AtomicUsize::new(0),
+            askers: OnceLock::new(),
         };
         session.settle(revision);
         Arc::new(session)
@@ -143,6 +148,18 @@ impl Session {
     /// Whether it has, after a handshake.
     pub(crate) fn is_ready(&self) -> bool {
         self.is_ready.load(Ordering::Relaxed) && lock(&self.said).over.is_some()
+    }
+
+    /// Notes which processes are at its other end. Once; a second time changes nothing.
+    pub(crate) fn comes_from(&self, processes: impl IntoIterator<Item = Process>) {
+        let mut askers: Vec<Asker> = processes.into_iter().map(Asker::from).collect();
+        askers.dedup();
+        let _ = self.askers.set(askers.into());
+    }
+
+    /// The processes at its other end.
+    pub(crate) fn askers(&self) -> Arc<[Asker]> {
+        self.askers.get().cloned().unwrap_or_default()
     }
 
     /// The least grave level of log messages that the client wants.

@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use gate::{Caller, Via};
+use sandbox::{Process, parent, peer};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use wire::message::Rejected;
@@ -59,7 +60,9 @@ pub async fn serve(
         shutdown.await;
         heard.stop();
     });
-    converse(server, Via::Stdio, greeting, Input::open()?, Output::open()?).await
+    // Most clients are our parent; one that has a shell start us made the sockets that we speak through.
+    let client = parent().into_iter().chain(peer(std::io::stdin()));
+    converse(server, (Via::Stdio, client), greeting, Input::open()?, Output::open()?).await
 }
 
 /// Serves one client on a connection of its own until it goes away or the doors close.
@@ -67,13 +70,14 @@ pub async fn serve(
 /// # Errors
 /// As for [`serve`].
 pub(crate) async fn serve_connection(server: Arc<Server>, connection: UnixStream) -> std::io::Result<()> {
+    let client = peer(&connection);
     let (reader, writer) = connection.into_split();
-    converse(server, Via::Socket, None, Input::Connection(reader), Output::connection(writer)).await
+    converse(server, (Via::Socket, client), None, Input::Connection(reader), Output::connection(writer)).await
 }
 
 async fn converse(
     server: Arc<Server>,
-    via: Via,
+    (via, client): (Via, impl IntoIterator<Item = Process>),
     greeting: Option<Arc<dyn Greeting>>,
     mut input: Input,
     output: Output,
@@ -81,6 +85,7 @@ async fn converse(
     let (outbox, reports) = mpsc::channel(REPORTS_WAITING_MAX);
     let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
     let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
+    session.comes_from(client);
     events.push(next_announcement(Box::new(Announcer::new(&server, session.clone()))));
     events.push(stopped(server.clone()));
     let mut door = Door {
@@ -253,7 +258,7 @@ impl Door {
             Now::Later(later) => self.wait_for(later),
         }
         if let Some(greeting) = self.greeting.take_if(|_| self.session.is_ready()) {
-            let greeted = greet(greeting, self.session.clone(), self.outbox.clone());
+            let greeted = greet(greeting, self.server.clone(), self.session.clone(), self.outbox.clone());
             self.events.push(greeted.map(|()| Event::Greeted).boxed());
         }
     }

@@ -73,6 +73,7 @@ async fn act(
         listener: None,
         client,
         input: None,
+        askers: Arc::default(),
     };
     server.gate().call(caller, call).await.map(drop)
 }

@@ -35,6 +35,8 @@ pub(crate) struct Crib {
     pub(crate) observing: Arc<Observing>,
     /// What servers are signed in with, sealed.
     pub(crate) sealed: Arc<Secrets>,
+    /// The state folder.
+    pub(crate) state: PathBuf,
     store: Arc<dyn Store>,
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn assemble_over(
     approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
     let observing = Arc::new(observing::begin(&settings.telemetry));
     let redactor = settings.redactor.clone();
+    let state = settings.state.clone();
     let bylaws = bylaws(settings);
     let parts = Parts { catalog, bylaws, redactor, approvals, book: book.clone(), files };
     observing::read_with(observing.telemetry(), &upstreams, &book);
@@ -119,6 +122,7 @@ pub(crate) fn assemble_over(
         book,
         observing,
         sealed,
+        state,
         store,
     })
 }

@@ -18,6 +18,7 @@ pub(crate) use client::{
     Asked, Heard, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart, watch,
 };
 pub(crate) use desk::Desk;
+pub(crate) use folder::serving;
 pub(crate) use listener::{Control, Opening};
 pub(crate) use reload::{AtStart, Reloader};
 pub(crate) use words::{Refused, Reloaded, Running};

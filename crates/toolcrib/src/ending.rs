@@ -38,6 +38,14 @@ pub(crate) enum Trouble {
         /// A sentence.
         said: String,
     },
+    /// It may not be done, or not by whoever asks.
+    #[error("{said}")]
+    Refused {
+        /// Why, for programs.
+        code: &'static str,
+        /// A sentence.
+        said: String,
+    },
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
@@ -63,7 +71,7 @@ impl Trouble {
         let code = match self {
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
-            Trouble::Unknown { code, .. } => code,
+            Trouble::Unknown { code, .. } | Trouble::Refused { code, .. } => code,
             Trouble::Failed(_) | Trouble::Output(_) => "failed",
         };
         json!({ "error": { "code": code, "message": self.to_string() } })
@@ -73,6 +81,7 @@ impl Trouble {
     pub(crate) fn ending(&self) -> Ending {
         match self {
             Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
+            Trouble::Refused { .. } => Ending::Refused,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
             Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
@@ -115,5 +124,10 @@ mod tests {
             );
         }
         assert_eq!(unknown.ending(), Ending::Misused);
+        let refused = Trouble::Refused { code: "not_a_person", said: "x".to_owned() };
+        assert_eq!(
+            (refused.ending(), &refused.to_json()["error"]["code"]),
+            (Ending::Refused, &json!("not_a_person"))
+        );
     }
 }

@@ -12,6 +12,7 @@ mod keeper;
 mod log;
 mod observing;
 mod open_files;
+mod person;
 mod pins;
 mod print;
 mod runtime;
@@ -19,6 +20,7 @@ mod secrets;
 mod signals;
 mod times;
 mod trust;
+mod unseen;
 mod upstreams;
 
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use policy::{Caller, CallerKind, Roles, Via};
 
 use super::Approvals;
 use super::call::WHOLE_KEPT_BYTES_MAX;
+use super::code::Code;
 use super::fault::AnswerFault;
 use super::ledger::{AWAITED_MS, Ledger, no_randomness};
 use super::record::{Answered, Approval, Bound, Grant, Member, State, Status, Through, new_id, time};
@@ -66,13 +67,20 @@ pub struct Forgotten {
 }
 
 impl Approvals {
-    /// Answers a question, over the command line or over HTTP. Blocks on the disk.
+    /// Answers a question, over the command line or over HTTP, with the code if there is one. That a command line is a
+    /// person's is seen to by [`present`](super::present) before. Blocks on the disk.
     ///
     /// # Errors
     /// Why the answer is not taken. Nothing has changed then.
-    pub fn answer(&self, id: &str, answer: &Answer, by: &Caller) -> Result<Approval, AnswerFault> {
+    pub fn answer(
+        &self,
+        id: &str,
+        answer: &Answer,
+        by: &Caller,
+        code: Option<&Code>,
+    ) -> Result<Approval, AnswerFault> {
         let through = if by.via() == Via::CommandLine { Through::Terminal } else { Through::Rest };
-        self.settle(id, answer, by, through)
+        self.settle(id, answer, by, (through, code))
     }
 
     /// Takes the answer of the person at the client that asked. Blocks on the disk.
@@ -81,8 +89,9 @@ impl Approvals {
         id: &str,
         answer: &Answer,
         by: &Caller,
+        code: Option<&Code>,
     ) -> Result<Approval, AnswerFault> {
-        self.settle(id, answer, by, Through::Elicitation)
+        self.settle(id, answer, by, (Through::Elicitation, code))
     }
 
     fn settle(
@@ -90,10 +99,17 @@ impl Approvals {
         id: &str,
         answer: &Answer,
         by: &Caller,
-        through: Through,
+        (through, code): (Through, Option<&Code>),
     ) -> Result<Approval, AnswerFault> {
         let ledger = &self.ledger;
         let unknown = || AnswerFault::Unknown(id.to_owned());
+        if let Answer::Approve { .. } = answer {
+            // Whoever may not answer learns nothing of the code, and uses up no tries of it.
+            let approval = ledger.approval(id)?.ok_or_else(unknown)?.record;
+            may_answer(&approval, by, through)?;
+            is_open(&approval, ledger.now_ms())?;
+            self.check_code(code)?;
+        }
         let grant = match answer {
             Answer::Approve { scope: Scope::Session | Scope::Always(_), .. } => {
                 Some(new_id().ok_or_else(no_randomness)?)
@@ -357,8 +373,8 @@ fn may_see(approval: &Approval, by: &Caller) -> bool {
 }
 
 /// A right role, and nobody for themselves: an agent must not be able to allow its own call. So over HTTP whoever shows
-/// nothing has no say either: an agent that leaves its key out is nobody in particular. What is typed on the command line
-/// is typed by a person who could change the configuration as well.
+/// nothing has no say either: an agent that leaves its key out is nobody in particular. And a key or token counts only if it
+/// was said of it that people hold it, whatever its role: agents hold keys of owners, too.
 fn may_answer(approval: &Approval, by: &Caller, through: Through) -> Result<(), AnswerFault> {
     if !may_see(approval, by) {
         return Err(AnswerFault::Unknown(approval.id.to_string()));
@@ -372,7 +388,20 @@ fn may_answer(approval: &Approval, by: &Caller, through: Through) -> Result<(), 
             Err(AnswerFault::Nobody(approval.id.clone()))
         }
         Through::Rest | Through::Grant if is_own => Err(AnswerFault::OwnQuestion(approval.id.clone())),
+        Through::Rest if !by.is_person() => Err(AnswerFault::NotAPerson(approval.id.clone())),
+        Through::Elicitation if !has_person_at_client(by) => {
+            Err(AnswerFault::NotAPerson(approval.id.clone()))
+        }
         Through::Rest | Through::Grant | Through::Terminal | Through::Elicitation => Ok(()),
+    }
+}
+
+/// Whether what a client says of its user counts. Who starts us has a pipe to us that no other program has. Over HTTP and
+/// a socket without a key every program of this machine's user may be the client, an agent's `curl` among them.
+pub(super) fn has_person_at_client(caller: &Caller) -> bool {
+    match caller.kind() {
+        CallerKind::LocalUser => caller.via() == Via::Stdio,
+        CallerKind::Key | CallerKind::Token => caller.is_person(),
     }
 }
 

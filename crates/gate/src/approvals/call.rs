@@ -10,6 +10,7 @@ use sandbox::is_hidden;
 
 use super::canonical::Canonical;
 use super::config::Config;
+use super::presence::Asker;
 use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
 use crate::Target;
 use crate::pending::Pending;
@@ -59,6 +60,8 @@ pub(super) struct ExactCall {
     pub(super) questions: Vec<Asked>,
     /// How long the question stays open.
     pub(super) lasts: Duration,
+    /// The processes that it came from.
+    pub(super) askers: Arc<[Asker]>,
     /// The client's conversation, if its end is heard of.
     pub(super) conversation: Option<u64>,
 }
@@ -68,7 +71,7 @@ impl ExactCall {
     pub(super) fn of(
         pending: &Pending<'_>,
         target: &Target<'_>,
-        conversation: Option<u64>,
+        (conversation, askers): (Option<u64>, &Arc<[Asker]>),
         redactor: &Redactor,
         config: &Config,
     ) -> ExactCall {
@@ -116,6 +119,7 @@ impl ExactCall {
             members: members(&canonical, clean),
             questions: pending.questions.iter().map(|question| asked(question, config)).collect(),
             lasts: lasts(pending, config),
+            askers: askers.clone(),
             conversation,
         }
     }

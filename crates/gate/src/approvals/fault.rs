@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use store::StoreError;
 
+use super::code::CodeFault;
 use super::ledger::GRANTS_MAX;
 
 /// Why an answer, or a revocation, is not taken.
@@ -25,16 +26,20 @@ pub enum AnswerFault {
     },
     /// Nobody answers for themselves.
     #[error(
-        "you asked for it yourself, so somebody else must answer approval {0}; on the machine that it runs on: \
-         toolcrib approvals approve {0}"
+        "you asked for it yourself, so somebody else must answer approval {0}, or you at a terminal of your own"
     )]
     OwnQuestion(Arc<str>),
     /// Whoever shows nothing may be the one who asked.
-    #[error(
-        "over HTTP approval {0} is answered with a key or token of one's own; on the machine that it runs on: toolcrib \
-         approvals approve {0}"
-    )]
+    #[error("over HTTP approval {0} is answered with a person's key or token")]
     Nobody(Arc<str>),
+    /// What the caller came by is not only in the hands of people.
+    #[error(
+        "you may not answer approval {0}: this key or token was not given to a person (`keys create --person`)"
+    )]
+    NotAPerson(Arc<str>),
+    /// The code is missing or wrong.
+    #[error(transparent)]
+    Code(#[from] CodeFault),
     /// Somebody was faster.
     #[error("approval {id} was {state} by {by} at {at} already")]
     Answered {
@@ -83,6 +88,11 @@ impl AnswerFault {
             AnswerFault::WrongRole { .. } => "wrong_role",
             AnswerFault::OwnQuestion(_) => "own_question",
             AnswerFault::Nobody(_) => "key_required",
+            AnswerFault::NotAPerson(_) => "not_a_person",
+            AnswerFault::Code(CodeFault::Needed) => "code_required",
+            AnswerFault::Code(CodeFault::Wrong | CodeFault::Length) => "wrong_code",
+            AnswerFault::Code(CodeFault::Wait { .. }) => "too_many_codes",
+            AnswerFault::Code(CodeFault::Unreadable | CodeFault::Store(_)) => "store_unavailable",
             AnswerFault::Answered { .. } => "already_answered",
             AnswerFault::Expired { .. } => "approval_expired",
             AnswerFault::NoMember { .. } => "no_such_member",

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Pattern, Scope};
+use super::code::{CODE_BYTES_MAX, Code};
 use super::record::{Approval, time};
 
 /// What the key of our question begins with among what a client is asked; the approval's id follows.
@@ -22,14 +23,14 @@ fn answers(what: &str) -> [(&'static str, String); 4] {
 /// What a client has made of the question.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// Its user has answered.
-    Answer(Answer),
+    /// Its user has answered, and given this code.
+    Answer(Answer, Option<Code>),
     /// It could not ask, or brings something that is no answer.
     Nothing,
 }
 
 /// The `inputRequests` object that asks.
-pub(super) fn question(approval: &Approval) -> Bytes {
+pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     let (words, names): (Vec<_>, Vec<_>) =
         answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter().unzip();
     let server = approval.upstream.as_deref().map(|it| format!("\nserver: {it}")).unwrap_or_default();
@@ -52,7 +53,7 @@ pub(super) fn question(approval: &Approval) -> Bytes {
         approval.id,
         time(approval.expires_at_ms)
     );
-    let params = json!({
+    let mut params = json!({
         "mode": "form",
         "message": message,
         "requestedSchema": {
@@ -69,6 +70,14 @@ pub(super) fn question(approval: &Approval) -> Bytes {
             "required": ["answer"],
         },
     });
+    if wants_code {
+        params["requestedSchema"]["properties"]["code"] = json!({
+            "type": "string",
+            "title": "Code",
+            "description": "The code for approvals, to allow anything",
+            "maxLength": CODE_BYTES_MAX,
+        });
+    }
     json!({ key(&approval.id): { "method": "elicitation/create", "params": params } }).to_string().into()
 }
 
@@ -91,8 +100,9 @@ pub(super) fn unanswered() -> Bytes {
 pub(super) fn heard(responses: &[u8], id: &str) -> Heard {
     let said: Value = serde_json::from_slice(responses).unwrap_or_default();
     let said = &said[key(id)];
-    let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None });
-    let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) });
+    let code = said["content"]["code"].as_str().filter(|code| !code.is_empty()).map(Code::new);
+    let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None }, code.clone());
+    let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) }, None);
     match (said["action"].as_str(), said["content"]["answer"].as_str()) {
         (Some("accept"), Some("once")) => approve(Scope::Once),
         (Some("accept"), Some("session")) => approve(Scope::Session),
@@ -117,11 +127,20 @@ mod tests {
 
     #[test]
     fn only_an_answer_is_one() {
-        let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None });
-        let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) });
+        let coded = |scope, code: Option<&str>| {
+            Heard::Answer(Answer::Approve { scope, note: None }, code.map(Code::new))
+        };
+        let approve = |scope| coded(scope, None);
+        let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) }, None);
         for (said, expected) in [
             (r#"{"action":"accept","content":{"answer":"once"}}"#, approve(Scope::Once)),
             (r#"{"action":"accept","content":{"answer":"session"}}"#, approve(Scope::Session)),
+            (
+                r#"{"action":"accept","content":{"answer":"once","code":"k33n"}}"#,
+                coded(Scope::Once, Some("k33n")),
+            ),
+            (r#"{"action":"accept","content":{"answer":"once","code":""}}"#, approve(Scope::Once)),
+            (r#"{"action":"accept","content":{"answer":"once","code":7}}"#, approve(Scope::Once)),
             (r#"{"action":"accept","content":{"answer":"always"}}"#, approve(Scope::Always(Pattern::Same))),
             (r#"{"action":"accept","content":{"answer":"deny"}}"#, deny("denied in the client")),
             (r#"{"action":"decline","content":{"answer":"once"}}"#, deny("declined in the client")),

@@ -34,7 +34,7 @@ const SETTLED_MAX: usize = 200;
 const SWEPT_AT_ONCE_MAX: usize = 16;
 
 /// How often a change is tried again that somebody else came before.
-const RACES_MAX: usize = 16;
+pub(super) const RACES_MAX: usize = 16;
 
 /// How long a question outlives the last sign of a call that waits for it, in milliseconds: its process may have been
 /// killed.
@@ -232,6 +232,7 @@ impl Ledger {
             beside: call.beside.clone(),
             members: call.members.clone(),
             questions: call.questions.clone(),
+            askers: call.askers.to_vec(),
             process: self.process.clone(),
             conversation: call.conversation,
             asked_at_ms: now_ms,
@@ -247,7 +248,12 @@ impl Ledger {
                     self.store.replace_record(WHOLE, &approval.id, None, Some(whole))?;
                 }
                 let (id, tool, caller) = (&*approval.id, &*approval.tool, &*approval.caller);
-                tracing::warn!(id, tool, caller, "a call waits for a person: toolcrib approvals show {id}");
+                tracing::warn!(
+                    id,
+                    tool,
+                    caller,
+                    "a call waits for a person: toolcrib approvals show {id}, then approve {id} or deny {id}"
+                );
                 Ok(Standing::Pending(approval))
             }
             // Two of one id at once: there are a million millions of them, and the next is another.

@@ -9,6 +9,8 @@ use policy::{Role, Roles};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::presence::Asker;
+
 /// Letters and digits that nobody takes for one another.
 const ID_ALPHABET: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
 
@@ -51,6 +53,9 @@ pub struct Approval {
     pub members: Vec<Member>,
     /// What was asked, by which rules.
     pub questions: Vec<Asked>,
+    /// The processes that the call came from, as far as the system told; none of them, and nothing below them, answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub askers: Vec<Asker>,
     /// The run of the program that made it.
     pub process: Arc<str>,
     /// The client's conversation there, if its end is heard of.

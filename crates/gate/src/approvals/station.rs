@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until};
 use tool_api::{Input, Outcome, Payload, Progress, ToolError};
 
-use super::answer::holds_roles;
+use super::answer::{has_person_at_client, holds_roles};
 use super::call::ExactCall;
 use super::fault::AnswerFault;
 use super::ledger::Standing;
@@ -104,7 +104,8 @@ impl Asking<'_> {
         let client = &self.call.client;
         let conversation = client.over.is_some().then_some(client.conversation);
         let (target, redactor) = (&self.call.target, &self.gate.redactor);
-        let exact = ExactCall::of(self.pending, target, conversation, redactor, self.config);
+        let exact =
+            ExactCall::of(self.pending, target, (conversation, &self.call.askers), redactor, self.config);
         if let Some(carried) = round.carried.take().filter(|carried| carried.covers(&exact)) {
             entry.approved(approved(&carried.id, &carried.by, carried.through.as_str(), "approved"));
             return Ok(Admitted::Yes(Some(carried)));
@@ -124,7 +125,7 @@ impl Asking<'_> {
         let Standing::Pending(approval) = standing else { return self.decided(standing, &exact, entry) };
         if asked.is_none() && self.may_ask_client(&approval) {
             let input = round.input.take();
-            if let Some(outcome) = self.ask_client(&approval, input.as_ref(), &round.arguments)? {
+            if let Some(outcome) = self.ask_client(&approval, input.as_ref(), &round.arguments).await? {
                 self.leave_open(&approval).await?;
                 return Ok(Admitted::AskClient(outcome));
             }
@@ -144,12 +145,17 @@ impl Asking<'_> {
     /// Takes the answer that a client brings from its user. One that comes too late, or second, changes nothing: how
     /// things stand is looked at afterwards in any case.
     async fn hear(&self, id: &str, responses: &Bytes) -> Result<(), Failure> {
-        let form::Heard::Answer(answer) = form::heard(responses, id) else { return Ok(()) };
+        let form::Heard::Answer(answer, code) = form::heard(responses, id) else { return Ok(()) };
         let (id, by) = (id.to_owned(), self.pending.caller.clone());
         let heard = self
             .on_disk(move |approvals| -> Result<(), Refusal> {
-                match approvals.answer_in_client(&id, &answer, &by) {
+                match approvals.answer_in_client(&id, &answer, &by, code.as_ref()) {
                     Err(AnswerFault::Store(error)) => Err(Refusal::NoApprovals(error.to_string())),
+                    // The question stays open; a model is not told how near its user was.
+                    Err(AnswerFault::Code(fault)) => {
+                        tracing::warn!(id, %fault, "an answer in the client was not taken");
+                        Ok(())
+                    }
                     // The next look tells the call what it is about.
                     Ok(_) | Err(_) => Ok(()),
                 }
@@ -191,7 +197,7 @@ impl Asking<'_> {
         if self.config.wait.is_zero() {
             return Ok(Standing::Pending(approval));
         }
-        self.report(&approval);
+        self.report();
         let deadline = Instant::now() + self.config.wait;
         // What is over ends by the clock of the store, which need not go with ours: a moment later it has ended by both.
         let left_ms = approval.expires_at_ms.saturating_sub(self.gate.approvals.now_ms());
@@ -232,9 +238,9 @@ impl Asking<'_> {
     }
 
     /// Tells a client that wants to hear of progress what it waits for.
-    fn report(&self, approval: &Approval) {
+    fn report(&self) {
         if let Some(listener) = &self.call.listener {
-            let message = Some(format!("waiting for a person to allow it: approval {}", approval.id));
+            let message = Some("waiting for a person to allow it".to_owned());
             listener.progress(Progress::Step { done: 0.0, total: None, message });
         }
     }
@@ -262,11 +268,11 @@ impl Asking<'_> {
                 let (by, through) = answered_by(&approval);
                 entry.approved(approved(&approval.id, &by, through.as_str(), "denied"));
                 let reason = approval.answered.as_ref().and_then(|answered| answered.note.clone());
-                Refusal::ApprovalDenied { tool, id: approval.id, by, reason }
+                Refusal::ApprovalDenied { tool, by, reason }
             }
             Standing::Expired(approval) => {
                 entry.approved(approved(&approval.id, &Arc::from("nobody"), "none", "expired"));
-                Refusal::ApprovalExpired { tool, id: approval.id }
+                Refusal::ApprovalExpired { tool }
             }
             Standing::Pending(approval) => Refusal::ApprovalPending(Box::new(Awaited {
                 why: approval.why(),
@@ -280,15 +286,17 @@ impl Asking<'_> {
         Err(refusal.into())
     }
 
-    /// Only a client whose caller could answer is asked: what its user says counts as the caller's word.
+    /// Only a client whose caller could answer is asked: what its user says counts as the caller's word. And only where
+    /// no program of the agent's can be that client.
     fn may_ask_client(&self, approval: &Approval) -> bool {
         self.config.elicitation
             && holds_roles(self.pending.caller.roles(), &approval.approvers())
+            && has_person_at_client(self.pending.caller)
             && form::is_shown_by(&self.call.client.capabilities)
     }
 
     /// What has the client ask its user; nothing if it would have to keep too much for the tool besides.
-    fn ask_client(
+    async fn ask_client(
         &self,
         approval: &Approval,
         input: Option<&Input>,
@@ -307,7 +315,9 @@ impl Asking<'_> {
         let (caller, target) = (self.pending.caller, &self.call.target);
         let sealed = self.gate.seal_state(caller, target, arguments, &state);
         let sealed = sealed.ok_or(Failure::Internal(Internal { call: self.pending.id }))?;
-        let requests = Some(form::question(approval));
+        let wants_code = self.on_disk(Approvals::has_code).await?;
+        let wants_code = wants_code.map_err(|error| Refusal::NoApprovals(error.to_string()))?;
+        let requests = Some(form::question(approval, wants_code));
         let payload = Payload::InputRequired { requests, state: Some(sealed), hold: None };
         Ok(Some(Outcome { payload, is_error: false }))
     }

@@ -9,8 +9,14 @@ async fn an_answer_counts_from_the_right_person() {
     let cases = [
         (local(), once(), terminal(), "approved", "ran"),
         (local(), deny("no"), terminal(), "denied", "approval_denied"),
-        (local(), once(), holder("k", Role::Maintainer), "approved", "ran"),
-        (local(), once(), holder("k", Role::Owner), "approved", "ran"),
+        (local(), once(), person("k", Role::Maintainer), "approved", "ran"),
+        (local(), once(), person("k", Role::Owner), "approved", "ran"),
+        // Agents hold keys, too, and of any role.
+        (local(), once(), key(Role::Maintainer), "not_a_person", "approval_required"),
+        (local(), once(), key(Role::Owner), "not_a_person", "approval_required"),
+        (local(), deny("no"), key(Role::Owner), "not_a_person", "approval_required"),
+        (person("k", Role::Owner), once(), person("k", Role::Owner), "own_question", "approval_required"),
+        (local(), once(), person("k", Role::Auditor), "wrong_role", "approval_required"),
         (local(), once(), key(Role::Auditor), "wrong_role", "approval_required"),
         (local(), once(), key(Role::Developer), "unknown_approval", "approval_required"),
         (local(), once(), key(Role::Agent), "unknown_approval", "approval_required"),
@@ -84,10 +90,10 @@ async fn an_answer_counts_once_and_in_time() {
     let id = process.ask(&local(), "{}").await;
     assert_eq!(process.answer(&id, &deny("not now"), &terminal()), "denied");
     assert_eq!(process.answer(&id, &once(), &terminal()), "already_answered");
-    let fault = process.gate.approvals().answer(&id, &once(), &terminal()).unwrap_err().to_string();
+    let fault = process.gate.approvals().answer(&id, &once(), &terminal(), None).unwrap_err().to_string();
     assert!(fault.starts_with(&format!("approval {id} was denied by local at 20")), "{fault}");
     let told = process.make(&local(), "{}", Client::default(), None).await.unwrap_err().to_string();
-    assert!(told.contains("local denied approval") && told.contains(": not now;"), "{told}");
+    assert!(told.contains("local denied it") && told.contains(": not now;"), "{told}");
     assert_eq!(process.answer("nothing", &once(), &terminal()), "unknown_approval");
     assert_eq!(process.answer("", &once(), &terminal()), "unknown_approval");
 
@@ -157,7 +163,7 @@ async fn another_rule_needs_another_answer() {
         "wrong_role",
         "not even the owner, if a rule says so"
     );
-    assert_eq!(process.answer(&third, &once(), &holder("k", Role::Developer)), "approved");
+    assert_eq!(process.answer(&third, &once(), &person("k", Role::Developer)), "approved");
     assert_eq!(process.call(&local(), "{}").await, "ran");
     govern("first", Roles::default());
     assert_eq!(process.call(&local(), "{}").await, "ran");

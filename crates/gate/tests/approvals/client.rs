@@ -106,6 +106,62 @@ async fn a_client_is_not_asked_that_could_not_answer() {
     assert_eq!(refused(&scene, &local(), FORMS).await, "approval_required");
 }
 
+/// What a client says of its user counts only where no program of the agent's can be that client.
+#[tokio::test]
+async fn a_form_goes_where_a_person_is() {
+    let local = Caller::local_user;
+    let token =
+        || Caller::new("idp:ada".into(), CallerKind::Token, Role::Owner.into(), Scopes::all(), Via::Http);
+    for (caller, is_asked) in [
+        (local(Via::Stdio), true),
+        (local(Via::Http), false),
+        (local(Via::Socket), false),
+        (holder("key:k", Role::Owner), false),
+        (holder("key:k", Role::Maintainer), false),
+        (person("key:k", Role::Owner), true),
+        (person("key:k", Role::Agent), false),
+        (token(), false),
+        (token().as_person(), true),
+    ] {
+        let scene = Scene::new();
+        let client = Client { capabilities: FORMS.into(), ..Client::default() };
+        let made = scene.process().make(&caller, "{}", client, None).await;
+        let asked = match &made {
+            Ok(Outcome { payload: Payload::InputRequired { .. }, .. }) => true,
+            Err(failure) => {
+                assert_eq!(failure.code(), "approval_required", "{caller:?}");
+                false
+            }
+            Ok(_) => panic!("{caller:?}: nobody has allowed it"),
+        };
+        assert_eq!(asked, is_asked, "{caller:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_takes_the_code() {
+    let scene = Scene::new();
+    let process = scene.process();
+    process.gate.approvals().set_code(None, Some(&Code::new("k33n"))).unwrap();
+    for (content, expected) in [
+        (r#"{"answer":"once"}"#, "approval_required"),
+        (r#"{"answer":"always","code":"wrong"}"#, "approval_required"),
+        (r#"{"answer":"once","code":"k33n"}"#, "ran"),
+        (r#"{"answer":"deny"}"#, "approval_denied"),
+    ] {
+        let (requests, state) = form(&process, &local(), "{}").await;
+        assert!(requests.contains(r#""code":{"#), "{requests}");
+        let said = format!(r#"{{"toolcrib_approval_ID":{{"action":"accept","content":{content}}}}}"#);
+        let ended = with(&process, "{}", &said, &state).await;
+        let told = ended.map_or_else(
+            |failure| (failure.code().to_owned(), failure.to_string()),
+            |_| ("ran".to_owned(), String::new()),
+        );
+        assert_eq!(told.0, expected, "{content}");
+        assert!(!told.1.contains("code"), "a model learns nothing of it: {}", told.1);
+    }
+}
+
 /// A tool that asks, too: its rounds follow ours, and need no other answer.
 #[tokio::test]
 async fn the_rounds_of_a_tool_follow() {

@@ -71,7 +71,7 @@ async fn a_grant_is_seen_and_revoked() {
     let process = scene.process();
     let id = process.ask(&local(), r#"{"path":"a"}"#).await;
     let bad = scope(Scope::Always(Pattern::Members(vec!["/nope".to_owned()])));
-    let fault = process.gate.approvals().answer(&id, &bad, &terminal()).unwrap_err().to_string();
+    let fault = process.gate.approvals().answer(&id, &bad, &terminal(), None).unwrap_err().to_string();
     assert!(fault.contains("`/nope`") && fault.contains("`/path`"), "{fault}");
     let narrow = scope(Scope::Always(Pattern::Members(vec!["/path".to_owned()])));
     process.answer(&id, &narrow, &terminal());

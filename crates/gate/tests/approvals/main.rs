@@ -9,6 +9,7 @@ mod scene;
 
 mod answers;
 mod client;
+mod code;
 mod grants;
 mod limits;
 mod meanwhile;

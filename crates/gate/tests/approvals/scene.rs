@@ -10,8 +10,8 @@ pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
 pub(crate) use gate::approvals::Status;
 pub(crate) use gate::approvals::{
-    Answer, Approval, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope, is_question,
-    unanswered,
+    Answer, Approval, Code, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope,
+    is_question, unanswered,
 };
 pub(crate) use gate::{
     Approvals, Bylaws, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Gate,
@@ -142,6 +142,11 @@ pub(crate) fn holder(id: &str, role: Role) -> Caller {
     Caller::new(id.into(), CallerKind::Key, role.into(), Scopes::all(), Via::Http)
 }
 
+/// The same, by a key that was given to a person.
+pub(crate) fn person(id: &str, role: Role) -> Caller {
+    holder(id, role).as_person()
+}
+
 pub(crate) fn once() -> Answer {
     Answer::Approve { scope: Scope::Once, note: None }
 }
@@ -185,7 +190,12 @@ impl Process {
 
     /// What comes of an answer: the state, or the code it was refused with.
     pub(crate) fn answer(&self, id: &str, answer: &Answer, by: &Caller) -> String {
-        match self.gate.approvals().answer(id, answer, by) {
+        self.answer_with(id, answer, by, None)
+    }
+
+    /// The same, with a code.
+    pub(crate) fn answer_with(&self, id: &str, answer: &Answer, by: &Caller, code: Option<&str>) -> String {
+        match self.gate.approvals().answer(id, answer, by, code.map(Code::new).as_ref()) {
             Ok(approval) => approval.status(now_ms()).as_str().to_owned(),
             Err(fault) => fault.code().to_owned(),
         }

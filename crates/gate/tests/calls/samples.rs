@@ -179,7 +179,7 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         (action, offered(Definition { effect: Effect::Reads, ..far(&format!("u_{}", action.name())) }))
     };
     let held =
-        Held { tool: offered(far("u_new")), why: "`u_new` is new; accept it: toolcrib mcp trust u".into() };
+        Held { tool: offered(far("u_new")), why: "`u_new` is new, and nobody has accepted it yet".into() };
     let shelf = Shelf {
         prompts: vec![item("greet")],
         resources: vec![item("u://one")],

@@ -97,7 +97,7 @@ impl World {
                 return Err(reply(&made));
             };
             let (approvals, person) = (self.gate.approvals(), Caller::local_user(Via::CommandLine));
-            approvals.answer(&awaited.id, &answered.answer(), &person).unwrap();
+            approvals.answer(&awaited.id, &answered.answer(), &person, None).unwrap();
             if let Answered::Revoked = answered {
                 let grant = approvals.grants(&person).unwrap().remove(0);
                 approvals.revoke(&grant.id, &person).unwrap();

@@ -124,7 +124,7 @@ impl Scene {
         let id = self.call("burn", number).await;
         assert_ne!(id, "ran", "nobody has allowed {number}");
         let person = Caller::local_user(Via::CommandLine);
-        match self.gate.approvals().answer(&id, answer, &person) {
+        match self.gate.approvals().answer(&id, answer, &person, None) {
             Ok(_) => true,
             Err(fault) => {
                 assert!(["store_unavailable", "unknown_approval"].contains(&fault.code()), "{fault}");
@@ -167,7 +167,8 @@ impl Scene {
         {
             let deny = Answer::Deny { reason: None };
             // What is not kept stays open, and open is not allowed.
-            let _ = self.gate.approvals().answer(&awaited.id, &deny, &Caller::local_user(Via::CommandLine));
+            let person = Caller::local_user(Via::CommandLine);
+            let _ = self.gate.approvals().answer(&awaited.id, &deny, &person, None);
         }
         assert!(self.gate.call(&agent, call()).await.is_err(), "nobody has allowed it");
     }

@@ -290,7 +290,8 @@ impl Job {
     fn call(&self, handed: Handed) -> Call<'_> {
         let Handed { arguments, meta, client, listener, input } = handed;
         let cancel = self.in_flight.cancel.clone();
-        Call { target: self.wanted.target(), arguments, meta, cancel, listener, client, input }
+        let askers = self.session.askers();
+        Call { target: self.wanted.target(), arguments, meta, cancel, listener, client, input, askers }
     }
 
     fn asker(&self) -> Asker<'_> {

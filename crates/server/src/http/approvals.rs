@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use gate::approvals::{Answer, AnswerFault, Grant, NOTE_CHARS_MAX, Pattern, Scope};
+use gate::approvals::{Answer, AnswerFault, Code, CodeFault, Grant, NOTE_CHARS_MAX, Pattern, Scope};
 use gate::{Approvals, Caller};
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
@@ -65,6 +65,8 @@ struct Posted {
     arguments: Arguments,
     /// For people, and with `deny` for the model, too.
     reason: Option<String>,
+    /// The code for approvals, if there is one.
+    code: Option<Code>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -106,7 +108,12 @@ impl Default for Arguments {
 
 impl Posted {
     /// What it means, or what is wrong with it.
-    fn meant(self) -> Result<Answer, String> {
+    fn meant(self) -> Result<(Answer, Option<Code>), String> {
+        let code = self.code.clone();
+        self.answered().map(|answer| (answer, code))
+    }
+
+    fn answered(self) -> Result<Answer, String> {
         let is_long = self.reason.as_ref().is_some_and(|reason| reason.chars().count() > NOTE_CHARS_MAX);
         if is_long {
             return Err(format!("`reason` may have at most {NOTE_CHARS_MAX} characters"));
@@ -165,9 +172,10 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
             };
             let id = id.to_owned();
             match answer {
-                Ok(answer) => {
+                Ok((answer, code)) => {
                     on_disk(door, move |approvals| {
-                        Ok(approvals.answer(&id, &answer, &caller)?.to_json(approvals.now_ms()))
+                        let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
+                        Ok(answered.to_json(approvals.now_ms()))
                     })
                     .await
                 }
@@ -217,7 +225,7 @@ fn state_of(query: Option<&str>) -> Result<Option<&'static str>, String> {
     Ok(state)
 }
 
-fn posted(body: &[u8]) -> Result<Answer, String> {
+fn posted(body: &[u8]) -> Result<(Answer, Option<Code>), String> {
     if body.len() > BODY_BYTES_MAX {
         return Err(format!("an answer may have at most {BODY_BYTES_MAX} bytes"));
     }
@@ -246,9 +254,15 @@ async fn on_disk(
 fn status(fault: &AnswerFault) -> StatusCode {
     match fault {
         AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => StatusCode::NOT_FOUND,
-        AnswerFault::WrongRole { .. } | AnswerFault::OwnQuestion(_) | AnswerFault::Nobody(_) => {
+        AnswerFault::WrongRole { .. }
+        | AnswerFault::OwnQuestion(_)
+        | AnswerFault::Nobody(_)
+        | AnswerFault::NotAPerson(_)
+        | AnswerFault::Code(CodeFault::Needed | CodeFault::Wrong | CodeFault::Length) => {
             StatusCode::FORBIDDEN
         }
+        AnswerFault::Code(CodeFault::Wait { .. }) => StatusCode::TOO_MANY_REQUESTS,
+        AnswerFault::Code(CodeFault::Unreadable | CodeFault::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
         AnswerFault::Answered { .. } | AnswerFault::TooManyGrants(_) => StatusCode::CONFLICT,
         AnswerFault::Expired { .. } => StatusCode::GONE,
         AnswerFault::NoMember { .. } => StatusCode::BAD_REQUEST,
@@ -295,7 +309,7 @@ mod tests {
 
     #[test]
     fn an_answer_means_what_it_says_or_is_refused() {
-        let approve = |scope| Ok(Answer::Approve { scope, note: None });
+        let approve = |scope| Ok((Answer::Approve { scope, note: None }, None));
         for (body, expected) in [
             (r#"{"answer":"approve"}"#, approve(Scope::Once)),
             (r#"{"answer":"approve","scope":"session"}"#, approve(Scope::Session)),
@@ -308,7 +322,15 @@ mod tests {
                 r#"{"answer":"approve","scope":"always","arguments":["/a"]}"#,
                 approve(Scope::Always(Pattern::Members(vec!["/a".to_owned()]))),
             ),
-            (r#"{"answer":"deny","reason":"no"}"#, Ok(Answer::Deny { reason: Some("no".to_owned()) })),
+            (
+                r#"{"answer":"deny","reason":"no"}"#,
+                Ok((Answer::Deny { reason: Some("no".to_owned()) }, None)),
+            ),
+            (
+                r#"{"answer":"approve","code":"k33n"}"#,
+                Ok((Answer::Approve { scope: Scope::Once, note: None }, Some(Code::new("k33n")))),
+            ),
+            (r#"{"answer":"approve","code":4711}"#, Err("send an object")),
             (r#"{"answer":"deny","scope":"always"}"#, Err("`scope` goes with")),
             (r#"{"answer":"approve","arguments":"any"}"#, Err("`arguments` goes with")),
             (r#"{"answer":"perhaps"}"#, Err("send an object")),

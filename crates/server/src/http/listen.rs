@@ -88,7 +88,7 @@ mod tests {
         );
         assert!(bind(&config("127.0.0.1:0"), &identity(store.clone())).await.is_ok());
         let (name, roles) = ("ci".to_owned(), Role::Agent.into());
-        let request = KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+        let request = KeyRequest { name, roles, scopes: None, person: false, now_ms: 0, expires_ms: None };
         identity::create(&*store, request).expect("created");
         assert!(bind(&config("0.0.0.0:0"), &identity(store)).await.is_ok());
         let file = tempfile::NamedTempFile::new().expect("a file");

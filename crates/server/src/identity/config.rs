@@ -64,6 +64,10 @@ pub struct Issuer {
     pub default_role: String,
     /// What its callers may do besides what their roles say, such as `git:call`.
     pub scopes: Vec<String>,
+    /// Whether its tokens are in the hands of people only, and never of agents: only then do those who bring one answer
+    /// approvals, as their roles allow. A client that an agent drives shows the same token as its user, so say it of an
+    /// issuer that such clients are not given tokens by. By default nobody answers by a token.
+    pub people: bool,
     /// Scopes that every token must have. Callers without are told to sign in again with them.
     pub required_scopes: Vec<String>,
 }
@@ -82,6 +86,7 @@ impl Default for Issuer {
             roles: BTreeMap::new(),
             default_role: Role::Agent.as_str().to_owned(),
             scopes: Vec::new(),
+            people: false,
             required_scopes: Vec::new(),
         }
     }

@@ -33,6 +33,8 @@ pub(super) struct Issuer {
     /// What all its callers may do besides what their roles say.
     granted: Scopes,
     required: Vec<Scope>,
+    /// Whether its tokens are in the hands of people only.
+    people: bool,
     /// The scopes that mean something in its tokens.
     vocabulary: Scopes,
     keys: Arc<KeySource>,
@@ -61,6 +63,7 @@ impl Issuer {
             vocabulary: vocabulary.chain(audit.named().unwrap_or_default().iter().cloned()).collect(),
             granted: granted.into_iter().collect(),
             required,
+            people: config.people,
             keys,
         }
     }
@@ -144,7 +147,8 @@ impl Issuer {
         let is_silent = said.named().is_some_and(<[Scope]>::is_empty);
         let scopes = if is_silent { rights } else { rights.within(&said) };
         let id = format!("{}:{}", self.name, clean(subject));
-        Ok(Caller::new(id.into(), CallerKind::Token, roles, scopes, Via::Http))
+        let caller = Caller::new(id.into(), CallerKind::Token, roles, scopes, Via::Http);
+        Ok(if self.people { caller.as_person() } else { caller })
     }
 
     /// The scopes of ours that a token names. Issuers have others in their tokens, of which we know nothing.
@@ -222,11 +226,20 @@ mod tests {
                 let scopes = caller.scopes().named().map_or("all".to_owned(), |named| {
                     named.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ")
                 });
-                format!("{} {:?} {scopes}", caller.id(), caller.roles())
+                let person = if caller.is_person() { " a person" } else { "" };
+                format!("{} {:?} {scopes}{person}", caller.id(), caller.roles())
             }
             Err(unknown) => format!("{unknown:?}"),
         };
         expected.assert_eq(&said);
+    }
+
+    #[test]
+    fn a_token_is_a_persons_if_its_issuer_is_said_to_give_them_to_people() {
+        let (owner, admins) = ("default_role = 'owner'", r#"{"sub":"ada"}"#);
+        check(owner, admins, expect!["login.example:ada {Owner} all"]);
+        check(&format!("{owner}\npeople = false"), admins, expect!["login.example:ada {Owner} all"]);
+        check(&format!("{owner}\npeople = true"), admins, expect!["login.example:ada {Owner} all a person"]);
     }
 
     const GROUPS: &str = "roles_claim = 'groups'\nroles = { admins = 'owner', 'the auditors' = 'auditor' }";

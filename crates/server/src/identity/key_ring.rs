@@ -39,6 +39,9 @@ pub struct KeyEntry {
     /// What its holder may do, by name; without it, what the roles say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
+    /// Whether it was given to a person, whose answers count. Keys of before it could be said were not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub person: bool,
     /// When it was created, in milliseconds since 1970.
     pub created_ms: i64,
     /// From when on it is no longer good, in milliseconds since 1970.
@@ -58,6 +61,8 @@ pub struct KeyRequest {
     pub roles: Roles,
     /// What its holder may do, if not what the roles say.
     pub scopes: Option<Vec<Scope>>,
+    /// Whether a person will hold it, whose answers count, and no agent.
+    pub person: bool,
     /// The time now, in milliseconds since 1970.
     pub now_ms: i64,
     /// From when on it is no longer good, in milliseconds since 1970.
@@ -182,6 +187,7 @@ pub fn create(store: &dyn Store, request: KeyRequest) -> Result<(Key, KeyEntry),
         sha256: key::hash(key.reveal()).iter().map(|byte| format!("{byte:02x}")).collect(),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         scopes: request.scopes.map(|scopes| scopes.iter().map(|scope| scope.as_str().to_owned()).collect()),
+        person: request.person,
         created_ms: request.now_ms,
         expires_ms: request.expires_ms,
         used_ms: None,
@@ -246,7 +252,14 @@ mod tests {
     use super::*;
 
     fn request(name: &str) -> KeyRequest {
-        KeyRequest { name: name.into(), roles: Roles::default(), scopes: None, now_ms: 7, expires_ms: None }
+        KeyRequest {
+            name: name.into(),
+            roles: Roles::default(),
+            scopes: None,
+            person: false,
+            now_ms: 7,
+            expires_ms: None,
+        }
     }
 
     #[test]
@@ -259,6 +272,7 @@ mod tests {
             roles: Role::Owner.into(),
             scopes,
             expires_ms: Some(9),
+            person: true,
             now_ms: 8,
             ..request("anna")
         };
@@ -268,6 +282,7 @@ mod tests {
             (ci.roles.as_slice(), ci.hash()),
             (&["agent".to_owned()][..], Some(key::hash(key.reveal())))
         );
+        assert!(anna.person && !ci.person);
         assert_eq!(anna.rights().map(|(_, scopes)| scopes.contains("write_workspace")), Some(false));
         note_use(&store, &ci.id, Some(5)).expect("noted");
         assert_eq!(all(&store).expect("readable")[0].used_ms, Some(5));

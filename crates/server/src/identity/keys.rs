@@ -233,7 +233,8 @@ impl Inner {
             let caller = entry.rights().map(|(roles, scopes)| {
                 let name = entry.caller().into();
                 let proof = Proof::Key(entry.id.as_str().into());
-                Caller::new(name, CallerKind::Key, roles, scopes, Via::Http).with_proof(proof)
+                let caller = Caller::new(name, CallerKind::Key, roles, scopes, Via::Http).with_proof(proof);
+                if entry.person { caller.as_person() } else { caller }
             });
             let noted_ms =
                 before.keys.get(&id).map_or(i64::MIN / 2, |known| known.noted_ms.load(Ordering::Relaxed));

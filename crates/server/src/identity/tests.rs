@@ -56,7 +56,8 @@ impl Sample {
     }
 
     fn create(&self, name: &str, roles: Roles, expires_ms: Option<i64>) -> String {
-        let request = KeyRequest { name: name.into(), roles, scopes: None, now_ms: 0, expires_ms };
+        let request =
+            KeyRequest { name: name.into(), roles, scopes: None, person: false, now_ms: 0, expires_ms };
         let (key, _) = create(&self.store(), request).expect("created");
         key.reveal().to_owned()
     }
@@ -110,7 +111,7 @@ fn holds(said: &str, part: &str) {
 #[tokio::test]
 async fn whoever_says_nothing_is_the_local_user_or_nobody() {
     let (open, closed) = (Some(true), Some(false));
-    let (local, key) = ("local LocalUser", "toolcrib keys create");
+    let (local, key) = ("local LocalUser", "which a person makes");
     let there: IpAddr = "192.0.2.1".parse().expect("an address");
     let mapped: IpAddr = "::ffff:127.0.0.1".parse().expect("an address");
     let proxied = [("x-forwarded-for", "192.0.2.7")];
@@ -181,7 +182,7 @@ async fn the_first_key_shuts_the_door_that_nobody_had_opened() {
             (Ok(is_open_later), Ok(true))
         );
         let said = sample.ask_from(HERE, &[]).await;
-        holds(&said, if is_open_later { "local LocalUser" } else { "toolcrib keys create" });
+        holds(&said, if is_open_later { "local LocalUser" } else { "which a person makes" });
         // Whose key is taken back leaves it out.
         revoke(&sample.store(), "ci").expect("revoked");
         pass(Duration::from_millis(1001)).await;

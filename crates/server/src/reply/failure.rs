@@ -144,12 +144,11 @@ fn facts(refusal: &Refusal) -> Option<Value> {
         Refusal::NeedsApproval { rule, .. } => Some(json!({ "rule": &**rule })),
         Refusal::ApprovalPending(awaited) => Some(json!({
             "code": refusal.code(),
-            "approval_id": &*awaited.id,
             "expires_at_ms": awaited.expires_at_ms,
             "roles": awaited.roles,
         })),
-        Refusal::ApprovalDenied { id, .. } | Refusal::ApprovalExpired { id, .. } => {
-            Some(json!({ "code": refusal.code(), "approval_id": &**id }))
+        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired { .. } => {
+            Some(json!({ "code": refusal.code() }))
         }
         Refusal::TooManyApprovals { max, .. } => Some(json!({ "code": refusal.code(), "pending_max": max })),
         Refusal::UnknownTool(_)

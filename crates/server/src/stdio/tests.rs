@@ -173,7 +173,7 @@ async fn check_greeted(capabilities: &str, ready: &str, answer: Option<&str>) {
     let server = Server::new(sample.gate.clone(), crate::Instructions::default());
     let (reader, writer) = theirs.into_split();
     let (input, output) = (Input::Connection(reader), Output::connection(writer));
-    let door = tokio::spawn(converse(server.clone(), Via::Stdio, Some(asked.clone()), input, output));
+    let door = tokio::spawn(converse(server.clone(), (Via::Stdio, None), Some(asked.clone()), input, output));
     let (reader, writer) = ours.into_split();
     let mut client = Client { writer, reader: BufReader::new(reader).lines(), door, server, _sample: sample };
     let hello = format!(r#""protocolVersion":"2025-11-25","capabilities":{capabilities}"#);

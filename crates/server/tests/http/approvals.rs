@@ -22,12 +22,18 @@ fn json(answer: &Answer) -> Value {
     serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("JSON: {answer:?}"))
 }
 
-/// The id of the question that a call of the local user waits for.
+/// The id of the question that a call of the local user waits for; the answer to the call does not tell it.
 async fn asked(door: &Door, number: u32) -> String {
     let told = json(&door.ask(&burn(number)).await);
     let details = &told["result"]["_meta"]["toolcrib/error"]["details"];
     assert_eq!(details["code"], "approval_required", "{told}");
-    details["approval_id"].as_str().expect("an id").to_owned()
+    let open = json(&door.ask(&get("/mcp/approvals?state=pending")).await);
+    let arguments = format!(r#"{{"n":{number}}}"#);
+    let all = open["approvals"].as_array().expect("a list");
+    let one = all.iter().find(|one| one["arguments"] == *arguments).expect("it is open");
+    let id = one["id"].as_str().expect("an id").to_owned();
+    assert!(!told.to_string().contains(&id), "{told}");
+    id
 }
 
 async fn ran(door: &Door, number: u32) -> bool {
@@ -51,13 +57,15 @@ const YES: &str = r#"{"answer":"approve"}"#;
 async fn a_question_is_answered_once_by_somebody_else() {
     let door = Door::open().await;
     door.offer_burning();
-    let (maintainer, agent) = (door.key("mia", Role::Maintainer), door.key("ada", Role::Agent));
-    let auditor = door.key("aud", Role::Auditor);
+    let (maintainer, agent) = (door.person("mia", Role::Maintainer), door.key("ada", Role::Agent));
+    let (auditor, owner) = (door.key("aud", Role::Auditor), door.key("bot", Role::Owner));
     let id = asked(&door, 1).await;
     for (request, expected) in [
         (answer(&id, YES), "403 own_question"),
         (bearer(answer(&id, YES), &agent), "404 unknown_approval"),
         (bearer(answer(&id, YES), &auditor), "403 wrong_role"),
+        (bearer(answer(&id, YES), &owner), "403 not_a_person"),
+        (bearer(answer(&id, r#"{"answer":"deny"}"#), &owner), "403 not_a_person"),
         (bearer(answer("nothing", YES), &maintainer), "404 unknown_approval"),
         (bearer(answer(&id, "{"), &maintainer), "400 bad_request"),
         (bearer(answer(&id, r#"{"answer":"yes"}"#), &maintainer), "400 bad_request"),
@@ -84,7 +92,7 @@ async fn a_question_is_answered_once_by_somebody_else() {
 async fn a_page_cannot_answer_for_its_reader() {
     let door = Door::open().await;
     door.offer_burning();
-    let maintainer = door.key("mia", Role::Maintainer);
+    let maintainer = door.person("mia", Role::Maintainer);
     let id = asked(&door, 1).await;
     let yes = || bearer(answer(&id, YES), &maintainer);
     for (request, status) in [
@@ -109,13 +117,13 @@ async fn a_page_cannot_answer_for_its_reader() {
 async fn lists_show_what_a_caller_may_know() {
     let door = Door::open().await;
     door.offer_burning();
-    let (maintainer, agent) = (door.key("mia", Role::Maintainer), door.key("ada", Role::Agent));
+    let (maintainer, agent) = (door.person("mia", Role::Maintainer), door.key("ada", Role::Agent));
     let id = asked(&door, 1).await;
     let denied = asked(&door, 2).await;
     let no = r#"{"answer":"deny","reason":"not today"}"#;
     assert_eq!(brief(&door.ask(&bearer(answer(&denied, no), &maintainer)).await), "200 denied");
     let told = door.ask(&burn(2)).await.body;
-    assert!(told.contains("denied approval") && told.contains("not today"), "{told}");
+    assert!(told.contains("denied it") && told.contains("not today"), "{told}");
     let listed = async |query: &str, key: &str| {
         let said = json(&door.ask(&bearer(get(&format!("/mcp/approvals{query}")), key)).await);
         let ids = said["approvals"].as_array().expect("a list").iter().map(|one| one["id"].clone());
@@ -136,7 +144,7 @@ async fn lists_show_what_a_caller_may_know() {
 async fn a_grant_is_listed_and_taken_back() {
     let door = Door::open().await;
     door.offer_burning();
-    let (maintainer, agent) = (door.key("mia", Role::Maintainer), door.key("ada", Role::Agent));
+    let (maintainer, agent) = (door.person("mia", Role::Maintainer), door.key("ada", Role::Agent));
     let id = asked(&door, 1).await;
     let always = r#"{"answer":"approve","scope":"always","arguments":"any"}"#;
     assert_eq!(brief(&door.ask(&bearer(answer(&id, always), &maintainer)).await), "200 approved");

@@ -73,8 +73,17 @@ impl Door {
 
     /// Creates a key, as another process does.
     pub(crate) fn key(&self, name: &str, role: Role) -> String {
+        self.key_of(name, role, false)
+    }
+
+    /// The same, for a person.
+    pub(crate) fn person(&self, name: &str, role: Role) -> String {
+        self.key_of(name, role, true)
+    }
+
+    fn key_of(&self, name: &str, role: Role, person: bool) -> String {
         let (roles, name) = (role.into(), name.to_owned());
-        let request = KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+        let request = KeyRequest { name, roles, scopes: None, person, now_ms: 0, expires_ms: None };
         let created = identity::create(&SqliteStore::at(self.state.path()), request).expect("created");
         created.0.reveal().to_owned()
     }

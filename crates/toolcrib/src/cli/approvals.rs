@@ -57,4 +57,10 @@ pub(crate) enum Approvals {
     },
     /// Show each call that begins to wait; at a terminal, ask what to answer.
     Watch,
+    /// Set or change a code that only you know: from then on nothing is allowed without it.
+    Pin {
+        /// Remove it.
+        #[arg(long)]
+        remove: bool,
+    },
 }

@@ -27,6 +27,9 @@ pub(crate) enum Keys {
         /// several times.
         #[arg(long = "scope", value_name = "SCOPE", value_parser = scope)]
         scopes: Vec<Scope>,
+        /// A person will hold it, and no agent: only by such a key approvals are answered over HTTP.
+        #[arg(long)]
+        person: bool,
         /// How long it is good, such as 12h, 90d or 2w; without it, until it is revoked.
         #[arg(long, value_name = "TIME", value_parser = life)]
         expires: Option<Duration>,

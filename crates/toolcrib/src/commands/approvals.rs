@@ -1,9 +1,11 @@
 //! `approvals`: the calls that wait for a person, their answers, and standing permissions. Works on the store itself:
 //! whoever types here is the owner of the state folder, and running processes see what has changed.
 
+mod pin;
 mod shown;
 mod watch;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -11,7 +13,7 @@ use std::time::Instant;
 
 use gate::Approvals as Kept;
 use gate::approvals::{
-    Answer, AnswerFault, Approval, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, SIGN_EVERY, Scope,
+    Answer, AnswerFault, Approval, Code, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, SIGN_EVERY, Scope, Through,
 };
 use serde_json::json;
 use store::SqliteStore;
@@ -22,11 +24,12 @@ use super::start_nobody;
 use crate::cli::{Approvals, Cli};
 use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
-use crate::print;
+use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let kept = Kept::new(Arc::new(SqliteStore::at(&loaded.settings.state)));
+    let here = Here { kept: &kept, state: &loaded.settings.state };
     match as_kept(command) {
         Approvals::List { all } => list(cli, &kept, all),
         Approvals::Show { id, full } => {
@@ -42,10 +45,10 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
                 (false, true) => Scope::Always(Pattern::Members(only)),
                 (false, false) => Scope::Once,
             };
-            answer(cli, &kept, &id, &Answer::Approve { scope, note: checked("--note", note)? })
+            answer(cli, &here, &id, &Answer::Approve { scope, note: checked("--note", note)? })
         }
         Approvals::Deny { id, reason } => {
-            answer(cli, &kept, &id, &Answer::Deny { reason: checked("--reason", reason)? })
+            answer(cli, &here, &id, &Answer::Deny { reason: checked("--reason", reason)? })
         }
         Approvals::Grants => grants(cli, &kept),
         Approvals::Revoke { id } => match kept.revoke(&id, &caller()) {
@@ -56,13 +59,40 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             }
             Err(fault) => refused(cli, &kept, fault),
         },
-        Approvals::Watch => watch::run(cli, &kept),
+        Approvals::Watch => watch::run(cli, &here),
+        Approvals::Pin { remove } => {
+            person::present(&loaded.settings.state, &[])?;
+            pin::run(&kept, remove)
+        }
+    }
+}
+
+/// What is answered here, and where.
+pub(super) struct Here<'a> {
+    pub(super) kept: &'a Kept,
+    /// The state folder.
+    pub(super) state: &'a Path,
+}
+
+impl Here<'_> {
+    /// Sees to it that a person can be here who is not at the client that asked.
+    fn is_for_a_person(&self, approval: &Approval) -> Result<Through, Trouble> {
+        person::present(self.state, &approval.askers)
+    }
+
+    /// The code, if this answer takes one.
+    fn code(&self, answer: &Answer) -> Result<Option<Code>, Trouble> {
+        match answer {
+            Answer::Approve { .. } => person::code(self.kept),
+            Answer::Deny { .. } => Ok(None),
+        }
     }
 }
 
 /// Asks the person at the terminal about a call; true if it was answered. Should this process be killed meanwhile, nobody
 /// waits for the answer.
-pub(super) fn ask_here(kept: &Kept, id: &str) -> Result<bool, Trouble> {
+pub(super) fn ask_here(here: &Here<'_>, id: &str) -> Result<bool, Trouble> {
+    let kept = here.kept;
     let Ok(approval) = kept.approval(id, &caller()) else { return Ok(false) };
     print::remark(&shown::whole(&approval, kept.now_ms()));
     let (done, is_done) = mpsc::sync_channel::<()>(0);
@@ -73,7 +103,7 @@ pub(super) fn ask_here(kept: &Kept, id: &str) -> Result<bool, Trouble> {
                 still_waits(kept, id);
             }
         });
-        let asked = watch::answer(kept, &approval);
+        let asked = watch::answer(here, &approval);
         drop(done);
         asked
     });
@@ -105,7 +135,7 @@ fn as_kept(mut command: Approvals) -> Approvals {
         | Approvals::Approve { id, .. }
         | Approvals::Deny { id, .. }
         | Approvals::Revoke { id } => *id = id.trim().to_lowercase(),
-        Approvals::List { .. } | Approvals::Grants | Approvals::Watch => {}
+        Approvals::List { .. } | Approvals::Grants | Approvals::Watch | Approvals::Pin { .. } => {}
     }
     command
 }
@@ -167,8 +197,16 @@ fn grants(cli: &Cli, kept: &Kept) -> Result<Ending, Trouble> {
     Ok(Ending::Good)
 }
 
-fn answer(cli: &Cli, kept: &Kept, id: &str, answer: &Answer) -> Result<Ending, Trouble> {
-    told(cli, kept, kept.answer(id, answer, &caller()), shown::answered)
+fn answer(cli: &Cli, here: &Here<'_>, id: &str, answer: &Answer) -> Result<Ending, Trouble> {
+    let kept = here.kept;
+    let approval = match kept.approval(id, &caller()) {
+        Ok(approval) => approval,
+        Err(fault) => return refused(cli, kept, fault),
+    };
+    here.is_for_a_person(&approval)?;
+    // Nobody types a code for what nobody can answer any more.
+    let code = if shown::is_open(&approval, kept.now_ms()) { here.code(answer)? } else { None };
+    told(cli, kept, kept.answer(id, answer, &caller(), code.as_ref()), shown::answered)
 }
 
 /// Prints what was found or done, or why not.
@@ -196,6 +234,8 @@ fn refused(cli: &Cli, kept: &Kept, fault: AnswerFault) -> Result<Ending, Trouble
         AnswerFault::WrongRole { .. }
         | AnswerFault::OwnQuestion(_)
         | AnswerFault::Nobody(_)
+        | AnswerFault::NotAPerson(_)
+        | AnswerFault::Code(_)
         | AnswerFault::Answered { .. }
         | AnswerFault::Expired { .. }
         | AnswerFault::TooManyGrants(_) => {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use upstream::Upstream;
 
+use super::approvals::Here;
 use super::mcp::ask as terminal;
 use super::{Asking, Log, approvals, start, start_nobody};
 use crate::assemble::{Crib, assemble};
@@ -17,7 +18,7 @@ use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::signals::{Signals, unless_stopped};
 use crate::upstreams::Start;
-use crate::{print, runtime};
+use crate::{person, print, runtime};
 
 /// How long a command waits, besides the usual time, for sign-ins that are being renewed. Longer than another process
 /// that has died while it did that stands in the way, and a request after it.
@@ -114,8 +115,9 @@ pub(super) async fn carry<'a>(
 /// not want the answer any more.
 async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
     let kept = crib.gate.approvals();
-    if terminal::is_possible() {
-        let is_answered = approvals::ask_here(kept, &awaited.id)?;
+    // Who types here may be an agent with a terminal; then somebody else is waited for.
+    if terminal::is_possible() && person::present(&crib.state, &[]).is_ok() {
+        let is_answered = approvals::ask_here(&Here { kept, state: &crib.state }, &awaited.id)?;
         kept.leave_open(&awaited.id).map_err(Trouble::because)?;
         return Ok(is_answered);
     }
@@ -124,7 +126,7 @@ async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
     }
     let (id, patience) = (&awaited.id, crib.patience);
     print::remark(&format!(
-        "waiting up to {patience:?} for a person to allow it: toolcrib approvals approve {id}, or deny {id}"
+        "waiting up to {patience:?} for a person to answer approval {id} in a terminal of their own"
     ));
     let waited = unless_stopped(timeout(crib.patience, approvals::until_answered(kept, &awaited.id))).await;
     match &waited {
@@ -168,8 +170,32 @@ pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
         print::json(&json!({ "error": error }))?;
     } else {
         print::remark(&print::harmless(&failure.to_string()));
+        hint(failure).iter().for_each(|hint| print::remark(hint));
     }
     Ok(ending(failure))
+}
+
+/// What a person can do about a failure. The failure itself says none of it, since models read it.
+fn hint(failure: &Failure) -> Option<String> {
+    let server = match failure {
+        Failure::Tool(error) => error.details()?["upstream"].as_str()?,
+        Failure::Refused(Refusal::ApprovalPending(awaited)) => {
+            return Some(format!("approval {id}: toolcrib approvals show {id}", id = awaited.id));
+        }
+        Failure::Refused(Refusal::NeedsApproval { .. }) => {
+            return Some("name roles in `approvals.roles`, or allow it in the policy".to_owned());
+        }
+        Failure::Refused(Refusal::HeldBack { .. }) => {
+            return Some("to look at it: toolcrib mcp trust".to_owned());
+        }
+        Failure::Refused(_) | Failure::Internal(_) => return None,
+    };
+    let command = match failure.code() {
+        "needs_auth" => "to sign in: toolcrib mcp auth",
+        "upstream_unavailable" | "upstream_gone" => "what is wrong with it: toolcrib mcp test",
+        _ => return None,
+    };
+    Some(format!("{command} {server}"))
 }
 
 /// Which exit code tells of which failure.

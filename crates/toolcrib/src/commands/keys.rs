@@ -14,18 +14,27 @@ use super::start_nobody;
 use crate::assemble::now_ms;
 use crate::cli::{Cli, Keys};
 use crate::ending::{Ending, Trouble};
-use crate::print;
 use crate::times::shown;
+use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Keys) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let store = Arc::new(SqliteStore::at(&loaded.settings.state));
     let open = loaded.settings.server.open_on_loopback;
     match command {
-        Keys::Create { name, roles, scopes, expires } => {
-            create(cli, &*store, open, request(name, roles, scopes, expires))
+        Keys::Create { name, roles, scopes, person, expires } => {
+            if person {
+                // An agent that could make one would answer for a person by it.
+                person::present(&loaded.settings.state, &[])?;
+                person::pass_code(&Approvals::new(store.clone()))?;
+            }
+            let request = request(name, roles, scopes, expires);
+            create(cli, &*store, open, KeyRequest { person, ..request })
         }
-        Keys::List => list(cli, &store),
+        Keys::List => {
+            people(&loaded.settings.identity);
+            list(cli, &store)
+        }
         Keys::Revoke { key } => revoke(cli, store, open, &key),
     }
 }
@@ -37,6 +46,7 @@ fn request(name: String, roles: Vec<Role>, scopes: Vec<Scope>, expires: Option<D
         name,
         roles: roles.into_iter().collect::<Roles>(),
         scopes: (!scopes.is_empty()).then_some(scopes),
+        person: false,
         now_ms,
         expires_ms: expires.map(|life| now_ms.saturating_add(life_ms(life))),
     }
@@ -69,6 +79,16 @@ fn create(cli: &Cli, store: &dyn Store, open: Option<bool>, request: KeyRequest)
     Ok(Ending::Good)
 }
 
+/// Tells of whom else's tokens a person's answers are taken.
+fn people(identity: &identity::Config) {
+    for issuer in identity.issuers.iter().filter(|issuer| issuer.people) {
+        print::remark(&format!(
+            "tokens of {} count as people's, too (identity.issuers: people = true)",
+            issuer.issuer
+        ));
+    }
+}
+
 fn list(cli: &Cli, store: &SqliteStore) -> Result<Ending, Trouble> {
     let entries = identity::all(store).map_err(trouble)?;
     if cli.json {
@@ -79,7 +99,8 @@ fn list(cli: &Cli, store: &SqliteStore) -> Result<Ending, Trouble> {
             None => print::remark("there is no key; `toolcrib keys create NAME` makes one"),
         }
     } else {
-        let head = ["ID", "NAME", "ROLES", "MAY", "CREATED", "LAST USED", "EXPIRES"].map(str::to_owned);
+        let head =
+            ["ID", "NAME", "ROLES", "PERSON", "MAY", "CREATED", "LAST USED", "EXPIRES"].map(str::to_owned);
         let rows = [head.to_vec()].into_iter().chain(entries.iter().map(row)).collect::<Vec<_>>();
         print::line(&print::table(&rows))?;
     }
@@ -143,7 +164,8 @@ fn trouble(error: KeyError) -> Trouble {
 fn row(entry: &KeyEntry) -> Vec<String> {
     let used = entry.used_ms.map_or_else(|| "never".to_owned(), shown);
     let (id, roles) = (format!("tc_{}", entry.id), entry.roles.join(", "));
-    vec![id, entry.name.clone(), roles, rights(entry), shown(entry.created_ms), used, end(entry)]
+    let person = if entry.person { "yes" } else { "no" }.to_owned();
+    vec![id, entry.name.clone(), roles, person, rights(entry), shown(entry.created_ms), used, end(entry)]
 }
 
 /// What the holder may do, in the words of its scopes.
@@ -175,6 +197,7 @@ fn facts(entry: &KeyEntry) -> Value {
         "name": entry.name,
         "caller": entry.caller(),
         "roles": entry.roles,
+        "person": entry.person,
         "scopes": scopes(entry),
         "created_at_ms": entry.created_ms,
         "last_used_at_ms": entry.used_ms,
@@ -197,17 +220,22 @@ mod tests {
             name: name.into(),
             roles: Roles::default(),
             scopes: None,
+            person: false,
             now_ms: 1_700_000_000_000,
             expires_ms,
         };
         let (key, plain) = identity::create(&store, request("ci", None)).expect("created");
-        let owner = KeyRequest { roles: Role::Owner.into(), ..request("anna", Some(1_700_000_000_001)) };
+        let owner = KeyRequest {
+            roles: Role::Owner.into(),
+            person: true,
+            ..request("anna", Some(1_700_000_000_001))
+        };
         let (_, owner) = identity::create(&store, owner).expect("created");
         let shown = print::table(&[row(&plain), row(&owner)]);
         let shown = shown.replace(&plain.id, "AbCd12").replace(&owner.id, "EfGh34");
         expect![[r#"
-            tc_AbCd12  ci    agent  read_workspace, run_tests, write_workspace  2023-11-14T22:13:20Z  never  never
-            tc_EfGh34  anna  owner  everything                                  2023-11-14T22:13:20Z  never  2023-11-14T22:13:20Z (expired)"#]].assert_eq(&shown);
+            tc_AbCd12  ci    agent  no   read_workspace, run_tests, write_workspace  2023-11-14T22:13:20Z  never  never
+            tc_EfGh34  anna  owner  yes  everything                                  2023-11-14T22:13:20Z  never  2023-11-14T22:13:20Z (expired)"#]].assert_eq(&shown);
         let ended =
             |grants, approvals| revoked(&plain, Forgotten { grants, approvals }).replace(&plain.id, "AbCd12");
         expect!["tc_AbCd12 of ci is revoked"].assert_eq(&ended(0, 0));
@@ -216,6 +244,6 @@ mod tests {
         let facts = facts(&plain).to_string();
         assert!(!facts.contains("sha256") && !facts.contains(&key.reveal()[10..]), "{facts}");
         let facts = facts.replace(&plain.id, "AbCd12");
-        expect![[r#"{"caller":"key:ci","created_at_ms":1700000000000,"expires_at_ms":null,"id":"tc_AbCd12","last_used_at_ms":null,"name":"ci","roles":["agent"],"scopes":["read_workspace","run_tests","write_workspace"]}"#]].assert_eq(&facts);
+        expect![[r#"{"caller":"key:ci","created_at_ms":1700000000000,"expires_at_ms":null,"id":"tc_AbCd12","last_used_at_ms":null,"name":"ci","person":false,"roles":["agent"],"scopes":["read_workspace","run_tests","write_workspace"]}"#]].assert_eq(&facts);
     }
 }

@@ -89,6 +89,11 @@ impl Folder {
     }
 }
 
+/// The processes that serve on this state folder; some may be dead.
+pub(crate) fn serving(state: &Path) -> Vec<u32> {
+    Folder::open(state).and_then(|folder| folder.pids()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

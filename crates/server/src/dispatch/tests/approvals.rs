@@ -64,14 +64,14 @@ async fn a_legacy_client_is_asked_by_a_request() {
     ask(&mut talk, BURN).await;
     let told = talk.say_and_hear(&answered(2, r#"{"action":"decline"}"#)).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` was not allowed: local denied approval ID: declined in the client; do not try the same call again unless a person asks for it"}],"_meta":{"toolcrib/error":{"code":"approval_denied","details":{"approval_id":"ID","code":"approval_denied"},"message":"`burn` was not allowed: local denied approval ID: declined in the client; do not try the same call again unless a person asks for it"}},"isError":true}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` was not allowed: local denied it: declined in the client; do not try the same call again unless a person asks for it"}],"_meta":{"toolcrib/error":{"code":"approval_denied","details":{"code":"approval_denied"},"message":"`burn` was not allowed: local denied it: declined in the client; do not try the same call again unless a person asks for it"}},"isError":true}}
     "#]].assert_eq(&masked(&told, &talk));
 }
 
 #[tokio::test]
 async fn a_client_that_cannot_be_asked_gets_a_handle() {
     let handle = expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"approval_id":"ID","code":"approval_required","expires_at_ms":TIME,"roles":["owner","maintainer"]},"message":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first: approval ID is pending until TIME. Ask a person (owner or maintainer) to run `toolcrib approvals approve ID`, or to answer it at /mcp/approvals/ID; then call again with the same arguments"}},"isError":true}}
+        {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first. A person (owner or maintainer) has been asked and can answer until TIME. Go on with something else, and do not repeat this call until a person tells you to"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"code":"approval_required","expires_at_ms":TIME,"roles":["owner","maintainer"]},"message":"`burn` is marked destructive by its server (rule default.upstream_destructive), so a person must allow it first. A person (owner or maintainer) has been asked and can answer until TIME. Go on with something else, and do not repeat this call until a person tells you to"}},"isError":true}}
     "#]];
     let mut plain = talk(Revision::V2025_11_25, "{}");
     let told = ask(&mut plain, BURN).await;
@@ -91,7 +91,9 @@ async fn a_client_that_cannot_be_asked_gets_a_handle() {
     let (approvals, terminal) =
         (broken.server.gate.approvals().clone(), Caller::local_user(Via::CommandLine));
     let id = approvals.approvals(&terminal).expect("a store")[0].id.clone();
-    approvals.answer(&id, &Answer::Approve { scope: Scope::Once, note: None }, &terminal).expect("an answer");
+    approvals
+        .answer(&id, &Answer::Approve { scope: Scope::Once, note: None }, &terminal, None)
+        .expect("an answer");
     assert!(ask(&mut broken, BURN).await.contains(r#"{\"a\":1} -"#));
 }
 
@@ -101,7 +103,9 @@ async fn an_answer_elsewhere_takes_the_question_back() {
     assert!(ask(&mut talk, BURN).await.contains("elicitation/create"));
     let (approvals, terminal) = (talk.server.gate.approvals().clone(), Caller::local_user(Via::CommandLine));
     let id = approvals.approvals(&terminal).expect("a store")[0].id.clone();
-    approvals.answer(&id, &Answer::Approve { scope: Scope::Once, note: None }, &terminal).expect("an answer");
+    approvals
+        .answer(&id, &Answer::Approve { scope: Scope::Once, note: None }, &terminal, None)
+        .expect("an answer");
     let told = talk.hear().await;
     let told = if told.contains("result") { told } else { told + &talk.hear().await };
     expect![[r#"

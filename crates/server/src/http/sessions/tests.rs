@@ -64,7 +64,8 @@ async fn sessions_of_those_who_were_shut_out_end() {
     let store = Arc::new(store::SqliteStore::at(folder.path()));
     let key = |name: &str| {
         let (roles, name) = (gate::Role::Agent.into(), name.to_owned());
-        let request = identity::KeyRequest { name, roles, scopes: None, now_ms: 0, expires_ms: None };
+        let request =
+            identity::KeyRequest { name, roles, scopes: None, person: false, now_ms: 0, expires_ms: None };
         identity::create(&*store, request).expect("created").1.id
     };
     let ids = ["stays", "goes"].map(key);

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 
-use gate::Approvals;
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope};
+use gate::approvals::{Answer, AnswerFault, Approval, LOOK_EVERY, Pattern, Scope};
 
-use super::{caller, shown};
+use super::{Here, caller, shown};
 use crate::cli::Cli;
 use crate::commands::mcp::ask;
 use crate::ending::{Ending, Trouble};
@@ -27,8 +26,8 @@ enum Typed {
 }
 
 /// Shows what waits, and then what begins to wait, until it is interrupted or there are no more answers.
-pub(super) fn run(cli: &Cli, kept: &Approvals) -> Result<Ending, Trouble> {
-    let asks = !cli.json && ask::is_possible();
+pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
+    let (kept, asks) = (here.kept, !cli.json && ask::is_possible());
     let mut known: HashSet<Arc<str>> = HashSet::new();
     loop {
         let now_ms = kept.now_ms();
@@ -41,7 +40,12 @@ pub(super) fn run(cli: &Cli, kept: &Approvals) -> Result<Ending, Trouble> {
                 true => print::line(&approval.to_json(now_ms).to_string())?,
                 false => print::foreign(&format!("{}\n", shown::whole(approval, now_ms)))?,
             }
-            if asks && answer(kept, approval)? == Asked::End {
+            if !asks {
+                continue;
+            }
+            if let Err(why) = here.is_for_a_person(approval) {
+                print::remark(&why.to_string());
+            } else if answer(here, approval)? == Asked::End {
                 return Ok(Ending::Good);
             }
         }
@@ -63,15 +67,22 @@ pub(super) enum Asked {
 }
 
 /// Asks the person at the terminal.
-pub(super) fn answer(kept: &Approvals, approval: &Approval) -> Result<Asked, Trouble> {
+pub(super) fn answer(here: &Here<'_>, approval: &Approval) -> Result<Asked, Trouble> {
+    let kept = here.kept;
     loop {
         let Some(line) = ask::ask(QUESTION)? else { return Ok(Asked::End) };
         match typed(&line) {
             Typed::Later => return Ok(Asked::Later),
             Typed::Unclear => print::remark("that is none of the answers"),
             Typed::Answer(answer) => {
-                match kept.answer(&approval.id, &answer, &caller()) {
+                let code = here.code(&answer)?;
+                match kept.answer(&approval.id, &answer, &caller(), code.as_ref()) {
                     Ok(approval) => print::remark(&shown::answered(&approval, kept.now_ms())),
+                    // It can still be answered.
+                    Err(AnswerFault::Code(fault)) => {
+                        print::remark(&fault.to_string());
+                        continue;
+                    }
                     Err(fault) => print::remark(&fault.to_string()),
                 }
                 return Ok(Asked::Answered);
