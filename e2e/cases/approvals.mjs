@@ -1,17 +1,21 @@
 // A call that a person must allow: asked in the client, answered on the command line and over HTTP by somebody else,
-// refused, expired, used once, allowed for good and taken back again; two processes over one state folder.
+// refused, expired, used once, allowed for good and taken back again; two processes over one state folder. And who may
+// not answer: what the client has started, what has no terminal, what holds a key that no person was given.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { filesystem, importPackage } from "../support/environment.mjs";
+import { clientApart, expectAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { configure, expectExit, runToEnd, serve, start, stdioCommand } from "../support/toolcrib.mjs";
 
 /** A folder of their own for all of it. */
 const { workspace } = configure();
 const files = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "0s"\n` });
+/** The same, for the clients that the case itself is. */
+const own = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "0s"\n` });
 /** The same, but a call waits. */
 const patient = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "50s"\n` });
 
@@ -23,6 +27,15 @@ const approvals = (code, ...words) => expectExit(code, ["approvals", ...words, "
 const approvalsOf = (of) => async (code, ...words) =>
   JSON.parse((await expectExit(code, ["approvals", ...words, "--json", "--config", of.file])).stdout);
 const json = approvalsOf(files);
+/** An answer by a person at a terminal. */
+const person = (code, ...words) => expectAtATerminal(code, ["approvals", ...words, "--config", files.file]);
+/** The id of the question about writing this file; the refusal does not tell it. */
+const askedAbout = async (name) => {
+  const { approvals: open } = await json(0, "list");
+  const one = open.find((it) => it.arguments.includes(JSON.stringify(target(name))));
+  check(one, `a question about ${name}`, open);
+  return one.id;
+};
 const details = (result) => result._meta["toolcrib/error"];
 
 /** A client of the SDK whose user answers by `answer`; what was asked is kept in `asked`. */
@@ -50,21 +63,23 @@ let plain, id;
 
 await run({
   "a client that cannot ask gets a handle, and somebody on the command line answers": async () => {
-    plain = await connect("v1", stdioCommand(files));
+    plain = await connect("v1", clientApart(files));
     const refused = await plain.call(...write("a.txt"));
     check(refused.isError, "a refusal", refused);
     const { code, details: told } = details(refused);
     checkSame("the code", "approval_required", code);
     checkSame("who may", ["owner", "maintainer"], told.roles);
     check(told.expires_at_ms > Date.now(), "an end that is to come", told.expires_at_ms);
-    id = told.approval_id;
-    checkHolds("what the model reads", textOf(refused), id, `toolcrib approvals approve ${id}`, "call again with the same arguments");
-    checkSame("the same call again", id, details(await plain.call(...write("a.txt"))).details.approval_id);
+    id = await askedAbout("a.txt");
+    checkHolds("what the model reads", textOf(refused), "A person (owner or maintainer) has been asked", "do not repeat this call");
+    for (const word of [id, "toolcrib approvals", "/mcp/"]) check(!JSON.stringify(refused).includes(word), `no ${word} in what the model reads`, refused);
+    await plain.call(...write("a.txt"));
+    checkSame("the same call again", id, await askedAbout("a.txt"));
 
     checkHolds("the list", (await approvals(0, "list")).stdout, id, "files_write_file", "local");
     checkHolds("one", (await approvals(0, "show", id)).stdout, "files_write_file", "a.txt", "because", "rule");
-    checkHolds("the answer", (await approvals(0, "approve", id, "--note", "go on")).stdout, `approved ${id}`);
-    checkHolds("a second answer", (await approvals(3, "deny", id)).stderr, "was approved by local at");
+    checkHolds("the answer", (await person(0, "approve", id, "--note", "go on")).stdout, `approved ${id}`);
+    checkHolds("a second answer", (await person(3, "deny", id)).stdout, "was approved by local at");
     await approvals(2, "approve", "nothing");
     check(!wrote("a.txt"), "nothing to have run yet", "a.txt");
     const other = await plain.call(...write("a.txt", "something else"));
@@ -76,18 +91,19 @@ await run({
   },
 
   "what is denied says why": async () => {
-    const asked = details(await plain.call(...write("b.txt"))).details.approval_id;
-    await approvals(0, "deny", asked, "--reason", "not on a Sunday");
+    await plain.call(...write("b.txt"));
+    await person(0, "deny", await askedAbout("b.txt"), "--reason", "not on a Sunday");
     const refused = await plain.call(...write("b.txt"));
     checkSame("the code", "approval_denied", details(refused).code);
-    checkHolds("the reason", textOf(refused), "not on a Sunday", asked);
+    checkHolds("the reason", textOf(refused), "not on a Sunday");
     check(!wrote("b.txt"), "nothing to have run", "b.txt");
   },
 
   "an always is listed and revoked": async () => {
-    const asked = details(await plain.call(...write("c.txt"))).details.approval_id;
-    await approvals(2, "approve", asked, "--always", "--only", "/nothing");
-    await approvals(0, "approve", asked, "--always", "--only", "/path");
+    await plain.call(...write("c.txt"));
+    const asked = await askedAbout("c.txt");
+    await person(2, "approve", asked, "--always", "--only", "/nothing");
+    await person(0, "approve", asked, "--always", "--only", "/path");
     for (const content of ["c.txt", "other", "more"]) check(!(await plain.call(...write("c.txt", content))).isError, "it to run", content);
     check((await plain.call(...write("d.txt"))).isError, "another path to ask", "d.txt");
     const { grants } = await json(0, "grants");
@@ -98,29 +114,57 @@ await run({
     await approvals(2, "revoke", grants[0].id);
   },
 
+  "what has no terminal, or was started by the client, answers for nobody": async () => {
+    await plain.call(...write("s.txt"));
+    const asked = await askedAbout("s.txt");
+    for (const word of ["approve", "deny"]) checkHolds("without a terminal", (await approvals(3, word, asked)).stderr, "this is for a person to say");
+    // The case itself is the client of this one, so all that it starts is below it.
+    const mine = await connect("v1", stdioCommand(own));
+    await mine.call(...write("s.txt"));
+    const { approvals: open } = await approvalsOf(own)(0, "list");
+    const refused = await expectAtATerminal(3, ["approvals", "approve", open[0].id, "--config", own.file]);
+    checkHolds("below the client", refused.stdout, "was started by the client that asks");
+    await expectAtATerminal(3, ["keys", "create", "bot", "--role", "owner", "--person", "--config", own.file]);
+    check(!wrote("s.txt"), "nothing to be written", "s.txt");
+    await person(0, "deny", asked);
+  },
+
+  "a code is asked for, and cannot be left out": async () => {
+    const pin = (typed, ...more) => expectAtATerminal(0, ["approvals", "pin", ...more, "--config", files.file], typed);
+    await pin([["New code", "k33n"], ["again", "k33n"]]);
+    await plain.call(...write("t.txt"));
+    const approve = ["approvals", "approve", await askedAbout("t.txt"), "--config", files.file];
+    checkHolds("a wrong one", (await expectAtATerminal(3, approve, [["Code", "wrong"]])).stdout, "the code is wrong");
+    check((await plain.call(...write("t.txt"))).isError, "nothing to run yet", "t.txt");
+    await expectAtATerminal(0, approve, [["Code", "k33n"]]);
+    check(!(await plain.call(...write("t.txt"))).isError, "it to run", "t.txt");
+    await pin([["Present", "k33n"]], "--remove");
+  },
+
   "a client asks its user, and a no is a no": async () => {
-    const yes = await withUser(stdioCommand(files), accept("once"));
+    const yes = await withUser(clientApart(files), accept("once"));
     const done = await yes.call(...write("e.txt"));
     check(!done.isError && wrote("e.txt"), "the call to run", done);
     checkSame("how often its user was asked", 1, yes.asked.length);
     checkHolds("what its user read", yes.asked[0].message, "files_write_file", "e.txt", "server: files");
     checkSame("what its user could say", ["once", "session", "always", "deny"], yes.asked[0].requestedSchema.properties.answer.enum);
 
-    const no = await withUser(stdioCommand(files), () => ({ action: "decline" }));
+    const no = await withUser(clientApart(files), () => ({ action: "decline" }));
     checkSame("the code", "approval_denied", details(await no.call(...write("f.txt"))).code);
-    const session = await withUser(stdioCommand(files), accept("session"));
+    const session = await withUser(clientApart(files), accept("session"));
     for (const name of ["g.txt", "h.txt", "i.txt"]) check(!(await session.call(...write(name))).isError, "it to run", name);
     checkSame("how often the user of a session was asked", 1, session.asked.length);
     check((await plain.call(...write("j.txt"))).isError, "another session to be asked", "j.txt");
   },
 
-  "over HTTP the client's user is asked, too; nobody answers for themselves": async () => {
+  "over HTTP a client without a key is not asked, and nobody answers for themselves": async () => {
     const toolcrib = await serve(files);
     const user = await withUser({ url: toolcrib.url }, accept("once"));
-    const done = await user.call(...write("k.txt"));
-    check(!done.isError && wrote("k.txt"), "the call to run", done);
+    checkSame("the code", "approval_required", details(await user.call(...write("k.txt"))).code);
+    checkSame("how often its user was asked", 0, user.asked.length);
     const asking = await connect("v1", { url: toolcrib.url });
-    const asked = details(await asking.call(...write("l.txt"))).details.approval_id;
+    await asking.call(...write("l.txt"));
+    const asked = await askedAbout("l.txt");
     const base = `${toolcrib.url}/approvals`;
     const post = (body, type = "application/json") =>
       fetch(`${base}/${asked}`, { method: "POST", headers: { "Content-Type": type }, body: JSON.stringify(body) });
@@ -130,29 +174,39 @@ await run({
     const listed = await (await fetch(`${base}?state=pending`)).json();
     check(listed.approvals.some((one) => one.id === asked), "it to be listed", listed);
     checkSame("an unknown one", 404, (await fetch(`${base}/nothing`)).status);
-    await approvals(0, "approve", asked);
+    await person(0, "approve", asked);
     check(!(await asking.call(...write("l.txt"))).isError, "it to run", "l.txt");
     checkHolds("the log of the server", toolcrib.stderr(), "a call waits for a person", asked);
   },
 
   "over HTTP somebody else answers": async () => {
     const toolcrib = await serve(files);
-    const created = await expectExit(0, ["keys", "create", "mia", "--role", "maintainer", "--config", files.file]);
-    const [key] = /tc_\S+/.exec(created.stdout) ?? [];
-    check(key, "a key", created);
-    const asked = details(await plain.call(...write("m.txt"))).details.approval_id;
-    const answer = (body) => fetch(`${toolcrib.url}/approvals/${asked}`, {
+    const keyOf = (created) => {
+      const [key] = /tc_\S{40,}/.exec(created.stdout) ?? [];
+      check(key, "a key", created);
+      return key;
+    };
+    const words = (name) => ["keys", "create", name, "--role", "maintainer", "--config", files.file];
+    // Of any role: an agent may hold it.
+    const bot = keyOf(await expectExit(0, words("bot")));
+    await expectExit(3, [...words("eve"), "--person"]);
+    const mia = keyOf(await expectAtATerminal(0, [...words("mia"), "--person"]));
+    await plain.call(...write("m.txt"));
+    const asked = await askedAbout("m.txt");
+    const answer = (body, key) => fetch(`${toolcrib.url}/approvals/${asked}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
       body: JSON.stringify(body),
     });
-    const done = await answer({ answer: "approve", reason: "fine" });
+    const refused = await answer({ answer: "approve" }, bot);
+    checkSame("the answer by a key of nobody", [403, "not_a_person"], [refused.status, (await refused.json()).error.code]);
+    const done = await answer({ answer: "approve", reason: "fine" }, mia);
     checkSame("the answer", [200, "approved", "rest"], await done.json().then((it) => [done.status, it.state, it.answered.through]));
     check(!(await plain.call(...write("m.txt"))).isError && wrote("m.txt"), "it to run", "m.txt");
   },
 
   "a call that waits hears the answer of another process": async () => {
-    const client = await connect("v1", stdioCommand(patient));
+    const client = await connect("v1", clientApart(patient));
     const calling = client.call(...write("n.txt"));
     const waiting = approvalsOf(patient);
     const [one] = await eventually("the question", async () => {
@@ -163,7 +217,7 @@ await run({
     const seen = new Promise((resolve) => watching.child.stdout.setEncoding("utf8").once("data", resolve));
     checkHolds("what a watcher sees", await within("the watcher", seen), one.id);
     watching.child.kill("SIGTERM");
-    await expectExit(0, ["approvals", "approve", one.id, "--config", patient.file]);
+    await expectAtATerminal(0, ["approvals", "approve", one.id, "--config", patient.file]);
     const done = await within("the answer", calling);
     check(!done.isError && wrote("n.txt"), "the call to run", done);
   },
@@ -173,11 +227,11 @@ await run({
     const waiting = async () => (await approvalsOf(patient)(0, "list")).approvals;
     const said = async (name) => {
       const calling = call(name);
-      const line = await eventually("the words", () => /approvals approve (\w+)/.exec(calling.stderr()));
+      const line = await eventually("the words", () => /answer approval (\w+)/.exec(calling.stderr()));
       return { calling, id: line[1] };
     };
     const answered = await said("q.txt");
-    await expectExit(0, ["approvals", "approve", answered.id, "--config", patient.file]);
+    await expectAtATerminal(0, ["approvals", "approve", answered.id, "--config", patient.file]);
     await eventually("the call to run", () => wrote("q.txt"));
     const stopped = await said("r.txt");
     check((await waiting()).some((one) => one.id === stopped.id), "it to wait", stopped.id);
@@ -190,7 +244,7 @@ await run({
     const call = ["tools", "call", "files_write_file", JSON.stringify(write("o.txt")[1]), "--json", "--config", files.file];
     const { error } = JSON.parse((await expectExit(3, call)).stdout);
     checkSame("the code", "approval_required", error.code);
-    await approvals(0, "approve", error.approval_id);
+    await person(0, "approve", error.approval_id);
     await expectExit(0, call);
     const book = await expectExit(0, ["audit", "tail", "-n", "100", "--json", "--config", files.file]);
     const records = book.stdout.trim().split("\n").map((line) => JSON.parse(line));

@@ -76,9 +76,9 @@ const parts = {
     checkSame("what programs are told", "unknown_tool", error.code);
   },
 
-  "tools call, 3: refused until a person allows it, with the command that does": async () => {
+  "tools call, 3: refused until a person allows it, with the command that shows it": async () => {
     const { stdout, stderr } = await call(3, "odd_wipe", "{}");
-    checkHolds("what it says", stdout + stderr, "odd_wipe", "default.upstream_destructive", /`toolcrib approvals approve \w+`/);
+    checkHolds("what it says", stdout + stderr, "odd_wipe", "default.upstream_destructive", /toolcrib approvals show \w+/);
     const { error } = JSON.parse((await call(3, "odd_wipe", "{}", "--json")).stdout);
     checkSame("what programs are told", "approval_required", error.code);
     check(!odd.log().includes('"name":"wipe"'), "the call not to reach the server", odd.log());

@@ -182,7 +182,8 @@ def _upstream_parts(client, repository):
     async def refuses_what_destroys_and_names_who_may_allow_it():
         result = await client.call_tool("git_git_reset", {"repo_path": str(repository)})
         check(result.is_error, "a refusal", result)
-        check_holds("the refusal", text_of(result), "git_git_reset", "approval", "toolcrib approvals approve")
+        check_holds("the refusal", text_of(result), "git_git_reset", "A person", "has been asked")
+        check("toolcrib approvals" not in text_of(result), "no command to answer with", text_of(result))
         check(_staged(repository) == ["staged.txt"], "the staged file untouched", _staged(repository))
 
     return [part for name, part in locals().items() if name not in ("client", "repository")]
