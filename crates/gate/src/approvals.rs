@@ -36,7 +36,7 @@ pub use config::Config;
 pub use fault::AnswerFault;
 use ledger::{APPROVAL, Ledger, Standing};
 pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
-pub use presence::{Asker, NotAPerson, present};
+pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
 pub(crate) use station::{Admitted, Carried, Question, STATION};
@@ -53,11 +53,16 @@ pub(crate) type Clock = fn() -> i64;
 /// Tells whether a caller may still come by what it has shown, or it was taken back. Blocks on the disk.
 pub type StillKnown = Box<dyn Fn(&Caller) -> Result<bool, StoreError> + Send + Sync>;
 
+/// Tells whether the client at these processes is a person's, so that what it says of its user counts. Blocks on the disk.
+pub type IsAPersons = Box<dyn Fn(&[Asker]) -> bool + Send + Sync>;
+
 /// The questions, answers and standing permissions of one store.
 pub struct Approvals {
     ledger: Ledger,
     /// Asked before a permission is used; without it, whoever calls is known.
     still_known: OnceLock<StillKnown>,
+    /// Asked before a client is asked; without it, every client that may be.
+    is_a_persons: OnceLock<IsAPersons>,
     /// One call of this process after the other looks and asks, so that the same call asks once.
     turn: Mutex<()>,
     /// Grows when something was answered, here or elsewhere.
@@ -81,6 +86,7 @@ impl Approvals {
         Arc::new(Approvals {
             ledger: Ledger { store, clock, process },
             still_known: OnceLock::new(),
+            is_a_persons: OnceLock::new(),
             turn: Mutex::new(()),
             changes: watch::Sender::new(0),
             awaited: Mutex::default(),
@@ -102,6 +108,12 @@ impl Approvals {
     pub fn ask_after_callers(&self, still_known: StillKnown) {
         // A permission must never be used on the word of a later one.
         let _ = self.still_known.set(still_known);
+    }
+
+    /// Has clients asked only if they are a person's. Once; a second one changes nothing.
+    pub fn ask_clients_if(&self, is_a_persons: IsAPersons) {
+        // A form must never be shown on the word of a later one.
+        let _ = self.is_a_persons.set(is_a_persons);
     }
 
     /// How things stand for a call. Blocks on the disk.

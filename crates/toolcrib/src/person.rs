@@ -35,6 +35,12 @@ pub(crate) fn present(state: &Path, askers: &[Asker]) -> Result<Through, Trouble
     }
 }
 
+/// Whether the client at these processes can be a person's: no client of another Toolcrib on this state folder has started
+/// it, as an agent's shell would, to fill in the form by itself.
+pub(crate) fn is_at_client(state: &Path, askers: &[Asker]) -> bool {
+    !approvals::is_below(&Machine, askers, &clients(state).collect::<Vec<_>>())
+}
+
 /// The clients that have started a Toolcrib which is running now.
 fn clients(state: &Path) -> impl Iterator<Item = Asker> {
     control::serving(state).into_iter().filter(|pid| *pid != std::process::id()).filter_map(|pid| {

@@ -175,6 +175,29 @@ fn an_answer_is_taken_from_a_terminal_beside_the_client_alone() {
     }
 }
 
+/// An agent that starts a Toolcrib of its own would be the client that shows the form.
+#[test]
+fn a_form_goes_to_no_client_that_another_client_has_started() {
+    let mut client = ClientProcess::start();
+    let forms = REQUESTS.replace(r#""capabilities":{}"#, r#""capabilities":{"elicitation":{}}"#);
+    fs::write(client.folder.path().join("forms"), &forms).unwrap();
+    client.run(&format!(
+        "mkfifo in; {TOOLCRIB} stdio --config toolcrib.toml <in >out & exec 3>in; cat requests >&3"
+    ));
+    client.run("while [ ! -S state/run/$!.sock ]; do sleep 0.05; done");
+    let told = client.run(&format!("sh -c '{TOOLCRIB} stdio --config toolcrib.toml <forms; true'"));
+    assert!(told.contains("approval_required") && !told.contains("elicitation/create"), "{told}");
+    let mut another = in_folder(Command::new(TOOLCRIB), client.folder.path());
+    another.args(["stdio", "--config", "toolcrib.toml"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut another = another.spawn().unwrap();
+    another.stdin.as_mut().unwrap().write_all(forms.as_bytes()).unwrap();
+    let mut lines = BufReader::new(another.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let told = lines.nth(1).expect("a second line");
+    assert!(told.contains("elicitation/create"), "{told}");
+    another.kill().unwrap();
+    another.wait().unwrap();
+}
+
 /// What an agent could answer with later is not made by it either.
 #[test]
 fn a_persons_key_and_a_code_are_made_at_a_terminal() {

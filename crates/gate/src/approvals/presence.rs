@@ -52,8 +52,7 @@ pub enum NotAPerson {
 pub fn present(processes: &dyn Processes, own: u32, askers: &[Asker]) -> Result<(), NotAPerson> {
     let line = lineage(processes, own).ok_or(NotAPerson::Unknown)?;
     let me = line[0];
-    let stems_from =
-        |asker: &&Asker| line.iter().any(|it| (it.pid, it.started) == (asker.pid, asker.started));
+    let stems_from = |asker: &&Asker| line.iter().any(|process| is(asker, process));
     if let Some(asker) = askers.iter().find(stems_from) {
         return Err(NotAPerson::Descends(asker.pid));
     }
@@ -66,6 +65,21 @@ pub fn present(processes: &dyn Processes, own: u32, askers: &[Asker]) -> Result<
         Some(asker) => Err(NotAPerson::SameSession(asker.pid)),
         None => Ok(()),
     }
+}
+
+/// Whether one of the `askers` stems from one of these other `clients`: then it is no person's client but a tool of that
+/// one, which would answer its own form.
+pub fn is_below(processes: &dyn Processes, askers: &[Asker], clients: &[Asker]) -> bool {
+    let is_other = |client: &&Asker| !askers.contains(client);
+    let above = |asker: &Asker| lineage(processes, asker.pid).unwrap_or_default();
+    askers
+        .iter()
+        .flat_map(above)
+        .any(|process| clients.iter().filter(is_other).any(|client| is(client, &process)))
+}
+
+fn is(asker: &Asker, process: &Process) -> bool {
+    (process.pid, process.started) == (asker.pid, asker.started)
 }
 
 #[cfg(test)]
@@ -138,6 +152,24 @@ mod tests {
             (77, &[], Err(Unknown)),
         ] {
             check(own, askers, expected);
+        }
+    }
+
+    #[test]
+    fn a_client_that_another_client_has_started_is_its_tool() {
+        let table = Table(MACHINE);
+        for (asker, clients, expected) in [
+            (11, &[][..], false),
+            (11, &[11], false),
+            (11, &[11, 30], false),
+            (13, &[11], true),
+            (15, &[30, 11], true),
+            (13, &[30], false),
+            (19, &[11], false),
+        ] {
+            let of = |pid: &u32| table.process(*pid).expect("in the table").into();
+            let clients: Vec<Asker> = clients.iter().map(of).collect();
+            assert_eq!(is_below(&table, &[of(&asker)], &clients), expected, "{asker} of {clients:?}");
         }
     }
 

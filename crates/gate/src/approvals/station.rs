@@ -123,7 +123,7 @@ impl Asking<'_> {
         let changes = self.gate.approvals.changes.subscribe();
         let standing = self.stand(&exact, known).await?;
         let Standing::Pending(approval) = standing else { return self.decided(standing, &exact, entry) };
-        if asked.is_none() && self.may_ask_client(&approval) {
+        if asked.is_none() && self.may_ask_client(&approval) && self.has_persons_client().await? {
             let input = round.input.take();
             if let Some(outcome) = self.ask_client(&approval, input.as_ref(), &round.arguments).await? {
                 self.leave_open(&approval).await?;
@@ -293,6 +293,14 @@ impl Asking<'_> {
             && holds_roles(self.pending.caller.roles(), &approval.approvers())
             && has_person_at_client(self.pending.caller)
             && form::is_shown_by(&self.call.client.capabilities)
+    }
+
+    async fn has_persons_client(&self) -> Result<bool, Failure> {
+        let askers = self.call.askers.clone();
+        let is_a_persons = move |approvals: &Approvals| {
+            approvals.is_a_persons.get().is_none_or(|is_a_persons| is_a_persons(&askers))
+        };
+        self.on_disk(is_a_persons).await
     }
 
     /// What has the client ask its user; nothing if it would have to keep too much for the tool besides.

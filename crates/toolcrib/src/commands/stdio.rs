@@ -12,9 +12,9 @@ use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::control::{AtStart, Control, Desk, Opening};
 use crate::ending::{Ending, Trouble};
-use crate::runtime;
 use crate::signals::Signals;
 use crate::upstreams::Start;
+use crate::{person, runtime};
 use greeting::FolderGreeting;
 
 /// What others are told of where its client comes in.
@@ -27,6 +27,10 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
         let (instructions, keeper) = (loaded.instructions(), Keeper::of(&loaded));
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let of_clients = state.clone();
+        crib.gate
+            .approvals()
+            .ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));
         crib.instructions.set(instructions);
         let reloader = at_start.reloader(&crib, None);
         let greeting = FolderGreeting::new(&loaded.held, keeper, &reloader);
