@@ -21,8 +21,8 @@ const LASTS_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// How long a call waits for an answer before its client gets a handle in place of a result and calls again later,
-    /// such as `"20s"`, at most `"1h"`. `"0s"` never waits.
+    /// How long a call waits for an answer before it is refused, to be made again once somebody has answered, such as
+    /// `"20s"`, at most `"1h"`. `"0s"` never waits.
     #[serde(deserialize_with = "wait", serialize_with = "written")]
     #[schemars(with = "Span")]
     pub wait: Duration,
@@ -31,14 +31,15 @@ pub struct Config {
     #[serde(deserialize_with = "lasts", serialize_with = "written")]
     #[schemars(with = "Span")]
     pub lasts: Duration,
-    /// Who may answer, by role: `"owner"`, `"maintainer"`, `"developer"`. A rule may name others for its own questions.
+    /// Who may answer, by role: `"owner"`, `"maintainer"`, `"developer"`; only people do, whatever the role. A rule may name others for its own questions.
     /// With `[]` nobody may, and such a call is refused at once. Of a list in your own file a folder's can only leave
     /// some out.
     #[serde(deserialize_with = "roles", serialize_with = "words")]
     #[schemars(with = "Vec<String>")]
     pub roles: Roles,
     /// Whether a client is asked that can show a question to its user (MCP elicitation). Only one whose caller has such
-    /// a role itself is. `false` in your own file or in a folder's is enough.
+    /// a role itself is, and of those the one that started Toolcrib over stdio and ones with a person's key or token.
+    /// `false` in your own file or in a folder's is enough.
     pub elicitation: bool,
 }
 

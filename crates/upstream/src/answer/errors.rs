@@ -223,7 +223,12 @@ fn sign_in(upstream: &str, error: &AuthError) -> ToolError {
         AuthError::NeedsRegistration(why) => {
             ToolError::new("needs_client_registration", format!("`{upstream}` wants you to sign in: {why}"))
         }
-        AuthError::Failed(_) | AuthError::Keep(_) => {
+        // Its own words tell a person which command puts it right.
+        AuthError::Keep(_) => {
+            let said = "what is kept of its sign-in cannot be used, so a person must look at it";
+            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {said}"))
+        }
+        AuthError::Failed(_) => {
             ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
         }
     }
