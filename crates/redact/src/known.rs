@@ -1,7 +1,15 @@
 //! Values that are known to be secret, and where a text has one of them.
+//!
+//! A text is searched as it stands, and as it reads to who undoes its escapes, once and more often, and who joins digits
+//! that something separates. So what is looked for stays small, and a value is found whichever of its characters are
+//! escaped. Most texts have neither and are read once.
 
+mod entities;
+mod escapes;
 mod prefixes;
+mod runs;
 mod spelling;
+mod view;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +19,10 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, Sta
 
 use crate::hits::{Hit, Name, merge};
 use crate::redactor::Known;
+use escapes::Families;
 use prefixes::{PREFIX_BYTES, Prefixes};
+use spelling::Form;
+use view::Piece;
 
 /// Shorter values are not looked for, in characters: they would strike out half of every text.
 const VALUE_CHARACTERS_MIN: usize = 4;
@@ -22,6 +33,12 @@ const VALUE_BYTES_MAX: usize = 64 * 1024;
 /// Places that are found before those that overlap are made one.
 const HITS_MAX: usize = 16 * 1024;
 
+/// How often a text is read without its escapes: JSON inside JSON, in an address, in a page.
+const LEVELS_MAX: usize = 3;
+
+/// Bytes that one of a value takes at most in the escapes that programs write, twice over: `\\\\u0041`, `&amp;#x00041;`.
+const ESCAPED_BYTES_EACH: usize = 14;
+
 /// All spellings of all known values.
 pub(crate) struct Values {
     /// In order.
@@ -29,8 +46,18 @@ pub(crate) struct Values {
     prefixes: Prefixes,
     /// Built when a text has the beginning of a spelling, since it takes several times as much memory as they do.
     automaton: OnceLock<AhoCorasick>,
-    /// Whose value a spelling is.
-    names: Box<[Arc<str>]>,
+    owners: Box<[Owner]>,
+    /// Fewest digits that spell one, in hexadecimal and in base64.
+    hex_digits_min: usize,
+    base64_digits_min: usize,
+    /// The longest value, in bytes.
+    value_bytes_max: usize,
+}
+
+/// Whose value a spelling is.
+struct Owner {
+    name: Arc<str>,
+    form: Form,
 }
 
 impl Values {
@@ -39,23 +66,33 @@ impl Values {
         // If two secrets have one value, the name that comes first is shown.
         let mut secrets: Vec<&Known> = secrets.filter(|known| is_long_enough(&known.value)).collect();
         secrets.sort_by_key(|known| (Reverse(known.value.len()), known.name.clone()));
-        let mut spelt: BTreeMap<Vec<u8>, &Arc<str>> = BTreeMap::new();
+        let mut spelt: BTreeMap<Vec<u8>, Owner> = BTreeMap::new();
+        let (mut hex_digits_min, mut base64_digits_min, mut value_bytes_max) = (usize::MAX, usize::MAX, 0);
         for known in secrets {
-            for spelling in spelling::spellings(beginning(known.value.trim())) {
-                spelt.entry(spelling).or_insert(&known.name);
+            let value = beginning(known.value.trim());
+            let spellings = spelling::spellings(value);
+            hex_digits_min = hex_digits_min.min(spellings.hex_digits_min);
+            base64_digits_min = base64_digits_min.min(spellings.base64_digits_min);
+            value_bytes_max = value_bytes_max.max(value.len());
+            for spelling in spellings.all {
+                let owner = || Owner { name: Arc::clone(&known.name), form: spelling.form };
+                spelt.entry(spelling.bytes).or_insert_with(owner);
             }
         }
         if spelt.is_empty() {
             return None;
         }
-        let (spellings, names): (Vec<Box<[u8]>>, Vec<Arc<str>>) =
-            spelt.into_iter().map(|(spelling, name)| (spelling.into(), Arc::clone(name))).unzip();
+        let (spellings, owners): (Vec<Box<[u8]>>, Vec<Owner>) =
+            spelt.into_iter().map(|(spelling, owner)| (spelling.into(), owner)).unzip();
         let prefixes = Prefixes::of(&spellings);
         Some(Values {
             spellings: spellings.into(),
             prefixes,
             automaton: OnceLock::new(),
-            names: names.into(),
+            owners: owners.into(),
+            hex_digits_min,
+            base64_digits_min,
+            value_bytes_max,
         })
     }
 
@@ -73,6 +110,15 @@ impl Values {
 
     /// True if there is one in `text`.
     pub(crate) fn are_in(&self, text: &[u8]) -> bool {
+        let mut hits = Vec::new();
+        self.stand_in(text) || {
+            self.find(text, 0, &mut hits);
+            !hits.is_empty()
+        }
+    }
+
+    /// True if there is one in `text` as it stands.
+    fn stand_in(&self, text: &[u8]) -> bool {
         let mut at = 0;
         while let Some(found) = self.prefixes.next(text, at) {
             if self.one_begins_as(&text[found..])
@@ -92,18 +138,95 @@ impl Values {
         self.spellings.get(place).is_some_and(|spelling| spelling.starts_with(beginning))
     }
 
-    /// The length of the longest, in bytes.
+    /// How long the longest may be as it is written, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
-        self.spellings.iter().map(|spelling| spelling.len()).max().unwrap_or(0)
+        let spelling = self.spellings.iter().map(|spelling| spelling.len()).max().unwrap_or(0);
+        spelling.max(self.value_bytes_max * ESCAPED_BYTES_EACH)
     }
 
     /// Adds the places in `text` that hold one, which begins at `offset` in a longer text.
     pub(crate) fn find(&self, text: &[u8], offset: usize, hits: &mut Vec<Hit>) {
+        let mut found = Vec::new();
+        self.find_joined(text, &mut found);
+        let families = escapes::families_in(text);
+        // One by one, since a sign of another family may belong to a value, or stand before it.
+        families.each().for_each(|family| self.find_undone(text, family, LEVELS_MAX, &mut found));
+        if families.are_several() {
+            self.find_undone(text, Families::ALL, LEVELS_MAX, &mut found);
+        }
+        merge(&mut found);
+        for hit in &mut found {
+            (hit.start, hit.end) = (hit.start + offset, hit.end + offset);
+        }
+        hits.append(&mut found);
+    }
+
+    /// Those in the text without escapes of these families, and without those that are left then.
+    fn find_undone(&self, text: &[u8], families: Families, levels: usize, hits: &mut Vec<Hit>) {
+        let pieces = || escapes::pieces(text, families);
+        let view = view::read(text, pieces());
+        if view.len() == text.len() {
+            return;
+        }
+        let mut found = Vec::new();
+        self.find_joined(&view, &mut found);
+        if levels > 1 {
+            self.find_undone(&view, families, levels - 1, &mut found);
+            if !families.holds(escapes::families_in(&view)) {
+                self.find_undone(&view, Families::ALL, levels - 1, &mut found);
+            }
+        }
+        view::back(pieces(), &mut found);
+        hits.append(&mut found);
+    }
+
+    /// Those that stand there, and those in digits with something between them.
+    fn find_joined(&self, text: &[u8], hits: &mut Vec<Hit>) {
+        self.find_standing(text, |_| true, hits);
+        for run in runs::hex(text, self.hex_digits_min) {
+            let pieces = || runs::hex_digits(text, run.clone());
+            self.find_in_pieces(text, pieces, |form| form == Form::Hex, hits);
+        }
+        for run in runs::base64(text, self.base64_digits_min) {
+            let pieces = || runs::base64_lines(text, run.clone());
+            self.find_in_pieces(text, pieces, |form| matches!(form, Form::Base64 { .. }), hits);
+        }
+    }
+
+    fn find_in_pieces<I: Iterator<Item = Piece>>(
+        &self,
+        text: &[u8],
+        pieces: impl Fn() -> I,
+        is_wanted: impl Fn(Form) -> bool,
+        hits: &mut Vec<Hit>,
+    ) {
+        let mut found = Vec::new();
+        self.find_standing(&view::read(text, pieces()), is_wanted, &mut found);
+        if !found.is_empty() {
+            view::back(pieces(), &mut found);
+            hits.append(&mut found);
+        }
+    }
+
+    /// Those in `text` as it stands whose form is wanted: where separators are left out, the numbers of a table may read
+    /// as a value.
+    fn find_standing(&self, text: &[u8], is_wanted: impl Fn(Form) -> bool, hits: &mut Vec<Hit>) {
+        // Asking first whether there is one is faster than looking for all.
+        if !self.stand_in(text) {
+            return;
+        }
         let from = hits.len();
         let mut most = HITS_MAX;
         for found in self.automaton().find_overlapping_iter(text) {
-            let name = Name::Known(self.names[found.pattern().as_usize()].clone());
-            let hit = Hit { start: offset + found.start(), end: offset + found.end(), rank: 0, name };
+            let Owner { name, form } = &self.owners[found.pattern().as_usize()];
+            if !is_wanted(*form) {
+                continue;
+            }
+            let end = match form {
+                Form::Base64 { has_rest: true } => end_of_base64(text, found.end()),
+                Form::Base64 { has_rest: false } | Form::Hex | Form::Text => found.end(),
+            };
+            let hit = Hit { start: found.start(), end, rank: 0, name: Name::Known(name.clone()) };
             // Spellings of one value that end at one place: the longest holds the others.
             match hits.last_mut().filter(|last| last.end == hit.end && last.start >= hit.start) {
                 Some(last) => *last = hit,
@@ -122,8 +245,15 @@ impl Values {
 
     /// True if a secret of this name is known.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| &**known == name)
+        self.owners.iter().any(|known| &*known.name == name)
     }
+}
+
+/// Where base64 ends that has its last bits in the digit at `at`: behind that, and behind the padding.
+fn end_of_base64(text: &[u8], at: usize) -> usize {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let rest = at + usize::from(text.get(at).is_some_and(is_digit));
+    runs::end_of_padding(text, rest)
 }
 
 fn is_long_enough(value: &str) -> bool {

@@ -140,6 +140,35 @@ fn a_pattern_is_seen_through_escapes_and_across_a_member() {
 }
 
 #[test]
+fn a_dollar_sign_does_not_end_a_password() {
+    let redactor = Redactor::new(&Config::default());
+    for (text, expected) in [
+        ("password = \"hunt$er2!x\"", "password = \"[REDACTED:generic-password]\""),
+        ("password: hunter2A!$", "password: [REDACTED:generic-password]"),
+        ("pwd='$3cr3t!word'", "pwd='[REDACTED:generic-password]'"),
+        ("DB_PASS=Xy$$9#z!kQ", "DB_PASS=[REDACTED:generic-password]"),
+        ("password=hunter2A!${SUFFIX}", "password=[REDACTED:generic-password]{SUFFIX}"),
+        ("api_key = 'aB3dE5$fG7hJ9kL1m'", "api_key = '[REDACTED:generic-secret]'"),
+        ("curl -u bob:hun$ter22 https://h.example", "curl -u bob:[REDACTED:curl-password] https://h.example"),
+        ("app --password=hunt$er2!x -v", "app --password=[REDACTED:command-line-password] -v"),
+        ("Server=h;Password=hun$ter22;", "Server=h;Password=[REDACTED:connection-string-password];"),
+        ("Server=h;Password='hun$ter22$';", "Server=h;Password='[REDACTED:connection-string-password]';"),
+    ] {
+        assert_eq!(redactor.text(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn our_own_keys_go() {
+    let redactor = Redactor::new(&Config::default());
+    let key = ["tc_", "a1B2c3_", &"0Zx9".repeat(12), "Q"].concat();
+    for (before, behind) in [("", ""), ("Authorization: Bearer ", "\n"), ("export KEY=", ""), ("\"", "\"")] {
+        let struck = redactor.text(&format!("{before}{key}{behind}")).into_owned();
+        assert_eq!(struck, format!("{before}[REDACTED:toolcrib-api-key]{behind}"));
+    }
+}
+
+#[test]
 fn a_name_of_a_secret_is_told_from_one_of_a_page() {
     let redactor = Redactor::new(&Config::default());
     for name in ["token", "page_access_token", "api_key", "NEXT_PUBLIC_API_KEY", "session_token", "key"] {
@@ -226,6 +255,12 @@ fn files_inside_of_json_stay_base64() {
         ),
         (format!(r#"[{{"blob" : "{inside}"}}]"#), format!(r#"[{{"blob" : "{clean}"}}]"#)),
         (format!(r#"{{"x":"{inside}"}}"#), r#"{"x":"eHh4eHgg[REDACTED:LOOSE]IHl5"}"#.to_owned()),
+        // Lines, no padding, digits for addresses.
+        (
+            format!(r#"{{"data":"{}\r\n{}\n"}}"#, &inside[..20], inside[20..].trim_end_matches('=')),
+            format!(r#"{{"data":"{clean}"}}"#),
+        ),
+        (r#"{"blob":"_-_-bG9vc2UtU2VjcmV0LTc3"}"#.to_owned(), r#"{"blob":"/+/+W1JFREFDVEVEOkxPT1NFXQ=="}"#.to_owned()),
         // The digits themselves.
         (r#"{"blob":"AbCdEfGhIjKl1234/w=="}"#.to_owned(), r#"{"blob":"AAAAAAAAAAAAAAAA/w=="}"#.to_owned()),
         (format!(r#"{{"data":"{key}"}}"#), format!(r#"{{"data":"{}"}}"#, "A".repeat(20))),
@@ -280,8 +315,8 @@ fn what_has_no_name_shows_as_stars() {
     }
     let redactor = redactor(&secrets, &known_only());
     assert_eq!(redactor.text("no alpha-value").as_ref(), "no ***");
-    // Percent signs make the longest spelling of it.
-    assert_eq!(redactor.spelling_bytes_max(), 3 * "alpha-value".len());
+    // The escapes of JSON in JSON make the longest spelling of it.
+    assert_eq!(redactor.spelling_bytes_max(), 14 * "alpha-value".len());
 }
 
 #[test]

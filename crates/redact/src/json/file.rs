@@ -1,8 +1,12 @@
 //! Files inside of JSON: the base64 behind `data` and `blob` of content, which must stay base64, or whoever gets the
 //! result refuses all of it.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::engine::DecodePaddingMode;
 
 use crate::hits::Hit;
 use crate::known::Values;
@@ -11,10 +15,23 @@ use crate::redactor::replaced;
 /// Stands for digits that say something of a secret.
 const BLANK: u8 = b'A';
 
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+
+/// Some write it in lines, without padding, or with the digits for addresses; whoever reads it may not care.
+static ALPHABETS: [GeneralPurpose; 2] =
+    [GeneralPurpose::new(&alphabet::STANDARD, LENIENT), GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT)];
+
 /// What is in the file; nothing if the value of this member is none.
 pub(super) fn decoded(name: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
-    let may_be = matches!(name, Some(b"data" | b"blob")) && !value.is_empty();
-    may_be.then(|| STANDARD.decode(value).ok()).flatten()
+    if !matches!(name, Some(b"data" | b"blob")) || value.is_empty() {
+        return None;
+    }
+    let digits: Cow<'_, [u8]> = match value.iter().any(u8::is_ascii_whitespace) {
+        false => Cow::Borrowed(value),
+        true => value.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect(),
+    };
+    ALPHABETS.iter().find_map(|alphabet| alphabet.decode(&digits).ok())
 }
 
 /// Digits of the same file, whose content is `decoded`, without secrets: those of known values are struck out of what
@@ -44,7 +61,7 @@ fn blank(digits: &mut [u8], hits: &[Hit]) {
     for hit in hits {
         digits[hit.start..hit.end]
             .iter_mut()
-            .filter(|digit| **digit != b'=')
+            .filter(|digit| **digit != b'=' && !digit.is_ascii_whitespace())
             .for_each(|digit| *digit = BLANK);
     }
 }

@@ -138,12 +138,29 @@ fn holds_parts(secret: &[u8], parts: &[&str]) -> bool {
 
 fn is_filled_in(secret: &[u8]) -> bool {
     let small = secret.to_ascii_lowercase();
-    let is_reference =
-        matches!(secret.first(), Some(b'$' | b'{' | b'%' | b'<' | b'[' | b'*')) || secret.starts_with(b"#{");
+    let is_reference = matches!(secret.first(), Some(b'{' | b'%' | b'<' | b'[' | b'*'))
+        || secret.starts_with(b"#{")
+        || is_variable(secret);
     !is_reference
         && !is_read_from_elsewhere(secret)
         && !PLACEHOLDERS.iter().any(|word| word.as_bytes() == small)
         && !holds_parts(secret, PLACEHOLDER_PARTS)
+}
+
+/// True for `$PASSWORD`, `${PASSWORD}`, `$1` and what may be written behind one. A `$` that begins no name begins a
+/// password, and so does a name behind which nobody goes on so.
+fn is_variable(secret: &[u8]) -> bool {
+    let Some(name) = secret.strip_prefix(b"$") else { return false };
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let behind = name.iter().find(|byte| !is_part(byte));
+    match name.first() {
+        Some(b'0'..=b'9') => name.iter().all(u8::is_ascii_digit),
+        Some(first) if first.is_ascii_alphabetic() || *first == b'_' => {
+            !matches!(behind, Some(b'!' | b'#' | b'^' | b'*' | b'~' | b'$'))
+        }
+        Some(b'{' | b'(') | None => true,
+        Some(_) => false,
+    }
 }
 
 /// True for `process.env.DB_PASSWORD_2!` and the like.
