@@ -272,6 +272,7 @@ impl Gate {
             client: Client { caller: caller.id().clone(), ..std::mem::take(&mut call.client) },
             input: round.input.take(),
             key: found.key,
+            secrets: redaction::secrets(&self.redactor),
         };
         let (offered, origin) = (pending.offered.clone(), pending.origin.take());
         let successor = self.successor(caller, call.target, &offered);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use redact::{Redactor, Struck};
-use tool_api::{Block, Listener, Outcome, Payload, Progress, Protocol, ToolError};
+use tool_api::{Block, Listener, Outcome, Payload, Progress, Protocol, Secrets, ToolError};
 
 use crate::failure::{Failure, Refusal};
 
@@ -29,6 +29,23 @@ pub(crate) fn strike(
 /// Tells the listener everything without secrets.
 pub(crate) fn listener(redactor: &Redactor, next: Arc<dyn Listener>) -> Arc<dyn Listener> {
     Arc::new(Clean { redactor: redactor.clone(), next })
+}
+
+/// Tells a tool what its caller is not shown.
+pub(crate) fn secrets(redactor: &Redactor) -> Arc<dyn Secrets> {
+    Arc::new(Kept(redactor.clone()))
+}
+
+struct Kept(Redactor);
+
+impl Secrets for Kept {
+    fn placeholder_lines(&self, text: &[u8]) -> Vec<usize> {
+        redact::placeholder_lines(text)
+    }
+
+    fn are_in(&self, text: &[u8]) -> bool {
+        self.0.bytes(text).is_some() || self.0.strike(&String::from_utf8_lossy(text)).is_some()
+    }
 }
 
 struct Striking<'r> {

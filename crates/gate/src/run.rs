@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use sandbox::{Access, Root};
 use tokio::time::Instant;
 use tool_api::{
-    CallId, Cancel, Client, Context, Definition, Effect, Input, Listener, Outcome, Permit, Progress,
+    CallId, Cancel, Client, Context, Definition, Effect, Input, Listener, Outcome, Permit, Progress, Secrets,
     ToolError, ToolName,
 };
 
@@ -32,6 +32,8 @@ pub(crate) struct Waiting {
     pub(crate) input: Option<Input>,
     /// What the source knows the thing acted on by.
     pub(crate) key: Option<Arc<str>>,
+    /// What it is not shown.
+    pub(crate) secrets: Arc<dyn Secrets>,
 }
 
 /// Runs the call and gives its tool back with the outcome. If what the tool belongs to has left before the call began, it
@@ -44,7 +46,7 @@ pub(crate) async fn run(
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
     let Pending { id, offered, arguments, decision, .. } = pending;
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
-    let Waiting { meta, cancel, listener, client, input, key } = waiting;
+    let Waiting { meta, cancel, listener, client, input, key, secrets } = waiting;
     let definition = offered.definition();
     let within = |limit: Duration| allowed.as_ref().map_or(limit, |(most, _)| limit.min(*most));
     let deadline = Deadline::new(within(definition.timeout), definition.extends_to.map(within), listener);
@@ -59,7 +61,8 @@ pub(crate) async fn run(
         .with_meta(meta)
         .with_client(client)
         .with_input(input)
-        .with_key(key);
+        .with_key(key)
+        .with_secrets(secrets);
 
     // Our own tools do not leave.
     let again = definition.upstream.is_some().then(|| arguments.clone());

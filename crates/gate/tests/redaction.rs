@@ -56,6 +56,19 @@ impl AnyTool for Leaky {
                 state: None,
                 hold: None,
             },
+            "writes" => {
+                let secrets = cx.secrets().expect("the gate gives them");
+                let placeholders = secrets.placeholder_lines(format!("a\n{STRUCK}").as_bytes());
+                let held = [
+                    format!("a {SECRET}"),
+                    ["ghp_", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"].concat(),
+                    "a".into(),
+                ]
+                .map(|text| secrets.are_in(text.as_bytes()));
+                let binary = secrets.are_in(format!("\0{SECRET}").as_bytes()) && !secrets.are_in(b"\xff\0");
+                let blocks = vec![Block::Text(format!("{placeholders:?} {held:?} {binary}"))];
+                Payload::Ours { blocks, structured: None }
+            }
             "works" => {
                 Payload::Task { result: json(serde_json::json!({ "status": message })), id: "t".into() }
             }
@@ -117,7 +130,9 @@ async fn call_under(ai_rules: &str, tool: &str, arguments: &str) -> (String, ser
     let ai_rules = rules::Rules::new(rules::Settings { project: Some(file), ..Default::default() });
     let bylaws = Bylaws::new(policy::Policy::new(&everything).unwrap(), RateConfig::default());
     let gate = Gate::new(Parts {
-        catalog: Catalog::new(["ours", "relayed", "asks", "works", "reports", "fails"].map(leaky).into()),
+        catalog: Catalog::new(
+            ["ours", "relayed", "asks", "works", "writes", "reports", "fails"].map(leaky).into(),
+        ),
         bylaws: Bylaws { rules: Arc::new(ai_rules), ..bylaws },
         redactor: redactor.clone(),
         approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
@@ -164,6 +179,12 @@ async fn nothing_that_a_tool_tells_holds_a_secret() {
         assert!(shown >= places, "{tool}: {shown} of {places}: {told}");
         assert_eq!(count, counted, "{tool}");
     }
+}
+
+#[tokio::test]
+async fn a_tool_may_ask_what_its_caller_is_not_shown() {
+    let (told, _) = call("writes", "{}").await;
+    assert!(told.contains("[2] [true, true, false] true"), "{told}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ pub(crate) const STARS: &str = "***";
 pub(crate) const NUMBER: char = '#';
 
 /// Longest name in such a text that is looked for, in bytes; names of secrets are shorter.
-const NAME_BYTES_MAX: usize = 256;
+pub(crate) const NAME_BYTES_MAX: usize = 256;
 
 /// What is shown of a secret.
 #[derive(Clone)]

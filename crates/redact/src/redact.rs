@@ -9,7 +9,9 @@ mod hits;
 mod json;
 mod known;
 mod patterns;
+mod placeholder;
 mod redactor;
 
 pub use config::{Config, Fault};
+pub use placeholder::placeholder_lines;
 pub use redactor::{Known, Redactor, Struck};

@@ -42,7 +42,8 @@ fn in_lines(digits: &str, line: usize, line_break: &str) -> String {
 /// Each `true` of `cases` makes a digit, or an escape's digits, a capital; the last of them goes on.
 fn cased(text: &str, cases: &[bool]) -> String {
     let mut cases = cases.iter().cycle();
-    let case = |digit: char| if *cases.next().expect("it goes on") { digit.to_ascii_uppercase() } else { digit };
+    let case =
+        |digit: char| if *cases.next().expect("it goes on") { digit.to_ascii_uppercase() } else { digit };
     text.chars().map(case).collect()
 }
 

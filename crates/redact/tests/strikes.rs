@@ -260,7 +260,10 @@ fn files_inside_of_json_stay_base64() {
             format!(r#"{{"data":"{}\r\n{}\n"}}"#, &inside[..20], inside[20..].trim_end_matches('=')),
             format!(r#"{{"data":"{clean}"}}"#),
         ),
-        (r#"{"blob":"_-_-bG9vc2UtU2VjcmV0LTc3"}"#.to_owned(), r#"{"blob":"/+/+W1JFREFDVEVEOkxPT1NFXQ=="}"#.to_owned()),
+        (
+            r#"{"blob":"_-_-bG9vc2UtU2VjcmV0LTc3"}"#.to_owned(),
+            r#"{"blob":"/+/+W1JFREFDVEVEOkxPT1NFXQ=="}"#.to_owned(),
+        ),
         // The digits themselves.
         (r#"{"blob":"AbCdEfGhIjKl1234/w=="}"#.to_owned(), r#"{"blob":"AAAAAAAAAAAAAAAA/w=="}"#.to_owned()),
         (format!(r#"{{"data":"{key}"}}"#), format!(r#"{{"data":"{}"}}"#, "A".repeat(20))),

@@ -250,6 +250,51 @@ fn writes_and_creates() {
 }
 
 #[test]
+fn what_must_be_kept_is_not_replaced() {
+    let (folder, root) = playground();
+    let real = folder.path().join("root/notes.md");
+    let place = root.locate("notes.md").expect("inside");
+    let sha256 = |of: &str| Expect::Sha256(of.to_owned());
+    let check = |present: Option<&str>, expect: &Expect, is_kept: &dyn Fn(&[u8]) -> bool, expected: &str| {
+        match present {
+            Some(present) => fs::write(&real, present).expect("ours"),
+            None => fs::remove_file(&real).expect("ours"),
+        }
+        let written = root.write_unless(&place, b"new", expect, is_kept);
+        let told = written.map_or_else(|error| error.to_string(), |written| written.created.to_string());
+        let after = fs::read_to_string(&real).unwrap_or_default();
+        assert_eq!(format!("{told} | {after}"), expected, "{present:?} {expect:?}");
+        let left = snapshot(folder.path()).into_iter().filter(|(path, ..)| path.ends_with(".tmp"));
+        assert_eq!(left.count(), 0);
+    };
+    let is_old = |present: &[u8]| present == b"old";
+    check(Some("old"), &Expect::Anything, &is_old, "the file holds what would be lost | old");
+    check(Some("old"), &sha256(SHA256_OF_OLD), &is_old, "the file holds what would be lost | old");
+    check(Some("other"), &Expect::Anything, &is_old, "false | new");
+    check(Some("old"), &sha256(SHA256_OF_OLD), &|_| false, "false | new");
+    check(None, &Expect::Anything, &is_old, "true | new");
+    fs::write(&real, "").expect("ours");
+    check(None, &Expect::Absent, &is_old, "true | new");
+    let changed = |now: &str| format!("the file is not as expected: {now}; read it again before writing");
+    let is_now_old = changed(&format!("its SHA-256 is now {SHA256_OF_OLD}")) + " | old";
+    check(Some("old"), &Expect::Absent, &|_| false, &is_now_old);
+    check(Some("old"), &sha256("00"), &|_| false, &is_now_old);
+    // Somebody else writes it while it is looked at.
+    let meanwhile = |_: &[u8]| {
+        fs::write(&real, "old").expect("ours");
+        false
+    };
+    check(Some("other"), &Expect::Anything, &meanwhile, &is_now_old);
+    // Or removes it.
+    let gone = |_: &[u8]| {
+        fs::remove_file(&real).expect("ours");
+        false
+    };
+    let told = "notes.md does not exist | ";
+    check(Some("other"), &Expect::Anything, &gone, told);
+}
+
+#[test]
 fn keeps_the_mode() {
     let (folder, root) = playground();
     let path = folder.path().join("root/notes.md");

@@ -1,10 +1,12 @@
 //! Runs one tool in a workspace, as the gate would.
 
+use std::sync::Arc;
+
 use expect_test::Expect;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Tool,
-    ToolError, builtin,
+    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Secrets,
+    Tool, ToolError, builtin,
 };
 
 use crate::schema::objections;
@@ -60,10 +62,34 @@ pub fn call_in(
     arguments: &str,
     cancel: &Cancel,
 ) -> Result<Outcome, ToolError> {
+    run_in(tool, arguments, &Context::new(permit(), files, cancel.clone(), None))
+}
+
+/// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.
+pub fn keep_secret(tool: &dyn AnyTool, workspace: &Workspace, secret: &str, arguments: &str) -> String {
+    let secrets = Arc::new(OneSecret(secret.to_owned()));
+    let context = Context::new(permit(), workspace.root(Access::ReadWrite), Cancel::new(), None);
+    show(&run_in(tool, arguments, &context.with_secrets(secrets)))
+}
+
+struct OneSecret(String);
+
+impl Secrets for OneSecret {
+    fn placeholder_lines(&self, text: &[u8]) -> Vec<usize> {
+        let text = String::from_utf8_lossy(text);
+        let lines = text.lines().enumerate().filter(|(_, line)| line.contains("[REDACTED:"));
+        lines.map(|(nth, _)| nth + 1).collect()
+    }
+
+    fn are_in(&self, text: &[u8]) -> bool {
+        String::from_utf8_lossy(text).contains(&self.0)
+    }
+}
+
+fn run_in(tool: &dyn AnyTool, arguments: &str, context: &Context) -> Result<Outcome, ToolError> {
     let arguments = Arguments::parse(Some(arguments.to_owned().into())).expect("arguments are an object");
-    let context = Context::new(permit(), files, cancel.clone(), None);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(tool.run(arguments, &context))
+    runtime.block_on(tool.run(arguments, context))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test stands in for the gate")]

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::client::{Client, Input};
 use crate::failure::ToolError;
 use crate::permit::Permit;
+use crate::secrets::Secrets;
 
 /// Heard by every wait of a call; a clone hears the same.
 ///
@@ -73,13 +74,14 @@ pub struct Context {
     client: Client,
     input: Option<Input>,
     key: Option<Arc<str>>,
+    secrets: Option<Arc<dyn Secrets>>,
 }
 
 impl Context {
     /// Hands for the call that `permit` admits. `files` must already be narrowed to the tool's effect.
     pub fn new(permit: Permit, files: Root, cancel: Cancel, listener: Option<Arc<dyn Listener>>) -> Context {
         let client = Client::default();
-        Context { permit, files, cancel, listener, meta: None, client, input: None, key: None }
+        Context { permit, files, cancel, listener, meta: None, client, input: None, key: None, secrets: None }
     }
 
     /// The same hands, with what the caller said beside the arguments (JSON text).
@@ -104,6 +106,17 @@ impl Context {
     #[must_use]
     pub fn with_key(self, key: Option<Arc<str>>) -> Context {
         Context { key, ..self }
+    }
+
+    /// The same hands, of a caller from whom these secrets are kept.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Arc<dyn Secrets>) -> Context {
+        Context { secrets: Some(secrets), ..self }
+    }
+
+    /// What is kept from the caller; nothing if the caller is shown everything.
+    pub fn secrets(&self) -> Option<&Arc<dyn Secrets>> {
+        self.secrets.as_ref()
     }
 
     /// The client at the far end.

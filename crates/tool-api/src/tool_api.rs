@@ -11,6 +11,7 @@ mod failure;
 mod hold;
 mod outcome;
 pub mod permit;
+mod secrets;
 mod shelf;
 mod tool;
 
@@ -23,7 +24,8 @@ pub use failure::{Protocol, ToolError};
 pub use hold::Hold;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
+pub use secrets::Secrets;
 pub use shelf::{Abilities, Action, Claims, Event, Held, Item, Shelf};
 // What a tool meets when it uses `Context::files`.
-pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root};
+pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
 pub use tool::{AnyTool, Tool, builtin};

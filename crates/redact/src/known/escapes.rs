@@ -186,7 +186,10 @@ mod tests {
             ("%41\\x42&#67;", "ABC"),
             // What is none stays.
             (r"\d \u12 \ud800 \xg1 \u{} \u{110000}", r"\d \u12 \ud800 \xg1 \u{} \u{110000}"),
-            ("100% %4 %zz %u12 &; &no; &lt &#; &#x; &#xg; &", "100% %4 %zz %u12 &; &no; &lt &#; &#x; &#xg; &"),
+            (
+                "100% %4 %zz %u12 &; &no; &lt &#; &#x; &#xg; &",
+                "100% %4 %zz %u12 &; &no; &lt &#; &#x; &#xg; &",
+            ),
             ("\\", "\\"),
         ] {
             check(text, Families::ALL, expected);

@@ -44,7 +44,8 @@ pub(super) struct Spellings {
 
 /// Every spelling of `value`.
 pub(super) fn spellings(value: &str) -> Spellings {
-    let mut spellings = Spellings { all: Vec::new(), hex_digits_min: usize::MAX, base64_digits_min: usize::MAX };
+    let mut spellings =
+        Spellings { all: Vec::new(), hex_digits_min: usize::MAX, base64_digits_min: usize::MAX };
     spellings.add(value);
     if value.contains(['\n', '\r']) {
         // The first and the last line of a key are the same for all keys.
@@ -104,7 +105,8 @@ fn texts(value: &str) -> Vec<Vec<u8>> {
         let mut text = texts[nth].clone();
         for _ in 0..LEVELS_MAX {
             let plain = view::read(&text, pieces(&text, Families::ALL));
-            if plain == text || String::from_utf8_lossy(&plain).chars().count() < super::VALUE_CHARACTERS_MIN {
+            if plain == text || String::from_utf8_lossy(&plain).chars().count() < super::VALUE_CHARACTERS_MIN
+            {
                 break;
             }
             texts.push(plain.clone());

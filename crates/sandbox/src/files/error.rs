@@ -60,6 +60,9 @@ pub enum FileError {
         /// The SHA-256 of the present content in hexadecimal, or `None` if there is no file.
         found: Option<String>,
     },
+    /// What is there may not be replaced with this; nothing was written.
+    #[error("the file holds what would be lost")]
+    Kept,
     /// A limit was passed.
     #[error("{what} is larger than {max} {unit}")]
     TooLarge {

@@ -39,6 +39,9 @@ const KEPT_MODE_BITS: u32 = 0o777;
 /// Big enough that hashing, not reading, takes the time.
 const HASH_BUFFER_BYTES: usize = 64 * 1024;
 
+/// Largest file that is looked at before it is replaced, in bytes; far more than tools write.
+const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// What a writer believes about the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expect {
@@ -69,6 +72,28 @@ impl Root {
     /// is `FileError::Changed`. `Absent` is exact; between a matching hash and the rename another
     /// program has some microseconds to interfere.
     pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
+        self.write_by(path, bytes, |place, temporary| place.put(temporary, expect))
+    }
+
+    /// As `write`, unless `is_kept` is true of the present file's content: then the answer is `FileError::Kept`. A file
+    /// that changes while it is looked at stays as it then is, and the answer is `FileError::Changed`; on a file system
+    /// that cannot exchange two names the microseconds remain that `write` leaves.
+    pub fn write_unless(
+        &self,
+        path: &Inside,
+        bytes: &[u8],
+        expect: &Expect,
+        is_kept: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Written, FileError> {
+        self.write_by(path, bytes, |place, temporary| place.put_unless(temporary, expect, is_kept))
+    }
+
+    fn write_by(
+        &self,
+        path: &Inside,
+        bytes: &[u8],
+        put: impl FnOnce(&Place<'_>, &str) -> Result<(), FileError>,
+    ) -> Result<Written, FileError> {
         if self.access < Access::ReadWrite {
             return Err(FileError::ReadOnly);
         }
@@ -77,7 +102,7 @@ impl Root {
         let folder = protected::real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_protected(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
-        let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect));
+        let done = place.fill(&temporary, bytes).and_then(|()| put(&place, &temporary));
         if let Err(error) = done {
             // Best effort: the failure to be reported is the first one.
             let _ = unlinkat(&place.folder, &temporary, AtFlags::empty());
@@ -207,6 +232,80 @@ impl<'a> Place<'a> {
             },
             result => result.map_err(self.error()),
         }
+    }
+
+    /// The same, unless `is_kept` is true of what is there.
+    fn put_unless(
+        &self,
+        temporary: &str,
+        expect: &Expect,
+        is_kept: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<(), FileError> {
+        let Some(present) = self.content(&self.name)? else {
+            return match expect {
+                Expect::Sha256(_) => Err(FileError::Changed { found: None }),
+                // Only if there is still nothing.
+                Expect::Anything | Expect::Absent => self.put_absent(temporary),
+            };
+        };
+        if is_kept(&present) {
+            return Err(FileError::Kept);
+        }
+        let found = hex(&Sha256::digest(&present));
+        let is_expected = match expect {
+            Expect::Anything => true,
+            Expect::Absent => false,
+            Expect::Sha256(expected) => found.eq_ignore_ascii_case(expected),
+        };
+        if !is_expected {
+            return Err(FileError::Changed { found: Some(found) });
+        }
+        self.exchange(temporary, &present)
+    }
+
+    /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else.
+    fn exchange(&self, temporary: &str, looked_at: &[u8]) -> Result<(), FileError> {
+        let (folder, flags) = (&self.folder, RenameFlags::EXCHANGE);
+        match renameat_with(folder, temporary, folder, &self.name, flags) {
+            // Some file systems cannot do it.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                return match self.content(&self.name)? {
+                    Some(now) if now == looked_at => {
+                        renameat(folder, temporary, folder, &self.name).map_err(self.error())
+                    }
+                    _ => Err(FileError::Changed { found: self.present_sha256()? }),
+                };
+            }
+            result => result.map_err(self.error())?,
+        }
+        // It bears the other name now, and nobody looks for it there.
+        match self.content(Path::new(temporary)) {
+            Ok(Some(replaced)) if replaced == looked_at => {
+                unlinkat(folder, temporary, AtFlags::empty()).map_err(self.error())
+            }
+            _ => {
+                renameat(folder, temporary, folder, &self.name).map_err(self.error())?;
+                Err(FileError::Changed { found: self.present_sha256()? })
+            }
+        }
+    }
+
+    /// What is in a file of the folder; `None` if there is none.
+    fn content(&self, name: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        let file = match openat(&self.folder, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(self.error()(errno)),
+        };
+        let mut content = Vec::new();
+        file.take(LOOKED_AT_BYTES_MAX as u64 + 1)
+            .read_to_end(&mut content)
+            .map_err(FileError::of(self.asked))?;
+        if content.len() > LOOKED_AT_BYTES_MAX {
+            let what = "the present file, which must be looked at first,";
+            return Err(FileError::TooLarge { what, max: LOOKED_AT_BYTES_MAX, unit: "bytes" });
+        }
+        Ok(Some(content))
     }
 
     /// The SHA-256 of what bears the name now; `None` if nothing does.

@@ -14,6 +14,7 @@ pub(super) fn refused(error: FileError) -> ToolError {
         FileError::Protected { .. } | FileError::Secret { .. } => "protected",
         FileError::ReadOnly => "read_only",
         FileError::Changed { .. } => "changed",
+        FileError::Kept => "kept",
         FileError::TooLarge { .. } => "too_large",
         FileError::Io(_) => "io",
     };

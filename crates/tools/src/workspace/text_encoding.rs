@@ -3,6 +3,8 @@
 //! Text is UTF-8 without NUL, or UTF-16 that says so by its byte order mark. Everything else is left to
 //! `media_type`: an encoding that could only be guessed would be written back wrong.
 
+use std::borrow::Cow;
+
 /// How a text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -72,6 +74,16 @@ impl Encoding {
             Encoding::Utf16Le => Some("[The file is UTF-16 (little endian), shown as UTF-8.]"),
             Encoding::Utf16Be => Some("[The file is UTF-16 (big endian), shown as UTF-8.]"),
         }
+    }
+}
+
+/// The text of a whole file as a reader is shown it; its bytes, if it is none.
+pub(super) fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match Encoding::of(bytes, Extent::Whole) {
+        Some(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
+            Cow::Owned(Decoder::new(encoding).feed(bytes).to_vec())
+        }
+        Some(Encoding::Utf8 | Encoding::Utf8Marked) | None => Cow::Borrowed(bytes),
     }
 }
 

@@ -8,9 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{About, Context, Effect, Example, Expect, FileError, Structured, Tool, ToolError};
+use tool_api::{
+    About, Context, Effect, Example, Expect, FileError, Inside, Root, Secrets, Structured, Tool, ToolError,
+};
 
 use super::file_error::refused;
+use super::text_encoding::utf8;
 use crate::plain_schema::plain;
 
 /// The most that is written in one call, after decoding: far beyond what a model writes by itself.
@@ -18,6 +21,9 @@ const CONTENT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// The digits of a SHA-256.
 const SHA256_CHARS: usize = 64;
+
+/// Most lines that a refusal names.
+const LINES_TOLD_MAX: usize = 20;
 
 /// Writes a file of the workspace.
 #[derive(Debug)]
@@ -95,7 +101,8 @@ impl Tool for Write {
         title: "Write a file",
         summary: "Create a file of the workspace, or replace its whole content, at most 10 MiB. The file is replaced \
                   at once: readers see the old content or the new. Missing folders are created; the file's mode is \
-                  kept. With `expected_sha256` a file that has changed meanwhile is left alone.",
+                  kept. With `expected_sha256` a file that has changed meanwhile is left alone. `[REDACTED:…]` stands in \
+                  place of a secret: content with it never replaces a file that holds secrets.",
         effect: Effect::Writes,
         scopes: &["write_workspace"],
         idempotent: true,
@@ -116,17 +123,55 @@ impl Tool for Write {
         let path = cx.files().locate(&input.path).map_err(refused)?;
         let expect = input.expected_sha256.map_or(Expect::Anything, |Expected(expect)| expect);
         let content = decoded(input.content, input.encoding)?;
-        let (files, cancel) = (cx.files().clone(), cx.cancel().clone());
+        let (files, cancel, secrets) = (cx.files().clone(), cx.cancel().clone(), cx.secrets().cloned());
         cx.blocking(move || {
             if cancel.is_cancelled() {
                 return Err(ToolError::cancelled());
             }
-            let done = files.write(&path, &content, &expect).map_err(refused)?;
+            let done = match secrets {
+                Some(secrets) => keeping(&*secrets, &files, &path, &content, &expect)?,
+                None => files.write(&path, &content, &expect).map_err(refused)?,
+            };
             let path = path.to_string();
             Ok(Structured(Written { path, bytes: done.bytes, created: done.created, sha256: done.sha256 }))
         })
         .await
     }
+}
+
+/// Writes the content, unless it has something in place of a secret and the file has a secret: what the writer was not
+/// shown would be lost.
+fn keeping(
+    secrets: &dyn Secrets,
+    files: &Root,
+    path: &Inside,
+    content: &[u8],
+    expect: &Expect,
+) -> Result<tool_api::Written, ToolError> {
+    let lines = secrets.placeholder_lines(content);
+    if lines.is_empty() {
+        return files.write(path, content, expect).map_err(refused);
+    }
+    let holds_one = |present: &[u8]| secrets.are_in(present) || secrets.are_in(&utf8(present));
+    files.write_unless(path, content, expect, &holds_one).map_err(|error| match error {
+        FileError::Kept => would_destroy(&lines),
+        other => refused(other),
+    })
+}
+
+fn would_destroy(lines: &[usize]) -> ToolError {
+    let told = lines.iter().take(LINES_TOLD_MAX).map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let more = if lines.len() > LINES_TOLD_MAX { " and more" } else { "" };
+    let (noun, hold) = if lines.len() == 1 { ("line", "holds") } else { ("lines", "hold") };
+    ToolError::new(
+        "would_destroy_secret",
+        format!(
+            "nothing was written: {noun} {told}{more} of the content {hold} `[REDACTED:…]`, which only stands in place of a \
+             secret, and the file that is there has secrets, which would be lost; put what is new into another file, or \
+             ask the person to change this one"
+        ),
+    )
+    .with_details(serde_json::json!({ "lines": &lines[..lines.len().min(LINES_TOLD_MAX)] }))
 }
 
 fn decoded(content: String, encoding: Encoding) -> Result<Vec<u8>, ToolError> {
@@ -153,7 +198,7 @@ fn decoded(content: String, encoding: Encoding) -> Result<Vec<u8>, ToolError> {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
-    use testkit::{Workspace, call, check_call, check_tool};
+    use testkit::{Workspace, call, check_call, check_tool, keep_secret};
     use tool_api::{Access, Cancel, builtin};
 
     use super::*;
@@ -523,5 +568,104 @@ mod tests {
             a: new
         "#]],
         );
+    }
+
+    /// What is written over a file, by a writer from whom `s3cret` is kept, and what is there then.
+    #[track_caller]
+    fn check_kept(files: &str, arguments: &str, expected: Expect) {
+        let workspace = Workspace::new(files);
+        let shown = keep_secret(&*builtin(Write), &workspace, "s3cret", arguments);
+        expected.assert_eq(&format!("{shown}--\n{}", workspace.tree()));
+    }
+
+    #[test]
+    fn what_was_not_shown_is_not_written_away() {
+        let placeholders = r#"{"path": "a", "content": "x=1\ny=[REDACTED:A]\n[REDACTED:A#2]\n"}"#;
+        check_kept(
+            "a: x=0\\ny=s3cret",
+            placeholders,
+            expect![[r#"
+            error would_destroy_secret: nothing was written: lines 2, 3 of the content hold `[REDACTED:…]`, which only stands in place of a secret, and the file that is there has secrets, which would be lost; put what is new into another file, or ask the person to change this one
+            --
+            a: x=0\ny=s3cret
+        "#]],
+        );
+        // With the right hash, and as bytes.
+        check_kept(
+            "a: s3cret",
+            r#"{"path": "a", "content": "W1JFREFDVEVEOkFd", "encoding": "base64", "expected_sha256": "1ec1c26b50d5d3c58d9583181af8076655fe00756bf7285940ba3670f99fcba0"}"#,
+            expect![[r#"
+                error would_destroy_secret: nothing was written: line 1 of the content holds `[REDACTED:…]`, which only stands in place of a secret, and the file that is there has secrets, which would be lost; put what is new into another file, or ask the person to change this one
+                --
+                a: s3cret
+            "#]],
+        );
+        // A document about placeholders, one that is new, and a file without any.
+        check_kept(
+            "a: old",
+            placeholders,
+            expect![[r#"
+            text: Wrote 34 bytes to a
+            sha256: 067cec9ba5fb865d87e2024974b723ad86f788fbb31ee3b498be81e6991d41e8¶
+            structured: {"path":"a","bytes":34,"created":false,"sha256":"067cec9ba5fb865d87e2024974b723ad86f788fbb31ee3b498be81e6991d41e8"}
+            --
+            a: x=1\ny=[REDACTED:A]\n[REDACTED:A#2]\n
+        "#]],
+        );
+        check_kept(
+            "",
+            placeholders,
+            expect![[r#"
+            text: Wrote 34 bytes to a
+            sha256: 067cec9ba5fb865d87e2024974b723ad86f788fbb31ee3b498be81e6991d41e8¶
+            structured: {"path":"a","bytes":34,"created":true,"sha256":"067cec9ba5fb865d87e2024974b723ad86f788fbb31ee3b498be81e6991d41e8"}
+            --
+            a: x=1\ny=[REDACTED:A]\n[REDACTED:A#2]\n
+        "#]],
+        );
+        check_kept(
+            "a: s3cret",
+            r#"{"path": "a", "content": "new"}"#,
+            expect![[r#"
+            text: Wrote 3 bytes to a
+            sha256: 11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437¶
+            structured: {"path":"a","bytes":3,"created":false,"sha256":"11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437"}
+            --
+            a: new
+        "#]],
+        );
+        // The other conditions hold as ever.
+        check_kept(
+            "",
+            r#"{"path": "a", "content": "[REDACTED:A]", "expected_sha256": "1ec1c26b50d5d3c58d9583181af8076655fe00756bf7285940ba3670f99fcba0"}"#,
+            expect![[r#"
+            error changed: the file is not as expected: it does not exist; read it again before writing
+            --
+        "#]],
+        );
+        check_kept(
+            "a: old",
+            r#"{"path": "a", "content": "[REDACTED:A]", "expected_sha256": ""}"#,
+            expect![[r#"
+            error changed: the file is not as expected: its SHA-256 is now cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4; read it again before writing
+            --
+            a: old
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_secret_in_utf16_is_one() {
+        let workspace = Workspace::new("");
+        let bytes: Vec<u8> =
+            [0xff, 0xfe].into_iter().chain("s3cret".bytes().flat_map(|byte| [byte, 0])).collect();
+        workspace.put("a", &bytes);
+        let shown = keep_secret(
+            &*builtin(Write),
+            &workspace,
+            "s3cret",
+            r#"{"path": "a", "content": "[REDACTED:A]"}"#,
+        );
+        assert!(shown.starts_with("error would_destroy_secret"), "{shown}");
     }
 }
