@@ -122,16 +122,21 @@ pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) 
     Withheld { kind: kind.singular(), name: shown_name(key, settings.mask()), why }
 }
 
-/// What is said of entries that nobody has a use for: those that are not sound, and those with a secret in the name.
+/// What is said of entries that nobody has a use for: those that are not sound, those that nest too
+/// deeply, and those with a secret in the name.
 pub(crate) fn unusable(listed: &Listed, settings: &Settings) -> Vec<Withheld> {
     let concealed = listed
         .concealed
         .iter()
         .map(|name| withheld(listed.kind, name, "its name holds a secret".to_owned(), settings));
+    let too_deep = listed.too_deep.iter().map(|name| {
+        let why = format!("its definition is nested deeper than {} levels", wire::DEPTH_MAX);
+        withheld(listed.kind, name, why, settings)
+    });
     let name = format!("{} without a sound definition", listed.unusable);
     let why = listed.kind.needs().to_owned();
     let unsound = (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why });
-    concealed.chain(unsound).collect()
+    concealed.chain(too_deep).chain(unsound).collect()
 }
 
 #[cfg(test)]

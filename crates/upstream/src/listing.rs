@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use wire::message::Text;
 use wire::paging::Page;
-use wire::{prompts, resources, tools};
+use wire::{prompts, resources, shallow, tools};
 
 use crate::answer;
 use crate::connection::{Answer, Connection, Fault, Request};
@@ -130,6 +130,8 @@ pub(crate) struct Listed {
     pub(crate) unusable: usize,
     /// The names of those that hold a secret, without it.
     pub(crate) concealed: Vec<String>,
+    /// The names of those that nest too deeply.
+    pub(crate) too_deep: Vec<String>,
     /// How long it stays good, in milliseconds, by the shortest word of any page; 0 in legacy revisions.
     pub(crate) ttl_ms: u64,
     bytes: usize,
@@ -205,7 +207,8 @@ fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> 
 impl Listed {
     /// Nothing of this kind.
     pub(crate) fn new(kind: Kind) -> Listed {
-        Listed { kind, entries: Vec::new(), unusable: 0, concealed: Vec::new(), ttl_ms: u64::MAX, bytes: 0 }
+        let (concealed, too_deep) = (Vec::new(), Vec::new());
+        Listed { kind, entries: Vec::new(), unusable: 0, concealed, too_deep, ttl_ms: u64::MAX, bytes: 0 }
     }
 
     /// Adds one page and returns the cursor of the next.
@@ -220,8 +223,12 @@ impl Listed {
         if page.next_cursor.as_ref().is_some_and(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
             return Err(broken(&format!("a cursor of its list of {noun} is over {CURSOR_BYTES_MAX} bytes")));
         }
-        self.entries.extend(page.entries);
-        if self.entries.len() + self.unusable > ENTRIES_MAX {
+        let is_too_deep =
+            |entry: &Entry| entry.text.object().is_some_and(|it| it.get(shallow::TOO_DEEP).is_some());
+        let (too_deep, entries): (Vec<Entry>, Vec<Entry>) = page.entries.into_iter().partition(is_too_deep);
+        self.too_deep.extend(too_deep.into_iter().map(|entry| entry.key));
+        self.entries.extend(entries);
+        if self.entries.len() + self.too_deep.len() + self.unusable > ENTRIES_MAX {
             return Err(broken(&format!("it lists more than {ENTRIES_MAX} {noun}")));
         }
         if self.bytes > LIST_BYTES_MAX {
@@ -234,6 +241,13 @@ impl Listed {
     /// nobody could use it.
     pub(crate) fn concealed(mut self, conceal: &Conceal) -> Listed {
         let concealed = &mut self.concealed;
+        self.too_deep.retain(|name| match conceal(name) {
+            Some(clean) => {
+                concealed.push(clean);
+                false
+            }
+            None => true,
+        });
         self.entries.retain(|entry| match conceal(&entry.key) {
             Some(name) => {
                 concealed.push(name);
@@ -298,6 +312,9 @@ mod tests {
         assert_eq!(listed.add(&text(first)), Ok(Some(String::new())));
         assert_eq!(listed.add(&text(r#"{"tools":[{"inputSchema":{},"name":"c"}],"ttlMs":9}"#)), Ok(None));
         assert_eq!((keys(&listed), listed.unusable, listed.ttl_ms), (vec!["a", "c"], 1, 5));
+        let deep = r#"{"tools":[{"toolcrib/tooDeep":true,"inputSchema":{},"name":"d"}],"ttlMs":9}"#;
+        assert_eq!(listed.add(&text(deep)), Ok(None));
+        assert_eq!((keys(&listed), &listed.too_deep[..]), (vec!["a", "c"], &["d".to_owned()][..]));
         let mut written = String::new();
         listed.write(&mut written);
         assert_eq!(written, r#"[{"name":"a", "inputSchema":{ },"x":1.0},{"inputSchema":{},"name":"c"}]"#);
