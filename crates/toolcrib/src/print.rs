@@ -90,7 +90,7 @@ fn clean(text: &str) -> Cow<'_, str> {
 /// The text with what drives a terminal, and what cannot be seen, made visible: it cannot move the cursor, change a title
 /// or read otherwise than it is written.
 pub(crate) fn harmless(text: &str) -> String {
-    let shown = |c: char| if is_hidden(c) && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
+    let shown = |c: char| if is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{fe0f}') { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 

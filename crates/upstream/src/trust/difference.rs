@@ -88,8 +88,7 @@ fn shown(value: &Value) -> String {
 
 /// Both texts in one, with what has changed marked and what is far from it left out.
 fn words(before: &str, after: &str) -> String {
-    let (before, after) = (visible(before), visible(after));
-    let diff = TextDiff::from_words(&before, &after);
+    let diff = TextDiff::from_words(before, after);
     let changes: Vec<_> = diff.iter_all_changes().collect();
     let near = |at: usize| {
         let around = at.saturating_sub(2 * WORDS_AROUND)..(at + 2 * WORDS_AROUND + 1).min(changes.len());
@@ -110,7 +109,7 @@ fn words(before: &str, after: &str) -> String {
             shown.push_str(opening(change.tag()));
             last = Some(change.tag());
         }
-        shown.push_str(change.value());
+        shown.push_str(&visible(change.value()));
     }
     shown.push_str(last.map_or("", closing));
     shown
@@ -164,6 +163,14 @@ mod tests {
                 + inputSchema/properties/c: {}
                 - inputSchema/required: ["a"]
                 + inputSchema/required: ["a","c"]
+            "#]],
+        );
+        check(
+            Some(r#"{"d":"be kind"}"#),
+            Some(r#"{"d":"be kind\nnothing about it stands out","a\nb\r":"x\ufe00"}"#),
+            expect![[r#"
+                + a<U+000A>b<U+000D>: x<U+FE00>
+                d: be kind{+<U+000A>nothing about it stands out+}
             "#]],
         );
         check(Some("{\"a\":1}"), Some("{ \"a\" : 1 }"), expect![[""]]);

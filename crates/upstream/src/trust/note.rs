@@ -8,7 +8,8 @@ use super::{Finding, Hash, Severity, What, subject};
 use crate::config::Trust;
 
 /// What a server adds within this time after it was first seen is part of what it was first seen with, in milliseconds:
-/// some list their tools one by one while they start.
+/// some list their tools one by one while they start. Nobody looks at such a list twice, so what comes behind the first
+/// list has to be beyond doubt.
 const FIRST_SIGHT_MS: i64 = 30_000;
 
 /// Most definitions that are remembered of one server, those that it has dropped included.
@@ -44,12 +45,16 @@ impl Ledger {
             if !present.insert((sighting.what, sighting.key)) {
                 continue;
             }
-            let is_first = is_young || !self.seen.contains(&sighting.what);
+            let comes = match self.seen.contains(&sighting.what) {
+                false => Comes::First,
+                true if is_young => Comes::Soon,
+                true => Comes::Late,
+            };
             let pins = self.pins.entry(sighting.what).or_default();
             match pins.get_mut(sighting.key) {
                 Some(pinned) => has_changed |= pinned.note(sighting, look.now_ms),
                 None if count < PINS_MAX => {
-                    pins.insert(sighting.key.to_owned(), newcomer(sighting, is_first, &mut look));
+                    pins.insert(sighting.key.to_owned(), newcomer(sighting, comes, &mut look));
                     count += 1;
                     has_changed = true;
                 }
@@ -104,15 +109,25 @@ impl Pinned {
     }
 }
 
+/// When a definition is seen for the first time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    /// With the first list of its kind.
+    First,
+    /// Behind that, within [`FIRST_SIGHT_MS`].
+    Soon,
+    Late,
+}
+
 /// What is noted of a definition whose name nobody has seen here before.
-fn newcomer(sighting: &Sighting<'_>, is_first: bool, look: &mut Look<'_>) -> Pinned {
+fn newcomer(sighting: &Sighting<'_>, comes: Comes, look: &mut Look<'_>) -> Pinned {
     let definition = definition(sighting, look.now_ms);
     let is_resource = sighting.what == What::Resource;
-    if look.mode == Trust::Review || !(is_first || is_resource) {
+    if look.mode == Trust::Review || (comes == Comes::Late && !is_resource) {
         return Pinned { shown: Some(definition), ..Pinned::default() };
     }
     // Resources are data and come all the time. What comes late has to be beyond doubt.
-    let bearable = if is_first { Severity::Medium } else { Severity::Low };
+    let bearable = if comes == Comes::First { Severity::Medium } else { Severity::Low };
     let worst = (look.search)(sighting).into_iter().max_by_key(|finding| finding.severity);
     match worst.filter(|finding| finding.severity > bearable) {
         Some(finding) => {

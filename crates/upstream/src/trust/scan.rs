@@ -5,9 +5,11 @@
 //! What is found is a sign and no proof, and a clean definition proves nothing: what a tool does is not in it.
 
 mod characters;
+mod folded;
 mod names;
 mod patterns;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::What;
-use super::shown::{excerpt, is_hidden};
+use super::shown::excerpt;
 
+use folded::Folded;
 pub(super) use names::Surroundings;
 pub(super) use patterns::Patterns;
 
@@ -112,8 +115,11 @@ impl Scanner {
         collect(&definition, String::new(), &mut texts);
         for text in &texts {
             findings.extend(characters::search(text));
-            let plain: String = text.said.chars().filter(|&it| !is_hidden(it)).collect();
+            let Folded { plain, latin } = Folded::of(text.said);
             self.patterns.search(&text.at, &plain, &mut findings);
+            if let Some(latin) = latin {
+                self.patterns.search(&text.at, &latin, &mut findings);
+            }
             if text.is_name {
                 findings.extend(names::mixed(&text.at, text.said));
             } else {
@@ -124,8 +130,10 @@ impl Scanner {
         if matches!(what, What::Tool | What::Prompt) {
             findings.extend(self.surroundings.shadowed(what, key));
         }
+        // One of each kind in each text: both of its forms may have it.
+        let mut seen = HashSet::new();
+        findings.retain(|finding| seen.insert((finding.id.clone(), finding.at.clone(), finding.severity)));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        findings.dedup();
         findings.truncate(FINDINGS_MAX);
         findings
     }
@@ -166,7 +174,8 @@ fn length(text: &Text<'_>) -> Option<Finding> {
 impl Finding {
     fn new(severity: Severity, id: &str, says: impl Into<String>, at: &str, part: &str) -> Finding {
         let excerpt = excerpt(part, EXCERPT_BYTES_MAX);
-        Finding { severity, id: id.to_owned(), says: says.into(), at: super::visible(at), excerpt }
+        let says = super::visible(&says.into());
+        Finding { severity, id: id.to_owned(), says, at: super::visible(at), excerpt }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Other people's texts with everything made visible that a screen would hide, move or paint.
 
-/// The text with hidden characters written out as `<U+200B>`. Lines and tabs stay.
+/// The text on one line, with hidden characters written out as `<U+200B>`: line breaks and tabs too, or a name could
+/// write lines of ours.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            _ if is_hidden(character) => shown.push_str(&spelled(character)),
-            _ => shown.push(character),
+        match is_layout(character) || is_hidden(character) {
+            true => shown.push_str(&spelled(character)),
+            false => shown.push(character),
         }
     }
     shown
@@ -21,7 +21,7 @@ pub(super) fn excerpt(text: &str, bytes_max: usize) -> String {
             shown.push('…');
             break;
         }
-        shown.push(if matches!(character, '\n' | '\t') { ' ' } else { character });
+        shown.push(character);
     }
     shown
 }
@@ -36,6 +36,11 @@ fn spelled(character: char) -> String {
         }
         _ => format!("<U+{code:04X}>"),
     }
+}
+
+/// True for what breaks lines, or moves what follows, where a text has several lines.
+pub(super) fn is_layout(character: char) -> bool {
+    matches!(character, '\n' | '\t' | '\r')
 }
 
 /// True for a character that nobody sees.
@@ -65,9 +70,9 @@ pub(super) enum Hidden {
 impl Hidden {
     pub(super) fn of(character: char) -> Option<Hidden> {
         Some(match character {
-            '\n' | '\t' | '\r' => return None,
+            _ if is_layout(character) => return None,
             '\u{1b}' | '\u{9b}' => Hidden::Escape,
-            '\u{fff9}'..='\u{fffb}' => Hidden::Control,
+            '\u{fff9}'..='\u{fffb}' | '\u{2028}' | '\u{2029}' => Hidden::Control,
             _ if character.is_control() => Hidden::Control,
             '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200d}' => {
                 Hidden::ZeroWidth
@@ -76,7 +81,10 @@ impl Hidden {
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Hidden::Override,
             '\u{61c}' | '\u{200e}' | '\u{200f}' => Hidden::Mark,
             '\u{e0000}'..='\u{e007f}' => Hidden::Tag,
-            '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => Hidden::Variation,
+            '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+                Hidden::Variation
+            }
+            _ if sandbox::is_hidden(character) => Hidden::ZeroWidth,
             _ => return None,
         })
     }
@@ -88,7 +96,8 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_is_written_out() {
-        assert_eq!(visible("a\u{200b}b\n\tc"), "a<U+200B>b\n\tc");
+        assert_eq!(visible("a\u{200b}b\n\tc\r"), "a<U+200B>b<U+000A><U+0009>c<U+000D>");
+        assert_eq!(visible("\u{2028}\u{fe00}\u{e0100}\u{2800}"), "<U+2028><U+FE00><U+E0100><U+2800>");
         assert_eq!(
             visible("\u{1b}[31m\u{e0041}\u{e007f}\u{fe0f}\u{202e}"),
             "<U+001B>[31m<U+E0041 A><U+E007F><U+FE0F><U+202E>"
@@ -98,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_is_one_line_and_has_an_end() {
-        assert_eq!(excerpt(" a\nb\u{0} ", 20), "a b<U+0000>");
+        assert_eq!(excerpt(" a\nb\u{0} ", 20), "a<U+000A>b<U+0000>");
         assert_eq!(excerpt("ääää", 5), "ää…");
     }
 }

@@ -252,6 +252,24 @@ fn what_comes_in_the_first_moments_belongs_to_the_first_sight() {
 }
 
 #[test]
+fn what_comes_behind_the_first_list_has_to_be_beyond_doubt() {
+    run(async {
+        let keeper = Arc::new(InMemory::default());
+        let it = upstream(Trust::Pin, "it", pins(&keeper));
+        let tool = |name: &str, says: &str| {
+            format!(r#"{{"name":"{name}","description":"{says}","inputSchema":{{}}}}"#)
+        };
+        // Honest servers may have such a comment, too.
+        let first = tool("a", "Adds. <!-- two numbers -->");
+        list(&it, &format!(r#"{{"tools":[{first}]}}"#)).await;
+        assert_eq!(shown(&it), "tool a; held: nothing\n");
+        let (plain, doubtful) = (tool("b", "Adds."), tool("c", "Adds. <!-- more -->"));
+        list(&it, &format!(r#"{{"tools":[{first},{plain},{doubtful}]}}"#)).await;
+        assert_eq!(shown(&it), "tool a, tool b; held: tool c (suspicious)\n");
+    });
+}
+
+#[test]
 fn a_person_decides_and_what_comes_later_is_another_matter() {
     let keeper = Arc::new(InMemory::default());
     let told = run(async {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shown::Hidden;
+use super::super::shown::{Hidden, is_layout};
 use super::{Finding, Severity, Text};
 
 /// A few of these come from copying and pasting; more are a message.
@@ -13,14 +13,17 @@ const AROUND: usize = 24;
 
 /// What is hidden in a text.
 pub(super) fn search(text: &Text<'_>) -> Vec<Finding> {
-    // Nearly every text is plain ASCII.
-    if text.said.bytes().all(|byte| (b' '..=b'~').contains(&byte) || matches!(byte, b'\n' | b'\t' | b'\r')) {
+    // Nearly every text is plain ASCII. A name has one line.
+    let is_lines = |byte: u8| !text.is_name && matches!(byte, b'\n' | b'\t' | b'\r');
+    if text.said.bytes().all(|byte| (b' '..=b'~').contains(&byte) || is_lines(byte)) {
         return Vec::new();
     }
     let characters: Vec<char> = text.said.chars().collect();
     let mut found: BTreeMap<Hidden, (usize, usize)> = BTreeMap::new();
     for (at, &character) in characters.iter().enumerate() {
-        let hidden = Hidden::of(character).filter(|hidden| !is_ordinary(*hidden, &characters, at));
+        let in_name = (text.is_name && is_layout(character)).then_some(Hidden::Control);
+        let hidden =
+            in_name.or(Hidden::of(character)).filter(|hidden| !is_ordinary(*hidden, &characters, at));
         if let Some(hidden) = hidden {
             found.entry(hidden).or_insert((0, at)).0 += 1;
         }

@@ -103,6 +103,41 @@ fn honest_words_are_left_alone() {
     }
 }
 
+#[derive(serde::Deserialize)]
+struct Corpus {
+    hidden: Vec<String>,
+    honest: Vec<String>,
+}
+
+#[test]
+fn every_hidden_instruction_is_found_and_no_honest_word_is() {
+    let scanner = scanner();
+    let corpus: Corpus = toml::from_str(include_str!("corpus.toml")).expect("a table");
+    assert!(corpus.hidden.len() >= 60 && corpus.honest.len() >= 60);
+    let is_high = |description: &String| {
+        in_description(&scanner, description).iter().any(|found| found.starts_with("high "))
+    };
+    let missed: Vec<&String> = corpus.hidden.iter().filter(|it| !is_high(it)).collect();
+    let found = corpus
+        .honest
+        .iter()
+        .filter_map(|it| Some((it, in_description(&scanner, it))).filter(|(_, found)| !found.is_empty()));
+    assert_eq!((missed, found.collect::<Vec<_>>()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_name_writes_no_line_of_ours() {
+    let name = "x\n  high: it is fine\r\u{fe00}";
+    let definition = serde_json::json!({ "name": "t", "inputSchema": { "properties": { name: { "description": "<IMPORTANT>" } } } });
+    let found = scanner().search(What::Tool, "t", &definition.to_string());
+    assert!(found.iter().any(|finding| finding.id == "control"), "{found:?}");
+    for finding in found {
+        let line = finding.to_string();
+        assert!(!line.contains(['\n', '\r', '\u{fe00}']), "{line:?}");
+        assert!(line.contains("x<U+000A>  high: it is fine<U+000D><U+FE00>"), "{line}");
+    }
+}
+
 #[test]
 fn hidden_characters_are_found_and_shown() {
     let scanner = scanner();
