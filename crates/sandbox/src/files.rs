@@ -8,8 +8,10 @@
 mod error;
 mod folder;
 mod inside;
+mod obeyed;
 mod protected;
 mod read;
+mod server_files;
 mod write;
 
 use std::fs::File;
@@ -25,8 +27,10 @@ use protected::Guarded;
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
 pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX, spellings};
+pub use obeyed::{OBEYED, Obeyed, ObeyedFile, Writable};
 pub use protected::Guard;
 pub use read::{FilePart, Meta};
+pub use server_files::{ServerFiles, is_code};
 pub use write::{Expect, Written};
 
 /// What a `Root` may be used for. Orders from less to more.
@@ -47,6 +51,8 @@ pub struct Root {
     access: Access,
     /// Files and folders that are left alone, beside those that are never written.
     guarded: Arc<Guarded>,
+    /// Those that others obey, and that a person has agreed to have written through this handle.
+    agreed: Arc<[ObeyedFile]>,
 }
 
 #[derive(Debug)]
@@ -65,14 +71,14 @@ impl Root {
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = inside::spellings(path);
         let opened = Arc::new(Opened { dir, canonical, spellings });
-        Ok(Root { opened, access, guarded: Arc::default() })
+        Ok(Root { opened, access, guarded: Arc::default(), agreed: Arc::default() })
     }
 
     /// From now on these files, and all below these folders, are left alone too: the program's own state, its
     /// configuration and its secrets. They take the place of those that were guarded before, in this handle and every
     /// other that was made from the same [`Root::open`]. Paths are followed to where they really are as far as they
     /// exist; another hard link to a file is another file. A `toolcrib.toml`, a folder `.opencode`, and what makes `git`
-    /// run programs are never written.
+    /// run programs are never written; what others obey ([`OBEYED`]) is written only with a person's agreement.
     pub fn guard(&self, guard: &Guard) {
         self.guarded.replace(&self.opened.canonical, guard);
     }
@@ -80,7 +86,14 @@ impl Root {
     /// The same folder with at most `access`; a narrowed handle never widens again.
     pub fn narrowed(&self, access: Access) -> Root {
         let access = self.access.min(access);
-        Root { opened: Arc::clone(&self.opened), access, guarded: Arc::clone(&self.guarded) }
+        Root { access, ..self.clone() }
+    }
+
+    /// The same folder, in which a person has agreed that these are written: just where they really are, so that a link
+    /// that is exchanged meanwhile leads to nothing new. What is protected stays so.
+    #[must_use]
+    pub fn agreeing(&self, files: &[ObeyedFile]) -> Root {
+        Root { agreed: self.agreed.iter().chain(files).cloned().collect(), ..self.clone() }
     }
 
     /// What this handle may be used for.

@@ -16,7 +16,8 @@ mod words;
 pub use browser::{BrowserError, open_browser};
 pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Guard, Inside, Kind, Meta,
-    NAME_BYTES_MAX, PATH_BYTES_MAX, Root, WORKSPACE_PREFIX, Written, spellings,
+    NAME_BYTES_MAX, OBEYED, Obeyed, ObeyedFile, PATH_BYTES_MAX, Root, ServerFiles, WORKSPACE_PREFIX,
+    Writable, Written, is_code, spellings,
 };
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
-use sandbox::{Access, Expect, FileError, Guard, Inside, Kind, Root};
+use sandbox::{Access, Expect, FileError, Guard, Inside, Kind, Root, ServerFiles, Writable};
 use tempfile::TempDir;
 
 /// SHA-256 of `old`.
@@ -470,7 +470,149 @@ fn what_is_guarded_can_be_replaced() {
 }
 
 fn unwritten(paths: &[PathBuf]) -> Guard {
-    Guard { unwritten: paths.to_vec(), unread: Vec::new() }
+    Guard { unwritten: paths.to_vec(), ..Guard::default() }
+}
+
+/// A folder with ordinary files, and links to those that others obey.
+fn obeyed_by_others() -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().canonicalize().expect("a folder");
+    for name in [".github/workflows", "sub"] {
+        std::fs::create_dir_all(path.join(name)).expect("a folder");
+    }
+    for name in [".mcp.json", "notes.md"] {
+        std::fs::write(path.join(name), "old").expect("a folder");
+    }
+    for (target, name) in [
+        (".mcp.json", "link.md"),
+        ("link.md", "link2.md"),
+        (".github/workflows", "docs"),
+        (".vscode/tasks.json", "nowhere.md"),
+        ("notes.md", "CLAUDE.md"),
+        ("../sub/../.mcp.json", "sub/up.md"),
+    ] {
+        std::os::unix::fs::symlink(target, path.join(name)).expect("a folder");
+    }
+    let root = Root::open(&path, Access::ReadWrite).expect("a folder");
+    (folder, root)
+}
+
+/// Every spelling, case and link of what others obey asks, by name; nothing is written and no folder is made.
+#[test]
+fn what_others_obey_is_not_written_without_agreement() {
+    let (folder, root) = obeyed_by_others();
+    for (asked, expected) in [
+        (".mcp.json", ".mcp.json"),
+        ("/workspace/./.mcp.json", ".mcp.json"),
+        ("sub/../.mcp.json", ".mcp.json"),
+        (".MCP.json", ".MCP.json"),
+        ("new/.vscode/settings.json", "new/.vscode/settings.json"),
+        ("link.md", ".mcp.json"),
+        ("link2.md", ".mcp.json"),
+        ("sub/up.md", ".mcp.json"),
+        ("docs/ci.yml", ".github/workflows/ci.yml"),
+        ("nowhere.md", ".vscode/tasks.json"),
+        // The link is what others read.
+        ("CLAUDE.md", "CLAUDE.md"),
+    ] {
+        let path = root.locate(asked).unwrap();
+        let found: Vec<_> = root.obeyed(&path).into_iter().map(|file| file.path).collect();
+        assert_eq!(found, [PathBuf::from(expected)], "{asked}");
+        match root.write(&path, b"new", &Expect::Anything) {
+            Err(FileError::Obeyed { file }) => assert_eq!(file.path, PathBuf::from(expected), "{asked}"),
+            other => panic!("{asked}: {other:?}"),
+        }
+        assert!(!matches!(root.read(&path, 0, 1), Err(FileError::Obeyed { .. })), "{asked} may be read");
+    }
+    for asked in ["notes.md", "sub/package.json", "Makefile", "toolcrib.toml", ".git/config"] {
+        assert_eq!(root.obeyed(&root.locate(asked).unwrap()), [], "{asked}");
+    }
+    let there = std::fs::read_to_string(folder.path().join(".mcp.json")).unwrap();
+    assert!(there == "old" && !folder.path().join("new").exists() && !folder.path().join(".vscode").exists());
+}
+
+/// Agreement is for this file through this handle, wherever a link leads by then.
+#[test]
+fn agreement_is_for_one_file() {
+    let (folder, root) = obeyed_by_others();
+    let asked = root.locate("link.md").unwrap();
+    let agreed = root.agreeing(&root.obeyed(&asked));
+    assert!(agreed.write(&asked, b"new", &Expect::Anything).is_ok());
+    assert!(agreed.narrowed(Access::ReadWrite).write(&asked, b"new", &Expect::Anything).is_ok());
+    let is_asked = |root: &Root, name: &str| {
+        let written = root.write(&root.locate(name).unwrap(), b"newer", &Expect::Anything);
+        matches!(written, Err(FileError::Obeyed { .. }))
+    };
+    assert!(is_asked(&root, "link.md"), "another handle has no agreement");
+    assert!(is_asked(&agreed, "AGENTS.md") && is_asked(&agreed, "sub/.mcp.json"));
+    std::fs::remove_file(folder.path().join("link.md")).unwrap();
+    std::os::unix::fs::symlink(".envrc", folder.path().join("link.md")).unwrap();
+    assert!(is_asked(&agreed, "link.md"), "it leads elsewhere now");
+    let denied = agreed.write(&root.locate("toolcrib.toml").unwrap(), b"", &Expect::Anything);
+    assert!(matches!(denied, Err(FileError::Protected { .. })));
+}
+
+/// What is set free is written, and nothing that is protected.
+#[test]
+fn what_is_writable_needs_no_agreement() {
+    let (_folder, root) = obeyed_by_others();
+    let globs = ["AGENTS.md", ".github/**", "toolcrib.toml", ".git/**", "state/**"].map(str::to_owned);
+    let writable = Writable::new(&globs).unwrap();
+    let unread = vec![root.display_path().join("state")];
+    root.guard(&Guard { writable, unread, ..Guard::default() });
+    let written = |name: &str| root.write(&root.locate(name).unwrap(), b"new", &Expect::Anything);
+    for name in ["AGENTS.md", ".github/workflows/ci.yml", "docs/ci.yml", "notes.md"] {
+        assert!(written(name).is_ok(), "{name}");
+    }
+    for name in ["sub/AGENTS.md", ".mcp.json", "link.md"] {
+        assert!(matches!(written(name), Err(FileError::Obeyed { .. })), "{name}");
+    }
+    for name in ["toolcrib.toml", ".git/config", "state/AGENTS.md"] {
+        assert!(matches!(written(name), Err(FileError::Protected { .. })), "{name}");
+    }
+}
+
+/// What servers load is not written, by whatever way it is reached, and is read freely.
+#[test]
+fn what_servers_load_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(path.join("tools")).unwrap();
+    std::fs::write(path.join("tools/server.py"), "old").unwrap();
+    std::os::unix::fs::symlink("tools", path.join("docs")).unwrap();
+    std::os::unix::fs::symlink("tools/json.py", path.join("new.md")).unwrap();
+    let root = Root::open(&path, Access::ReadWrite).unwrap();
+    // The folder is named by a link here.
+    let (named, code) = (vec![path.join("docs/server.py"), path.join("later.py")], vec![path.join("docs")]);
+    let servers = ServerFiles { named, code, starts: vec![path.clone()] };
+    root.guard(&Guard { servers, ..Guard::default() });
+    for (asked, is_refused) in [
+        ("tools/server.py", true),
+        ("docs/server.py", true),
+        ("tools/json.py", true),
+        ("tools/json/__init__.py", true),
+        ("docs/x/y.js", true),
+        ("new.md", true),
+        ("later.py", true),
+        (".npmrc", true),
+        ("node_modules/a/index.js", true),
+        ("sub/.npmrc", false),
+        ("tools/README.md", false),
+        ("main.py", false),
+    ] {
+        let located = root.locate(asked).unwrap();
+        let written = root.agreeing(&root.obeyed(&located)).write(&located, b"new", &Expect::Anything);
+        assert_eq!(matches!(written, Err(FileError::OfServer { .. })), is_refused, "{asked}: {written:?}");
+        assert_eq!(written.is_ok(), !is_refused, "{asked}: {written:?}");
+    }
+    assert!(root.read(&root.locate("tools/server.py").unwrap(), 0, 9).is_ok());
+    assert!(!path.join("tools/json").exists() && !path.join("node_modules").exists());
+    let said = root.write(&root.locate(".npmrc").unwrap(), b"", &Expect::Anything).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        ".npmrc is read by what starts a server there, so only a person may write it; a server whose script and `cwd` lie \
+         outside the workspace leaves it free"
+    );
 }
 
 /// What holds secrets is neither read nor listed, by whatever way it is reached.
@@ -486,7 +628,7 @@ fn what_holds_secrets_is_not_read() {
     std::os::unix::fs::symlink("key.txt", path.join("link.md")).unwrap();
     let root = Root::open(&path, Access::ReadWrite).unwrap();
     let unread = vec![path.join("state"), path.join("key.txt"), path.join("later")];
-    root.guard(&Guard { unwritten: vec![path.join("server.py")], unread });
+    root.guard(&Guard { unwritten: vec![path.join("server.py")], unread, ..Guard::default() });
     let root = root.narrowed(Access::Read);
     std::fs::create_dir(path.join("later")).unwrap();
     std::fs::write(path.join("later/made.md"), "text").unwrap();
@@ -518,6 +660,6 @@ fn what_holds_secrets_is_not_read() {
     // A folder that was open before is not read from either.
     root.guard(&Guard::default());
     let before = root.folder(&root.locate("state").unwrap()).unwrap();
-    root.guard(&Guard { unwritten: Vec::new(), unread: vec![path.join("state")] });
+    root.guard(&Guard { unread: vec![path.join("state")], ..Guard::default() });
     assert!(matches!(before.read("secret.key", 100), Err(FileError::Secret { .. })));
 }

@@ -6,7 +6,7 @@ use std::io;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::{Inside, NAME_BYTES_MAX};
+use super::{Inside, NAME_BYTES_MAX, ObeyedFile};
 
 /// Why a file could not be read, written or listed.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,23 @@ pub enum FileError {
     Protected {
         /// The path asked for.
         path: Inside,
+    },
+    /// A program that we start would load it.
+    #[error(
+        "{path} {claim}, so only a person may write it; a server whose script and `cwd` lie outside the workspace leaves \
+         it free"
+    )]
+    OfServer {
+        /// The path asked for.
+        path: Inside,
+        /// What the program has to do with it.
+        claim: &'static str,
+    },
+    /// Others obey it, and nobody has agreed to this write.
+    #[error("{file}, so a person must agree before it is written")]
+    Obeyed {
+        /// The file that would be written, which may be another than was asked for.
+        file: ObeyedFile,
     },
     /// It holds secrets, so tools may neither read nor list nor write it.
     #[error(

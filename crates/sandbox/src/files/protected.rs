@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{FileError, Inside};
+use super::{FileError, Inside, ServerFiles, Writable};
 
 /// The configuration's name, whatever folder it is in: the nearest one above a working folder counts.
 const CONFIGURATION: &str = "toolcrib.toml";
@@ -38,6 +38,10 @@ pub struct Guard {
     pub unwritten: Vec<PathBuf>,
     /// Hold secrets: neither read nor listed nor written.
     pub unread: Vec<PathBuf>,
+    /// What programs that we start load: may be read, and not written.
+    pub servers: ServerFiles,
+    /// Which of the files that others obey are written without a person's agreement. Frees nothing else.
+    pub writable: Writable,
 }
 
 /// The same as paths without links, as far as they existed. They change when the configuration is read again.
@@ -56,7 +60,12 @@ impl Guarded {
     /// Takes these in place of those before, for what is below `root`, a path without links.
     pub(super) fn replace(&self, root: &Path, guard: &Guard) {
         let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
-        let guard = Guard { unwritten: real(&guard.unwritten), unread: real(&guard.unread) };
+        let guard = Guard {
+            unwritten: real(&guard.unwritten),
+            unread: real(&guard.unread),
+            servers: guard.servers.real(),
+            writable: guard.writable.clone(),
+        };
         let unread_below = guard.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) =
             Held { guard: Arc::new(guard), unread_below };
@@ -71,11 +80,7 @@ impl Guarded {
     /// since some file systems do.
     pub(super) fn check_named(&self, path: &Inside) -> Result<(), FileError> {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let lies_in = |unread: &PathBuf| {
-            let mut names = path.as_path().components();
-            unread.components().all(|component| names.next().is_some_and(|name| are_alike(name, component)))
-        };
-        match held.unread_below.iter().any(lies_in) {
+        match held.unread_below.iter().any(|unread| lies_in(path.as_path(), unread)) {
             true => Err(FileError::Secret { path: path.clone() }),
             false => Ok(()),
         }
@@ -116,8 +121,14 @@ pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
         || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
 }
 
-fn are_alike(one: Component<'_>, other: Component<'_>) -> bool {
+pub(super) fn are_alike(one: Component<'_>, other: Component<'_>) -> bool {
     one.as_os_str().eq_ignore_ascii_case(other.as_os_str())
+}
+
+/// Whether `path` is `folder` or lies below it, without regard to case.
+pub(super) fn lies_in(path: &Path, folder: &Path) -> bool {
+    let mut names = path.components();
+    folder.components().all(|component| names.next().is_some_and(|name| are_alike(name, component)))
 }
 
 /// What is left of `path` behind the names of `root`; the empty path if all of `root` is below it. Nothing if neither is
@@ -156,7 +167,7 @@ mod tests {
     #[test]
     fn what_decides_about_tools_is_protected_and_nothing_else() {
         let (unwritten, unread) = (vec!["/w/conf/my.toml".into()], vec!["/w/state".into()]);
-        let guarded = Guard { unwritten, unread };
+        let guarded = Guard { unwritten, unread, ..Guard::default() };
         // path, whether it is protected
         let cases = [
             ("/w/toolcrib.toml", true),

@@ -20,8 +20,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use super::obeyed::obeyed;
 use super::read::READ_FLAGS;
-use super::{Access, FileError, Inside, Root, protected};
+use super::{Access, FileError, Inside, ObeyedFile, Root, protected};
 
 /// Symbolic links followed to the file that is written; what Linux itself follows.
 const LINKS_MAX: usize = 40;
@@ -113,13 +114,59 @@ impl Root {
         Ok(Written { created, sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
     }
 
-    fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
-        // Asked anew, since somebody may have moved the workspace.
-        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| protected::real_path(&dir));
-        if protected::is_protected(&root.map_err(FileError::Io)?, &self.guarded.now(), real) {
-            return Err(FileError::Protected { path: asked.clone() });
+    /// The files that a write to `path` would reach or pass, and that others obey: a link that they are called by counts,
+    /// and so does what it leads to. Nothing of what is protected, since no agreement frees that. Writes nothing; what
+    /// cannot be told is refused by the write itself.
+    pub fn obeyed(&self, path: &Inside) -> Vec<ObeyedFile> {
+        let mut found = Vec::new();
+        let mut path = path.as_path().to_owned();
+        for _ in 0..LINKS_MAX {
+            let Ok(real) = self.real_target(&path) else { return found };
+            match self.judge(&real) {
+                Ok(Judged::Obeyed(file)) => found.push(file),
+                Ok(Judged::Free) => {}
+                Ok(Judged::Protected | Judged::OfServer(_)) | Err(_) => return Vec::new(),
+            }
+            match self.next_hop(&path) {
+                Some(next) => path = next,
+                None => return found,
+            }
         }
-        Ok(())
+        found
+    }
+
+    /// Where the link at `path` leads; nothing if there is none.
+    fn next_hop(&self, path: &Path) -> Option<PathBuf> {
+        let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
+        let folder = self.open_beneath(parent, FOLDER_FLAGS).ok()?;
+        let target = readlinkat(&folder, path.file_name()?, Vec::new()).ok()?;
+        Some(parent.join(OsString::from_vec(target.into_bytes())))
+    }
+
+    fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
+        let path = || asked.clone();
+        match self.judge(real).map_err(FileError::Io)? {
+            Judged::Free => Ok(()),
+            Judged::Protected => Err(FileError::Protected { path: path() }),
+            Judged::OfServer(claim) => Err(FileError::OfServer { path: path(), claim }),
+            Judged::Obeyed(file) if self.agreed.contains(&file) => Ok(()),
+            Judged::Obeyed(file) => Err(FileError::Obeyed { file }),
+        }
+    }
+
+    /// What stands against writing `real`, a path without links.
+    fn judge(&self, real: &Path) -> io::Result<Judged> {
+        // Asked anew, since somebody may have moved the workspace.
+        let root =
+            self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| protected::real_path(&dir))?;
+        let guard = self.guarded.now();
+        Ok(if protected::is_protected(&root, &guard, real) {
+            Judged::Protected
+        } else if let Some(claim) = guard.servers.claim(&root, real) {
+            Judged::OfServer(claim)
+        } else {
+            obeyed(&root, &guard.writable, real).map_or(Judged::Free, Judged::Obeyed)
+        })
     }
 
     /// Where `path` would really be: its nearest folder that exists, without links, and the rest.
@@ -155,6 +202,17 @@ impl Root {
             result => result,
         }
     }
+}
+
+/// What stands against a write.
+enum Judged {
+    Free,
+    /// Only a person may.
+    Protected,
+    /// Only a person may, since a program that we start would load it.
+    OfServer(&'static str),
+    /// A person must agree.
+    Obeyed(ObeyedFile),
 }
 
 /// Where a file is or will be: an open folder and a plain name that is no link.
