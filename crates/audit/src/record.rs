@@ -65,7 +65,7 @@ pub struct Opening {
 /// One rule that had a say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decided {
-    /// Who asked it: `policy`, `ai_rules`.
+    /// Who asked it: `policy`, `ai_rules`, `obeyed` (a file that others obey would be written).
     pub by: &'static str,
     /// The rule's id.
     pub rule: Arc<str>,

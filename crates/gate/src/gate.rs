@@ -51,7 +51,9 @@ pub use result::RESULT_BYTES_MAX;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
 use seen::Seen;
 use stages::Stage;
-pub use stages::{LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes};
+pub use stages::{
+    LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
+};
 pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
@@ -227,6 +229,7 @@ impl Gate {
         let action = call.target.action();
         let mut pending = Pending::new(id, caller, found.offered, arguments, round.goes_on, action);
         pending.origin = found.origin;
+        pending.files = Some(&self.files);
         pending.answers = round.input.as_ref().and_then(|input| input.responses.clone());
         if pending.definition().upstream.is_some() {
             pending.beside = Beside::of_call(call.meta.as_deref(), bylaws.rules.are_any());

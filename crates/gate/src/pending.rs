@@ -7,6 +7,7 @@ use audit::Decided;
 use bytes::Bytes;
 use policy::{Caller, Decision, Roles};
 use rules::OnResult;
+use sandbox::{ObeyedFile, Root};
 use tool_api::{Action, Arguments, CallId, Definition};
 
 use crate::beside::Beside;
@@ -32,6 +33,10 @@ pub(crate) struct Pending<'a> {
     pub(crate) action: Option<Action>,
     /// The call that goes on in the task that it is about.
     pub(crate) origin: Option<Origin>,
+    /// Where a tool of ours would write.
+    pub(crate) files: Option<&'a Root>,
+    /// What it would write there that others obey: a person is asked about each.
+    pub(crate) obeyed: Vec<ObeyedFile>,
     /// What the caller says beside the arguments, if it is sent on.
     pub(crate) beside: Option<Beside>,
     /// What of it the AI rules have changed, as it came.
@@ -107,6 +112,8 @@ impl<'a> Pending<'a> {
             goes_on,
             action,
             origin: None,
+            files: None,
+            obeyed: Vec::new(),
             beside: None,
             came: None,
             is_rewritten: false,
@@ -128,7 +135,7 @@ impl<'a> Pending<'a> {
         let Came { arguments, answers, beside } = self.came.as_deref().cloned().unwrap_or_else(now);
         let new =
             Pending::new(self.id, self.caller, self.offered.clone(), arguments, self.goes_on, self.action);
-        Pending { answers, beside, origin: self.origin.clone(), ..new }
+        Pending { answers, beside, origin: self.origin.clone(), files: self.files, ..new }
     }
 
     /// What is known of the tool.

@@ -44,7 +44,7 @@ pub(crate) async fn run(
     waiting: Waiting,
     successor: impl Future<Output = Option<Arc<Offered>>>,
 ) -> Result<(Outcome, Arc<Offered>), Failure> {
-    let Pending { id, offered, arguments, decision, .. } = pending;
+    let Pending { id, offered, arguments, decision, obeyed, .. } = pending;
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
     let Waiting { meta, cancel, listener, client, input, key, secrets } = waiting;
     let definition = offered.definition();
@@ -56,7 +56,8 @@ pub(crate) async fn run(
         reason = "every stage has passed; this is the one place that admits"
     )]
     let permit = Permit::issue(id);
-    let files = files.narrowed(access(definition.effect));
+    // What is in `obeyed` a person was asked about, or the call would not be here.
+    let files = files.narrowed(access(definition.effect)).agreeing(&obeyed);
     let cx = Context::new(permit, files, cancel.clone(), deadline.listener())
         .with_meta(meta)
         .with_client(client)

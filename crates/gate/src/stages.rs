@@ -2,6 +2,7 @@
 
 mod again;
 mod messages;
+mod obeyed;
 mod policy_stage;
 mod rate;
 mod rules_stage;
@@ -14,6 +15,7 @@ use crate::pending::Pending;
 
 pub(crate) use again::judge_again;
 pub(crate) use messages::{judge_news, listener, note_messages, on_messages};
+pub use obeyed::{obeyed_files, obeyed_rule};
 pub use policy_stage::facts;
 pub use rate::{LimitConfig, RateConfig, RateProblem, Rates};
 pub(crate) use rate::{NAME as RATE, Quotas};

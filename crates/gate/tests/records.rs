@@ -29,6 +29,7 @@ impl Tool for Keep {
         title: "Keep",
         summary: "a sample",
         effect: Effect::Writes,
+        writes: &[],
         scopes: &["write_workspace"],
         idempotent: true,
         open_world: false,

@@ -93,6 +93,9 @@ impl Root {
     /// that is exchanged meanwhile leads to nothing new. What is protected stays so.
     #[must_use]
     pub fn agreeing(&self, files: &[ObeyedFile]) -> Root {
+        if files.is_empty() {
+            return self.clone();
+        }
         Root { agreed: self.agreed.iter().chain(files).cloned().collect(), ..self.clone() }
     }
 

@@ -66,6 +66,7 @@ const fn about(name: &'static str) -> About {
         title: "Sample",
         summary: "a sample",
         effect: Effect::Reads,
+        writes: &[],
         scopes: &["read_workspace"],
         idempotent: true,
         open_world: false,

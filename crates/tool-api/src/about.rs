@@ -47,6 +47,8 @@ pub struct About {
     pub summary: &'static str,
     /// The strongest thing it can do.
     pub effect: Effect,
+    /// The arguments that name files it writes. What is not named here cannot be written where others obey it.
+    pub writes: &'static [&'static str],
     /// What a caller must have been given to see it.
     pub scopes: &'static [&'static str],
     /// True if a second identical call changes nothing more.

@@ -34,7 +34,10 @@ pub(crate) fn judge_again(
                 && (roles_are_same || !asked.approvers.is_empty())
         })
     };
-    let is_same = fresh.arguments.text() == pending.arguments.text()
+    // A link may lead elsewhere by now.
+    let is_same_file = fresh.obeyed.iter().all(|file| pending.obeyed.contains(file));
+    let is_same = is_same_file
+        && fresh.arguments.text() == pending.arguments.text()
         && fresh.answers == pending.answers
         && fresh.beside == pending.beside;
     if !is_same || !fresh.questions.iter().all(is_answered) {

@@ -7,7 +7,7 @@ use audit::Decided;
 use policy::{Caller, Decision, Facts, Obligations, Recorded, Verdict};
 use tool_api::{Action, Definition, Effect};
 
-use super::Stage;
+use super::{Stage, obeyed};
 use crate::bylaws::Bylaws;
 use crate::failure::Refusal;
 use crate::pending::{Pending, Question};
@@ -25,11 +25,17 @@ impl Stage for PolicyStage {
     }
 }
 
-/// Decides about the arguments as they are now; what was decided about them before they were changed holds besides.
+/// Decides about the arguments as they are now, and about the files that they name; what was decided about them before they were changed holds besides.
 ///
 /// # Errors
 /// They are denied.
 pub(super) fn decide(pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+    by_policy(pending, bylaws)?;
+    obeyed::ask(pending);
+    Ok(())
+}
+
+fn by_policy(pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
     let facts = facts(pending.caller, pending.offered.definition(), pending.action);
     let decision = bylaws.policy.decide(&facts, pending.arguments.value());
     let before = pending.decision.take();

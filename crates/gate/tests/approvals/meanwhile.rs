@@ -12,9 +12,20 @@ tools = ['burn']
 
 /// What an approved call comes to if `change` happens while it waits, under AI rules that begin as `ai_rules`.
 async fn meanwhile(ai_rules: &str, arguments: &str, change: impl Fn(&Scene, &Process)) -> (String, u32) {
+    meanwhile_after(ai_rules, arguments, |_| {}, change).await
+}
+
+/// The same in a workspace that `first` has made.
+async fn meanwhile_after(
+    ai_rules: &str,
+    arguments: &str,
+    first: impl Fn(&Scene),
+    change: impl Fn(&Scene, &Process),
+) -> (String, u32) {
     let scene = Scene::waiting(20);
     std::fs::create_dir_all(scene.folder.path().join("secrets")).unwrap();
     std::fs::create_dir_all(scene.folder.path().join("pub")).unwrap();
+    first(&scene);
     scene.rules(ai_rules);
     let process = scene.process();
     process.gate.govern(scene.bylaws(POLICY));
@@ -71,6 +82,32 @@ async fn what_was_allowed_is_judged_again_before_it_runs() {
     let allows = POLICY.replace("'ask'", "'allow'");
     let loosened = |scene: &Scene, process: &Process| process.gate.govern(scene.bylaws(&allows));
     assert_eq!(meanwhile(NO_SECRETS, path, loosened).await, ran(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_what_others_obey_is_looked_at_again() {
+    let leads = |target: &'static str| {
+        move |scene: &Scene, _: &Process| {
+            let link = scene.folder.path().join("pub/a");
+            // There may be another one.
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(target, link).unwrap();
+        }
+    };
+    let (ran, outdated) = (("ran".to_owned(), 1), ("approval_outdated".to_owned(), 0));
+    let (path, link) = (r#"{"path":"pub/a"}"#, r#"{"path":"pub/../pub/a"}"#);
+    assert_eq!(meanwhile(NO_SECRETS, path, leads("notes.md")).await, ran);
+    assert_eq!(meanwhile(NO_SECRETS, path, leads("../.mcp.json")).await, outdated);
+    // One that asked already may lead to nothing new, not even under the same name of the list.
+    let first = |scene: &Scene| leads("../.github/workflows/a.yml")(scene, &scene.process());
+    for (target, expected) in [
+        ("../.github/workflows/a.yml", &ran),
+        ("notes.md", &ran),
+        ("../.github/workflows/b.yml", &outdated),
+        ("../.envrc", &outdated),
+    ] {
+        assert_eq!(meanwhile_after(NO_SECRETS, link, first, leads(target)).await, *expected, "{target}");
+    }
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ pub(crate) use gate::{
     ToolError, Via,
 };
 pub(crate) use store::SqliteStore;
-pub(crate) use tool_api::{AnyTool, Arguments, Context};
+pub(crate) use tool_api::{About, AnyTool, Arguments, Context, Listing};
 
 /// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.
 pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
@@ -27,6 +27,19 @@ pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
 pub(crate) fn now_ms() -> i64 {
     NOW_MS.load(Ordering::SeqCst)
 }
+
+const ABOUT: About = About {
+    name: "burn",
+    title: "Burn",
+    summary: "burns",
+    effect: Effect::Executes,
+    writes: &["path"],
+    scopes: &[],
+    idempotent: true,
+    open_world: false,
+    timeout: Duration::from_secs(1),
+    examples: &[],
+};
 
 /// A tool that counts how often it ran; with `rounds` it asks its client first.
 pub(crate) struct Burn(Definition, Arc<AtomicU32>);
@@ -54,6 +67,8 @@ pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> 
     let definition = Definition {
         description: description.into(),
         marked_destructive: true,
+        // So that it says what it writes.
+        listing: Listing::Ours(&ABOUT),
         ..crate::definition::definition(Some("u"), "burn", Effect::Executes)
     };
     Arc::new(Burn(definition, ran.clone()))

@@ -48,6 +48,14 @@ pub(crate) struct Case {
     /// Nobody waits for an answer, whatever it says.
     #[serde(default)]
     pub(crate) approvals: gate::approvals::Config,
+    /// Which files that others obey are written without asking.
+    #[serde(default)]
+    pub(crate) writable: Vec<String>,
+    /// Links in the workspace, and where they lead; and those that are put in their place after the calls before.
+    #[serde(default)]
+    pub(crate) links: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) links_later: BTreeMap<String, String>,
     /// What cannot be written.
     pub(crate) broken: Option<Broken>,
     /// What is called before.

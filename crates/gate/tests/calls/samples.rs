@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 use gate::{Action, Catalog, Definition, Item, Outcome, Payload, Shelf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{About, AnyTool, Arguments, Context, Effect, Held, Structured, Tool, ToolError, builtin};
+use tool_api::{
+    About, AnyTool, Arguments, Context, Effect, Expect, Held, Structured, Tool, ToolError, builtin,
+};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +37,7 @@ const fn about(name: &'static str, effect: Effect) -> About {
         title: name,
         summary: "a sample",
         effect,
+        writes: &[],
         scopes: match effect {
             Effect::Reads => &["read_workspace"],
             Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
@@ -75,6 +78,28 @@ sample!(Run, about("run", Effect::Executes), Ok);
 sample!(Test, About { scopes: &["run_tests"], ..about("test", Effect::Executes) }, Ok);
 sample!(Send, About { scopes: &["network"], open_world: true, ..about("send", Effect::Reads) }, Ok);
 sample!(Long, about("long", Effect::Reads), |_| Ok("x".repeat(gate::RESULT_BYTES_MAX + 1)));
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Placed {
+    /// Where.
+    path: String,
+}
+
+/// Writes an empty file.
+struct Put;
+
+impl Tool for Put {
+    const ABOUT: About = About { writes: &["path"], ..about("put", Effect::Writes) };
+    type Input = Placed;
+    type Output = Structured<Heard>;
+    async fn run(&self, placed: Placed, cx: &Context) -> Result<Structured<Heard>, ToolError> {
+        let path = cx.files().locate(&placed.path);
+        let done = path.and_then(|path| cx.files().write(&path, b"", &Expect::Anything));
+        let heard = |_| Structured(Heard { text: "written".to_owned() });
+        done.map(heard).map_err(|error| ToolError::new("refused", error.to_string()))
+    }
+}
 
 /// Never answers by itself.
 struct Wait;
@@ -152,6 +177,7 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         builtin(Tell),
         builtin(Panic),
         builtin(Keep),
+        builtin(Put),
         builtin(Burn),
         builtin(Run),
         builtin(Test),

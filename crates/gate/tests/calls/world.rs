@@ -1,5 +1,6 @@
 //! A gate under the rules of one case, and what comes of the call in words.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -57,13 +58,17 @@ impl World {
             value: value.as_str().into(),
         };
         redactor.know("test", case.secrets.iter().map(known).collect());
+        link(workspace.path(), &case.links);
+        let files = tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap();
+        let writable = sandbox::Writable::new(&case.writable).unwrap();
+        files.guard(&sandbox::Guard { writable, ..Default::default() });
         let gate = Gate::new(Parts {
             catalog: samples::catalog(),
             bylaws: bylaws(case, workspace.path()),
             redactor,
             approvals: Approvals::with_clock(Arc::new(store::SqliteStore::at(&state)), now_ms),
             book: book.clone(),
-            files: tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap(),
+            files,
         })
         .unwrap();
         let caller = case.who.caller();
@@ -84,6 +89,7 @@ impl World {
         if case.ai_rules_later {
             self.gate.govern(bylaws(case, self.workspace.path()));
         }
+        link(self.workspace.path(), &case.links_later);
         pass(case.later_s);
         Ok(())
     }
@@ -167,6 +173,14 @@ impl World {
             told.replace(&*asked.id, "ID").replace(&until, "TIME")
         });
         told.replace(&*self.workspace.path().to_string_lossy(), "WORKSPACE")
+    }
+}
+
+fn link(workspace: &Path, links: &BTreeMap<String, String>) {
+    for (name, target) in links {
+        // There may be another one.
+        let _ = std::fs::remove_file(workspace.join(name));
+        std::os::unix::fs::symlink(target, workspace.join(name)).unwrap();
     }
 }
 

@@ -179,7 +179,7 @@ pub static OBEYED: [Obeyed; 10] = [
         ],
     },
     Obeyed {
-        why: "shells obey: they run it when they start",
+        why: "shells obey: they run it when they start or enter its folder",
         names: &[
             ".envrc",
             ".direnvrc",

@@ -58,6 +58,7 @@ impl Tool for List {
                   folders below, without `.git` and what ignore files leave out. At most 2000 entries per call, in \
                   order of their paths; the last line then says how to go on. Links are not followed.",
         effect: Effect::Reads,
+        writes: &[],
         scopes: &["read_workspace"],
         idempotent: true,
         open_world: false,

@@ -54,6 +54,7 @@ impl Tool for Read {
                   on. Pictures (PNG, JPEG, GIF, WebP), sounds (WAV, MP3, Ogg, FLAC) and other binary files are \
                   shown as such, up to 5 MiB.",
         effect: Effect::Reads,
+        writes: &[],
         scopes: &["read_workspace"],
         idempotent: true,
         open_world: false,

@@ -104,6 +104,7 @@ impl Tool for Write {
                   kept. With `expected_sha256` a file that has changed meanwhile is left alone. `[REDACTED:…]` stands in \
                   place of a secret: content with it never replaces a file that holds secrets.",
         effect: Effect::Writes,
+        writes: &["path"],
         scopes: &["write_workspace"],
         idempotent: true,
         open_world: false,

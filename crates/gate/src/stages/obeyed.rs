@@ -1,0 +1,54 @@
+//! Does this call of a tool of ours write a file that others obey? A person must agree to that, whatever else is allowed.
+//! Part of the policy's stage: it looks at the arguments whenever that does.
+
+use std::sync::Arc;
+
+use audit::Decided;
+use policy::Roles;
+use sandbox::{ObeyedFile, Root};
+use serde_json::Value;
+use tool_api::{Definition, Listing};
+
+use crate::pending::{Pending, Question};
+
+/// Who asks, in records.
+const NAME: &str = "obeyed";
+
+/// The files that others obey among those that a call with these arguments would write.
+pub fn obeyed_files(files: &Root, definition: &Definition, arguments: &Value) -> Vec<ObeyedFile> {
+    let Listing::Ours(about) = definition.listing else { return Vec::new() };
+    let named = about.writes.iter().filter_map(|name| arguments.get(name)).flat_map(texts);
+    // What is no path of the workspace is refused by the tool.
+    let mut found: Vec<_> =
+        named.flat_map(|text| files.locate(text).map(|path| files.obeyed(&path))).flatten().collect();
+    found.dedup();
+    found
+}
+
+/// The rule that asks about a file.
+pub fn obeyed_rule(file: &ObeyedFile) -> Arc<str> {
+    format!("{NAME}:{}", file.name).into()
+}
+
+/// Leaves a question about each such file. What was asked about arguments before they were changed is asked besides.
+pub(super) fn ask(pending: &mut Pending<'_>) {
+    let Some(files) = pending.files.filter(|_| pending.action.is_none()) else { return };
+    pending.obeyed = obeyed_files(files, pending.offered.definition(), pending.arguments.value());
+    for file in &pending.obeyed {
+        let rule = obeyed_rule(file);
+        let why: Arc<str> = format!("writes {file}").into();
+        if pending.questions.iter().any(|known| known.rule == rule && known.why == why) {
+            continue;
+        }
+        pending.decisions.push(Decided { by: NAME, rule: rule.clone(), effect: "ask".into() });
+        pending.questions.push(Question { rule, why, approvers: Roles::default(), lasts: None });
+    }
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
