@@ -12,10 +12,12 @@ mod environment;
 mod lookup;
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -35,6 +37,9 @@ pub const END_TIMEOUT: Duration = guard::VOLUNTARY_EXIT
     .saturating_add(guard::KILLING)
     .saturating_add(Duration::from_secs(2));
 
+/// What a program keeps in its own folder is for its owner.
+const OWN_FOLDER_MODE: u32 = 0o700;
+
 /// Exit codes above this one say "ended by a signal", up to the highest signal's.
 const SIGNAL_CODE_BASE: i32 = 128;
 const SIGNAL_MAX: i32 = 64;
@@ -48,13 +53,23 @@ pub struct Program {
     pub args: Vec<String>,
     /// Environment variables beside those every program inherits (see `Launcher::start`).
     pub env: Vec<(String, String)>,
-    /// The working folder; our own if absent.
+    /// The working folder. If absent, its own folder.
     pub cwd: Option<PathBuf>,
+    /// A folder that is kept for it alone, made when it is first started without `cwd`, for its owner only: nothing lies
+    /// there that others have written. Without it, too, our own working folder.
+    pub own_folder: Option<PathBuf>,
     /// Globs over names of environment variables that it inherits beside those of every program. One that is no
     /// glob matches nothing.
     pub inherit: Vec<String>,
     /// Names of variables that it does not inherit, whatever the globs say.
     pub withheld: Vec<String>,
+}
+
+impl Program {
+    /// Where it starts, if that is known.
+    pub fn folder(&self) -> Option<&Path> {
+        self.cwd.as_deref().or(self.own_folder.as_deref())
+    }
 }
 
 /// Shows the names of environment variables and not their values.
@@ -132,6 +147,9 @@ impl Launcher {
     /// this process, what `inherit` names, and the program's own `env`, nothing else. A missing program is found before
     /// anything is started; what only the kernel can tell arrives as exit code 126 or 127.
     pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
+        if let (None, Some(folder)) = (&program.cwd, &program.own_folder) {
+            make(folder).map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
+        }
         let environment = environment::of(program);
         let executable = lookup::find(program, &environment)?;
         self.spawn(program, &executable.into(), environment).map_err(StartError::Io)
@@ -157,8 +175,8 @@ impl Launcher {
         command.env_clear().envs(environment);
         command.stdin(Stdio::from(stdin_theirs));
         command.stdout(Stdio::from(stdout_theirs)).stderr(Stdio::from(stderr_theirs));
-        if let Some(cwd) = &program.cwd {
-            command.current_dir(cwd);
+        if let Some(folder) = program.folder() {
+            command.current_dir(folder);
         }
         let lifeline = Lifeline(lifeline);
         let guard = command.spawn()?;
@@ -170,6 +188,11 @@ impl Launcher {
         };
         Ok(Tree { io: Some(io), lifeline, guard, pid })
     }
+}
+
+/// Makes the folder of a program, and those above it, for the owner only.
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder)
 }
 
 impl Tree {

@@ -161,6 +161,29 @@ async fn runs_in_its_folder() {
 }
 
 #[tokio::test]
+async fn without_a_folder_it_gets_one_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().canonicalize().expect("there");
+    let own = path.join("servers/it");
+    let program = Program { own_folder: Some(own.clone()), ..shell("", "pwd") };
+    let elsewhere = Program { cwd: Some(path.clone()), ..program.clone() };
+    assert_eq!(run(&elsewhere).await.0, format!("{}\n", path.display()));
+    assert!(!own.exists(), "it is made when it is needed");
+    for _ in 0..2 {
+        assert_eq!(run(&program).await.0, format!("{}\n", own.display()));
+    }
+    for made in [&own, &path.join("servers")] {
+        let mode = std::os::unix::fs::MetadataExt::mode(&made.metadata().expect("there"));
+        assert_eq!(mode & 0o777, 0o700, "{}", made.display());
+    }
+    let command = "./tool".to_owned();
+    let relative = Program { command, own_folder: Some(own), ..Program::default() };
+    assert!(matches!(launcher().start(&relative), Err(StartError::NotFound { .. })));
+    let nowhere = Program { own_folder: Some("/proc/version/it".into()), ..shell("", "true") };
+    assert!(matches!(launcher().start(&nowhere), Err(StartError::OwnFolder { .. })));
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_says_so() {
     let missing = Program { command: "no-such-program".to_owned(), ..Program::default() };
     assert!(matches!(launcher().start(&missing), Err(StartError::NotFound { .. })));

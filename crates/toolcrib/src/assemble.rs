@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use audit::Book;
 use gate::{Approvals, Bylaws, Catalog, Gate, Parts};
 use rules::Rules;
-use sandbox::{Access, Guard, Launcher, Root};
+use sandbox::{Access, Guard, Launcher, Root, ServerFiles};
 use server::Instructions;
 use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
@@ -88,7 +88,7 @@ pub(crate) fn assemble_over(
     let files = open_workspace(&settings.workspace)?;
     let guarded =
         Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
-    guarded.guard(&settings, Vec::new());
+    guarded.guard(&settings, ServerFiles::default());
     let book = Book::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
     let book = Arc::new(book.kept_in(store.clone()));
     let catalog = Catalog::new(tools::all(&settings.offer));
@@ -157,7 +157,8 @@ pub(crate) fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
 }
 
 /// What tools leave alone. What decides about them, or runs with our rights, they do not write: the files of rules for
-/// AI, and the programs that we start, ourselves included. What holds our secrets they do not read either: the state,
+/// AI, and the programs that we start, ourselves included, with what those load. What others obey they write only with a
+/// person's agreement. What holds our secrets they do not read either: the state,
 /// the configuration, and the files that its references name.
 #[derive(Clone)]
 pub(crate) struct Guarded {
@@ -170,18 +171,26 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
+    /// The workspace, as it is guarded.
+    pub(crate) fn files(&self) -> &Root {
+        &self.files
+    }
+
     /// Guards what these settings name, and the files of what is `running` besides.
-    pub(crate) fn guard(&self, settings: &Settings, running: Vec<PathBuf>) {
-        let mut unwritten = running;
+    pub(crate) fn guard(&self, settings: &Settings, running: ServerFiles) {
+        let mut unwritten = settings.rules.named_files();
         unwritten.push(self.ours.clone());
-        unwritten.extend(settings.upstreams.iter().flat_map(upstream::Settings::own_files));
-        unwritten.extend(settings.rules.named_files());
-        unwritten.sort_unstable();
-        unwritten.dedup();
+        let mut servers = running;
+        settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
+        for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {
+            paths.sort_unstable();
+            paths.dedup();
+        }
         let mut secrets = self.secrets.lock().expect("nothing panics while it holds the lock");
         secrets.insert(settings.state.clone());
         secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
-        self.files.guard(&Guard { unwritten, unread: secrets.iter().cloned().collect() });
+        let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
+        self.files.guard(&Guard { unwritten, unread, servers, writable });
     }
 }
 

@@ -208,9 +208,11 @@ fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
         _ => path.to_owned(),
     };
     let is_relative = |word: &String| word.starts_with("./") || word.starts_with("../");
-    if server.cwd.is_none() && server.args.iter().any(is_relative) {
+    if server.args.iter().any(is_relative) && server.cwd.is_none() {
         server.cwd = project.map(|project| project.to_string_lossy().into_owned());
     }
+    // A word such as `.` or `server.py` was meant from there, too.
+    project.iter().for_each(|project| _ = server.place_in(project));
     server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
     let command = server.command.take();
     server.command = command.map(|command| match command.starts_with("~/") || is_relative(&command) {

@@ -8,6 +8,7 @@ mod config;
 mod gated;
 mod keys;
 mod mcp;
+mod misplaced;
 mod policy;
 mod prompts;
 mod resources;

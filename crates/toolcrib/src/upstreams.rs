@@ -5,13 +5,13 @@ mod leaving;
 mod task;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use gate::Catalog;
 use redact::Redactor;
+use sandbox::ServerFiles;
 use serde_json::{Value, json};
 use store::Store;
 use tokio::sync::{broadcast, oneshot};
@@ -137,10 +137,9 @@ impl Upstreams {
     }
 
     /// The files that those are made of which run or may still be running.
-    pub(crate) fn own_files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> =
-            self.members().iter().flat_map(|member| member.settings.own_files()).collect();
-        files.extend(self.leaving.own_files());
+    pub(crate) fn own_files(&self) -> ServerFiles {
+        let mut files = self.leaving.own_files();
+        self.members().iter().for_each(|member| files.extend(member.settings.server_files()));
         files
     }
 

@@ -137,7 +137,7 @@ impl From<StartError> for ConnectError {
         let (kind, said) = match &error {
             StartError::NotFound { .. } => (NotStarted::Missing, error.to_string()),
             StartError::NotExecutable { .. } => (NotStarted::NotExecutable, error.to_string()),
-            StartError::Cwd { .. } => (NotStarted::Folder, error.to_string()),
+            StartError::Cwd { .. } | StartError::OwnFolder { .. } => (NotStarted::Folder, error.to_string()),
             StartError::Io(cause) => (NotStarted::System, format!("{error}: {cause}")),
         };
         ConnectError::Start { kind, said }

@@ -6,6 +6,7 @@ mod fingerprint;
 mod foreign;
 pub(crate) mod mask;
 mod named;
+mod own_files;
 mod place;
 
 use std::fmt;
@@ -25,6 +26,7 @@ pub use expand::references;
 pub(crate) use foreign::Foreign;
 pub(crate) use mask::Mask;
 pub(crate) use named::Named;
+pub use own_files::relative_words;
 
 /// The shortest and the longest time that one call may be given.
 pub const CALL_TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -275,16 +277,6 @@ impl Settings {
     pub(crate) fn mask(&self) -> &Mask {
         &self.mask
     }
-
-    /// The files that this server is made of, as far as its table names them: its program and scripts.
-    pub fn own_files(&self) -> Vec<PathBuf> {
-        let Endpoint::Program(program) = &self.endpoint else { return Vec::new() };
-        let folder = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
-        let words = std::iter::once(&program.command).chain(&program.args);
-        // As in `--import=./hooks.mjs`.
-        let words = words.flat_map(|word| [Some(&**word), word.split_once('=').map(|(_, value)| value)]);
-        words.flatten().map(|word| folder.join(word)).filter(|path| path.is_file()).collect()
-    }
 }
 
 /// Shows neither the values of environment variables and headers nor the secret parts of an address.
@@ -387,21 +379,5 @@ mod tests {
         ] {
             assert_eq!(address.masked(said), expected);
         }
-    }
-
-    #[test]
-    fn its_own_files_are_those_that_exist() {
-        let folder = tempfile::tempdir().expect("a folder");
-        #[expect(clippy::disallowed_methods, reason = "scripts to be found")]
-        for name in ["server.py", "hooks.py"] {
-            std::fs::write(folder.path().join(name), "").expect("written");
-        }
-        let args = ["-u", "server.py", "--load=./hooks.py", "--not=missing.py", "missing.py", "."]
-            .map(str::to_owned)
-            .to_vec();
-        let files = ["server.py", "./hooks.py"].map(|name| folder.path().join(name));
-        let command = "python3".to_owned();
-        let program = Program { command, args, cwd: Some(folder.path().to_owned()), ..Program::default() };
-        assert_eq!(settings(Endpoint::Program(program)).own_files(), files);
     }
 }

@@ -59,7 +59,7 @@ pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
-pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, NotFollowed, Settings, references};
+pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, NotFollowed, Settings, references, relative_words};
 pub use start::{LIST_TIMEOUT, START_TIMEOUT};
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};

@@ -36,6 +36,14 @@ pub enum StartError {
         /// The folder as configured.
         cwd: PathBuf,
     },
+    /// The folder of its own cannot be made.
+    #[error("the folder {folder} that the program is to start in cannot be made: {source}; give it a `cwd`", folder = .folder.display())]
+    OwnFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The operating system could not start another process.
     #[error("the program could not be started")]
     Io(#[source] io::Error),
@@ -43,10 +51,10 @@ pub enum StartError {
 
 /// The path of the program's executable, as seen from its working folder.
 pub(super) fn find(program: &Program, environment: &Environment) -> Result<PathBuf, StartError> {
-    if let Some(cwd) = program.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+    if let Some(cwd) = program.folder().filter(|cwd| !cwd.is_dir()) {
         return Err(StartError::Cwd { cwd: cwd.to_owned() });
     }
-    let here = program.cwd.as_deref().unwrap_or(Path::new("."));
+    let here = program.folder().unwrap_or(Path::new("."));
     // Absolute, since the search starts from our folder and the run from the program's.
     let here = std::path::absolute(here).map_err(StartError::Io)?;
     let candidates = candidates(&program.command, environment, &here);

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 use upstream::{Reference, Transport};
@@ -72,6 +73,16 @@ pub(crate) struct Registration {
 }
 
 impl Server {
+    /// Has it start in `folder` if its command line names something there and it says nothing else. True if so.
+    pub(crate) fn place_in(&mut self, folder: &Path) -> bool {
+        let Some(command) = self.command.as_deref().filter(|_| self.cwd.is_none()) else { return false };
+        let is_here = upstream::relative_words(command, &self.args).any(|word| folder.join(word).exists());
+        if is_here {
+            self.cwd = Some(folder.display().to_string());
+        }
+        is_here
+    }
+
     /// The program with its arguments, or the address.
     pub(crate) fn endpoint(&self) -> Vec<&str> {
         let address = self.url.as_deref().filter(|_| self.command.is_none());
@@ -227,5 +238,36 @@ fn map(texts: &BTreeMap<String, String>) -> Option<Item> {
         0 => None,
         few if few < ROWS_MIN => Some(value(rows().collect::<InlineTable>())),
         _ => Some(Item::Table(rows().collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_starts_where_its_words_were_meant() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path();
+        crate::config::edit::hold(&path.join("server.py")).and_then(|held| held.write("")).expect("written");
+        for (words, expected) in [
+            ("python3 server.py", true),
+            ("npx -y some-server .", true),
+            ("npx --import=./server.py x", true),
+            ("./server.py", true),
+            ("python3 other.py", false),
+            ("server.py", false),
+            ("npx -y some-server", false),
+            ("python3 /server.py", false),
+        ] {
+            let mut all = words.split(' ').map(str::to_owned);
+            let mut server = Server { command: all.next(), args: all.collect(), ..Server::default() };
+            assert_eq!(server.place_in(path), expected, "{words}");
+            assert_eq!(server.cwd, expected.then(|| path.display().to_string()), "{words}");
+            server.cwd = Some("/elsewhere".to_owned());
+            assert!(!server.place_in(path), "{words}: it says so itself");
+        }
+        let mut address = Server { url: Some("https://a.example/.".to_owned()), ..Server::default() };
+        assert!(!address.place_in(path));
     }
 }

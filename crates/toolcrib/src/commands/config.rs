@@ -3,6 +3,7 @@
 use serde_json::json;
 use upstream::Settings;
 
+use super::misplaced::misplaced;
 use super::{load_resting, load_with, trust};
 use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
@@ -37,6 +38,7 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
             let notes: Vec<String> = upstreams
                 .iter()
                 .filter_map(missing_folder)
+                .chain(upstreams.iter().filter_map(|upstream| misplaced(upstream, &loaded.settings)))
                 .chain(loaded.passed_over.iter().cloned())
                 .chain(trust::line(&loaded.held))
                 .chain(loaded.settings.too_wide.clone())

@@ -63,11 +63,14 @@ pub(crate) struct Workspace {
     /// your home folder or what contains it: those have no file tools unless your own file, one that is named, or
     /// `--workspace` says so. A folder's file names its own folder or one in it.
     pub(crate) root: PathBuf,
+    /// Files below the folder that agents, editors, shells, git and package managers obey, and that tools write without
+    /// asking all the same, as globs such as `["CLAUDE.md", ".github/**"]`. What decides about tools stays protected. Only your own file, or one that is named, says it.
+    pub(crate) writable: Vec<String>,
 }
 
 impl Default for Workspace {
     fn default() -> Workspace {
-        Workspace { root: ".".into() }
+        Workspace { root: ".".into(), writable: Vec::new() }
     }
 }
 

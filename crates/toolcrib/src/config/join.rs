@@ -47,7 +47,7 @@ pub(super) const SAID: [(&[&str], Held); 15] = [
 ];
 
 /// What is not for a folder to say: sections, and keys of the others. What stands in neither list is unknown, and told.
-pub(super) const UNSAID: [&[&str]; 16] = [
+pub(super) const UNSAID: [&[&str]; 17] = [
     &["server"],
     &["identity"],
     &["state"],
@@ -59,6 +59,8 @@ pub(super) const UNSAID: [&[&str]; 16] = [
     // Of its own servers it counts; see `folder`.
     &["experimental"],
     &["policy", "allow"],
+    // What a person is asked about is not for a folder to say.
+    &["workspace", "writable"],
     &["rules", "organisation"],
     &["rules", "user"],
     &["rules", "project_name"],

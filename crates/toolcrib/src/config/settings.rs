@@ -20,6 +20,9 @@ use super::surroundings::Surroundings;
 use super::tree::Node;
 use crate::secrets::Kept;
 
+/// The folder in the state folder that holds those of the servers.
+const SERVERS: &str = "servers";
+
 /// Everything the program needs to know.
 pub(crate) struct Settings {
     pub(crate) server: server::Config,
@@ -28,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: PathBuf,
     /// Why the workspace has no file tools, in a sentence, if nobody has chosen it and it holds more than a project.
     pub(crate) too_wide: Option<String>,
+    /// Which of the files that others obey are written without asking.
+    pub(crate) writable: sandbox::Writable,
     /// An absolute path.
     pub(crate) state: PathBuf,
     /// The files it was read from, as absolute paths.
@@ -65,6 +70,7 @@ impl Settings {
             identity: server::identity::Config::default(),
             workspace: folder.to_owned(),
             too_wide: None,
+            writable: sandbox::Writable::default(),
             state: folder.join("state"),
             files: Vec::new(),
             secret_files: Vec::new(),
@@ -110,6 +116,7 @@ pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Re
     let identity = settling.identity(file.identity, &server);
     let workspace = settling.workspace(&file.workspace.root);
     let too_wide = settling.too_wide(&workspace);
+    let writable = settling.writable(&file.workspace.writable);
     let offer = settling.offer(&file.tools);
     let offer =
         offer.map(|offer| if too_wide.is_some() { offer.without(tools::Set::Workspace) } else { offer });
@@ -133,6 +140,7 @@ pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Re
                 identity,
                 workspace,
                 too_wide,
+                writable,
                 state,
                 files,
                 secret_files,
@@ -283,6 +291,14 @@ impl Settling<'_> {
         })
     }
 
+    fn writable(&mut self, globs: &[String]) -> sandbox::Writable {
+        sandbox::Writable::new(globs).unwrap_or_else(|(nth, why)| {
+            let keys = ["workspace", "writable", &nth.to_string()];
+            self.report(&keys, format!("workspace.writable: {:?} is no glob: {why}", globs[nth]));
+            sandbox::Writable::default()
+        })
+    }
+
     fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
         let folder = match dir {
             Some(dir) => Some(self.path(&["state", "dir"], dir)),
@@ -339,6 +355,16 @@ impl Settling<'_> {
             let others = if is_folders(upstream) { &settled } else { &users };
             upstream.clone().knowing(others)
         });
+        // The one place that settles where servers start: none of them where others write.
+        let started = |upstream: upstream::Settings| match kept {
+            Some(kept) => {
+                let folder = kept.state().join(SERVERS).join(upstream.folder_name());
+                upstream.starting_in(folder)
+            }
+            // Nothing is started: what is wrong with the state folder is reported.
+            None => upstream,
+        };
+        let known = known.map(started);
         // With the key and a look into the state folder a server would have every secret.
         match file.secrets.variable() {
             Some(variable) => known.map(|upstream| upstream.withholding(variable)).collect(),

@@ -123,6 +123,7 @@ fn nothing_written_is_a_good_configuration() {
 
             [workspace]
             root = "/project"  # default
+            writable = []      # default
         "#]],
     );
 }
@@ -184,6 +185,7 @@ fn every_value_tells_where_it_was_set() {
 
             [workspace]
             root = "/project/ws"  # toolcrib.toml:4:1
+            writable = []         # default
         "#]],
     );
 }
@@ -282,6 +284,7 @@ headers = { Authorization = "Bearer hunter2" }
 
             [workspace]
             root = "/project"  # default
+            writable = []      # default
         "#]],
     );
     let shown = load(&[text]).expect("nothing is wrong").to_json().to_string();
@@ -398,4 +401,52 @@ oauth = { client_id = "me", client_secret = "hunter2", grant = "enterprise", ide
 
     "#]]
     .assert_eq(&oauth);
+}
+
+/// No server starts where Toolcrib was started, or in the workspace, unless its table says so.
+#[test]
+fn a_server_starts_in_a_folder_of_its_own() {
+    let text = r#"
+[state]
+dir = "kept"
+[mcp.plain]
+command = "x"
+[mcp.placed]
+command = "x"
+cwd = "sub"
+[mcp."../up"]
+command = "x"
+[mcp.off]
+command = "x"
+enabled = false
+isolation = "session"
+[mcp.far]
+url = "https://a.example/mcp"
+"#;
+    let settings = load(&[text]).expect("nothing is wrong").settings;
+    let folders = settings.upstreams.iter().map(|upstream| {
+        let folder = upstream.program().and_then(|program| program.folder());
+        format!(
+            "{}: {}",
+            upstream.name(),
+            folder.map_or(String::new(), |folder| folder.display().to_string())
+        )
+    });
+    expect![[r#"
+        ../up: /project/kept/servers/___up-8c722b8ae2c9de45
+        far: 
+        off: /project/kept/servers/off
+        placed: /project/sub
+        plain: /project/kept/servers/plain"#]]
+    .assert_eq(&folders.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn what_is_writable_must_be_globs() {
+    check_refused(
+        "[workspace]\nwritable = [\"CLAUDE.md\", \"a[\"]\n",
+        expect![[
+            r#"toolcrib.toml:2:26: workspace.writable: "a[" is no glob: unclosed character class; missing ']'"#
+        ]],
+    );
 }

@@ -1,10 +1,10 @@
 //! Upstreams that have left the configuration: they finish the calls that were made to them, for a while, and end.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use gate::Cancel;
+use sandbox::ServerFiles;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -78,10 +78,12 @@ impl Leaving {
     }
 
     /// The files of those that may still be running.
-    pub(super) fn own_files(&self) -> Vec<PathBuf> {
+    pub(super) fn own_files(&self) -> ServerFiles {
         let now = self.now();
+        let mut files = ServerFiles::default();
         let left = now.settings.iter().filter(|(upstream, _)| upstream.strong_count() > 0);
-        left.flat_map(|(_, settings)| settings.own_files()).collect()
+        left.for_each(|(_, settings)| files.extend(settings.server_files()));
+        files
     }
 
     /// Ends all that are left, each within its own bound.

@@ -27,7 +27,8 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
                 part(b"inherit");
                 program.inherit.iter().for_each(|glob| part(glob.as_bytes()));
             }
-            // The folder it really runs in: `./server` is another program in another project.
+            // `./server` is another program in another project. Without a `cwd` it is the folder that we were started in, as
+            // before servers had folders of their own, and not that folder: what is remembered of them stays good.
             let cwd = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
             part(cwd.as_os_str().as_encoded_bytes());
         }

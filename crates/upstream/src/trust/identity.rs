@@ -8,7 +8,7 @@ use crate::settings::{Endpoint, Settings};
 impl Settings {
     /// The key of the ledger of this server: its name, and what is run or dialled under it. Values of environment
     /// variables, headers and the address' query are no part of it, for a new password makes no new server; nor is
-    /// the folder Toolcrib was started in, unless the command line names files in it.
+    /// the folder that it has of its own: a relative word counts as a word alone, unless there is a `cwd`.
     pub fn trust_key(&self) -> String {
         let mut hash = Sha256::new();
         // Every part is preceded by its length, so that no two servers run together into the same bytes.
@@ -29,7 +29,7 @@ impl Settings {
                     part(cwd.as_os_str().as_encoded_bytes());
                 }
                 // `./server` is another program in another project.
-                self.own_files().iter().for_each(|file| part(file.as_os_str().as_encoded_bytes()));
+                self.named_files().iter().for_each(|file| part(file.as_os_str().as_encoded_bytes()));
             }
             Endpoint::Socket(path) => {
                 part(b"socket");

@@ -43,12 +43,13 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
     let interactive = !has_endpoint && ask::is_possible() && !cli.json;
-    let wanted = if interactive {
+    let mut wanted = if interactive {
         questions::ask(&draft, add.name.as_deref(), &mut io::stdin().lock())?
     } else {
         given::wanted(&add)?
     };
     draft.check_free(&wanted.name)?;
+    draft.place(&mut wanted.server);
     let loaded = draft.with(&wanted.name, &wanted.server)?;
     begin(&loaded, Log::Quiet)?;
     let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == wanted.name);

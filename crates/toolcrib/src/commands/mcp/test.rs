@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{picked, world};
 use crate::cli::Cli;
+use crate::commands::misplaced::misplaced;
 use crate::commands::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
@@ -28,7 +29,11 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
     runtime::run(async {
         let world = world(&loaded)?;
         let tests = tested.iter().map(|settings| probe(settings, world.clone(), &on_path));
-        let tested = unless_stopped(join_all(tests)).await?;
+        let mut tested = unless_stopped(join_all(tests)).await?;
+        for tested in &mut tested {
+            let server = loaded.settings.upstreams.iter().find(|server| server.name() == tested.name);
+            tested.misplaced(server.and_then(|server| misplaced(server, &loaded.settings)));
+        }
         let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
         if cli.json {
             let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use policy::{Caller, CallerKind, CaseCaller, Explanation, Finding, Looked};
+use sandbox::ObeyedFile;
 use serde_json::{Value, json};
 use tool_api::Definition;
 
@@ -31,10 +32,14 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
             let what = format!("give the caller the scope {}", missing.join(", "));
             explained.advice.insert(0, policy::Advice { what, toml: None });
         }
+        let named = given.as_ref();
+        let obeyed = named.map(|arguments| gate::obeyed_files(crib.guarded.files(), definition, arguments));
+        let obeyed = obeyed.unwrap_or_default();
+        explained.advice.extend(obeyed.iter().map(free));
         if cli.json {
-            print::json(&to_json(&caller, definition, &missing, &explained))?;
+            print::json(&to_json(&caller, definition, &missing, &explained, &obeyed))?;
         } else {
-            print::foreign(&page(&caller, definition, &missing, &explained))?;
+            print::foreign(&page(&caller, definition, &missing, &explained, &obeyed))?;
         }
         Ok(Ending::Good)
     })
@@ -55,11 +60,26 @@ fn caller(asked: &Asked) -> Result<Caller, Trouble> {
     meant.settle().map_err(|error| Trouble::Misused(error.to_string()))
 }
 
+/// What would have a file that others obey written without a question.
+fn free(file: &ObeyedFile) -> policy::Advice {
+    let path = Value::from(file.path.to_string_lossy());
+    policy::Advice {
+        what: "let tools write this file without asking, in your own file".to_owned(),
+        toml: Some(format!("[workspace]\nwritable = [{path}]")),
+    }
+}
+
 fn from(definition: &Definition) -> &str {
     definition.upstream.as_deref().unwrap_or(policy::BUILT_IN)
 }
 
-fn page(caller: &Caller, definition: &Definition, missing: &[&str], explained: &Explanation) -> String {
+fn page(
+    caller: &Caller,
+    definition: &Definition,
+    missing: &[&str],
+    explained: &Explanation,
+    obeyed: &[ObeyedFile],
+) -> String {
     let roles: Vec<&str> = caller.roles().iter().map(policy::Role::as_str).collect();
     let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
     let mut page = format!(
@@ -81,6 +101,10 @@ fn page(caller: &Caller, definition: &Definition, missing: &[&str], explained: &
         Some(it) => writeln!(page, "{} by {}: the tool {}", it.verdict.as_str(), it.rule, it.why),
         None => writeln!(page, "it depends on the arguments; give them as JSON"),
     };
+    for file in obeyed {
+        let _ =
+            writeln!(page, "ask by {}, whatever is allowed: the tool writes {file}", gate::obeyed_rule(file));
+    }
     if !explained.is_visible && missing.is_empty() {
         page.push_str("not shown to this caller: no arguments could make it run\n");
     }
@@ -119,7 +143,13 @@ fn found(finding: &Finding) -> String {
     }
 }
 
-fn to_json(caller: &Caller, definition: &Definition, missing: &[&str], explained: &Explanation) -> Value {
+fn to_json(
+    caller: &Caller,
+    definition: &Definition,
+    missing: &[&str],
+    explained: &Explanation,
+    obeyed: &[ObeyedFile],
+) -> Value {
     let looked = |it: &Looked| {
         let (finding, detail) = match &it.finding {
             Finding::Decides => ("decides", Value::Null),
@@ -133,6 +163,8 @@ fn to_json(caller: &Caller, definition: &Definition, missing: &[&str], explained
         json!({ "rule": it.rule, "effect": it.verdict.as_str(), "finding": finding, "detail": detail })
     };
     let advice = |it: &policy::Advice| json!({ "what": it.what, "toml": it.toml });
+    let asks =
+        |file: &ObeyedFile| json!({ "rule": &*gate::obeyed_rule(file), "why": format!("writes {file}") });
     let decision = explained.decision.as_ref();
     json!({
         "tool": definition.name.as_str(),
@@ -144,6 +176,7 @@ fn to_json(caller: &Caller, definition: &Definition, missing: &[&str], explained
             "via": caller.via().as_str(),
         },
         "decision": decision.map(|it| json!({ "effect": it.verdict.as_str(), "rule": &*it.rule, "why": &*it.why })),
+        "asks": obeyed.iter().map(asks).collect::<Vec<_>>(),
         "shown": explained.is_visible && missing.is_empty(),
         "missing_scopes": missing,
         "rules": explained.looked.iter().map(looked).collect::<Vec<_>>(),

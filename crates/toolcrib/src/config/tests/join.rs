@@ -417,3 +417,15 @@ tools = ['workspace_list']
         assert_eq!(format!("{} {}", decision.verdict.as_str(), decision.rule), expected, "{tool}");
     }
 }
+
+#[test]
+fn a_project_sets_nothing_free_that_others_obey() {
+    let project = "[workspace]; writable = ['**']";
+    check(
+        "workspace.writable",
+        "[workspace]; writable = ['CLAUDE.md']",
+        project,
+        expect![[r#"["CLAUDE.md"]"#]],
+    );
+    check("workspace.writable", "[policy]", project, expect!["-"]);
+}

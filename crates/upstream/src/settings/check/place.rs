@@ -143,6 +143,7 @@ impl Check<'_> {
             args,
             env,
             cwd,
+            own_folder: None,
             inherit: config.inherit.clone(),
             withheld: Vec::new(),
         }))

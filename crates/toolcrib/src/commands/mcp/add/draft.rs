@@ -6,6 +6,7 @@ use crate::clients::Server;
 use crate::config::problem::{Problems, without_place};
 use crate::config::{Loaded, Surroundings, edit, files_of_server, load_as_if, text_of};
 use crate::ending::Trouble;
+use crate::print;
 
 /// The configuration as it is.
 pub(super) struct Draft {
@@ -27,6 +28,22 @@ impl Draft {
     /// The file that a server goes into.
     pub(super) fn target(&self) -> &Path {
         &self.target
+    }
+
+    /// Has a server start where its command line was typed, if that names something there.
+    pub(super) fn place(&self, server: &mut Server) {
+        let here = &self.surroundings.current_dir;
+        if server.place_in(here) {
+            let folder = self.target.parent().unwrap_or(Path::new("/"));
+            // A project's file may go to another machine.
+            if folder.canonicalize().ok() == here.canonicalize().ok() {
+                server.cwd = Some(".".to_owned());
+            }
+            print::remark(&format!(
+                "note: it starts in {} (`cwd`), where its command line was typed",
+                here.display()
+            ));
+        }
     }
 
     /// Makes sure that there is no server of this name.

@@ -145,6 +145,11 @@ impl Tested {
         self.outcome.is_ok()
     }
 
+    /// Adds what is to be said of words that were meant from another folder.
+    pub(super) fn misplaced(&mut self, said: Option<String>) {
+        self.remarks.extend(said.map(|text| Remark { kind: "relative_path", text }));
+    }
+
     pub(in crate::commands::mcp) fn to_json(&self) -> Value {
         let ms = |took: Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let steps = self.steps.iter().map(|step| json!({ "step": step.name, "ms": ms(step.took) }));
