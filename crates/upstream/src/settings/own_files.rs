@@ -199,7 +199,8 @@ impl<'a> Finding<'a> {
         if program.command.contains('/') {
             self.script(&self.at(&program.command));
         }
-        let parts: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        let parts = words.iter().flat_map(|word| word.split_whitespace());
+        let parts: Vec<&str> = parts.map(|part| part.trim_matches(['\'', '"'])).collect();
         for (nth, _) in parts.iter().enumerate().filter(|(_, part)| runs_code(part)) {
             self.add_code(self.folder.to_owned());
             self.operand(&parts[nth + 1..]);
