@@ -8,6 +8,7 @@ import path from "node:path";
 import { check, checkHolds, checkSame, eventually, failure, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { FOLDER, NODE, PYTHON, everything, filesystem, fixture, memory, pythonServer } from "../support/environment.mjs";
+import { expectAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { configure, expectExit, serve } from "../support/toolcrib.mjs";
 
@@ -58,7 +59,11 @@ const config = configure({
   upstreams: { pinned: pinned.table, reviewed: reviewed.table, trusted: trusted.table, bad: bad.table },
 });
 const mcp = (code, ...words) => expectExit(code, ["mcp", ...words, "--config", config.file]);
-const trust = async (code, ...words) => mcp(code, "trust", ...words);
+/** What loosens is a person's to say, at a terminal of their own. */
+const trust = async (code, ...words) =>
+  words.some((word) => /^--(accept|accept-all|reset)$/.test(word))
+    ? expectAtATerminal(code, ["mcp", "trust", ...words, "--config", config.file]).then((came) => ({ ...came, stderr: came.stdout }))
+    : mcp(code, "trust", ...words);
 const held = async (name, on = config) => {
   const { stdout } = await expectExit(0, ["mcp", "trust", name, "--json", "--config", on.file]);
   return JSON.parse(stdout).servers[0].held_back;

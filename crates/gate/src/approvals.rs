@@ -116,6 +116,11 @@ impl Approvals {
         let _ = self.is_a_persons.set(is_a_persons);
     }
 
+    /// Whether the client at these processes may be asked for a person. Looks at the processes of the machine.
+    pub fn may_ask_client(&self, askers: &[Asker]) -> bool {
+        self.is_a_persons.get().is_none_or(|is_a_persons| is_a_persons(askers))
+    }
+
     /// How things stand for a call. Blocks on the disk.
     fn stand(&self, caller: &Caller, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
         // A call may have waited for hours, and what it was let in by been taken back.

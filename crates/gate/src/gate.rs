@@ -244,17 +244,7 @@ impl Gate {
             Admitted::AskClient(outcome) => return Ok(outcome),
         };
 
-        if call.cancel.is_cancelled() {
-            return Err(ToolError::cancelled().into());
-        }
-        if entry.has_effect() {
-            // What is cancelled while the disk takes its time must not begin; its note is taken back.
-            tokio::select! {
-                biased;
-                () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
-                noted = entry.before_run() => noted?,
-            }
-        }
+        note_before_run(call, entry).await?;
         if entry.has_waited() {
             self.renew(&call.target, &mut pending);
         }
@@ -390,4 +380,20 @@ impl Gate {
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
+}
+
+/// Writes down that the call is about to run, if it may change something.
+async fn note_before_run(call: &Call<'_>, entry: &mut Entry<'_>) -> Result<(), Failure> {
+    if call.cancel.is_cancelled() {
+        return Err(ToolError::cancelled().into());
+    }
+    if entry.has_effect() {
+        // What is cancelled while the disk takes its time must not begin; its note is taken back.
+        tokio::select! {
+            biased;
+            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+            noted = entry.before_run() => noted?,
+        }
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gate::Cancel;
+use tokio::task::spawn_blocking;
 
 use crate::Server;
 use crate::dispatch::Outbox;
@@ -15,7 +16,7 @@ use crate::session::Session;
 
 /// What is asked, and what becomes of the answer.
 pub trait Greeting: Send + Sync {
-    /// An `inputRequests` object; nothing if there is nothing to ask any more.
+    /// An `inputRequests` object; nothing if there is nothing to ask any more. May block on the disk.
     fn requests(&self) -> Option<Bytes>;
 
     /// Takes the `inputResponses` object.
@@ -29,7 +30,12 @@ pub(crate) async fn greet(
     session: Arc<Session>,
     outbox: Outbox,
 ) {
-    let Some(requests) = greeting.requests() else { return };
+    let (approvals, askers) = (server.gate.approvals().clone(), session.askers());
+    let asked = greeting.clone();
+    // Both look at the disk.
+    let requests =
+        spawn_blocking(move || approvals.may_ask_client(&askers).then(|| asked.requests()).flatten());
+    let Ok(Some(requests)) = requests.await else { return };
     let (client, _) = session.client();
     let asker = Asker {
         session: &session,

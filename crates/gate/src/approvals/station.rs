@@ -297,9 +297,7 @@ impl Asking<'_> {
 
     async fn has_persons_client(&self) -> Result<bool, Failure> {
         let askers = self.call.askers.clone();
-        let is_a_persons = move |approvals: &Approvals| {
-            approvals.is_a_persons.get().is_none_or(|is_a_persons| is_a_persons(&askers))
-        };
+        let is_a_persons = move |approvals: &Approvals| approvals.may_ask_client(&askers);
         self.on_disk(is_a_persons).await
     }
 

@@ -20,7 +20,7 @@ use crate::commands::start_nobody;
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::pins::StatePins;
-use crate::{print, runtime};
+use crate::{person, print, runtime};
 use item::Item;
 use ledgers::Ledgers;
 use shown::Examined;
@@ -40,6 +40,10 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
         let settings = named(&loaded, name)?;
         if let Some(item) = &asked.show {
             return show(cli, &loaded, &ledgers, settings, item).await;
+        }
+        // To reject only tightens; the others are for a person to say.
+        if asked.reset || asked.accept_all || !asked.accept.is_empty() {
+            person::present(&loaded.settings.state, &[])?;
         }
         if asked.reset {
             ledgers.forget(settings).await?;

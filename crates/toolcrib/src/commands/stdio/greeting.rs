@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use gate::Approvals;
 use serde_json::{Map, Value, json};
 use server::Greeting;
 use tokio::task::spawn_blocking;
@@ -44,6 +45,11 @@ impl FolderGreeting {
 
 impl Greeting for FolderGreeting {
     fn requests(&self) -> Option<Bytes> {
+        // A form belongs to its client; a person who has set a code types it at a terminal and nowhere else.
+        let has_code = Approvals::new(self.keeper.store()).has_code();
+        if !matches!(has_code, Ok(false)) {
+            return None;
+        }
         Some(
             json!({ KEY: { "method": "elicitation/create", "params": form(&self.held) } }).to_string().into(),
         )

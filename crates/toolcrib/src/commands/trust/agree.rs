@@ -2,9 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use gate::Approvals;
 use redact::Redactor;
-use store::SqliteStore;
+use store::{SqliteStore, Store};
 
 use super::show;
 use crate::assemble::now_ms;
@@ -13,12 +15,17 @@ use crate::commands::load_resting;
 use crate::commands::mcp::ask;
 use crate::config::{Agreement, Declaration, HeldBack, Loaded};
 use crate::ending::Trouble;
-use crate::print;
 use crate::trust::{self, Receipt};
+use crate::{person, print};
 
 /// Asks about each that waits, one by one; gives how many were agreed to. They have been shown.
+///
+/// # Errors
+/// Nobody at this terminal can be a person, or what is agreed to cannot be kept.
 pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
     let (mut agreed, keeper) = (0, Keeper::of(loaded));
+    person::present(&loaded.settings.state, &[])?;
+    let mut has_passed = false;
     for held in &loaded.held {
         if let Agreement::Unreadable(why) = &held.why {
             return Err(Trouble::Failed(why.clone()));
@@ -27,6 +34,9 @@ pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
             continue;
         }
         let secrets = secrets(held)?;
+        if !std::mem::replace(&mut has_passed, true) {
+            person::pass_code(&Approvals::new(keeper.store()))?;
+        }
         keeper.keep(&held.declaration, secrets).map_err(Trouble::Failed)?;
         agreed += 1;
     }
@@ -56,6 +66,11 @@ impl Keeper {
         Keeper { state: loaded.settings.state.clone(), redactor: loaded.settings.redactor.clone() }
     }
 
+    /// What else is kept there.
+    pub(in crate::commands) fn store(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::at(&self.state))
+    }
+
     /// Keeps an agreement to this declaration, and to the use of these kept secrets. Blocks on the disk.
     ///
     /// # Errors
@@ -80,7 +95,8 @@ impl Keeper {
 /// anything, so that the configuration is another one. Otherwise one line says that it waits.
 pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<bool, Trouble> {
     let Some(line) = super::line(&loaded.held) else { return Ok(false) };
-    if is_json || !ask::is_possible() {
+    let is_person = ask::is_possible() && person::present(&loaded.settings.state, &[]).is_ok();
+    if is_json || !is_person {
         print::remark(&line);
         return Ok(false);
     }
