@@ -6,6 +6,7 @@ import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
+import { checkNothingHappened, makeWorld, run as inWorld } from "../support/hostile_checkout.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
 
 const claude = platformProgram("@anthropic-ai/claude-code", path.join("claude"));
@@ -46,4 +47,18 @@ const parts = {
   },
 };
 
-await run(parts);
+const hostile = {
+  "in a hostile checkout it asks as it does without us, and nothing of the folder starts": async () => {
+    const world = await makeWorld();
+    const exported = await inWorld(world, ["mcp", "export", "claude-code", "--yes"], { cwd: world.checkout });
+    check(exported.code === 0, "an export", exported);
+    const entry = JSON.parse(readFileSync(world.at("home/.claude.json"), "utf8")).mcpServers.toolcrib;
+    checkSame("what the client is told", ["stdio"], entry.args);
+    const { code, said } = await runClient(claude, ["mcp", "list"], { home: world.at("home"), cwd: world.checkout });
+    check(code === 0, "exit code 0", said);
+    checkHolds("the list", said, /^toolcrib: .*stdio - ✔ Connected$/m, /^runs: .*Pending approval/m);
+    checkNothingHappened(world, "the client's list", said);
+  },
+};
+
+await run({ ...parts, ...hostile });

@@ -172,8 +172,14 @@ impl Values {
         self.find_joined(&view, &mut found);
         if levels > 1 {
             self.find_undone(&view, families, levels - 1, &mut found);
-            if !families.holds(escapes::families_in(&view)) {
-                self.find_undone(&view, Families::ALL, levels - 1, &mut found);
+            let left = escapes::families_in(&view);
+            if !families.holds(left) {
+                // By itself as well: a sign that has come out only now may belong to a value.
+                let others = left.each().filter(|family| !families.holds(*family));
+                others.for_each(|family| self.find_undone(&view, family, levels - 1, &mut found));
+                if left.are_several() {
+                    self.find_undone(&view, Families::ALL, levels - 1, &mut found);
+                }
             }
         }
         view::back(pieces(), &mut found);

@@ -76,7 +76,10 @@ fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Trouble> {
     match (asking, log) {
         (Asking::Here, _) => {
             if trust::agree_here(&loaded, cli.json)? {
+                let begun = loaded.learner;
                 loaded = load(cli)?;
+                // What prints and logs goes by the configuration that it was begun with.
+                begun.configured(loaded.settings.secrets.clone());
                 know(&loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?);
             }
         }
@@ -84,6 +87,9 @@ fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Trouble> {
         (Asking::Nobody, Log::AsConfigured) => {
             trust::line(&loaded.held).iter().for_each(|line| tracing::warn!("{line}"));
         }
+    }
+    if log == Log::Quiet {
+        loaded.settings.too_wide.iter().for_each(|line| print::remark(line));
     }
     for line in loaded.passed_over.iter().chain(&loaded.settings.too_wide) {
         tracing::warn!("{line}");

@@ -114,18 +114,18 @@ fn order(sections: &[Section], groups: &[Vec<usize>]) -> String {
     lines.iter().map(|name| format!("{} {}\n", name.from, name.section)).collect()
 }
 
-fn under_valgrind(program: &Path, home: &Path, file: &Path) -> Command {
+fn under_valgrind(program: &Path, home: &Path, file: &Path) -> anyhow::Result<Command> {
     let mut option = std::ffi::OsString::from("--callgrind-out-file=");
     option.push(file);
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--dump-instr=yes"]).arg(option).arg(program);
-    command.current_dir(home).env_clear().envs(program::clean_environment(home)).stderr(Stdio::null());
-    command
+    command.current_dir(program::workspace(home)?).env_clear().envs(program::clean_environment(home)).stderr(Stdio::null());
+    Ok(command)
 }
 
 /// One client that says `lines` and goes.
 fn over_stdio(program: &Path, home: &Path, file: &Path, lines: &[&str]) -> anyhow::Result<()> {
-    let mut command = under_valgrind(program, home, file);
+    let mut command = under_valgrind(program, home, file)?;
     let mut child = command.arg("stdio").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut stdin = child.stdin.take().context("no pipe to the program")?;
     let mut answers = BufReader::new(child.stdout.take().context("no pipe from the program")?).lines();
@@ -147,7 +147,7 @@ fn over_http(program: &Path, home: &Path, file: &Path) -> anyhow::Result<()> {
     let port = free_port()?;
     let config = home.join("order.toml");
     std::fs::write(&config, format!("[server]\nbind = \"127.0.0.1:{port}\"\n[log]\nlevel = \"error\"\n"))?;
-    let mut command = under_valgrind(program, home, file);
+    let mut command = under_valgrind(program, home, file)?;
     command.args(["serve", "--config"]).arg(config);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     let start = Instant::now();

@@ -29,6 +29,7 @@ impl Program {
 
     fn at(path: PathBuf) -> anyhow::Result<Self> {
         let home = TempDir::new().context("no temporary folder for the program's home")?;
+        workspace(home.path())?;
         Ok(Self { path, home })
     }
 
@@ -40,12 +41,22 @@ impl Program {
     /// The call itself, for output that is shown as it comes.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(words).current_dir(self.home.path()).env_clear();
+        command.args(words).current_dir(self.home.path().join(WORKSPACE)).env_clear();
         for (name, value) in clean_environment(self.home.path()) {
             command.env(name, value);
         }
         command
     }
+}
+
+/// The folder in a home that the program is started in: a home itself has no file tools.
+const WORKSPACE: &str = "workspace";
+
+/// Makes that folder.
+pub(crate) fn workspace(home: &Path) -> anyhow::Result<PathBuf> {
+    let folder = home.join(WORKSPACE);
+    std::fs::create_dir_all(&folder).context("no folder for the program's workspace")?;
+    Ok(folder)
 }
 
 /// The environment of a user who has never run the program: only what finds programs and a home.
