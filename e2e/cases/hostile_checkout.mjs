@@ -67,7 +67,9 @@ const overHttp = async (world, cwd) => {
     const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", ...frame }) });
     if (frame.id === 1) session = { "mcp-session-id": response.headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
     const text = await response.text();
-    if (frame.id !== undefined) answers.set(frame.id, text);
+    // An answer that takes longer comes as an event; its message is the same.
+    const event = text.split("\n").findLast((said) => said.startsWith("data: {"));
+    if (frame.id !== undefined) answers.set(frame.id, event ? event.slice("data: ".length) : text);
   }
   program.child.kill("SIGTERM");
   await within("the end", program.ended);
@@ -167,14 +169,45 @@ const parts = {
     checkSame("the exit code of what is not there", 2, (await run(world, ["tools", "call", "workspace_list", '{"path":"."}'])).code);
   },
 
-  "what was agreed to runs, and what has changed since does not": async () => {
-    const world = await makeWorld({
-      change: ({ checkout }) => writeFileSync(path.join(checkout, "toolcrib.toml"), `[mcp.own]\ncommand = "${path.join(checkout, "canary.sh")}"\nargs = ["agreed"]\n`),
-    });
-    const trusted = await run(world, ["mcp", "test", "own", "--trust-folder"]);
-    check(trusted.code === 1, "a program that is no server to fail its test", trusted);
-    const agreed = await run(world, ["mcp", "test", "own"]);
-    checkHolds("without the flag", agreed.stderr + agreed.stdout, "waits for your agreement");
+  "what a person agrees to in their client's form runs, and what has changed since does not": async () => {
+    const own = (world, more = "") => `[mcp.own]\ncommand = "${world.at("node")}"\nargs = ["${world.at("mail.mjs")}", "--era", "legacy"${more}]\n[mcp.other]\ncommand = "${world.at("node")}"\n`;
+    const world = await makeWorld({ change: (made) => writeFileSync(path.join(made.checkout, "toolcrib.toml"), own(made)) });
+    const names = async (...flags) => (await run(world, ["tools", "list", ...flags])).stdout;
+    check(!(await names()).includes("own_echo"), "nothing of it before", await names());
+    checkHolds("for one run, by the flag", await names("--trust-folder"), "own_echo");
+    check(!(await names()).includes("own_echo"), "nothing of it after that", await names());
+    const program = begin(world, ["stdio"]);
+    const came = (what, piece) => within(what, new Promise((resolve) => {
+      const look = () => {
+        const found = program.said().stdout.split("\n").find((text) => text.includes(piece));
+        if (found) resolve(JSON.parse(found));
+      };
+      program.child.stdout.on("data", look);
+      look();
+    }));
+    const [hello, ready] = FRAMES;
+    program.child.stdin.write(line({ ...hello, params: { ...hello.params, capabilities: { elicitation: {} } } }));
+    await came("the handshake", '"id":1,');
+    program.child.stdin.write(line(ready));
+    program.child.stdin.write(line({ id: 6, method: "tools/list" }));
+    check(!JSON.stringify(await came("a list", '"id":6,')).includes("own_echo"), "nothing of it before", program.said().stdout);
+    const question = await came("a form", "elicitation/create");
+    checkHolds("what is asked", question.params.message, "mcp.own (", "mail.mjs --era legacy", "mcp.other (");
+    const titles = Object.values(question.params.requestedSchema.properties).map(({ title }) => title);
+    checkSame("the switches", ["other", "own", "opencode_runs", "opencode_sends"].map((name) => `agree to mcp.${name}`), titles);
+    const chosen = Object.entries(question.params.requestedSchema.properties).find(([, { title }]) => title === "agree to mcp.own")[0];
+    program.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { [chosen]: true } } })}\n`);
+    await came("news of tools", "notifications/tools/list_changed");
+    program.child.stdin.write(line({ id: 7, method: "tools/list" }));
+    checkHolds("its tools", JSON.stringify(await came("a list", '"id":7,')), "own_echo");
+    program.child.stdin.end();
+    await within("the end", program.ended);
+    checkHolds("what a command lists", await names(), "own_echo");
+    writeFileSync(path.join(world.checkout, "toolcrib.toml"), own(world, ', "--tools", "9"'));
+    check(!(await names()).includes("own_echo"), "nothing of it once it has changed", await names());
+    checkHolds("what is different", (await run(world, ["trust"])).stdout, "which has changed since you agreed to it", "- starts", "+ starts");
+    await run(world, ["trust", "--revoke"]);
+    checkHolds("what is left", (await run(world, ["trust", "--list"])).stdout, "you have agreed to nothing");
   },
 };
 

@@ -140,7 +140,8 @@ const parts = {
       checkSame("the change", client === "claude-desktop" ? "replaced" : "added", plan.change);
       const done = JSON.parse((await mcp(0, "export", client, "--yes", "--json")).stdout);
       check(done.written, "it to be written", done);
-      checkHolds("the file", text(plan.file), PROGRAM, ours);
+      checkHolds("the file", text(plan.file), PROGRAM, "stdio");
+      check(!text(plan.file).includes("--config"), "the person's own file to be found without a word", text(plan.file));
       if (before === undefined) {
         checkSame("a new file's backup", null, done.backup);
       } else {
@@ -153,11 +154,14 @@ const parts = {
     checkSame("one backup", 1, backups.length);
   },
 
-  "a client is told which configuration, and what it leaves out": async () => {
-    writeFileSync(path.join(project, "toolcrib.toml"), "");
+  "a client is told of a file that was named, and of no folder's": async () => {
+    const file = path.join(project, "toolcrib.toml");
+    writeFileSync(file, "");
     const plan = JSON.parse((await mcp(0, "export", "codex", "--name", "here", "--json", "--dry-run")).stdout);
-    checkSame("the arguments", ["stdio", "--config", path.join(project, "toolcrib.toml")], plan.entry.args);
-    checkHolds("the note", plan.note, ours);
+    checkSame("the arguments", ["stdio"], plan.entry.args);
+    checkHolds("the note", plan.note, file);
+    const named = JSON.parse((await mcp(0, "export", "codex", "--name", "here", "--json", "--dry-run", "--config", file)).stdout);
+    checkSame("the arguments", ["stdio", "--config", file], named.entry.args);
     checkHolds("what it says", (await mcp(2, "export", "codex", "--config", at("none.toml"))).stderr, "none.toml does not exist");
   },
 

@@ -44,8 +44,8 @@ await run({
     const { code, said } = await test("plain");
     checkSame("exit code", 1, code);
     checkHolds("what is said", said, "client_id", "mcp.plain");
-    const status = JSON.parse((await runToEnd(words("mcp", "status", "plain", "--json"), { env })).stdout);
-    checkHolds("the status", JSON.stringify(status), "needs_client_registration");
+    const tested = JSON.parse((await runToEnd(words("mcp", "test", "plain", "--json"), { env })).stdout);
+    checkHolds("the same for programs", JSON.stringify(tested), "needs_client_registration");
   },
 
   "a client signs in with its secret": async () => {

@@ -46,10 +46,11 @@ let toolcrib, client, watching, keptBy;
 let told = 0;
 
 await run({
-  "nobody runs: the servers are connected to for the moment": async () => {
+  "nobody runs: looking starts nothing, and tells what is remembered": async () => {
     const { stdout, stderr } = await mcp(0, "status");
-    checkHolds("the table", stdout, "NAME", "everything", "steady", "connected", "stdio");
-    checkHolds("the remark", stderr, "no Toolcrib is running");
+    checkHolds("the table", stdout, "NAME", "everything", "steady", "stopped", "stdio");
+    checkHolds("the remark", stderr, "no Toolcrib is running", "toolcrib mcp test");
+    await mcp(0, "test", "steady");
     await allGone(mark);
     checkHolds("what reload says", (await mcp(1, "reload")).stderr, "no Toolcrib is running");
   },

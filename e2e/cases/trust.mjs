@@ -204,7 +204,7 @@ await run({
     const [{ servers: [server] }] = JSON.parse((await mcp(0, "status", "pinned", "--json")).stdout).toolcribs;
     checkHolds("the reason", server.last_error, "the record cannot be read", "toolcrib mcp trust pinned --reset");
     checkHolds("the reason in a list", (await trust(0, "pinned")).stdout, "nothing is offered", "--reset");
-    checkHolds("a call", textOf(await client.call("pinned_other", {})), "the record cannot be read");
+    checkHolds("a call", textOf(await client.call("pinned_other", {})), "what was accepted of this server cannot be read");
     pinned.show(GOOD);
     await trust(0, "pinned", "--reset");
     await eventually("it to be there", has("pinned_other"));

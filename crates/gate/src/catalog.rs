@@ -160,12 +160,17 @@ impl Catalog {
     /// The offer once every source has reported, or after a bounded wait without those that have not.
     pub async fn settled(&self) -> Arc<Offer> {
         if *self.unreported.borrow() > 0 {
-            self.wanted.send_replace(true);
+            self.want();
             let mut unreported = self.unreported.subscribe();
             // Whoever is late comes as a change of the list.
             let _ = tokio::time::timeout(REPORT_WAIT_MAX, unreported.wait_for(|count| *count == 0)).await;
         }
         self.offer()
+    }
+
+    /// Says that somebody needs what unreported sources have: clients hear of it when it has come.
+    pub fn want(&self) {
+        self.wanted.send_replace(true);
     }
 
     /// Resolves once somebody needs what unreported sources have.

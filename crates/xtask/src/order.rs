@@ -119,7 +119,11 @@ fn under_valgrind(program: &Path, home: &Path, file: &Path) -> anyhow::Result<Co
     option.push(file);
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--dump-instr=yes"]).arg(option).arg(program);
-    command.current_dir(program::workspace(home)?).env_clear().envs(program::clean_environment(home)).stderr(Stdio::null());
+    command
+        .current_dir(program::workspace(home)?)
+        .env_clear()
+        .envs(program::clean_environment(home))
+        .stderr(Stdio::null());
     Ok(command)
 }
 

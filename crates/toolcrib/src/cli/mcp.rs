@@ -24,7 +24,7 @@ pub(crate) enum Mcp {
         /// Which; all if none is named.
         names: Vec<String>,
     },
-    /// Say how the servers of the running Toolcrib are doing; without one they are connected to for the moment.
+    /// Say how the servers of the running Toolcrib are doing; without one, what is remembered of them.
     Status {
         /// Which; all if none is named.
         names: Vec<String>,

@@ -203,6 +203,10 @@ impl Reloader {
         // Before a new server's tools are on offer.
         self.gate.govern(assemble::bylaws(settings));
         let Changes { added, removed, changed, unchanged } = self.upstreams.replace(upstreams);
+        if !added.is_empty() {
+            // Clients that have listed before hear of a new server by a change, which comes once it has been asked.
+            self.gate.catalog().want();
+        }
         Reloaded { added, removed, changed, unchanged, in_force, next_start }
     }
 

@@ -61,7 +61,7 @@ impl Section {
         Section { process: Some(process), servers }
     }
 
-    /// Servers that are connected to for the moment.
+    /// What is remembered of servers where nobody runs.
     pub(super) fn alone(reports: &[Value]) -> Section {
         Section { process: None, servers: reports.iter().map(Server::of).collect() }
     }
