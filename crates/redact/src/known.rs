@@ -39,6 +39,13 @@ const LEVELS_MAX: usize = 3;
 /// Bytes that one of a value takes at most in the escapes that programs write, twice over: `\\\\u0041`, `&amp;#x00041;`.
 const ESCAPED_BYTES_EACH: usize = 14;
 
+/// Bytes that one of a value takes at most as digits with something between them: `0x41, `.
+const DIGITS_BYTES_EACH: usize = 6;
+
+/// Longest stretch of escapes in which families of them may be mixed layer by layer, in bytes: every order of three layers
+/// is read, and that is dear.
+const MIXED_BYTES_MAX: usize = 16 * 1024;
+
 /// All spellings of all known values.
 pub(crate) struct Values {
     /// In order.
@@ -148,11 +155,14 @@ impl Values {
     pub(crate) fn find(&self, text: &[u8], offset: usize, hits: &mut Vec<Hit>) {
         let mut found = Vec::new();
         self.find_joined(text, &mut found);
-        let families = escapes::families_in(text);
-        // One by one, since a sign of another family may belong to a value, or stand before it.
-        families.each().for_each(|family| self.find_undone(text, family, LEVELS_MAX, &mut found));
-        if families.are_several() {
-            self.find_undone(text, Families::ALL, LEVELS_MAX, &mut found);
+        // Only around escapes does a text read otherwise than it stands.
+        let reach = self.value_bytes_max.saturating_mul(DIGITS_BYTES_EACH);
+        for island in escapes::islands(text, reach) {
+            let from = found.len();
+            self.find_escaped(&text[island.clone()], &mut found);
+            for hit in &mut found[from..] {
+                (hit.start, hit.end) = (hit.start + island.start, hit.end + island.start);
+            }
         }
         merge(&mut found);
         for hit in &mut found {
@@ -161,8 +171,26 @@ impl Values {
         hits.append(&mut found);
     }
 
-    /// Those in the text without escapes of these families, and without those that are left then.
-    fn find_undone(&self, text: &[u8], families: Families, levels: usize, hits: &mut Vec<Hit>) {
+    /// Those in the text without its escapes.
+    fn find_escaped(&self, text: &[u8], hits: &mut Vec<Hit>) {
+        let families = escapes::families_in(text);
+        let mixes = text.len() <= MIXED_BYTES_MAX;
+        // One by one, since a sign of another family may belong to a value, or stand before it.
+        families.each().for_each(|family| self.find_undone(text, (family, mixes), LEVELS_MAX, hits));
+        if families.are_several() {
+            self.find_undone(text, (Families::ALL, mixes), LEVELS_MAX, hits);
+        }
+    }
+
+    /// Those in the text without escapes of these families, and without those that are left then: of others, too, if
+    /// families may be mixed.
+    fn find_undone(
+        &self,
+        text: &[u8],
+        (families, mixes): (Families, bool),
+        levels: usize,
+        hits: &mut Vec<Hit>,
+    ) {
         let pieces = || escapes::pieces(text, families);
         let view = view::read(text, pieces());
         if view.len() == text.len() {
@@ -171,14 +199,14 @@ impl Values {
         let mut found = Vec::new();
         self.find_joined(&view, &mut found);
         if levels > 1 {
-            self.find_undone(&view, families, levels - 1, &mut found);
+            self.find_undone(&view, (families, mixes), levels - 1, &mut found);
             let left = escapes::families_in(&view);
-            if !families.holds(left) {
+            if mixes && !families.holds(left) {
                 // By itself as well: a sign that has come out only now may belong to a value.
                 let others = left.each().filter(|family| !families.holds(*family));
-                others.for_each(|family| self.find_undone(&view, family, levels - 1, &mut found));
+                others.for_each(|family| self.find_undone(&view, (family, mixes), levels - 1, &mut found));
                 if left.are_several() {
-                    self.find_undone(&view, Families::ALL, levels - 1, &mut found);
+                    self.find_undone(&view, (Families::ALL, mixes), levels - 1, &mut found);
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Escapes that programs write for single characters: with a backslash as in JSON and in sources, with a percent sign
 //! as in addresses, with an ampersand as in HTML.
 
+use std::ops::Range;
+
 use memchr::memchr3_iter;
 
 use super::entities;
@@ -58,6 +60,23 @@ pub(super) fn families_in(text: &[u8]) -> Families {
         }
     }
     Families(seen)
+}
+
+/// The parts of `text` that have escapes, each with `reach` bytes before its first and behind its last one; escapes that
+/// are further apart than that cannot belong to one value.
+pub(super) fn islands(text: &[u8], reach: usize) -> Vec<Range<usize>> {
+    let mut islands: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for sign in memchr3_iter(b'\\', b'%', b'&', text) {
+        let Some(escape) = (sign >= at).then(|| escape(text, sign)).flatten() else { continue };
+        at = escape.source.end;
+        let end = at.saturating_add(reach).min(text.len());
+        match islands.last_mut() {
+            Some(last) if last.end >= escape.source.start => last.end = end,
+            _ => islands.push(escape.source.start.saturating_sub(reach)..end),
+        }
+    }
+    islands
 }
 
 /// The text without escapes of these families, piece by piece.
