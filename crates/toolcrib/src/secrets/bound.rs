@@ -46,20 +46,7 @@ impl Bound {
 /// # Errors
 /// A sentence, if that cannot be kept.
 pub(crate) fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<(), String> {
-    for _ in 0..TRIES_MAX {
-        let (version, mut bound) = found(store, secret)?;
-        bound.0.extend(names.iter().map(|name| name.to_ascii_lowercase()));
-        if bound.0.len() > NAMES_MAX {
-            return Err(format!("a secret is for {NAMES_MAX} servers and hosts at most"));
-        }
-        let text = serde_json::to_string(&bound).expect("names are JSON");
-        let kept = store.replace_record(KIND, secret, version, Some(&text));
-        if kept.map_err(|error| format!("what {secret} is for cannot be kept: {}", chain(&error)))?.is_some()
-        {
-            return Ok(());
-        }
-    }
-    Err(format!("what {secret} is for is being changed by other commands all the time; try again"))
+    change(store, secret, |bound| bound.0.extend(names.iter().map(|name| name.to_ascii_lowercase())))
 }
 
 /// Forgets what a secret was for.
@@ -67,13 +54,23 @@ pub(crate) fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<
 /// # Errors
 /// A sentence, if that cannot be kept.
 pub(crate) fn unbind(store: &dyn Store, secret: &str) -> Result<(), String> {
+    change(store, secret, |bound| bound.0.clear())
+}
+
+fn change(store: &dyn Store, secret: &str, apply: impl Fn(&mut Bound)) -> Result<(), String> {
     for _ in 0..TRIES_MAX {
-        let (version, _) = found(store, secret)?;
-        let Some(version) = version else { return Ok(()) };
-        let removed = store.replace_record(KIND, secret, Some(version), None);
-        if removed
-            .map_err(|error| format!("what {secret} was for cannot be forgotten: {}", chain(&error)))?
-            .is_some()
+        let (version, mut bound) = found(store, secret)?;
+        apply(&mut bound);
+        if bound.0.len() > NAMES_MAX {
+            return Err(format!("a secret is for {NAMES_MAX} servers and hosts at most"));
+        }
+        let text = serde_json::to_string(&bound).expect("names are JSON");
+        let value = (!bound.0.is_empty()).then_some(text.as_str());
+        if version.is_none() && value.is_none() {
+            return Ok(());
+        }
+        let kept = store.replace_record(KIND, secret, version, value);
+        if kept.map_err(|error| format!("what {secret} is for cannot be kept: {}", chain(&error)))?.is_some()
         {
             return Ok(());
         }
