@@ -308,6 +308,13 @@ fn servers_of_a_folder_wait_for_a_person() {
 }
 
 #[test]
+fn the_users_servers_come_first() {
+    let loaded = loaded_agreed("[mcp.zeta]\ncommand = 'x'\n", "[mcp.alpha]\ncommand = 'y'\n").expect("sound");
+    let names: Vec<&str> = loaded.settings.upstreams.iter().map(|server| server.name()).collect();
+    assert_eq!(names, ["zeta", "alpha"], "who is first has a name that two want");
+}
+
+#[test]
 fn mistakes_of_a_folder_that_nobody_knows_stop_nobody() {
     let user = "[mcp.mine]\ncommand = 'x'\n";
     for project in ["[mcp", "[polcy]\n", "[policy]\ndeny = 5\n", "[workspace]\nroot = '/'\n"] {

@@ -7,6 +7,8 @@ use super::super::problem::Source;
 use super::super::{Flags, Unfollowed, loaded};
 use super::{SECRET, surroundings};
 use crate::config::Surroundings;
+use crate::secrets::{Kept, bind, unbind};
+use crate::trust::{self, Receipt};
 
 /// Whether file tools are offered, started in `current` with this text in a file.
 #[track_caller]
@@ -95,4 +97,43 @@ fn references_of_a_folder_lead_nowhere_else() {
         true,
         Some("mcp.web.headers.X: the environment variable NONE is not set, then run `toolcrib mcp reload`"),
     );
+}
+
+#[test]
+fn a_kept_secret_goes_to_a_folders_server_only_where_a_person_has_said_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().canonicalize().expect("it is there");
+    let project = home.join("project");
+    std::fs::create_dir(&project).expect("a folder");
+    let mut surroundings = Surroundings { current_dir: project.clone(), ..surroundings() };
+    surroundings.variables.insert("HOME".into(), home.into());
+    let state = surroundings.data_folder().expect("a home");
+    let name = store::SecretName::parse("KEPT").expect("a name");
+    let value = store::SecretValue::parse(SECRET).expect("a value");
+    Kept::new(&state, store::KeySource::State).sealed().set_named(&name, &value, 1).expect("kept");
+    let text = "[mcp.web]\nurl = 'https://H.example/x'\nheaders = { X = { store = 'KEPT' } }\n";
+    let load = || {
+        let source = Source { path: project.join("toolcrib.toml"), text: text.to_owned(), is_projects: true };
+        loaded(vec![source], &surroundings, Unfollowed::FailsItsServer).expect("nobody else is stopped")
+    };
+    let lacks = || load().settings.upstreams[0].lacks().map(str::to_owned);
+    let held = load().held.remove(0).declaration;
+    let store = store::SqliteStore::at(&state);
+    let agree = |secrets: Vec<String>| {
+        let receipt = Receipt { sha256: held.sha256.clone(), lines: Vec::new(), secrets, agreed_at_ms: 1 };
+        trust::agree(&store, &held.folder, &[(held.key.clone(), receipt)]).expect("kept");
+    };
+    agree(Vec::new());
+    assert!(lacks().is_some_and(|why| why.contains("KEPT is not for this server")));
+    bind(&store, "KEPT", &["other".to_owned(), "evil.example".to_owned()]).expect("kept");
+    assert!(lacks().is_some(), "another server and host");
+    bind(&store, "KEPT", &["h.example".to_owned()]).expect("kept");
+    assert_eq!(lacks(), None, "by its host");
+    unbind(&store, "KEPT").expect("forgotten");
+    assert!(lacks().is_some());
+    bind(&store, "KEPT", &["web".to_owned()]).expect("kept");
+    assert_eq!(lacks(), None, "by its name");
+    unbind(&store, "KEPT").expect("forgotten");
+    agree(vec!["KEPT".to_owned()]);
+    assert_eq!(lacks(), None, "by the agreement");
 }
