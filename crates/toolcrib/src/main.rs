@@ -15,6 +15,7 @@ mod open_files;
 mod person;
 mod pins;
 mod print;
+mod records;
 mod runtime;
 mod secrets;
 mod signals;

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use store::{Store, StoreError};
+use store::{Store, StoredRecord};
 
+use crate::records::Record;
 use crate::secrets::chain;
 
 /// The kind of these records.
 const KIND: &str = "trust";
 
-/// How often a record is read anew that another process has changed meanwhile.
-const TRIES_MAX: usize = 16;
+/// What they hold, for errors.
+const WHAT: &str = "what you have agreed to";
 
 /// What a person has agreed to of one folder, by the keys of its declarations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ impl Receipts {
 /// # Errors
 /// A sentence, if they cannot be read.
 pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, String> {
-    Ok(found(store, &key(folder)).map_err(|why| unreadable(&why))?.1)
+    record(store, &key(folder)).read()
 }
 
 /// Every folder of which something was agreed to.
@@ -62,13 +63,13 @@ pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, Str
 /// # Errors
 /// A sentence, if they cannot be read.
 pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, String> {
-    let records = store.records(KIND).map_err(|error| unreadable(&chain(&error)))?;
-    records
-        .into_iter()
-        .map(|record| {
-            Ok((PathBuf::from(&record.key), parsed(&record.value).map_err(|why| unreadable(&why))?))
-        })
-        .collect()
+    let unreadable = |why: String| format!("{WHAT} cannot be read: {why}");
+    let records = store.records(KIND).map_err(|error| unreadable(chain(&error)))?;
+    let folder = |found: StoredRecord| {
+        let receipts = serde_json::from_str(&found.value).map_err(|error| unreadable(error.to_string()))?;
+        Ok((PathBuf::from(found.key), receipts))
+    };
+    records.into_iter().map(folder).collect()
 }
 
 /// Keeps agreements to declarations of a folder.
@@ -92,37 +93,15 @@ pub(crate) fn revoke(store: &dyn Store, folder: &Path) -> Result<bool, String> {
     Ok(was_any)
 }
 
-fn change(store: &dyn Store, folder: &Path, apply: impl FnMut(&mut Receipts)) -> Result<(), String> {
-    let mut apply = apply;
-    let key = key(folder);
-    for _ in 0..TRIES_MAX {
-        let (version, mut receipts) = found(store, &key).map_err(|why| unreadable(&why))?;
-        apply(&mut receipts);
-        let text = serde_json::to_string(&receipts).expect("receipts are JSON");
-        let value = (!receipts.is_empty()).then_some(text.as_str());
-        if version.is_none() && value.is_none() {
-            return Ok(());
-        }
-        let kept = store.replace_record(KIND, &key, version, value);
-        if kept.map_err(|error| format!("what you agreed to cannot be kept: {}", chain(&error)))?.is_some() {
-            return Ok(());
-        }
-    }
-    Err("what you agreed to is being changed by other commands all the time; try again".to_owned())
+fn change(store: &dyn Store, folder: &Path, mut apply: impl FnMut(&mut Receipts)) -> Result<(), String> {
+    record(store, &key(folder)).change(|receipts| {
+        apply(receipts);
+        Ok(())
+    })
 }
 
-fn found(store: &dyn Store, key: &str) -> Result<(Option<u64>, Receipts), String> {
-    let record = store.record(KIND, key).map_err(|error: StoreError| chain(&error))?;
-    record
-        .map_or(Ok((None, Receipts::default())), |record| Ok((Some(record.version), parsed(&record.value)?)))
-}
-
-fn parsed(text: &str) -> Result<Receipts, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
-fn unreadable(why: &str) -> String {
-    format!("what you have agreed to cannot be read: {why}")
+fn record<'a>(store: &'a dyn Store, key: &'a str) -> Record<'a> {
+    Record { store, kind: KIND, key, what: WHAT }
 }
 
 /// A folder whose name is no text has one of its own that no other folder has.

@@ -6,16 +6,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use store::Store;
 
-use super::chain;
+use crate::records::Record;
 
 /// The kind of these records.
 const KIND: &str = "secret-use";
 
 /// Most servers and hosts of one secret.
 const NAMES_MAX: usize = 1000;
-
-/// How often a record is read anew that another process has changed meanwhile.
-const TRIES_MAX: usize = 16;
 
 /// The servers and hosts that one secret is for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +24,7 @@ impl Bound {
     /// # Errors
     /// A sentence, if it cannot be read.
     pub(crate) fn of(store: &dyn Store, secret: &str) -> Result<Bound, String> {
-        found(store, secret).map(|(_, bound)| bound)
+        in_record(store, secret, |record| record.read())
     }
 
     /// Whether it is for the server or host of this name.
@@ -58,32 +55,20 @@ pub(crate) fn unbind(store: &dyn Store, secret: &str) -> Result<(), String> {
 }
 
 fn change(store: &dyn Store, secret: &str, apply: impl Fn(&mut Bound)) -> Result<(), String> {
-    for _ in 0..TRIES_MAX {
-        let (version, mut bound) = found(store, secret)?;
-        apply(&mut bound);
-        if bound.0.len() > NAMES_MAX {
-            return Err(format!("a secret is for {NAMES_MAX} servers and hosts at most"));
-        }
-        let text = serde_json::to_string(&bound).expect("names are JSON");
-        let value = (!bound.0.is_empty()).then_some(text.as_str());
-        if version.is_none() && value.is_none() {
-            return Ok(());
-        }
-        let kept = store.replace_record(KIND, secret, version, value);
-        if kept.map_err(|error| format!("what {secret} is for cannot be kept: {}", chain(&error)))?.is_some()
-        {
-            return Ok(());
-        }
-    }
-    Err(format!("what {secret} is for is being changed by other commands all the time; try again"))
+    in_record(store, secret, |record| {
+        record.change(|bound: &mut Bound| {
+            apply(bound);
+            match bound.0.len() > NAMES_MAX {
+                true => Err(format!("a secret is for {NAMES_MAX} servers and hosts at most")),
+                false => Ok(()),
+            }
+        })
+    })
 }
 
-fn found(store: &dyn Store, secret: &str) -> Result<(Option<u64>, Bound), String> {
-    let unreadable = |why: String| format!("what the kept secret {secret} is for cannot be read: {why}");
-    let record = store.record(KIND, secret).map_err(|error| unreadable(chain(&error)))?;
-    let Some(record) = record else { return Ok((None, Bound::default())) };
-    let bound = serde_json::from_str(&record.value).map_err(|error| unreadable(error.to_string()))?;
-    Ok((Some(record.version), bound))
+fn in_record<T>(store: &dyn Store, secret: &str, work: impl FnOnce(Record<'_>) -> T) -> T {
+    let what = format!("what the kept secret {secret} is for");
+    work(Record { store, kind: KIND, key: secret, what: &what })
 }
 
 #[cfg(test)]
