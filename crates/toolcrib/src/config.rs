@@ -74,6 +74,8 @@ pub(crate) struct Loaded {
     pub(crate) passed_over: Vec<String>,
     /// What a folder declares that a person must agree to first.
     pub(crate) held: Vec<HeldBack>,
+    /// The folders whose files were read, without links.
+    pub(crate) folders: Vec<PathBuf>,
     /// What the command line said of it.
     pub(crate) flags: Flags,
     sources: Vec<Source>,
@@ -101,24 +103,18 @@ pub(crate) fn load(
 /// If it is no TOML, or what is wrong with `[state]` and `[secrets]`.
 pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<(Kept, Uses), Problems> {
     let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
-    let sources = own_alone_if_mistaken(found.sources, surroundings);
-    let found = consent(&sources, surroundings).and_then(|consent| {
-        let read::Read { tree, .. } = read::tree(&sources, surroundings, &consent)?;
-        let (file, _) = read::file(&tree);
-        let kept = settings::kept(&file, &tree, &sources, surroundings)?;
-        Ok((kept, Uses::of(&tree, &sources)))
-    });
-    found.map_err(|problems| Problems::new(&sources, problems))
+    // What is wrong with a folder's file stands in nobody's way who only looks after what is kept.
+    kept_by(&found.sources, surroundings).or_else(|_| {
+        let own: Vec<Source> = found.sources.into_iter().filter(|source| !source.is_projects).collect();
+        kept_by(&own, surroundings).map_err(|problems| Problems::new(&own, problems))
+    })
 }
 
-/// The sources, without the folder's where one of these is no TOML: what is wrong with it stands in nobody's way who only
-/// looks after what is kept.
-fn own_alone_if_mistaken(sources: Vec<Source>, surroundings: &Surroundings) -> Vec<Source> {
-    let is_toml = |consent| read::tree(&sources, surroundings, &consent).map(drop);
-    match consent(&sources, surroundings).and_then(is_toml) {
-        Ok(()) => sources,
-        Err(_) => sources.into_iter().filter(|source| !source.is_projects).collect(),
-    }
+fn kept_by(sources: &[Source], surroundings: &Surroundings) -> Result<(Kept, Uses), Vec<Problem>> {
+    let read::Read { tree, .. } = read::tree(sources, surroundings, &consent(sources, surroundings)?)?;
+    let (file, _) = read::file(&tree);
+    let kept = settings::kept(&file, &tree, sources, surroundings)?;
+    Ok((kept, Uses::of(&tree, sources)))
 }
 
 fn loaded(
@@ -134,12 +130,15 @@ fn loaded(
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let learner = Arc::new(Learner::new(&settings.redactor));
     let passed_over = passed_over(&sources, &read.folders.passed_over, surroundings);
+    let folders = sources.iter().filter(|source| source.is_projects);
+    let folders = folders.map(|source| find::declaring_folder(source, surroundings)).collect();
     Ok(Loaded {
         settings,
         learner,
         log_override,
         passed_over: mistaken.into_iter().chain(passed_over).collect(),
         held: read.folders.held,
+        folders,
         flags: surroundings.flags.clone(),
         sources,
         tree: read.tree,
@@ -156,8 +155,7 @@ fn without_strangers(
 ) -> Result<(Vec<Source>, Settled, Vec<String>), Problems> {
     let consent = consent(&sources, surroundings);
     let is_strange = |source: &Source| {
-        let folder = find::folder_of(source, surroundings);
-        let folder = folder.canonicalize().unwrap_or(folder);
+        let folder = find::declaring_folder(source, surroundings);
         source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.knows(&folder))
     };
     let strange: Vec<bool> = sources.iter().map(is_strange).collect();
@@ -278,12 +276,6 @@ impl Loaded {
             Value::Object(sections) => sections,
             _ => serde_json::Map::new(),
         }
-    }
-
-    /// The folders whose files were read, without links.
-    pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = self.sources.iter().filter(|source| source.is_projects);
-        folders.filter_map(|source| source.path.parent()?.canonicalize().ok())
     }
 
     /// The files that were read.

@@ -11,12 +11,12 @@ use store::SqliteStore;
 use super::mcp::{ask, running};
 use super::surroundings;
 use crate::cli::{Cli, TrustFolder};
-use crate::config::{self, HeldBack, Loaded, Unfollowed};
+use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::{print, runtime, times, trust};
+use crate::{person, print, runtime, times, trust};
 
 pub(super) use agree::{Keeper, agree_here, agree_to_written};
-pub(super) use show::{declarations, name as name_of, to_json};
+pub(super) use show::{declarations, line, name as name_of, to_json};
 
 pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
     if asked.list {
@@ -43,6 +43,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
         print::remark("nothing was agreed to: nobody can be asked here; run this in a terminal of your own");
         return Ok(Ending::Refused);
     }
+    person::present(&loaded.settings.state, &[])?;
     let agreed = agree::ask_about(&loaded)?;
     if agreed > 0 {
         reload(&loaded)?;
@@ -102,10 +103,10 @@ fn list(cli: &Cli) -> Result<Ending, Trouble> {
 
 fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
     let store = SqliteStore::at(&loaded.settings.state);
-    let folders: Vec<PathBuf> = loaded.folders().filter(|declaring| folder.starts_with(declaring)).collect();
+    // Files that have gone since may have been agreed to, too.
     let mut was_any = trust::revoke(&store, folder).map_err(Trouble::Failed)?;
-    for declaring in folders {
-        was_any |= trust::revoke(&store, &declaring).map_err(Trouble::Failed)?;
+    for declaring in &loaded.folders {
+        was_any |= trust::revoke(&store, declaring).map_err(Trouble::Failed)?;
     }
     let said = match was_any {
         true => "what you had agreed to is taken back; its servers end in every running Toolcrib",
@@ -126,9 +127,4 @@ fn reload(loaded: &Loaded) -> Result<(), Trouble> {
     let told = runtime::run(running::reload(&loaded.settings.state))?;
     told.lines.iter().for_each(|line| print::remark(line));
     Ok(())
-}
-
-/// The declarations of these as one line for a log: what waits, and what a person does about it.
-pub(in crate::commands) fn line(held: &[HeldBack]) -> Option<String> {
-    (!held.is_empty()).then(|| show::line(held))
 }

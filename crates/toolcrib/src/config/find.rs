@@ -115,6 +115,12 @@ pub(super) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf
     path.ancestors().nth(steps).map_or_else(|| surroundings.current_dir.clone(), Path::to_owned)
 }
 
+/// The same without links: the folder that what the file declares is agreed to for.
+pub(super) fn declaring_folder(source: &Source, surroundings: &Surroundings) -> PathBuf {
+    let folder = folder_of(source, surroundings);
+    folder.canonicalize().unwrap_or(folder)
+}
+
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
     Problem::nowhere(format!("the configuration {} cannot be read: {error}", path.display()))
 }

@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::check;
 use super::consent::Consent;
 use super::file::File;
-use super::find::{FILE, folder_of};
+use super::find::{FILE, declaring_folder};
 use super::folder::{FolderFile, Folders};
 use super::problem::{OTHERS_FILE, Problem, Source, spot};
 use super::secret;
@@ -45,8 +45,7 @@ pub(super) fn tree(
     let (others, ours): (Vec<_>, Vec<_>) = own.partition(|(_, source)| source.is_others());
     let mut problems = Vec::new();
     for (nth, source) in ours.into_iter().chain(others) {
-        let folder = folder_of(source, surroundings);
-        let folder = folder.canonicalize().unwrap_or(folder);
+        let folder = declaring_folder(source, surroundings);
         let spot = |place| spot(sources, place).unwrap_or_default();
         let name = if source.is_others() { OTHERS_FILE } else { FILE };
         let file = FolderFile { folder: &folder, name, spot: &spot };

@@ -18,13 +18,12 @@ use crate::ending::Trouble;
 use crate::trust::{self, Receipt};
 use crate::{person, print};
 
-/// Asks about each that waits, one by one; gives how many were agreed to. They have been shown.
+/// Asks about each that waits, one by one; gives how many were agreed to. They have been shown, and a person is present.
 ///
 /// # Errors
-/// Nobody at this terminal can be a person, or what is agreed to cannot be kept.
+/// The code for approvals was not given, or what is agreed to cannot be kept.
 pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
     let (mut agreed, keeper) = (0, Keeper::of(loaded));
-    person::present(&loaded.settings.state, &[])?;
     let mut has_passed = false;
     for held in &loaded.held {
         if let Agreement::Unreadable(why) = &held.why {
@@ -94,7 +93,7 @@ impl Keeper {
 /// Asks the person who has typed a command about what waits, if they can be asked; gives true if they have agreed to
 /// anything, so that the configuration is another one. Otherwise one line says that it waits.
 pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<bool, Trouble> {
-    let Some(line) = super::line(&loaded.held) else { return Ok(false) };
+    let Some(line) = show::line(&loaded.held) else { return Ok(false) };
     let is_person = ask::is_possible() && person::present(&loaded.settings.state, &[]).is_ok();
     if is_json || !is_person {
         print::remark(&line);

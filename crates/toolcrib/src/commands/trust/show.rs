@@ -52,14 +52,14 @@ pub(in crate::commands) fn name(held: &HeldBack) -> &str {
     held.declaration.key.split_once(' ').map_or(&*held.declaration.key, |(_, name)| name)
 }
 
-/// For a log, and for a person who is looking at something else.
-pub(super) fn line(held: &[HeldBack]) -> String {
+/// In one line, for a log and for a person who is looking at something else; nothing if nothing waits.
+pub(in crate::commands) fn line(held: &[HeldBack]) -> Option<String> {
+    let folder = held.first()?.declaration.folder.display();
     let names: Vec<&str> = held.iter().map(name).collect();
-    let folder = held.first().map(|held| held.declaration.folder.display().to_string()).unwrap_or_default();
-    format!(
+    Some(format!(
         "not in force, since you have not agreed to what the folder {folder} declares: {}; `toolcrib trust` shows it and asks",
         names.join(", ")
-    )
+    ))
 }
 
 /// For programs.

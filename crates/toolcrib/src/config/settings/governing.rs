@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Settling;
 use crate::config::file::Limits;
-use crate::config::find::folder_of;
+use crate::config::find::declaring_folder;
 use crate::config::problem::spot;
 
 impl Settling<'_> {
@@ -45,8 +45,7 @@ impl Settling<'_> {
     /// Where the project begins, if a file was found in it.
     fn project_folder(&self) -> Option<PathBuf> {
         let source = self.sources.iter().rev().find(|source| source.is_projects)?;
-        let folder = folder_of(source, self.surroundings);
-        Some(folder.canonicalize().unwrap_or(folder))
+        Some(declaring_folder(source, self.surroundings))
     }
 
     /// Who may do what, with conditions that know how the workspace may be spelt.
