@@ -1,65 +1,26 @@
-//! The one way to a tool.
+//! The gate itself: what it is made of, and one call from its arrival to its end.
 //!
-//! A call's life is [`Gate::call`]: the record is opened, the tool found, every stage asked, the tool run
-//! with a permit, its result cleaned, the record closed. Whoever wants to know what happens to a call reads
-//! that function; whoever wants to know in which order the checks are made reads `stages.rs`.
+//! The order of the checks is in `stages.rs`; what runs with a permit, in `run.rs`.
 
-pub mod approvals;
-mod beside;
-mod bylaws;
-mod catalog;
-mod entry;
-mod failure;
-mod offer;
-mod pending;
-mod redaction;
-mod refusals;
-mod result;
-mod rounds;
-mod run;
-pub mod schema;
-mod seal;
-mod seen;
-mod stages;
-mod target;
-mod tokens;
-
-use std::sync::Arc;
-use std::time::Instant;
-
+use crate::approvals::Admitted;
+use crate::beside::Beside;
+use crate::entry::Entry;
+use crate::pending::Pending;
+use crate::refusals::Refusals;
+use crate::seen::Seen;
+use crate::stages::Stage;
+use crate::{
+    Action, Approvals, Bylaws, Caller, Cancel, Catalog, Client, Failure, Input, Listener, Offered, Outcome,
+    Redactor, Refusal, Sealer, Target, Telemetry, Tokens, ToolError,
+};
+use crate::{approvals, beside, catalog, redaction, result, run, stages};
 use arc_swap::ArcSwap;
 use audit::Book;
 use bytes::Bytes;
 use sandbox::Root;
-pub use telemetry::Telemetry;
+use std::sync::Arc;
+use std::time::Instant;
 use tool_api::{Arguments, CallId};
-
-use approvals::Admitted;
-pub use approvals::Approvals;
-use beside::Beside;
-pub use bylaws::Bylaws;
-pub use catalog::{BUILT_IN, Catalog};
-use entry::Entry;
-pub use failure::{Awaited, Failure, Internal, Refusal};
-pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
-use pending::Pending;
-pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
-pub use redact::Redactor;
-use refusals::Refusals;
-// What a door says of calls and reads of outcomes; doors depend on the gate alone.
-pub use result::RESULT_BYTES_MAX;
-pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
-use seen::Seen;
-use stages::Stage;
-pub use stages::{
-    LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
-};
-pub use target::Target;
-pub use tokens::{Origin, Task, Tokens};
-pub use tool_api::{
-    Abilities, Action, Block, Cancel, Client, Definition, Effect, Event, Hold, Input, Item, Listener,
-    Listing, Outcome, Payload, Progress, Protocol, Shelf, ToolError,
-};
 
 /// What a gate is made of.
 pub struct Parts {
@@ -79,18 +40,18 @@ pub struct Parts {
 
 /// Admits, runs, cleans and records calls.
 pub struct Gate {
-    catalog: Arc<Catalog>,
-    bylaws: ArcSwap<Bylaws>,
-    redactor: Redactor,
-    approvals: Arc<Approvals>,
-    stages: Vec<Box<dyn Stage>>,
-    book: Arc<Book>,
-    telemetry: Arc<Telemetry>,
-    since: Instant,
-    files: Root,
-    sealer: Sealer,
-    tokens: Tokens,
-    refusals: Arc<Refusals>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) bylaws: ArcSwap<Bylaws>,
+    pub(crate) redactor: Redactor,
+    pub(crate) approvals: Arc<Approvals>,
+    pub(crate) stages: Vec<Box<dyn Stage>>,
+    pub(crate) book: Arc<Book>,
+    pub(crate) telemetry: Arc<Telemetry>,
+    pub(crate) since: Instant,
+    pub(crate) files: Root,
+    pub(crate) sealer: Sealer,
+    pub(crate) tokens: Tokens,
+    pub(crate) refusals: Arc<Refusals>,
 }
 
 /// A call as a door hands it in.

@@ -1,46 +1,19 @@
-//! The doors: stdio, a Unix socket and HTTP, and what all share from a frame to a reply.
-//!
-//! A door reads bytes, makes frames, and hands messages to `dispatch`; every call goes on to the gate. No
-//! authorisation is decided here.
+//! What all transports share: the gate behind them, the lists they answer, the end.
 
-mod abilities;
-mod announcer;
-mod config;
-mod dispatch;
-mod feed;
-mod greeting;
-pub mod http;
-pub mod identity;
-mod instructions;
-mod lists;
-mod progress;
-mod reply;
-mod rounds;
-mod session;
-pub mod stdio;
-pub mod unix;
-mod watch;
-
-use std::sync::Arc;
-
+use crate::{Instructions, lists::Lists};
 use gate::{Cancel, Gate};
+use std::sync::Arc;
 use wire::initialize::Ourselves;
-
-pub use config::{Config, Problem};
-pub use greeting::Greeting;
-pub use instructions::Instructions;
-use lists::Lists;
-pub use reply::outcome_json;
 
 /// What we call ourselves on the wire.
 pub const OURSELVES: Ourselves<'static> = Ourselves { name: "toolcrib", version: env!("CARGO_PKG_VERSION") };
 
 /// What all doors share.
 pub struct Server {
-    gate: Arc<Gate>,
-    lists: Lists,
-    instructions: Instructions,
-    stopping: Cancel,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) lists: Lists,
+    pub(crate) instructions: Instructions,
+    pub(crate) stopping: Cancel,
 }
 
 impl Server {

@@ -1,28 +1,6 @@
-//! What must survive the end of the process, behind one trait.
-//!
-//! That is the tool definitions of upstreams, so that a list can be answered before any upstream has
-//! started; anchors, small facts that other parts check themselves against; and secrets, which are sealed
-//! before the store sees them. What the texts mean is their owners' affair. Every call blocks on the disk:
-//! callers keep them off the path that answers requests.
+//! The trait of what must survive, its records and their limits.
 
-#[cfg(test)]
-mod conformance;
-mod error;
-mod folder;
-mod marks;
-mod master_key;
-mod named;
-mod schema;
-mod secrets;
-mod sqlite;
-
-pub use error::StoreError;
-pub use folder::create_private;
-pub use marks::Lost;
-pub use master_key::{KeyHolder, KeySource, key_spellings};
-pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};
-pub use secrets::{Opened, Secrets};
-pub use sqlite::SqliteStore;
+use crate::StoreError;
 
 /// The largest list of definitions kept for one upstream. Larger ones are fetched anew at each start.
 pub const DEFINITIONS_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -1,21 +1,9 @@
-//! What an operator sees: counters and histograms for Prometheus, spans for OpenTelemetry. Labels are bounded, and no
-//! secret can be one: they are names of tools that are on offer, words of ours, and nothing that a caller writes.
+//! What one process counts and traces, and where it sends it.
 
-mod collector;
-mod config;
-mod metrics;
-mod otlp;
-mod trace;
-
+use crate::{Config, Exporter, Metrics, Trace, TraceParent, Tracer};
+use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use arc_swap::ArcSwapOption;
-
-pub use collector::{Collector, SendError, Signal};
-pub use config::{Config, TracesConfig};
-pub use metrics::{Ended, Meter, Metrics, Readings, TOOLS_MAX, UpstreamReading};
-pub use trace::{Exporter, Finished, SPANS_WAITING_MAX, Trace, TraceParent, Tracer};
 
 /// What a gate counts into and traces with.
 pub struct Telemetry {

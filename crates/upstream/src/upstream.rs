@@ -1,75 +1,22 @@
-//! Tools that live elsewhere, in other MCP servers, made to look like ours.
-//!
-//! One `Upstream` is one configured server: started or dialled when it is needed, shared by all callers,
-//! started again after it died. Who may call its tools, how long a call may take and what is recorded is
-//! left to the gate; this crate believes nothing a server says of itself where that would loosen a rule.
+//! One configured server, and the world it lives in.
 
-mod answer;
-mod backoff;
-mod catalogue;
-mod clean;
-mod closed;
-mod config;
-mod connection;
-mod error;
-mod handshake;
-mod idle;
-mod leaving;
-mod legacy_task;
-mod listing;
-mod lists;
-mod naming;
-mod offer;
-mod pool;
-mod profiles;
-mod publish;
-mod remote_action;
-mod remote_tool;
-mod round;
-mod settings;
-mod shape;
-mod shelf;
-mod signer;
-mod spelling;
-mod start;
-mod status;
-mod stay;
-mod tend;
-mod trace;
-pub mod trust;
-mod turns;
-mod uri_map;
-
+use crate::connection::{Connection, Era, Exchange, Fault, Heard, Parting, Stderr, Subscribed};
+use crate::leaving::Succession;
+use crate::lists::Lists;
+use crate::pool::Pool;
+use crate::start::{Demand, Rest, Starts};
+use crate::turns::Turns;
+use crate::{ConnectError, Offer, Settings, State, Status, Trace};
+use crate::{status, trust};
+use arc_swap::ArcSwapOption;
+use futures_util::future::join_all;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-
-use arc_swap::ArcSwapOption;
-use futures_util::future::join_all;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tool_api::{AnyTool, Event, ToolName};
 use wire::initialize::Ourselves;
-
-pub use config::{
-    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
-    Timeout, Tool, Transport, Trust, Value,
-};
-pub use error::{ConnectError, NotStarted};
-pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
-pub use offer::{Offer, State, Withheld};
-pub use remote_tool::SCOPE;
-pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, NotFollowed, Settings, references, relative_words};
-pub use start::{LIST_TIMEOUT, START_TIMEOUT};
-pub use status::{LISTS_GOOD_FOR, Report, Status};
-pub use trace::{Obstacle, Trace, Traced};
-
-use connection::{Connection, Era, Exchange, Fault, Heard, Parting, Stderr, Subscribed};
-use leaving::Succession;
-use lists::Lists;
-use pool::Pool;
-use start::{Demand, Rest, Starts};
-use turns::Turns;
 
 /// How long `Upstream::end` waits at most.
 pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -97,39 +44,39 @@ pub struct World {
 
 /// One configured server. Lives on the runtime that first connects to it, and may be used from any.
 pub struct Upstream {
-    me: Weak<Upstream>,
-    settings: Settings,
-    world: World,
-    offers: watch::Sender<Offer>,
-    events: broadcast::Sender<Event>,
-    statuses: broadcast::Sender<Status>,
+    pub(crate) me: Weak<Upstream>,
+    pub(crate) settings: Settings,
+    pub(crate) world: World,
+    pub(crate) offers: watch::Sender<Offer>,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) statuses: broadcast::Sender<Status>,
     /// What went wrong last.
-    last_error: Mutex<Option<String>>,
+    pub(crate) last_error: Mutex<Option<String>>,
     /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
-    fetched_at_ms: AtomicI64,
+    pub(crate) fetched_at_ms: AtomicI64,
     /// Holds back what was not accepted.
     pub(crate) watch: Arc<trust::Watch>,
     /// What the offer was made from.
-    lists: Mutex<Option<Lists>>,
+    pub(crate) lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
-    era: Mutex<Option<Era>>,
+    pub(crate) era: Mutex<Option<Era>>,
     /// The resources that are watched, whatever connection there is.
-    subscribed: Arc<Subscribed>,
-    live: ArcSwapOption<Connection>,
-    pool: Pool,
-    turns: Turns,
-    starts: Mutex<Starts>,
-    succession: Succession,
+    pub(crate) subscribed: Arc<Subscribed>,
+    pub(crate) live: ArcSwapOption<Connection>,
+    pub(crate) pool: Pool,
+    pub(crate) turns: Turns,
+    pub(crate) starts: Mutex<Starts>,
+    pub(crate) succession: Succession,
     /// How often it was connected to, beside `pool`.
-    connected: AtomicU64,
+    pub(crate) connected: AtomicU64,
     /// True if it is to be connected again by itself.
-    staying: AtomicBool,
-    stderr: Arc<Stderr>,
-    closing: CancellationToken,
+    pub(crate) staying: AtomicBool,
+    pub(crate) stderr: Arc<Stderr>,
+    pub(crate) closing: CancellationToken,
     /// The same for calls, which ask it each time and take no lock for it.
-    is_closed: AtomicBool,
+    pub(crate) is_closed: AtomicBool,
     /// Counts the lists of tools that there have been.
-    generation: AtomicU64,
+    pub(crate) generation: AtomicU64,
 }
 
 impl Upstream {
@@ -320,7 +267,7 @@ impl Upstream {
     }
 
     /// Lets go of the first connection if it is the one with this exchange; false if it is not.
-    fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
+    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
         let current = self.live.load();
         let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
         if is_current {
@@ -376,7 +323,7 @@ impl Upstream {
     }
 
     /// Publishes a state and keeps the tools.
-    fn say(&self, state: State) {
+    pub(crate) fn say(&self, state: State) {
         self.offers.send_if_modified(|offer| {
             let is_news = offer.state != state && offer.state != State::Disabled;
             if is_news {
@@ -393,7 +340,7 @@ impl Upstream {
     }
 
     /// When what is offered was read, in milliseconds since 1970.
-    fn fetched_at_ms(&self) -> Option<i64> {
+    pub(crate) fn fetched_at_ms(&self) -> Option<i64> {
         Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
     }
 }

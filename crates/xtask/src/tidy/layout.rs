@@ -1,4 +1,4 @@
-//! Where a file lies and how it opens: a library's root has the crate's name, and every file has a head.
+//! Where a file lies and how it opens: a library's root holds modules and re-exports alone, and every file has a head.
 
 use super::tree::{Finding, Tree};
 
@@ -8,18 +8,44 @@ pub(super) fn look(tree: &Tree) -> Vec<Finding> {
     for file in tree.ending(".rs") {
         match file.path.rsplit('/').next() {
             Some("mod.rs") => findings.push(file.at(0, "name the file after the module, beside its folder")),
-            Some("lib.rs") => findings.push(file.at(0, "name the library's root after the crate")),
+            Some("lib.rs") => findings.extend(definition(&file.text).map(|line| {
+                file.at(
+                    line,
+                    "a library's root holds modules and re-exports alone: give this a file of its own",
+                )
+            })),
             _ => {}
         }
     }
     for (name, manifest) in tree.manifests() {
-        let root = format!("{}.rs", name.replace('-', "_"));
         let has = |file: &str| tree.files.iter().any(|it| it.path == format!("crates/{name}/src/{file}"));
-        if !has(&root) && !has("main.rs") {
-            findings.push(manifest.at(0, format!("has neither src/{root} nor src/main.rs")));
+        if !has("lib.rs") && !has("main.rs") {
+            findings.push(manifest.at(0, "has neither src/lib.rs nor src/main.rs"));
         }
     }
     findings
+}
+
+/// The first line of a library's root that defines something. What is private there is open to every module.
+fn definition(text: &str) -> Option<usize> {
+    const KEYWORDS: &[&str] = &[
+        "fn",
+        "struct",
+        "enum",
+        "union",
+        "trait",
+        "const",
+        "static",
+        "type",
+        "impl",
+        "macro_rules!",
+        "async",
+    ];
+    let defines = |line: &str| {
+        let line = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+        line.split([' ', '<']).next().is_some_and(|word| KEYWORDS.contains(&word))
+    };
+    text.lines().position(defines).map(|index| index + 1)
 }
 
 /// Every source file says at its top what it is for.
@@ -37,15 +63,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_root_is_named_after_its_crate() {
-        let good = [("crates/tool-api/Cargo.toml", ""), ("crates/tool-api/src/tool_api.rs", "")];
-        assert!(found(look, &good).is_empty());
+    fn a_root_holds_modules_and_re_exports_alone() {
+        let root = "//! What it is.\n\nmod b;\npub mod c;\n\npub use b::{B, b};\n";
+        assert!(found(look, &[("crates/a/Cargo.toml", ""), ("crates/a/src/lib.rs", root)]).is_empty());
         assert!(found(look, &[("crates/a/Cargo.toml", ""), ("crates/a/src/main.rs", "")]).is_empty());
-        let bad = [("crates/a/Cargo.toml", ""), ("crates/a/src/lib.rs", ""), ("crates/a/src/b/mod.rs", "")];
+        for line in ["pub struct B;", "fn b() {}", "pub(crate) const B: u8 = 1;", "impl<T> B<T> {}"] {
+            let root = format!("//! What it is.\n\nmod b;\n{line}\n");
+            let expected = "crates/a/src/lib.rs:4: a library's root holds modules and re-exports alone: give this a file of its own";
+            let bad = [("crates/a/Cargo.toml", ""), ("crates/a/src/lib.rs", root.as_str())];
+            assert_eq!(found(look, &bad), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_file_named_for_its_role_is_found() {
+        let bad = [("crates/a/Cargo.toml", ""), ("crates/a/src/a.rs", ""), ("crates/a/src/b/mod.rs", "")];
         let expected = [
-            "crates/a/src/lib.rs: name the library's root after the crate",
             "crates/a/src/b/mod.rs: name the file after the module, beside its folder",
-            "crates/a/Cargo.toml: has neither src/a.rs nor src/main.rs",
+            "crates/a/Cargo.toml: has neither src/lib.rs nor src/main.rs",
         ];
         assert_eq!(found(look, &bad), expected);
     }

@@ -1,17 +1,9 @@
-//! The built-in tools, one file each, grouped by noun. This file is the list of all of them.
-//!
-//! A tool knows only `tool_api`: it is handed what it may touch, and what may be called by whom is
-//! decided elsewhere.
+//! The list of all built-in tools.
 
-mod offer;
-mod plain_schema;
-mod workspace;
-
+use crate::workspace;
+use crate::{Offer, offer::Set};
 use std::sync::Arc;
-
 use tool_api::{AnyTool, builtin};
-
-pub use offer::{Config, Offer, OfferError, Set, UnknownSet};
 
 /// The tools on offer, in the order in which they are listed.
 pub fn all(offer: &Offer) -> Vec<Arc<dyn AnyTool>> {
@@ -43,7 +35,7 @@ mod tests {
         let names = |offer| all(&offer).iter().map(|tool| tool.definition().name.to_string()).collect();
         let found: Vec<String> = names(Offer::default());
         assert_eq!(found, ["workspace_read", "workspace_write", "workspace_list"]);
-        let nothing = Config { offer: Some(Vec::new()) }.check().expect("nothing may be offered");
+        let nothing = crate::Config { offer: Some(Vec::new()) }.check().expect("nothing may be offered");
         assert_eq!(names(nothing), Vec::<String>::new());
     }
 }

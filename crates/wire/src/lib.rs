@@ -11,6 +11,7 @@ pub mod headers;
 pub mod http;
 pub mod id;
 pub mod initialize;
+mod limits;
 pub mod lines;
 pub mod log_level;
 pub mod message;
@@ -38,20 +39,9 @@ pub mod write;
 pub use bytestring::ByteString;
 pub use error::{Code, WireError};
 pub use id::Id;
+pub use limits::{BATCH_MESSAGES_MAX, DEPTH_MAX, HTTP_BODY_BYTES_MAX, STDIO_MESSAGE_BYTES_MAX};
 pub use lines::{Line, Lines};
 pub use log_level::LogLevel;
 pub use message::{Frame, Message};
 pub use object::Object;
 pub use revision::Revision;
-
-/// Largest message on stdio, in bytes.
-pub const STDIO_MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// Largest request body over HTTP, in bytes.
-pub const HTTP_BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// Deepest nesting of arrays and objects in one message.
-pub const DEPTH_MAX: usize = 128;
-
-/// Most messages in one JSON-RPC batch (revision 2025-03-26 only).
-pub const BATCH_MESSAGES_MAX: usize = 100;
