@@ -157,7 +157,7 @@ def _parts(url):
         check(calls("workspace_read", "tool_error") == 1, "a tool that failed", text)
         check(calls("workspace_read", "refused") == 1, "a refused call", text)
         check(calls("other", "refused") == 1, "an unknown tool under no name of its own", text)
-        refused = ("toolcrib_refusals_total", (("code", "invalid_arguments"), ("stage", "input_schema")))
+        refused = ("toolcrib_refusals_total", (("code", "invalid_arguments"), ("check", "input_schema")))
         check(samples.get(refused) == 1, "the station that refused", text)
         state = ("toolcrib_upstream_state", (("state", "connected"), ("upstream", "tells")))
         check(samples.get(state) == 1, "the upstream connected", text)

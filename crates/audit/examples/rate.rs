@@ -1,8 +1,8 @@
-//! How fast the book is, and what a durable note costs: `cargo run --release -p audit --example rate`. Prints figures
+//! How fast the audit log is, and what a durable note costs: `cargo run --release -p audit --example rate`. Prints figures
 //! for one thread that answers calls, with the disk that holds the folder for temporary files.
 
 #![expect(clippy::print_stdout, reason = "it prints what it measured")]
-#![expect(clippy::disallowed_methods, reason = "it measures the bare disk beside the book")]
+#![expect(clippy::disallowed_methods, reason = "it measures the bare disk beside the audit log")]
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use audit::{Book, Config, Decided, Hash, Opening, Outcome, Plain, Record};
+use audit::{AuditLog, Config, Decided, Hash, Opening, Outcome, Plain, Record};
 
 /// How long each part runs.
 const LASTS: Duration = Duration::from_secs(5);
@@ -67,22 +67,22 @@ fn record(id: &Arc<str>) -> Record {
 
 fn sustained(dir: &Path) {
     let redactor = redact::Redactor::new(&redact::Config::default());
-    let book = Book::with(dir, clock, Config::default(), redactor);
+    let audit_log = AuditLog::with(dir, clock, Config::default(), redactor);
     let id: Arc<str> = Arc::from("workspace_read");
     let (start, mut records, mut closing) = (Instant::now(), 0_u64, Duration::ZERO);
     while start.elapsed() < LASTS {
         let since = Instant::now();
         for _ in 0..WAITING_MAX / 10 {
-            book.ready().expect("the book is open");
-            book.close(record(&id), Plain::of(ARGUMENTS), None);
+            audit_log.ready().expect("the audit log is open");
+            audit_log.close(record(&id), Plain::of(ARGUMENTS), None);
         }
         closing += since.elapsed();
         records += WAITING_MAX / 10;
         if records.is_multiple_of(WAITING_MAX) {
-            book.flush().expect("the disk takes them");
+            audit_log.flush().expect("the disk takes them");
         }
     }
-    book.flush().expect("the disk takes them");
+    audit_log.flush().expect("the disk takes them");
     let seconds = start.elapsed().as_secs_f64();
     println!("{:.0} records a second over {seconds:.1} s", records as f64 / seconds);
     println!(
@@ -93,7 +93,7 @@ fn sustained(dir: &Path) {
 
 fn noted(dir: &Path, durable: bool, at_once: usize) {
     let config = Config { durable, ..Config::default() };
-    let book = Book::with(dir, clock, config, redact::Redactor::new(&redact::Config::default()));
+    let audit_log = AuditLog::with(dir, clock, config, redact::Redactor::new(&redact::Config::default()));
     let id: Arc<str> = Arc::from("workspace_write");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut took: Vec<Duration> = Vec::new();
@@ -101,11 +101,11 @@ fn noted(dir: &Path, durable: bool, at_once: usize) {
         for _ in 0..NOTES / at_once as u32 {
             let since = Instant::now();
             let records: Vec<Record> = (0..at_once).map(|_| record(&id)).collect();
-            let notes = records.iter().map(|record| book.before_run(&record.opening));
+            let notes = records.iter().map(|record| audit_log.before_run(&record.opening));
             let notes: Vec<_> = futures_util::future::join_all(notes).await;
             took.push(since.elapsed() / at_once as u32);
             for (record, note) in records.into_iter().zip(notes) {
-                book.close(record, Plain::of(ARGUMENTS), Some(note.expect("the disk takes it")));
+                audit_log.close(record, Plain::of(ARGUMENTS), Some(note.expect("the disk takes it")));
             }
         }
     });
@@ -118,7 +118,7 @@ fn noted(dir: &Path, durable: bool, at_once: usize) {
     );
 }
 
-/// What the disk takes for the same without a book.
+/// What the disk takes for the same without an audit log.
 fn bare(dir: &Path) {
     let mut file = std::fs::File::options().append(true).create(true).open(dir.join("bare")).expect("a file");
     let mut took: Vec<Duration> = (0..NOTES)

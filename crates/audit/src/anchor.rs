@@ -1,8 +1,8 @@
-//! The head of the book, kept outside the book: without it nobody could tell that its end is missing.
+//! The head of the audit log, kept outside the audit log: without it nobody could tell that its end is missing.
 
 use store::Store;
 
-use crate::{book::Book, error::AnchorError, line::Head};
+use crate::{audit_log::AuditLog, error::AnchorError, line::Head};
 
 /// Where the store keeps it.
 const KEY: &str = "audit.head";
@@ -15,14 +15,14 @@ pub fn anchored(store: &dyn Store) -> Result<Option<Head>, AnchorError> {
     }
 }
 
-/// Keeps a head that is in the book, or behind a line that says why the kept one is not. Blocks on the store.
+/// Keeps a head that is in the audit log, or behind a line that says why the kept one is not. Blocks on the store.
 pub(crate) fn keep(store: &dyn Store, head: Head) -> Result<(), AnchorError> {
     Ok(store.keep_anchor(KEY, &head.to_string())?)
 }
 
-impl Book {
-    /// Flushes, signs the end of the book, then keeps its head in the store. Does nothing for a process that wrote
-    /// nothing. If the head that the store has is not in the book, that is written down there first.
+impl AuditLog {
+    /// Flushes, signs the end of the audit log, then keeps its head in the store. Does nothing for a process that wrote
+    /// nothing. If the head that the store has is not in the audit log, that is written down there first.
     /// Blocks on the disk; meant for the shutdown, and now and then before.
     pub fn anchor(&self, store: &dyn Store) -> Result<(), AnchorError> {
         self.flush()?;

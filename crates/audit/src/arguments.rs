@@ -1,4 +1,4 @@
-//! Arguments on their way to the book: as they came in memory, without secrets on the disk.
+//! Arguments on their way to the audit log: as they came in memory, without secrets on the disk.
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ pub struct Plain(Box<[u8]>);
 
 impl Plain {
     /// A copy of these arguments, which lets go of the message they came in; `None` if they are larger than
-    /// the book keeps.
+    /// the audit log keeps.
     pub fn of(json: &[u8]) -> Option<Plain> {
         (json.len() <= ARGUMENTS_BYTES_MAX).then(|| Plain(json.into()))
     }

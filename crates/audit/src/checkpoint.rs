@@ -1,5 +1,5 @@
-//! Checkpoints: lines of the book that are signed. Since each names its predecessor's hash, one signature
-//! vouches for the whole book before it.
+//! Checkpoints: lines of the audit log that are signed. Since each names its predecessor's hash, one signature
+//! vouches for the whole audit log before it.
 
 use std::io::Write;
 
@@ -35,13 +35,13 @@ pub(crate) struct Checkpoint {
 /// What a checkpoint says besides its occasion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Said {
-    /// What was taken out of the book, if that is the occasion.
+    /// What was taken out of the audit log, if that is the occasion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) removed: Option<Removed>,
-    /// True if some of that was younger than it was to be kept: the book had grown too large.
+    /// True if some of that was younger than it was to be kept: the audit log had grown too large.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) early: bool,
-    /// The record that was kept and is not in the book, if that is the occasion.
+    /// The record that was kept and is not in the audit log, if that is the occasion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lost: Option<Lost>,
     /// What a person says of a loss.
@@ -49,7 +49,7 @@ pub(crate) struct Said {
     pub(crate) because: Option<String>,
 }
 
-/// A record that was kept outside of the book and is not in it any more.
+/// A record that was kept outside of the audit log and is not in it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lost {
     /// Its number.
@@ -70,7 +70,7 @@ pub(crate) enum Occasion {
     Shutdown,
     /// The oldest segment is removed after this line.
     Removed,
-    /// When the book was opened, a record that had been kept was not in it.
+    /// When the audit log was opened, a record that had been kept was not in it.
     Lost,
     /// A person knows of the losses before this line.
     Acknowledged,

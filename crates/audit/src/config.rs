@@ -4,9 +4,9 @@ mod in_force;
 
 use std::time::Duration;
 
-use amount::{Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::{Size, Span};
 
 pub(crate) use in_force::InForce;
 
@@ -23,7 +23,7 @@ const SEGMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The shortest time that records are kept.
 const KEEP_MIN: Duration = Duration::from_secs(3_600);
 
-/// The book of calls: what is noted, and how long it is kept. All folders write in one book, so only
+/// the audit log of calls: what is noted, and how long it is kept. All folders write in one audit log, so only
 /// your own file, or one that is named, says anything here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -37,7 +37,7 @@ pub struct Config {
     pub durable: bool,
     /// How long records are kept at least, such as `"365d"`. They are removed in whole segments, so some stay longer.
     pub keep: Span,
-    /// How large the book may become, such as `"1 GiB"`; the oldest segments are removed beyond it. At least 8 MiB.
+    /// How large the audit log may become, such as `"1 GiB"`; the oldest segments are removed beyond it. At least 8 MiB.
     pub max_bytes: Size,
 }
 
@@ -85,7 +85,7 @@ impl Config {
         }
         let least = Size(SEGMENT_BYTES_MIN * u64::from(SEGMENTS_KEPT_MIN));
         if self.max_bytes.0 < least.0 {
-            let why = format!("{} is too little; give the book at least {least}", self.max_bytes);
+            let why = format!("{} is too little; give the audit log at least {least}", self.max_bytes);
             problems.push(Problem { key: "max_bytes", why });
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -134,7 +134,7 @@ mod tests {
             told,
             [
                 "audit.keep: 0s is too short; keep records for at least 1h",
-                "audit.max_bytes: 4 KiB is too little; give the book at least 8 MiB",
+                "audit.max_bytes: 4 KiB is too little; give the audit log at least 8 MiB",
             ]
         );
     }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    book::Shared,
-    error::BookError,
+    audit_log::Shared,
+    error::AuditError,
     journal::{Intent, JournalMark, Until},
 };
 
@@ -58,7 +58,7 @@ enum Stage {
     /// Nothing yet; wake the one who asked.
     Asked(Waker),
     /// This.
-    Told(Result<JournalMark, BookError>),
+    Told(Result<JournalMark, AuditError>),
     /// The caller has it, or went away.
     Over,
 }
@@ -71,14 +71,14 @@ pub(crate) struct Noting<'s> {
 
 impl Shared {
     /// Hands an intent to the thread, which is started if need be.
-    pub(crate) fn note(self: &Arc<Self>, intent: Intent) -> Result<Noting<'_>, BookError> {
+    pub(crate) fn note(self: &Arc<Self>, intent: Intent) -> Result<Noting<'_>, AuditError> {
         let answer = Arc::<Answer>::default();
         let mut state = self.desk.lock();
         if state.waiting.len() >= WAITING_MAX {
-            return Err(BookError::Full);
+            return Err(AuditError::Full);
         }
         if !state.is_started {
-            start(Arc::clone(self)).map_err(BookError::journal)?;
+            start(Arc::clone(self)).map_err(AuditError::journal)?;
             state.is_started = true;
         }
         state.waiting.push((intent, Arc::clone(&answer)));
@@ -88,7 +88,7 @@ impl Shared {
 }
 
 impl Future for Noting<'_> {
-    type Output = Result<JournalMark, BookError>;
+    type Output = Result<JournalMark, AuditError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut stage = self.answer.lock();
@@ -118,7 +118,7 @@ impl Answer {
     }
 
     /// Tells the caller; the mark comes back if it went away.
-    fn tell(&self, told: Result<JournalMark, BookError>) -> Option<JournalMark> {
+    fn tell(&self, told: Result<JournalMark, AuditError>) -> Option<JournalMark> {
         let mut stage = self.lock();
         let waker = match std::mem::replace(&mut *stage, Stage::Over) {
             Stage::Over => return told.ok(),
@@ -208,7 +208,7 @@ fn run(shared: &Shared) {
 struct Unanswered(Option<Arc<Answer>>);
 
 impl Unanswered {
-    fn tell(mut self, told: Result<JournalMark, BookError>) -> Option<JournalMark> {
+    fn tell(mut self, told: Result<JournalMark, AuditError>) -> Option<JournalMark> {
         self.0.take().and_then(|answer| answer.tell(told))
     }
 }
@@ -216,7 +216,7 @@ impl Unanswered {
 impl Drop for Unanswered {
     fn drop(&mut self) {
         if let Some(answer) = self.0.take() {
-            answer.tell(Err(BookError::Stopped));
+            answer.tell(Err(AuditError::Stopped));
         }
     }
 }

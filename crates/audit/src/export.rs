@@ -1,4 +1,4 @@
-//! The lines of the book in the forms that other programs read. JSON Lines need no work: the lines are that.
+//! The lines of the audit log in the forms that other programs read. JSON Lines need no work: the lines are that.
 
 mod csv;
 mod otlp;

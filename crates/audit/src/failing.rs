@@ -1,4 +1,4 @@
-//! A disk that stops to work at a chosen moment, for the tests of those who write in the book.
+//! A disk that stops to work at a chosen moment, for the tests of those who write in the audit log.
 
 use std::{
     fs::File,
@@ -13,12 +13,12 @@ use std::{
 use redact::Redactor;
 
 use crate::{
-    book::{Book, Clock},
+    audit_log::{AuditLog, Clock},
     config::Config,
     pen::{Pen, Steady},
 };
 
-/// Which of the changes that a book makes on its disk do not work. Clones are one.
+/// Which of the changes that an audit log makes on its disk do not work. Clones are one.
 #[derive(Debug, Clone)]
 pub struct Faults(Arc<State>);
 
@@ -54,8 +54,8 @@ impl Faults {
     }
 }
 
-impl Book {
-    /// A book on a disk with these faults.
+impl AuditLog {
+    /// A audit log on a disk with these faults.
     pub fn failing(
         dir: &Path,
         clock: Clock,

@@ -1,6 +1,6 @@
 //! What happens when the n-th write does not work, for every n: calls are refused until the disk works
 //! again, and nothing that was closed is lost or noted twice.
-#![expect(clippy::disallowed_methods, reason = "these tests read what the book wrote")]
+#![expect(clippy::disallowed_methods, reason = "these tests read what the audit log wrote")]
 
 use std::{
     collections::BTreeMap,
@@ -18,8 +18,8 @@ use std::{
 };
 
 use crate::{
-    Book, BookError, CHECKPOINT_RECORDS, Config, FILE, JournalMark, Opening, Outcome, RECORDS_WAITING_MAX,
-    Record, Trust,
+    AuditError, AuditLog, CHECKPOINT_RECORDS, Config, FILE, JournalMark, Opening, Outcome,
+    RECORDS_WAITING_MAX, Record, Trust,
     pen::{Pen, Steady},
     record::tests::sample,
     verify,
@@ -82,16 +82,16 @@ impl Pen for Arc<Shaky> {
     }
 }
 
-pub(crate) fn before_run(book: &Book, opening: &Opening) -> Result<JournalMark, BookError> {
+pub(crate) fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<JournalMark, AuditError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(book.before_run(opening))
+    runtime.block_on(audit_log.before_run(opening))
 }
 
 fn clock() -> i64 {
     1_700_000_000_000
 }
 
-/// Each recorded call with how it ended, and how often it is in the book.
+/// Each recorded call with how it ended, and how often it is in the audit log.
 fn recorded(dir: &Path) -> BTreeMap<String, Vec<String>> {
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in fs::read_to_string(dir.join(FILE)).unwrap().lines() {
@@ -106,33 +106,33 @@ fn recorded(dir: &Path) -> BTreeMap<String, Vec<String>> {
 fn live_through(nth: usize, reaches: Reaches) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let pen = Shaky::new(nth, reaches);
-    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
-    let open = before_run(&book, &sample("open").opening);
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    let open = before_run(&audit_log, &sample("open").opening);
     let mut expected = BTreeMap::new();
     for call in 0..6 {
         let id = format!("call {call}");
-        match before_run(&book, &sample(&id).opening) {
-            Ok(mark) => book.close(sample(&id), None, Some(mark)),
-            Err(_) => book.close(Record { outcome: Outcome::Refused, ..sample(&id) }, None, None),
+        match before_run(&audit_log, &sample(&id).opening) {
+            Ok(mark) => audit_log.close(sample(&id), None, Some(mark)),
+            Err(_) => audit_log.close(Record { outcome: Outcome::Refused, ..sample(&id) }, None, None),
         }
         expected.insert(id, ());
         for id in [format!("read {call}a"), format!("read {call}b")] {
-            book.close(sample(&id), None, None);
+            audit_log.close(sample(&id), None, None);
             expected.insert(id, ());
         }
-        if book.flush().is_err() {
-            book.ready().expect("reads go on while the disk is full");
-            let refused = before_run(&book, &sample("refused").opening);
-            assert!(matches!(refused, Err(BookError::NoSpace(_))), "{refused:?}");
+        if audit_log.flush().is_err() {
+            audit_log.ready().expect("reads go on while the disk is full");
+            let refused = before_run(&audit_log, &sample("refused").opening);
+            assert!(matches!(refused, Err(AuditError::NoSpace(_))), "{refused:?}");
         }
     }
     pen.mended.store(true, Ordering::SeqCst);
-    book.flush().expect("a mended disk takes what waited");
-    book.ready().expect("a mended disk lets calls in again");
+    audit_log.flush().expect("a mended disk takes what waited");
+    audit_log.ready().expect("a mended disk lets calls in again");
     if let Ok(mark) = open {
-        book.close(sample("open"), None, Some(mark));
+        audit_log.close(sample("open"), None, Some(mark));
         expected.insert("open".to_owned(), ());
-        book.flush().unwrap();
+        audit_log.flush().unwrap();
     }
     let recorded = recorded(dir.path());
     assert_eq!(recorded.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "write {nth}");
@@ -149,7 +149,7 @@ fn the_nth_write_fails() {
         [Reaches::Nothing, Reaches::Half, Reaches::AllButOneByte, Reaches::HalfAndStays, Reaches::AllAndStays]
     {
         let met = (1..100).take_while(|nth| live_through(*nth, reaches)).count();
-        // Six calls are noted in the journal, in the book, and in the journal again; one more is open.
+        // Six calls are noted in the journal, in the audit log, and in the journal again; one more is open.
         assert_eq!(met, 3 * 6 + 1, "{reaches:?}");
     }
 }
@@ -170,20 +170,21 @@ impl Pen for Slow {
     }
 }
 
-/// A book on such a pen, what lets a sync go, and what tells that one has begun.
-fn slow(dir: &Path) -> (Book, mpsc::SyncSender<bool>, mpsc::Receiver<()>) {
+/// A audit log on such a pen, what lets a sync go, and what tells that one has begun.
+fn slow(dir: &Path) -> (AuditLog, mpsc::SyncSender<bool>, mpsc::Receiver<()>) {
     let (go, syncs) = mpsc::sync_channel(100);
     let (begun, is_begun) = mpsc::sync_channel(100);
     let pen = Slow { syncs: Mutex::new(syncs), begun };
-    (Book::new(dir, clock, Config::default(), None, Box::new(pen)), go, is_begun)
+    (AuditLog::new(dir, clock, Config::default(), None, Box::new(pen)), go, is_begun)
 }
 
 #[test]
 fn a_slow_disk_holds_up_nobody_else_and_one_sync_serves_all_who_wait() {
     let dir = tempfile::tempdir().unwrap();
-    let (book, go, is_begun) = slow(dir.path());
+    let (audit_log, go, is_begun) = slow(dir.path());
     let records = ["first", "a", "b", "c"].map(sample);
-    let mut notes: Vec<_> = records.iter().map(|record| Box::pin(book.before_run(&record.opening))).collect();
+    let mut notes: Vec<_> =
+        records.iter().map(|record| Box::pin(audit_log.before_run(&record.opening))).collect();
     let mut cx = Context::from_waker(Waker::noop());
     let mut poll = |nth: usize| notes[nth].as_mut().poll(&mut cx);
     // Returns at once, though the disk does not.
@@ -216,73 +217,76 @@ fn a_slow_disk_holds_up_nobody_else_and_one_sync_serves_all_who_wait() {
 #[test]
 fn a_note_that_is_not_on_the_disk_refuses_its_call_and_the_next_one_begins_a_new_journal() {
     let dir = tempfile::tempdir().unwrap();
-    let (book, go, _is_begun) = slow(dir.path());
+    let (audit_log, go, _is_begun) = slow(dir.path());
     go.send(false).unwrap();
-    let refused = before_run(&book, &sample("1").opening).map_err(|error| error.to_string());
+    let refused = before_run(&audit_log, &sample("1").opening).map_err(|error| error.to_string());
     let why = "the journal of running calls cannot be written; calls that change something are refused until it can";
     assert_eq!(refused, Err(why.to_owned()));
-    book.ready().expect("reads need no journal");
+    audit_log.ready().expect("reads need no journal");
     // One for the new file, one for the note.
     go.send(true).unwrap();
     go.send(true).unwrap();
-    let mark = before_run(&book, &sample("2").opening).unwrap();
+    let mark = before_run(&audit_log, &sample("2").opening).unwrap();
     assert_eq!(fs::read_dir(dir.path().join("inflight")).unwrap().count(), 1, "the old one is gone");
     drop(go);
-    book.close(sample("2"), None, Some(mark));
-    book.flush().unwrap();
+    audit_log.close(sample("2"), None, Some(mark));
+    audit_log.flush().unwrap();
 }
 
 #[test]
 fn a_book_that_refuses_changes_says_so_and_takes_them_again_without_anybody_asking() {
-    type Refused = fn(&Book);
+    type Refused = fn(&AuditLog);
     let by: [(&str, Refused); 2] = [
-        ("a note", |book| drop(before_run(book, &sample("refused").opening).unwrap_err())),
-        ("a record", |book| {
-            book.close(sample("read"), None, None);
-            book.flush().unwrap_err();
+        ("a note", |audit_log| drop(before_run(audit_log, &sample("refused").opening).unwrap_err())),
+        ("a record", |audit_log| {
+            audit_log.close(sample("read"), None, None);
+            audit_log.flush().unwrap_err();
         }),
     ];
     for (what, is_refused) in by {
         let dir = tempfile::tempdir().unwrap();
         let pen = Shaky::new(1, Reaches::Nothing);
-        let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
-        book.takes_changes().unwrap();
-        is_refused(&book);
+        let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+        audit_log.takes_changes().unwrap();
+        is_refused(&audit_log);
         for _ in 0..3 {
-            book.ready().expect("reads go on");
-            assert!(matches!(book.takes_changes(), Err(BookError::NoSpace(_))), "{what}");
+            audit_log.ready().expect("reads go on");
+            assert!(matches!(audit_log.takes_changes(), Err(AuditError::NoSpace(_))), "{what}");
             // However often the disk is tried.
-            assert!(matches!(before_run(&book, &sample("refused").opening), Err(BookError::NoSpace(_))));
+            assert!(matches!(
+                before_run(&audit_log, &sample("refused").opening),
+                Err(AuditError::NoSpace(_))
+            ));
         }
         pen.mended.store(true, Ordering::SeqCst);
         let mended = Instant::now();
-        while book.takes_changes().is_err() {
+        while audit_log.takes_changes().is_err() {
             assert!(mended.elapsed() < Duration::from_secs(30), "it does not recover from {what}");
             thread::yield_now();
         }
-        drop(before_run(&book, &sample("runs").opening).unwrap());
+        drop(before_run(&audit_log, &sample("runs").opening).unwrap());
     }
 }
 
 #[test]
 fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), clock);
+    let audit_log = AuditLog::at(dir.path(), clock);
     for nth in 0..CHECKPOINT_RECORDS - 1 {
-        book.close(sample(&nth.to_string()), None, None);
+        audit_log.close(sample(&nth.to_string()), None, None);
     }
-    book.flush().unwrap();
-    drop(book);
+    audit_log.flush().unwrap();
+    drop(audit_log);
     // Half of a write stays, and with it the records that make the checkpoint due.
     let pen = Shaky::new(1, Reaches::HalfAndStays);
-    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
-    book.ready().unwrap();
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    audit_log.ready().unwrap();
     for nth in 0..100 {
-        book.close(sample(&format!("late {nth}")), None, None);
+        audit_log.close(sample(&format!("late {nth}")), None, None);
     }
-    book.flush().unwrap_err();
+    audit_log.flush().unwrap_err();
     pen.mended.store(true, Ordering::SeqCst);
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
     let checkpoints =
         text.lines().filter(|line| line.contains("\"why\":\"records\"") && line.ends_with("\"}"));
@@ -292,17 +296,17 @@ fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
 #[test]
 fn a_call_that_is_given_up_before_its_note_is_written_leaves_none() {
     let dir = tempfile::tempdir().unwrap();
-    let (book, go, is_begun) = slow(dir.path());
+    let (audit_log, go, is_begun) = slow(dir.path());
     let record = sample("given up");
-    let mut note = Box::pin(book.before_run(&record.opening));
+    let mut note = Box::pin(audit_log.before_run(&record.opening));
     assert!(note.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     is_begun.recv().unwrap();
     drop(note);
     drop(go);
     // The next note is written after the first was taken back.
-    let mark = before_run(&book, &sample("next").opening).unwrap();
-    book.close(sample("next"), None, Some(mark));
-    book.flush().unwrap();
+    let mark = before_run(&audit_log, &sample("next").opening).unwrap();
+    audit_log.close(sample("next"), None, Some(mark));
+    audit_log.flush().unwrap();
     let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(fs::metadata(journal).unwrap().len(), 0, "nothing is open");
 }
@@ -311,28 +315,28 @@ fn a_call_that_is_given_up_before_its_note_is_written_leaves_none() {
 fn on_a_full_disk_reads_go_on_until_memory_is_full_and_recover_by_themselves() {
     let dir = tempfile::tempdir().unwrap();
     let pen = Shaky::new(1, Reaches::Half);
-    let book = Book::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
-    book.ready().unwrap();
-    book.close(sample("0"), None, None);
-    book.flush().unwrap_err();
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    audit_log.ready().unwrap();
+    audit_log.close(sample("0"), None, None);
+    audit_log.flush().unwrap_err();
     for nth in 1..RECORDS_WAITING_MAX {
-        book.ready().unwrap_or_else(|error| panic!("{nth}: {error}"));
-        book.close(sample(&nth.to_string()), None, None);
+        audit_log.ready().unwrap_or_else(|error| panic!("{nth}: {error}"));
+        audit_log.close(sample(&nth.to_string()), None, None);
     }
-    let refused = book.ready().map_err(|error| error.to_string());
+    let refused = audit_log.ready().map_err(|error| error.to_string());
     assert_eq!(
         refused,
-        Err("the disk is full: the audit book audit.jsonl takes no record; calls that change something are refused \
+        Err("the disk is full: the audit log audit.jsonl takes no record; calls that change something are refused \
              until there is space below the state folder"
             .to_owned())
     );
     pen.mended.store(true, Ordering::SeqCst);
     let mended = Instant::now();
-    while before_run(&book, &sample("writes").opening).is_err() {
+    while before_run(&audit_log, &sample("writes").opening).is_err() {
         // A machine with much else to do needs longer to write what has gathered.
         assert!(mended.elapsed() < Duration::from_secs(30), "it does not recover");
         thread::yield_now();
     }
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     assert_eq!(verify(dir.path(), &Trust::default()).unwrap().head.seq / RECORDS_WAITING_MAX as u64, 1);
 }

@@ -1,6 +1,6 @@
-//! The open segment of the book: appended to under a lock, since several processes share it, closed when it
+//! The open segment of the audit log: appended to under a lock, since several processes share it, closed when it
 //! is large or old, and begun anew.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     borrow::Borrow,
@@ -13,10 +13,10 @@ use std::{
 };
 
 use crate::{
-    book::FILE,
+    audit_log::FILE,
     checkpoint::{self, CHECKPOINT_RECORDS, Occasion, Said},
     config::Config,
-    error::BookError,
+    error::AuditError,
     in_place,
     key::Signer,
     line::{self, Head},
@@ -41,13 +41,13 @@ const REOPENED_MAX: usize = 64;
 const LINE_BYTES_USUAL: usize = 800;
 
 /// The open segment.
-pub(crate) struct BookFile {
+pub(crate) struct LogFile {
     pub(crate) dir: PathBuf,
     path: PathBuf,
     pub(crate) file: File,
     /// Which file that is.
     id: (u64, u64),
-    /// Where the segment ended when we last looked. If it still does, `head` is the last record of the book.
+    /// Where the segment ended when we last looked. If it still does, `head` is the last record of the audit log.
     end: u64,
     head: Head,
     /// Whether the last line lacks its line break.
@@ -68,19 +68,19 @@ pub(crate) struct BookFile {
 enum Place {
     /// In its place.
     Here,
-    /// It was closed; the book goes on in another one.
+    /// It was closed; the audit log goes on in another one.
     Closed,
 }
 
-impl BookFile {
-    /// Opens the book of this folder; creates both if need be.
-    pub(crate) fn open(dir: &Path, config: &Config, pen: &dyn Pen) -> Result<Self, BookError> {
+impl LogFile {
+    /// Opens the audit log of this folder; creates both if need be.
+    pub(crate) fn open(dir: &Path, config: &Config, pen: &dyn Pen) -> Result<Self, AuditError> {
         let is_new = !dir.join(FILE).exists();
-        store::create_private(dir).map_err(BookError::unwritable)?;
+        store::create_private(dir).map_err(AuditError::unwritable)?;
         let path = dir.join(FILE);
-        let file = pen.open(&path).map_err(BookError::unwritable)?;
-        let id = in_place::id(&file.metadata().map_err(BookError::unwritable)?);
-        let mut book = Self {
+        let file = pen.open(&path).map_err(AuditError::unwritable)?;
+        let id = in_place::id(&file.metadata().map_err(AuditError::unwritable)?);
+        let mut audit_log = Self {
             dir: dir.to_owned(),
             path,
             file,
@@ -95,8 +95,8 @@ impl BookFile {
             segment_bytes: config.segment_bytes(),
             segment_age_ms: config.segment_age_ms(),
         };
-        book.locked(pen, |_| Ok(()))?;
-        Ok(book)
+        audit_log.locked(pen, |_| Ok(()))?;
+        Ok(audit_log)
     }
 
     /// Closes its segments by these settings from now on.
@@ -111,25 +111,26 @@ impl BookFile {
         records: &mut Vec<impl Borrow<Record>>,
         now_ms: i64,
         pen: &dyn Pen,
-    ) -> Result<bool, BookError> {
+    ) -> Result<bool, AuditError> {
         let has_closed = self.close_if_due(now_ms, pen)?;
-        self.locked(pen, |book| {
+        self.locked(pen, |audit_log| {
             if records.is_empty() {
                 return Ok(());
             }
-            let before = book.head;
-            let mut bytes = book.begin(records.len() * LINE_BYTES_USUAL);
+            let before = audit_log.head;
+            let mut bytes = audit_log.begin(records.len() * LINE_BYTES_USUAL);
             let mut head = records
                 .iter()
                 .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
-            book.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
-            if book.lacks_checkpoint {
+            audit_log.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
+            if audit_log.lacks_checkpoint {
                 let said = Said::default();
-                head = checkpoint::write(&mut bytes, head, now_ms, Occasion::Records, said, book.signer()?);
+                head =
+                    checkpoint::write(&mut bytes, head, now_ms, Occasion::Records, said, audit_log.signer()?);
             }
-            let written = book.write(&bytes, head, now_ms, pen);
-            book.lacks_checkpoint &= written.is_err();
-            records.drain(..landed(before, book.head, records.len()));
+            let written = audit_log.write(&bytes, head, now_ms, pen);
+            audit_log.lacks_checkpoint &= written.is_err();
+            records.drain(..landed(before, audit_log.head, records.len()));
             written
         })?;
         Ok(has_closed)
@@ -142,8 +143,8 @@ impl BookFile {
         said: Said,
         now_ms: i64,
         pen: &dyn Pen,
-    ) -> Result<(), BookError> {
-        self.locked(pen, |book| book.write_checkpoint(why, said, now_ms, pen))
+    ) -> Result<(), AuditError> {
+        self.locked(pen, |audit_log| audit_log.write_checkpoint(why, said, now_ms, pen))
     }
 
     /// Appends a checkpoint, for the holder of the lock.
@@ -153,7 +154,7 @@ impl BookFile {
         said: Said,
         now_ms: i64,
         pen: &dyn Pen,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), AuditError> {
         let mut bytes = self.begin(LINE_BYTES_USUAL);
         let head = self.head;
         let head = checkpoint::write(&mut bytes, head, now_ms, why, said, self.signer()?);
@@ -169,7 +170,7 @@ impl BookFile {
         bytes
     }
 
-    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, pen: &dyn Pen) -> Result<(), BookError> {
+    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, pen: &dyn Pen) -> Result<(), AuditError> {
         let Err(error) = pen.write(&self.file, bytes) else {
             (self.end, self.head, self.torn) = (self.end + bytes.len() as u64, head, false);
             self.began_at_ms.get_or_insert(now_ms);
@@ -178,16 +179,19 @@ impl BookFile {
         // Best effort: `look` finds what stays, be it whole lines or a torn one.
         let _ = pen.take_back(&self.file, self.end);
         self.look(pen)?;
-        Err(BookError::unwritable(error))
+        Err(AuditError::unwritable(error))
     }
 
     /// Closes the segment if it is large or old. True if it was.
-    pub(crate) fn close_if_due(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, BookError> {
+    pub(crate) fn close_if_due(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, AuditError> {
         if !self.is_due(now_ms) {
             return Ok(false);
         }
         // Asked again under the lock: another process may have closed it.
-        self.locked(pen, |book| if book.is_due(now_ms) { book.close(now_ms, pen) } else { Ok(false) })
+        self.locked(
+            pen,
+            |audit_log| if audit_log.is_due(now_ms) { audit_log.close(now_ms, pen) } else { Ok(false) },
+        )
     }
 
     fn is_due(&self, now_ms: i64) -> bool {
@@ -197,9 +201,9 @@ impl BookFile {
 
     /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins
     /// another one, which goes on with the chain.
-    fn close(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, BookError> {
+    fn close(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, AuditError> {
         self.write_checkpoint(Occasion::Segment, Said::default(), now_ms, pen)?;
-        let unwritable = BookError::unwritable;
+        let unwritable = AuditError::unwritable;
         pen.sync(&self.file).map_err(unwritable)?;
         let last = segments::closed(&self.dir).map_err(unwritable)?.last().map_or(0, |last| last.number);
         pen.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
@@ -208,10 +212,10 @@ impl BookFile {
     }
 
     /// The key, read or made when first needed.
-    pub(crate) fn signer(&mut self) -> Result<&Signer, BookError> {
+    pub(crate) fn signer(&mut self) -> Result<&Signer, AuditError> {
         match &mut self.signer {
             Some(signer) => Ok(signer),
-            none => Ok(none.insert(Signer::of_folder(&self.dir).map_err(BookError::key)?)),
+            none => Ok(none.insert(Signer::of_folder(&self.dir).map_err(AuditError::key)?)),
         }
     }
 
@@ -220,64 +224,64 @@ impl BookFile {
         self.id
     }
 
-    /// The last record of the book when we last looked.
+    /// The last record of the audit log when we last looked.
     pub(crate) fn last_seen(&self) -> Head {
         self.head
     }
 
     /// Hands what was written to the disk itself, so that it survives the machine.
-    pub(crate) fn sync(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
+    pub(crate) fn sync(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
         if !self.has_safe_name {
-            pen.sync_folder(&self.dir).map_err(BookError::unwritable)?;
+            pen.sync_folder(&self.dir).map_err(AuditError::unwritable)?;
             self.has_safe_name = true;
         }
-        pen.sync(&self.file).map_err(BookError::unwritable)
+        pen.sync(&self.file).map_err(AuditError::unwritable)
     }
 
-    /// Runs `work` while no other process writes, knowing the true end of the book.
+    /// Runs `work` while no other process writes, knowing the true end of the audit log.
     pub(crate) fn locked<T>(
         &mut self,
         pen: &dyn Pen,
-        work: impl FnOnce(&mut Self) -> Result<T, BookError>,
-    ) -> Result<T, BookError> {
+        work: impl FnOnce(&mut Self) -> Result<T, AuditError>,
+    ) -> Result<T, AuditError> {
         for _ in 0..REOPENED_MAX {
-            lock(&self.file).map_err(BookError::unwritable)?;
+            lock(&self.file).map_err(AuditError::unwritable)?;
             match self.catch_up(pen) {
                 Ok(Place::Here) => {
                     // The lock belongs to this file, whatever `work` does to the name.
                     let done = work(self);
-                    let unlocked = self.file.unlock().map_err(BookError::unwritable);
+                    let unlocked = self.file.unlock().map_err(AuditError::unwritable);
                     return done.and_then(|done| unlocked.map(|()| done));
                 }
                 Ok(Place::Closed) => self.reopen(pen)?,
                 Err(error) => {
-                    // What is wrong with the book matters more than that it cannot be unlocked.
+                    // What is wrong with the audit log matters more than that it cannot be unlocked.
                     let _ = self.file.unlock();
                     return Err(error);
                 }
             }
         }
-        Err(BookError::Removed)
+        Err(AuditError::Removed)
     }
 
-    fn reopen(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
-        self.file = pen.open(&self.path).map_err(BookError::unwritable)?;
-        self.id = in_place::id(&self.file.metadata().map_err(BookError::unwritable)?);
+    fn reopen(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
+        self.file = pen.open(&self.path).map_err(AuditError::unwritable)?;
+        self.id = in_place::id(&self.file.metadata().map_err(AuditError::unwritable)?);
         // With the lock `catch_up` looks at all of it.
         (self.end, self.has_safe_name) = (0, false);
         Ok(())
     }
 
-    fn catch_up(&mut self, pen: &dyn Pen) -> Result<Place, BookError> {
-        let open = self.file.metadata().map_err(BookError::unwritable)?;
+    fn catch_up(&mut self, pen: &dyn Pen) -> Result<Place, AuditError> {
+        let open = self.file.metadata().map_err(AuditError::unwritable)?;
         if open.len() < self.end {
-            return Err(BookError::Removed);
+            return Err(AuditError::Removed);
         }
         match fs::metadata(&self.path) {
             Ok(named) if is_same(&open, &named) => {}
-            // A book that was moved away would take our records with it, unseen.
+            // A audit log that was moved away would take our records with it, unseen.
             _ if self.was_closed(&open)? => return Ok(Place::Closed),
-            _ => return Err(BookError::Removed),
+            _ => return Err(AuditError::Removed),
         }
         if open.len() != self.end || open.len() == 0 {
             self.look(pen)?;
@@ -286,8 +290,8 @@ impl BookFile {
     }
 
     /// Whether our file is a closed segment now, or was one before it was removed as too old.
-    fn was_closed(&self, open: &fs::Metadata) -> Result<bool, BookError> {
-        let closed = segments::closed(&self.dir).map_err(BookError::unwritable)?;
+    fn was_closed(&self, open: &fs::Metadata) -> Result<bool, AuditError> {
+        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
         if closed.iter().any(|segment| fs::metadata(&segment.path).is_ok_and(|found| is_same(open, &found))) {
             return Ok(true);
         }
@@ -298,32 +302,32 @@ impl BookFile {
 
     /// Finds the last whole line. What follows it was torn by a crash; zeros were left by a power cut, hold
     /// nothing and are taken away.
-    fn look(&mut self, pen: &dyn Pen) -> Result<(), BookError> {
-        let end = segments::end_of(&self.file).map_err(BookError::unwritable)?.ok_or(BookError::Damaged)?;
+    fn look(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
+        let end = segments::end_of(&self.file).map_err(AuditError::unwritable)?.ok_or(AuditError::Damaged)?;
         if end.has_zeros {
-            pen.take_back(&self.file, end.len).map_err(BookError::unwritable)?;
+            pen.take_back(&self.file, end.len).map_err(AuditError::unwritable)?;
         }
         self.head = match &end.last {
             Some(last) => last.head,
             None => self.closed_head()?,
         };
-        let first = segments::first_of(&self.file).map_err(BookError::unwritable)?;
+        let first = segments::first_of(&self.file).map_err(AuditError::unwritable)?;
         self.began_at_ms = first.map(|first| first.written_at_ms);
         (self.end, self.torn) = (end.len, end.is_torn);
         Ok(())
     }
 
     /// The last record of the newest closed segment, with which an empty one goes on.
-    fn closed_head(&self) -> Result<Head, BookError> {
-        let closed = segments::closed(&self.dir).map_err(BookError::unwritable)?;
+    fn closed_head(&self) -> Result<Head, AuditError> {
+        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
         let Some(newest) = closed.last() else { return Ok(Head::START) };
-        let file = File::open(&newest.path).map_err(BookError::unwritable)?;
-        let end = segments::end_of(&file).map_err(BookError::unwritable)?;
-        end.and_then(|end| end.last).map(|last| last.head).ok_or(BookError::Damaged)
+        let file = File::open(&newest.path).map_err(AuditError::unwritable)?;
+        let end = segments::end_of(&file).map_err(AuditError::unwritable)?;
+        end.and_then(|end| end.last).map(|last| last.head).ok_or(AuditError::Damaged)
     }
 }
 
-/// How many records of a write are in the book. Nobody else wrote: we held the lock.
+/// How many records of a write are in the audit log. Nobody else wrote: we held the lock.
 fn landed(before: Head, after: Head, written: usize) -> usize {
     usize::try_from(after.seq.saturating_sub(before.seq)).map_or(written, |landed| landed.min(written))
 }

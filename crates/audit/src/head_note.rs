@@ -1,9 +1,9 @@
-//! The head of the book, signed, in a small file beside it: without it nobody could tell that the end of a
-//! book is missing whose process was killed before it kept its head in the store.
+//! The head of the audit log, signed, in a small file beside it: without it nobody could tell that the end of a
+//! audit log is missing whose process was killed before it kept its head in the store.
 //!
 //! `audit.head` has two places of one line each, `SEQ HASH SIGNATURE`, written in turns, so that a power cut
 //! spoils one at most. A head is noted only once everything up to it survives a power cut.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     fs::{File, OpenOptions},
@@ -28,7 +28,7 @@ const PLACE_BYTES: usize = 256;
 /// What is signed begins with this.
 const PURPOSE: &str = "toolcrib audit head\n";
 
-/// Notes a head, unless a later one is noted. Meant for the holder of the book's lock.
+/// Notes a head, unless a later one is noted. Meant for the holder of the audit log's lock.
 pub(crate) fn note(dir: &Path, head: Head, signer: &Signer, pen: &dyn Pen) -> io::Result<()> {
     let file = open(dir)?;
     let places = places(&file)?;
@@ -40,8 +40,8 @@ pub(crate) fn note(dir: &Path, head: Head, signer: &Signer, pen: &dyn Pen) -> io
     pen.write_at(&file, line(head, signer).as_bytes(), (older * PLACE_BYTES) as u64)
 }
 
-/// Notes a head in both places, whatever is noted there: it stands behind a line of the book that says what was
-/// lost. Meant for the holder of the book's lock.
+/// Notes a head in both places, whatever is noted there: it stands behind a line of the audit log that says what was
+/// lost. Meant for the holder of the audit log's lock.
 pub(crate) fn replace(dir: &Path, head: Head, signer: &Signer, pen: &dyn Pen) -> io::Result<()> {
     let file = open(dir)?;
     let line = line(head, signer);

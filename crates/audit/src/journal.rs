@@ -4,7 +4,7 @@
 //! lock is free the process is gone, and [`crate::recover`] makes records of what it left open. Only calls
 //! that change something are noted, and never with their arguments: a read that was lost changed nothing.
 //! Everything here blocks on the disk; who must not wait for one asks [`crate::desk`].
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::BookError, in_place, in_place::InPlace, pen::Pen, record::Opening};
+use crate::{error::AuditError, in_place, in_place::InPlace, pen::Pen, record::Opening};
 
 /// The folder of journals within the state folder.
 pub(crate) const FOLDER: &str = "inflight";
@@ -43,7 +43,7 @@ pub(crate) enum Entry {
     Open {
         /// Its number in this journal.
         mark: u64,
-        /// The book's last record at the time: the call's own, if there is one, comes after it. Older journals
+        /// the audit log's last record at the time: the call's own, if there is one, comes after it. Older journals
         /// do not have it.
         #[serde(default)]
         since: u64,
@@ -58,7 +58,7 @@ pub(crate) enum Entry {
 pub(crate) struct Intent {
     /// What is known of it.
     pub(crate) opening: Opening,
-    /// The book's last record, as far as we know.
+    /// the audit log's last record, as far as we know.
     pub(crate) since: u64,
 }
 
@@ -102,7 +102,7 @@ impl Journal {
         intents: impl Iterator<Item = Intent>,
         until: Until,
         pen: &dyn Pen,
-    ) -> Result<Vec<JournalMark>, BookError> {
+    ) -> Result<Vec<JournalMark>, AuditError> {
         let first = self.marks;
         let entries: Vec<Vec<u8>> = intents
             .zip(first..)
@@ -114,7 +114,7 @@ impl Journal {
         self.marks += entries.len() as u64;
         if let Err(error) = self.write(&entries.concat(), until, pen) {
             self.is_spoilt = true;
-            return Err(BookError::journal(error));
+            return Err(AuditError::journal(error));
         }
         let marks = first..self.marks;
         self.open.extend(marks.clone().zip(entries));
@@ -142,7 +142,7 @@ impl Journal {
     }
 
     /// Notes that these calls have their records, which survive what their notes survive. Nothing depends on
-    /// it but the size of the journal: recovery looks into the book before it believes that a call has no
+    /// it but the size of the journal: recovery looks into the audit log before it believes that a call has no
     /// record.
     pub(crate) fn close_calls(&mut self, marks: &[JournalMark], pen: &dyn Pen) {
         for mark in marks {
@@ -173,7 +173,7 @@ impl Journal {
     }
 
     /// Begins a new file with what is still open. The old one goes last: a call that stands in both is
-    /// found in the book by whoever recovers the second.
+    /// found in the audit log by whoever recovers the second.
     fn renew(&mut self, pen: &dyn Pen) -> io::Result<()> {
         let mut open: Vec<u8> = self.open.values().flatten().copied().collect();
         if open.is_empty() {

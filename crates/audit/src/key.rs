@@ -1,6 +1,6 @@
 //! The key that signs checkpoints: made once in the state folder, private to its owner. Its public half is
-//! what a copy of the book is verified with elsewhere.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+//! what a copy of the audit log is verified with elsewhere.
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     fmt,

@@ -1,47 +1,47 @@
-//! The book that cannot be skipped: one line for every call, chained so that no line can be changed,
+//! the audit log that cannot be skipped: one line for every call, chained so that no line can be changed,
 //! moved or taken out without a trace.
 //!
-//! **Form.** The book lies in the state folder, shared by every process of its owner: closed segments
+//! **Form.** the audit log lies in the state folder, shared by every process of its owner: closed segments
 //! `audit-000001.jsonl`, `audit-000002.jsonl`… and the open one, `audit.jsonl`, to which lines are added under
 //! a lock. Each line is one JSON object whose first members are `seq` (1, 2, 3…, through all segments),
 //! `prev` (the `hash` of the record before, 64 zeros for the first) and `written_at_ms`, and whose last member
 //! is `hash`. Canonical form: `hash` is the SHA-256, in lower-case hexadecimal, of the literal bytes of the line
 //! from its `{` up to, and without, the closing `,"hash":"`. Those bytes contain `prev`, so each hash covers the
-//! whole book before it, and the first line of a segment continues the one before.
+//! whole audit log before it, and the first line of a segment continues the one before.
 //!
 //! **Checkpoints** are lines with a member `checkpoint` instead of a call: after every
 //! [`CHECKPOINT_RECORDS`] records, at the end of a segment and of a process. They are signed (Ed25519, key in
 //! [`KEY_FILE`]): `signature` covers the words `toolcrib audit checkpoint`, a line break, and the line up to,
-//! and without, `,"signature":"`. Whoever has the public key can verify a copy of the book anywhere.
+//! and without, `,"signature":"`. Whoever has the public key can verify a copy of the audit log anywhere.
 //!
-//! A signature is all that holds a copy to what was written, since whoever writes a book anew chains it as well.
+//! A signature is all that holds a copy to what was written, since whoever writes an audit log anew chains it as well.
 //! [`verify`] says up to where there is one, and asks for more of it where somebody names the key.
 //!
 //! **Retention** removes whole segments, oldest first, by age and size. Each is named, with its last record,
 //! in a signed line before it goes, so the rest can be verified from there. One look at a clock makes nothing old: by
-//! itself the program removes by age what the book shows to have been too old for a day.
+//! itself the program removes by age what the audit log shows to have been too old for a day.
 //!
 //! **The end.** A line that a crash cut short stays, ended by a line break; the chain goes on from the last
-//! whole line and [`verify`] counts the torn one. That the *end* of the book is missing can only be seen from
+//! whole line and [`verify`] counts the torn one. That the *end* of the audit log is missing can only be seen from
 //! outside: the head that is safe on the disk is noted, signed, in `audit.head` at least every second while
-//! calls come, and [`Book::anchor`] keeps it in the store at the end of the process. Before a process writes its first
-//! line it looks for both in the book. If one is not there, a signed line says what was lost, and only then newer heads
-//! are kept; [`verify`] finds fault with the book until [`Book::acknowledge`] has signed that somebody knows.
+//! calls come, and [`AuditLog::anchor`] keeps it in the store at the end of the process. Before a process writes its first
+//! line it looks for both in the audit log. If one is not there, a signed line says what was lost, and only then newer heads
+//! are kept; [`verify`] finds fault with the audit log until [`AuditLog::acknowledge`] has signed that somebody knows.
 //!
 //! **What survives.** A call that may change something runs only after a note of it would survive a power
 //! cut; the note goes when the call's record would. Records of other calls are written within some 20 ms and
-//! synced within a second or so. Whoever answers calls waits for no disk: [`before_run`](Book::before_run) is
+//! synced within a second or so. Whoever answers calls waits for no disk: [`before_run`](AuditLog::before_run) is
 //! a future, its work is done by a thread of its own, one sync for all who wait.
 //!
 //! **A full disk.** Calls that may change something are refused by name. Others go on, their records wait in
 //! memory until [`RECORDS_WAITING_MAX`] or [`ARGUMENTS_BYTES_WAITING_MAX`] is reached, then they are refused
 //! too. The writer tries again four times a second. The log says when that begins and ends.
 //!
-//! Arguments enter the book without secrets, or as a size and a hash; results never, but for their size.
+//! Arguments enter the audit log without secrets, or as a size and a hash; results never, but for their size.
 
 mod anchor;
 mod arguments;
-mod book;
+mod audit_log;
 mod checkpoint;
 mod config;
 mod desk;
@@ -74,10 +74,10 @@ mod writer;
 
 pub use anchor::anchored;
 pub use arguments::{ARGUMENTS_BYTES_MAX, Plain};
-pub use book::{ARGUMENTS_BYTES_WAITING_MAX, Book, Clock, FILE, RECORDS_WAITING_MAX};
+pub use audit_log::{ARGUMENTS_BYTES_WAITING_MAX, AuditLog, Clock, FILE, RECORDS_WAITING_MAX};
 pub use checkpoint::{CHECKPOINT_RECORDS, Removed};
 pub use config::{Arguments, Config, Problem};
-pub use error::{AnchorError, BookError};
+pub use error::{AnchorError, AuditError};
 pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
 #[cfg(feature = "failing")]
 pub use failing::Faults;

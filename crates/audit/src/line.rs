@@ -1,4 +1,4 @@
-//! One line of the book: its canonical form, written and read. The form itself is described in the
+//! One line of the audit log: its canonical form, written and read. The form itself is described in the
 //! crate's head.
 
 use std::{fmt, io::Write};
@@ -196,7 +196,7 @@ pub(crate) enum Line {
     Torn,
 }
 
-/// What a whole line says of its place in the book.
+/// What a whole line says of its place in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Links {
     /// The hash it names as its predecessor's.

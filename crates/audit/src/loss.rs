@@ -1,4 +1,4 @@
-//! What is missing of the book although its head was kept: looked for when the book is opened, written down in the
+//! What is missing of the audit log although its head was kept: looked for when the audit log is opened, written down in the
 //! chain before anything else is, and found fault with until a person signs that they know.
 
 use std::{fmt, path::Path, sync::atomic::Ordering};
@@ -7,10 +7,10 @@ use store::Store;
 
 use crate::{
     anchor::{anchored, keep},
-    book::{Book, Shared},
+    audit_log::{AuditLog, Shared},
     checkpoint::{self, CHECKPOINT_RECORDS, Checkpoint, Lost, Occasion, Said},
-    error::{AnchorError, BookError},
-    file::BookFile,
+    error::{AnchorError, AuditError},
+    file::LogFile,
     head_note,
     key::PublicKey,
     line::{self, Head, Line},
@@ -25,12 +25,12 @@ const KEY: &str = "audit.lost";
 /// Losses that are told of; each needs a start of the program, so there are few.
 const LOSSES_MAX: usize = 100;
 
-/// That records which the book had are not in it.
+/// That records which the audit log had are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// The number of the line that says so: the first one written after the loss.
     pub seq: u64,
-    /// The number of the record that was kept elsewhere and is not in the book.
+    /// The number of the record that was kept elsewhere and is not in the audit log.
     pub kept: u64,
     /// The number of the line in which somebody signed that they know.
     pub acknowledged: Option<u64>,
@@ -44,17 +44,20 @@ impl fmt::Display for Loss {
         match seq.saturating_sub(1) {
             0 => write!(f, "the whole book before this one was lost: it went up to record {kept} at least"),
             last if kept > &last => {
-                write!(f, "the end after record {last} was lost: the book went up to record {kept} at least")
+                write!(
+                    f,
+                    "the end after record {last} was lost: the audit log went up to record {kept} at least"
+                )
             }
             _ => write!(
                 f,
-                "record {kept} is not the one that was kept: the book was written anew before record {seq}"
+                "record {kept} is not the one that was kept: the audit log was written anew before record {seq}"
             ),
         }
     }
 }
 
-/// The losses that a book tells of, in the order they are read.
+/// The losses that an audit log tells of, in the order they are read.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     all: Vec<Loss>,
@@ -114,8 +117,8 @@ pub fn marked_loss(store: &dyn Store) -> Result<Option<Loss>, AnchorError> {
 }
 
 impl Shared {
-    /// Looks for the kept heads in the book, unless this process has done so. Nothing may be written before.
-    pub(crate) fn compare_once(&self) -> Result<(), BookError> {
+    /// Looks for the kept heads in the audit log, unless this process has done so. Nothing may be written before.
+    pub(crate) fn compare_once(&self) -> Result<(), AuditError> {
         if self.is_compared.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -124,12 +127,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Looks for the kept heads in the book. If one is not there, says so in the book, and only then keeps a newer one.
-    pub(crate) fn compare(&self, store: Option<&dyn Store>) -> Result<(), BookError> {
+    /// Looks for the kept heads in the audit log. If one is not there, says so in the audit log, and only then keeps a newer one.
+    pub(crate) fn compare(&self, store: Option<&dyn Store>) -> Result<(), AuditError> {
         self.with_file(|file| file.locked(&*self.pen, |file| self.compare_locked(file, store)))
     }
 
-    fn compare_locked(&self, file: &mut BookFile, store: Option<&dyn Store>) -> Result<(), BookError> {
+    fn compare_locked(&self, file: &mut LogFile, store: Option<&dyn Store>) -> Result<(), AuditError> {
         let noted = self.noted();
         let kept = store.and_then(|store| readable(anchored(store)));
         let is_lost =
@@ -148,28 +151,28 @@ impl Shared {
         tracing::error!("{}", Notice(&loss));
         if let Err(error) = self.replace_kept(file, store, &loss) {
             // The line is written. The next start finds the heads of before and tells of the loss once more.
-            tracing::warn!(%error, "it could not be noted up to where the audit book goes now");
+            tracing::warn!(%error, "it could not be noted up to where the audit log goes now");
         }
         Ok(())
     }
 
-    /// The head in the file beside the book. Without it there is nothing to hold against the book, which is no reason
+    /// The head in the file beside the audit log. Without it there is nothing to hold against the audit log, which is no reason
     /// to refuse calls.
     fn noted(&self) -> Option<Head> {
         let key = readable(PublicKey::of_folder(&self.dir))?;
         readable(head_note::noted_head(&self.dir, &[key]))
     }
 
-    /// Keeps the end of the book as it is now, behind the line that tells of the loss.
+    /// Keeps the end of the audit log as it is now, behind the line that tells of the loss.
     fn replace_kept(
         &self,
-        file: &mut BookFile,
+        file: &mut LogFile,
         store: Option<&dyn Store>,
         loss: &Loss,
     ) -> Result<(), AnchorError> {
         file.sync(&*self.pen)?;
         let head = file.last_seen();
-        head_note::replace(&self.dir, head, file.signer()?, &*self.pen).map_err(BookError::unwritable)?;
+        head_note::replace(&self.dir, head, file.signer()?, &*self.pen).map_err(AuditError::unwritable)?;
         if let Some(store) = store {
             mark(store, Some(loss))?;
             keep(store, head)?;
@@ -180,10 +183,8 @@ impl Shared {
 
 /// What was read; nothing, and a word in the log, if it could not be.
 fn readable<T>(read: Result<Option<T>, impl fmt::Display>) -> Option<T> {
-    read.inspect_err(
-        |error| tracing::warn!(%error, "it cannot be checked whether the audit book has its end"),
-    )
-    .ok()?
+    read.inspect_err(|error| tracing::warn!(%error, "it cannot be checked whether the audit log has its end"))
+        .ok()?
 }
 
 /// Moves what the store keeps, so that the next start need not look far back though no process ever ends in peace.
@@ -193,7 +194,7 @@ fn keep_newer(store: &dyn Store, kept: Option<Head>, noted: Option<Head>) {
     let _ = newer.map(|noted| keep(store, noted));
 }
 
-/// Whether a kept record is in the book, or was removed as too old. `end` is the last record of the book.
+/// Whether a kept record is in the audit log, or was removed as too old. `end` is the last record of the audit log.
 fn holds(dir: &Path, end: Head, kept: Head) -> std::io::Result<bool> {
     if kept.seq >= end.seq {
         return Ok(kept == end);
@@ -225,18 +226,18 @@ impl fmt::Display for Notice<'_> {
         let loss = self.0;
         write!(
             f,
-            "the audit book is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
+            "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
         )
     }
 }
 
-impl Book {
-    /// Signs into the book that a person knows what was lost of it, with what they say of it, and tells what that
+impl AuditLog {
+    /// Signs into the audit log that a person knows what was lost of it, with what they say of it, and tells what that
     /// was. Writes nothing if nothing was lost, or all of it acknowledged. Blocks on the disk, for as long as reading
-    /// the book takes.
+    /// the audit log takes.
     ///
     /// # Errors
-    /// If the book or the store cannot be read or written.
+    /// If the audit log or the store cannot be read or written.
     pub fn acknowledge(&self, store: &dyn Store, because: Option<&str>) -> Result<Vec<Loss>, AnchorError> {
         let shared = &*self.shared;
         let marked = marked_loss(store)?;
@@ -245,7 +246,7 @@ impl Book {
             return Ok(Vec::new());
         }
         shared.compare(Some(store))?;
-        let told = losses(&shared.dir).map_err(BookError::unwritable)?;
+        let told = losses(&shared.dir).map_err(AuditError::unwritable)?;
         let marked = marked.filter(|loss| !told.are_acknowledged_after(loss.seq));
         let mut open: Vec<Loss> =
             told.into_all().into_iter().filter(|loss| loss.acknowledged.is_none()).collect();
@@ -267,7 +268,7 @@ impl Book {
     }
 }
 
-/// The losses that a book tells of, signed by the key of its folder.
+/// The losses that an audit log tells of, signed by the key of its folder.
 fn losses(dir: &Path) -> std::io::Result<Losses> {
     let key = PublicKey::of_folder(dir)?;
     let mut losses = Losses::default();

@@ -1,4 +1,4 @@
-//! What the log is told of a book that cannot be written: when it begins to refuse calls, and when it takes records
+//! What the log is told of an audit log that cannot be written: when it begins to refuse calls, and when it takes records
 //! again. Whoever watches the log sees no answers of calls.
 
 use std::{
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::error::BookError;
+use crate::error::AuditError;
 
 /// The same cause is not told again before this: a disk may fail and work by turns, four times a second.
 const TOLD_AGAIN_AFTER: Duration = Duration::from_secs(60);
 
-type Cause = Discriminant<BookError>;
+type Cause = Discriminant<AuditError>;
 
 /// What was told.
 #[derive(Default)]
@@ -23,13 +23,13 @@ pub(crate) struct Outage(Mutex<Told>);
 struct Told {
     /// The cause that holds, if it was told.
     holds: Option<Cause>,
-    /// When each cause was told last; there are as many as [`BookError`] has kinds.
+    /// When each cause was told last; there are as many as [`AuditError`] has kinds.
     last: Vec<(Cause, Instant)>,
 }
 
 impl Outage {
     /// Tells the log of a failure, or of its end, unless it knows.
-    pub(crate) fn tell(&self, failure: Option<&BookError>) {
+    pub(crate) fn tell(&self, failure: Option<&AuditError>) {
         // Nothing in here can panic half way through a change.
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match failure {
@@ -37,7 +37,7 @@ impl Outage {
                 let cause = failure.source().map(|source| format!(": {source}")).unwrap_or_default();
                 tracing::error!("{failure}{cause}");
             }
-            None if told.holds.take().is_some() => tracing::info!("the audit book takes records again"),
+            None if told.holds.take().is_some() => tracing::info!("the audit log takes records again"),
             _ => {}
         }
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_cause_is_told_once_and_a_minute_later_at_the_earliest() {
         let (start, mut told) = (Instant::now(), Told::default());
-        let (full, removed) = (discriminant(&BookError::Full), discriminant(&BookError::Removed));
+        let (full, removed) = (discriminant(&AuditError::Full), discriminant(&AuditError::Removed));
         for (second, cause, expected) in [
             (0, Some(full), true),
             (1, Some(full), false),

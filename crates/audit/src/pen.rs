@@ -1,5 +1,5 @@
 //! The hand that writes, so that tests can make it shake, and cut the power.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,7 +10,7 @@ use std::{
 
 use crate::file::FILE_MODE;
 
-/// Changes files. Every change of the book and of the journals passes here.
+/// Changes files. Every change of the audit log and of the journals passes here.
 pub(crate) trait Pen: Send + Sync {
     /// Opens a file for reading and appending; creates it if there is none.
     fn open(&self, path: &Path) -> io::Result<File> {

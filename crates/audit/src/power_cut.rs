@@ -1,4 +1,4 @@
-//! What a power cut leaves behind, at every point of a day in the life of the book: no call that was let run
+//! What a power cut leaves behind, at every point of a day in the life of the audit log: no call that was let run
 //! is without a trace, and the chain holds.
 #![expect(
     clippy::disallowed_methods,
@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    Book, Config, Outcome, Reader, Trust,
+    AuditLog, Config, Outcome, Reader, Trust,
     faults::before_run,
     journal::FOLDER,
     pen::{Pen, Steady},
@@ -114,7 +114,7 @@ enum Unsynced {
     Zeros,
     /// All of it is there.
     Kept,
-    /// That of journals is there, that of the book is not.
+    /// That of journals is there, that of the audit log is not.
     KeptOfJournals,
 }
 
@@ -187,10 +187,10 @@ impl Disk {
 /// running all the while. Returns what happened.
 fn live(dir: &Path) -> Vec<Event> {
     let pen = Arc::new(Noting::default());
-    let config = Config { max_bytes: amount::Size(64), ..Config::default() };
-    let book = Book::new(dir, || 1_700_000_000_000, config, None, Box::new(Arc::clone(&pen)));
+    let config = Config { max_bytes: units::Size(64), ..Config::default() };
+    let audit_log = AuditLog::new(dir, || 1_700_000_000_000, config, None, Box::new(Arc::clone(&pen)));
     let let_run = |id: &str| {
-        let mark = before_run(&book, &sample(id).opening).unwrap();
+        let mark = before_run(&audit_log, &sample(id).opening).unwrap();
         pen.note(Event::LetRun(id.to_owned()));
         mark
     };
@@ -212,12 +212,12 @@ fn live(dir: &Path) -> Vec<Event> {
         let ids = ["a", "b"].map(|name| format!("{name}{round}"));
         let marks = ids.each_ref().map(|id| let_run(id));
         for (id, mark) in ids.iter().zip(marks) {
-            book.close(sample(id), None, Some(mark));
-            book.close(sample(&format!("read {id}")), None, None);
+            audit_log.close(sample(id), None, Some(mark));
+            audit_log.close(sample(&format!("read {id}")), None, None);
         }
         if round % 2 == 0 {
-            book.flush().unwrap();
-            book.sign_end().unwrap();
+            audit_log.flush().unwrap();
+            audit_log.sign_end().unwrap();
         } else {
             // The writer comes by itself.
             while settled() == before {
@@ -225,14 +225,14 @@ fn live(dir: &Path) -> Vec<Event> {
             }
         }
     }
-    book.flush().unwrap();
-    drop(book);
+    audit_log.flush().unwrap();
+    drop(audit_log);
     let events = pen.0.lock().unwrap().clone();
     assert!(events.iter().any(|event| matches!(event, Event::Synced(_))));
     events
 }
 
-/// How each call ended, as the book has it.
+/// How each call ended, as the audit log has it.
 fn outcomes(dir: &Path) -> BTreeMap<String, Outcome> {
     #[derive(serde::Deserialize)]
     struct Ended {
@@ -268,7 +268,7 @@ fn after_a_power_cut_no_call_that_was_let_run_is_without_a_trace() {
         for unsynced in WAYS {
             let left = tempfile::tempdir().unwrap();
             disk.leave(lived.path(), left.path(), unsynced);
-            Book::at(left.path(), || 1_700_000_000_000).recover().unwrap();
+            AuditLog::at(left.path(), || 1_700_000_000_000).recover().unwrap();
             let found = outcomes(left.path());
             for id in &let_run {
                 assert!(found.contains_key(id), "event {nth}, {unsynced:?}: {id} is not in {found:?}");

@@ -1,11 +1,11 @@
 //! Retention: old segments are removed whole, oldest first. What was removed is named, with the head of its
-//! chain, in a signed line of the book before it goes, so the rest can still be verified.
+//! chain, in a signed line of the audit log before it goes, so the rest can still be verified.
 //!
 //! **Age** is not taken from one look at the clock, which may be wrong for a moment, or never have been set. A segment
 //! is as old as the latest record in it, and no older than the record that the next one begins with; times before
 //! [`CLOCK_SET_MIN_MS`] are none. And what the program removes by itself must have been too old for a day by what the
-//! book shows: all that was written in that day, up to its end, bears such times.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+//! audit log shows: all that was written in that day, up to its end, bears such times.
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     fs::{self, File},
@@ -15,11 +15,11 @@ use std::{
 use jiff::Timestamp;
 
 use crate::{
-    book::{FILE, Shared},
+    audit_log::{FILE, Shared},
     checkpoint::{Occasion, Removed, Said},
     config::Config,
-    error::BookError,
-    file::BookFile,
+    error::AuditError,
+    file::LogFile,
     line::{self, LINE_BYTES_MAX, Links},
     pen::Pen,
     segments::{self, Closed},
@@ -47,7 +47,7 @@ pub(crate) enum Asks {
 impl Shared {
     /// Removes segments that are too old or too many. The newest closed one always stays: its number is what
     /// the next one counts from.
-    pub(crate) fn prune(&self, asks: Asks) -> Result<Vec<Removed>, BookError> {
+    pub(crate) fn prune(&self, asks: Asks) -> Result<Vec<Removed>, AuditError> {
         let (now_ms, config) = ((self.clock)(), self.config.config());
         let mut removed = Vec::new();
         let exists = self.dir.is_dir();
@@ -68,9 +68,9 @@ impl Shared {
     }
 }
 
-fn remove_oldest(file: &mut BookFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Option<Removed>, BookError> {
+fn remove_oldest(file: &mut LogFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Option<Removed>, AuditError> {
     file.locked(pen, |file| {
-        let unwritable = BookError::unwritable;
+        let unwritable = AuditError::unwritable;
         let closed = segments::closed(&file.dir).map_err(unwritable)?;
         let [oldest, later @ ..] = &closed[..] else { return Ok(None) };
         if later.is_empty() {
@@ -105,7 +105,7 @@ fn remove_oldest(file: &mut BookFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Op
                 records,
                 written,
                 max_bytes,
-                "records younger than `audit.keep` were removed, as the audit book had grown beyond `audit.max_bytes`"
+                "records younger than `audit.keep` were removed, as the audit log had grown beyond `audit.max_bytes`"
             );
         }
         Ok(Some(removed))
@@ -135,15 +135,9 @@ struct Age<'c> {
 }
 
 impl Age<'_> {
-    /// Whether the oldest segment has been kept for as long as it is to be. Reads no more of the book than it must: as
+    /// Whether the oldest segment has been kept for as long as it is to be. Reads no more of the audit log than it must: as
     /// a rule the segment's last line and the next one's first say that it has not.
-    fn is_too_old(
-        &self,
-        file: &BookFile,
-        segment: &File,
-        last: &Links,
-        later: &[Closed],
-    ) -> io::Result<bool> {
+    fn is_too_old(&self, file: &LogFile, segment: &File, last: &Links, later: &[Closed]) -> io::Result<bool> {
         let keep_ms = self.config.keep_ms();
         let is_past = |ended_ms: i64| self.now_ms.saturating_sub(ended_ms) > keep_ms;
         if !is_past(last.written_at_ms) {
@@ -164,7 +158,7 @@ impl Age<'_> {
         if !has_stood {
             tracing::info!(
                 until_record = last.head.seq,
-                "the oldest records are older than `audit.keep` by this clock, which the audit book does not show for \
+                "the oldest records are older than `audit.keep` by this clock, which the audit log does not show for \
                  a day yet; they stay until then, or until `toolcrib audit prune`"
             );
         }
@@ -173,7 +167,7 @@ impl Age<'_> {
 }
 
 /// The first time that is one, of those with which the segments behind the oldest begin.
-fn next_began(file: &BookFile, later: &[Closed]) -> io::Result<Option<i64>> {
+fn next_began(file: &LogFile, later: &[Closed]) -> io::Result<Option<i64>> {
     for path in later.iter().map(|segment| segment.path.clone()).chain([file.dir.join(FILE)]) {
         let first = segments::first_of(&File::open(path)?)?;
         if let Some(first) = first.filter(|first| first.written_at_ms >= CLOCK_SET_MIN_MS) {
@@ -190,8 +184,8 @@ fn latest(segment: &File) -> io::Result<Option<i64>> {
     Ok(latest)
 }
 
-/// Whether everything from `enough_ms` or before up to the end of the book was written later than `due_ms`.
-fn is_later_since(file: &BookFile, later: &[Closed], due_ms: i64, enough_ms: i64) -> io::Result<bool> {
+/// Whether everything from `enough_ms` or before up to the end of the audit log was written later than `due_ms`.
+fn is_later_since(file: &LogFile, later: &[Closed], due_ms: i64, enough_ms: i64) -> io::Result<bool> {
     let open = [file.dir.join(FILE)];
     for path in open.iter().chain(later.iter().rev().map(|segment| &segment.path)) {
         // Of the records behind the last one that is not later, the first.

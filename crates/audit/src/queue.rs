@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{arguments::Plain, error::BookError, journal::JournalMark, record::Record};
+use crate::{arguments::Plain, error::AuditError, journal::JournalMark, record::Record};
 
 /// How long the writer gathers: long enough that a wake-up and a write serve many calls, short enough that
-/// whoever looks finds the book up to date.
+/// whoever looks finds the audit log up to date.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// How long the writer waits before it tries a disk again that did not work.
@@ -77,9 +77,9 @@ struct State {
     begun: u64,
     ended: u64,
     /// Why the last attempt did not work.
-    failure: Option<BookError>,
+    failure: Option<AuditError>,
     /// Why the journal of running calls could not be written when it was last tried.
-    journal_failure: Option<BookError>,
+    journal_failure: Option<AuditError>,
     /// Since when there is something written that was not handed to the disk.
     unsynced_since: Option<Instant>,
     flush: bool,
@@ -99,14 +99,14 @@ impl Queue {
         self.condition.load(Ordering::Acquire) == UNOPENED
     }
 
-    /// Notes that the book could not be opened, which the writer tries again.
-    pub(crate) fn set_failing(&self, failure: BookError) {
+    /// Notes that the audit log could not be opened, which the writer tries again.
+    pub(crate) fn set_failing(&self, failure: AuditError) {
         self.lock().failure = Some(failure);
         self.condition.store(FAILING, Ordering::Release);
     }
 
     /// Notes that what is written now would be lost. The writer, if it sleeps, is woken and tries again by itself.
-    pub(crate) fn fail(&self, failure: BookError) {
+    pub(crate) fn fail(&self, failure: AuditError) {
         let mut state = self.lock();
         state.failure = Some(failure);
         self.condition.store(FAILING, Ordering::Release);
@@ -146,7 +146,7 @@ impl Queue {
 
     /// Waits until everything that was put in is on disk. `Err` if an attempt that began after this call
     /// did not work, or none ended within `limit`.
-    pub(crate) fn flush(&self, limit: Duration) -> Result<(), BookError> {
+    pub(crate) fn flush(&self, limit: Duration) -> Result<(), AuditError> {
         let deadline = Instant::now() + limit;
         let mut state = self.lock();
         let (ticket, attempt) = (state.closed, state.begun + 1);
@@ -163,7 +163,7 @@ impl Queue {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(BookError::Slow { limit });
+                return Err(AuditError::Slow { limit });
             }
             state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -227,7 +227,7 @@ impl Queue {
     }
 
     /// The writer will not come back; whoever waits is told why.
-    pub(crate) fn give_up(&self, failure: BookError) {
+    pub(crate) fn give_up(&self, failure: AuditError) {
         let mut state = self.lock();
         self.condition.store(FAILING, Ordering::Release);
         state.failure = Some(failure);
@@ -242,17 +242,17 @@ impl Queue {
     }
 
     /// Why the last attempt did not work; costs a load from memory if it did.
-    pub(crate) fn failure_now(&self) -> Option<BookError> {
+    pub(crate) fn failure_now(&self) -> Option<AuditError> {
         if self.is_healthy() { None } else { self.failure() }
     }
 
     /// Why the last attempt did not work.
-    pub(crate) fn failure(&self) -> Option<BookError> {
+    pub(crate) fn failure(&self) -> Option<AuditError> {
         self.lock().failure.clone()
     }
 
     /// Notes what came of the last attempt to write the journal. The writer tries a failing one again.
-    pub(crate) fn set_journal(&self, failure: Option<BookError>) {
+    pub(crate) fn set_journal(&self, failure: Option<AuditError>) {
         if failure.is_none() && !self.lacks_journal.load(Ordering::Acquire) {
             return;
         }
@@ -265,7 +265,7 @@ impl Queue {
     }
 
     /// Why the journal could not be written; costs a load from memory if it could.
-    pub(crate) fn journal_failure(&self) -> Option<BookError> {
+    pub(crate) fn journal_failure(&self) -> Option<AuditError> {
         if self.lacks_journal.load(Ordering::Acquire) { self.lock().journal_failure.clone() } else { None }
     }
 
@@ -284,7 +284,7 @@ pub(crate) struct Attempt {
     /// Whether everything written would survive the machine.
     pub(crate) is_synced: bool,
     /// Why it did not take all.
-    pub(crate) failure: Option<BookError>,
+    pub(crate) failure: Option<AuditError>,
 }
 
 /// Whether somebody waits for the records to survive the machine, not only the process.

@@ -1,4 +1,4 @@
-//! The lines of the book for whoever looks at them: its end, all of it, or what comes next.
+//! The lines of the audit log for whoever looks at them: its end, all of it, or what comes next.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    book::FILE,
+    audit_log::FILE,
     line::{self, LINE_BYTES_MAX},
     segments::{self, Source, is_same},
 };
@@ -21,8 +21,8 @@ const TAIL_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// What is read first; most questions need no more.
 const TAIL_BYTES_FIRST: u64 = 64 * 1024;
 
-/// The last lines of a book, oldest first, as they stand there, without those that hold no record. `path` is the book's folder, or
-/// one segment. Fewer than `lines` if there are no more in it; none if there is no book. Blocks on the disk.
+/// The last lines of an audit log, oldest first, as they stand there, without those that hold no record. `path` is the audit log's folder, or
+/// one segment. Fewer than `lines` if there are no more in it; none if there is no audit log. Blocks on the disk.
 pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     for part in segments::parts(path)?.into_iter().rev() {
@@ -99,7 +99,7 @@ fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
     last
 }
 
-/// Reads a book from one of its records on, line by line, and goes on where it ended.
+/// Reads an audit log from one of its records on, line by line, and goes on where it ended.
 pub struct Reader {
     path: PathBuf,
     files: VecDeque<File>,
@@ -111,7 +111,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the records after this one; 0 for all. `path` is the book's folder, or one segment. Blocks on the
+    /// Reads the records after this one; 0 for all. `path` is the audit log's folder, or one segment. Blocks on the
     /// disk, as does everything here.
     pub fn since(path: &Path, seq: u64) -> io::Result<Reader> {
         let mut reader = Reader {
@@ -132,12 +132,12 @@ impl Reader {
         Ok(())
     }
 
-    /// The next line as it stands there; `None` at the end of the book as it is now. Asked again later, it goes
+    /// The next line as it stands there; `None` at the end of the audit log as it is now. Asked again later, it goes
     /// on from there. Lines that a crash cut short are left out: they hold no record.
     pub fn next_line(&mut self) -> io::Result<Option<String>> {
         loop {
             let Some(current) = &mut self.current else {
-                // There was no book.
+                // There was no audit log.
                 return Ok(None);
             };
             let room = (LINE_BYTES_MAX + 1).saturating_sub(self.begun.len()) as u64;
@@ -169,7 +169,7 @@ impl Reader {
         Some(line.to_owned())
     }
 
-    /// Goes on with the next segment. False at the end of the book.
+    /// Goes on with the next segment. False at the end of the audit log.
     fn next_file(&mut self) -> io::Result<bool> {
         if let Some(next) = self.files.pop_front() {
             self.begun.clear();
@@ -191,7 +191,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Looks whether a book has begun where there was none.
+    /// Looks whether an audit log has begun where there was none.
     pub fn look_again(&mut self) -> io::Result<()> {
         if self.current.is_none() { self.begin() } else { Ok(()) }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
 
-/// The longest text of one member. Names that callers invent may be of any length; the book keeps this much.
+/// The longest text of one member. Names that callers invent may be of any length; the audit log keeps this much.
 pub const TEXT_BYTES_MAX: usize = 256;
 
 /// Rules that a record names. More than a few have a say in no call.
@@ -16,7 +16,7 @@ pub const DECISIONS_MAX: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The call's own id. Unique among all calls of all processes: by it a call that was open when a
-    /// process died is told from one whose record reached the book.
+    /// process died is told from one whose record reached the audit log.
     pub call_id: Arc<str>,
     /// When the call came, in milliseconds since 1970.
     pub opened_at_ms: i64,
@@ -28,7 +28,7 @@ pub struct Opening {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller_roles: Option<Cow<'static, str>>,
     /// What they were granted, the same way; `*` for everything. Not kept of the local user, nor where it is longer than
-    /// the book keeps.
+    /// the audit log keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller_scopes: Option<Arc<str>>,
     /// The door they came through.
@@ -46,7 +46,7 @@ pub struct Opening {
     pub arguments_sha256: Option<Hash>,
     /// The size of the arguments as they came.
     pub arguments_bytes: u64,
-    /// The arguments as JSON text without secrets; `None` if only their hash is kept. Filled in by the book's
+    /// The arguments as JSON text without secrets; `None` if only their hash is kept. Filled in by the audit log's
     /// writer, which is given them apart from the record: nothing that can be written holds them as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arc<str>>,
@@ -86,7 +86,7 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
-/// One finished call. How it is written is the business of the book's lines.
+/// One finished call. How it is written is the business of the audit log's lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// What was known before it ran.
@@ -131,7 +131,7 @@ pub enum Outcome {
 }
 
 impl Opening {
-    /// Shortens what is longer than the book keeps, so that a waiting record has a bounded size.
+    /// Shortens what is longer than the audit log keeps, so that a waiting record has a bounded size.
     pub(crate) fn cut(&mut self) {
         let texts = [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter();
         texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(cut_text);
@@ -143,7 +143,7 @@ impl Opening {
 }
 
 impl Record {
-    /// Shortens what is longer than the book keeps.
+    /// Shortens what is longer than the audit log keeps.
     pub(crate) fn cut(&mut self) {
         self.opening.cut();
         self.code.iter_mut().for_each(cut_word);
@@ -180,7 +180,7 @@ fn cut_text(text: &mut Arc<str>) {
     }
 }
 
-/// The beginning of a text, as much of it as the book keeps.
+/// The beginning of a text, as much of it as the audit log keeps.
 pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }

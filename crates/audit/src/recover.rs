@@ -1,5 +1,5 @@
 //! Finds the journals of dead processes and writes the records they could not.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -63,7 +63,7 @@ impl DeadJournal {
         Ok(open.into_values().map(|(_, opening)| Record::unknown_after_crash(opening)).collect())
     }
 
-    /// Removes the journal; its records are in the book, and survive what it would.
+    /// Removes the journal; its records are in the audit log, and survive what it would.
     pub(crate) fn remove(self, pen: &dyn Pen) -> io::Result<()> {
         pen.remove(&self.path)
     }
@@ -80,7 +80,7 @@ impl DeadJournal {
     }
 }
 
-/// Which of these calls have a record after this one of the book. The process may have died between writing
+/// Which of these calls have a record after this one of the audit log. The process may have died between writing
 /// a record and noting so in its journal.
 fn recorded_since(
     dir: &Path,

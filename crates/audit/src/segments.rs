@@ -1,5 +1,5 @@
-//! The files of the book, in their order: closed segments by number, then the open one.
-#![expect(clippy::disallowed_methods, reason = "the audit book is a declared home of files")]
+//! The files of the audit log, in their order: closed segments by number, then the open one.
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     fs::{self, File, Metadata},
@@ -9,13 +9,13 @@ use std::{
 };
 
 use crate::{
-    book::FILE,
+    audit_log::FILE,
     hash::Hash,
     in_place,
     line::{self, LINE_BYTES_MAX, Line, Links},
 };
 
-/// How far back a whole line is looked for. Beyond, the end of the book is not ours.
+/// How far back a whole line is looked for. Beyond, the end of the audit log is not ours.
 const TAIL_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What is looked at first; most questions need no more.
@@ -103,7 +103,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The segments of a book, oldest first, as they are at one moment: `path` is its folder, or a single segment.
+/// The segments of an audit log, oldest first, as they are at one moment: `path` is its folder, or a single segment.
 /// None if there is nothing.
 pub(crate) fn parts(path: &Path) -> io::Result<Vec<Part>> {
     if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
@@ -158,11 +158,11 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the book, with this hash.
+    /// In the audit log, with this hash.
     Here(Hash),
     /// In none of the segments that there should be.
     Nowhere,
-    /// Before the first record of the book: removed as too old.
+    /// Before the first record of the audit log: removed as too old.
     Before,
 }
 

@@ -1,4 +1,4 @@
-//! Reads the whole book and tells the first line that is not as it was written.
+//! Reads the whole audit log and tells the first line that is not as it was written.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read},
@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    book::FILE,
+    audit_log::FILE,
     checkpoint::{self, CHECKPOINT_RECORDS, Occasion},
     key::PublicKey,
     line::{self, Head, LINE_BYTES_MAX, Line, Links},
@@ -21,18 +21,18 @@ const ATTEMPTS_MAX: usize = 8;
 /// [`CHECKPOINT_RECORDS`], which is behind as many as one write takes.
 const UNSIGNED_RECORDS_MAX: u64 = 2 * CHECKPOINT_RECORDS;
 
-/// What the book is held against.
+/// What the audit log is held against.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// Heads that were kept elsewhere ([`crate::anchored`]): the book must contain them.
+    /// Heads that were kept elsewhere ([`crate::anchored`]): the audit log must contain them.
     pub heads: Vec<Head>,
-    /// The head that was noted beside it, signed with one of the keys ([`crate::noted_head`]): the book must contain
+    /// The head that was noted beside it, signed with one of the keys ([`crate::noted_head`]): the audit log must contain
     /// it, and up to it is signed.
     pub noted: Option<Head>,
     /// The keys that may have signed it. With none the signatures are not checked.
     pub keys: Vec<PublicKey>,
-    /// Whether a book that bears no signature at all is found fault with. Nothing else holds a copy to what was
-    /// written, since whoever writes a book anew can chain it as well.
+    /// Whether an audit log that bears no signature at all is found fault with. Nothing else holds a copy to what was
+    /// written, since whoever writes an audit log anew can chain it as well.
     pub must_be_signed: bool,
     /// A loss that nobody acknowledged as far as the store knows ([`crate::marked_loss`]). The line that tells of it may
     /// have been removed as too old since.
@@ -42,10 +42,10 @@ pub struct Trust {
     pub from: Option<u64>,
 }
 
-/// A book in which nothing was found wrong.
+/// A audit log in which nothing was found wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// Records in the book, checkpoints included.
+    /// Records in the audit log, checkpoints included.
     pub records: u64,
     /// The number of its first record: not 1 if older ones were removed, or are known to be elsewhere.
     pub first: u64,
@@ -58,15 +58,15 @@ pub struct Verified {
     /// The number of the last record that a checked signature vouches for: that of a checkpoint, or of the head that
     /// was noted. Behind it only the chain was checked.
     pub signed: Option<u64>,
-    /// What the book says was lost of it, all acknowledged; the first 100.
+    /// What the audit log says was lost of it, all acknowledged; the first 100.
     pub losses: Vec<Loss>,
 }
 
-/// Why a book is not to be trusted, or not to be read.
+/// Why an audit log is not to be trusted, or not to be read.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// A file could not be read.
-    #[error("the audit book cannot be read")]
+    #[error("the audit log cannot be read")]
     Unreadable(#[from] io::Error),
     /// The first record that is not as it was written.
     #[error("line {line} of {segment}, record {seq}: {why}")]
@@ -106,7 +106,7 @@ pub enum Why {
     /// It is a checkpoint that no known key has signed.
     #[error("it is signed by none of the known keys; name each one that you trust with --key")]
     Unsigned,
-    /// More records than there ever are without a signature, or all of a book that must bear one.
+    /// More records than there ever are without a signature, or all of an audit log that must bear one.
     #[error(
         "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes a \
          book anew can do as well"
@@ -118,7 +118,7 @@ pub enum Why {
     /// A closed segment ends with another line than the signed one it was closed with.
     #[error("the segment was closed with a signed line behind this one, which is missing")]
     Unsealed,
-    /// The book begins later than with its first record, and no checkpoint says why.
+    /// the audit log begins later than with its first record, and no checkpoint says why.
     #[error("records from this one on are missing, and no checkpoint says that they were removed as too old")]
     BeginningMissing,
     /// A single segment begins later than with the first record, and no checkpoint in it says why.
@@ -140,13 +140,13 @@ pub enum Why {
     #[error("the segment holds no record: it was emptied, or the disk was full when it was copied")]
     Emptied,
     /// The record is not the one whose hash was kept.
-    #[error("it is another record than the one that was kept: the book was written anew")]
+    #[error("it is another record than the one that was kept: the audit log was written anew")]
     NotAsKept,
-    /// It says that the book had lost its end, or part of it, and nobody acknowledged it.
+    /// It says that the audit log had lost its end, or part of it, and nobody acknowledged it.
     #[error("{0}; `toolcrib audit acknowledge` signs that you know")]
     Lost(Loss),
-    /// The book ends before the record whose hash was kept.
-    #[error("the end of the book is missing: record {kept} was kept")]
+    /// the audit log ends before the record whose hash was kept.
+    #[error("the end of the audit log is missing: record {kept} was kept")]
     EndMissing {
         /// The number of the record that was kept.
         kept: u64,
@@ -154,8 +154,8 @@ pub enum Why {
 }
 
 /// Verifies the chain and its signatures, that it begins where it may, and that it contains the heads that were kept.
-/// `path` is the book's folder, or one segment. Reads what the book holds at this moment, in bounded memory; others may go on
-/// writing. A book that does not exist has no records.
+/// `path` is the audit log's folder, or one segment. Reads what the audit log holds at this moment, in bounded memory; others may go on
+/// writing. A audit log that does not exist has no records.
 pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let mut attempts = 0;
     loop {
@@ -205,7 +205,7 @@ struct Check<'t> {
     line: u64,
     /// Whether a record was read in this segment.
     has_record: bool,
-    /// Where the book begins: the head before its first record.
+    /// Where the audit log begins: the head before its first record.
     start: Option<Head>,
     /// Whether one segment is looked at, and not a folder with all of them.
     is_single: bool,

@@ -4,8 +4,8 @@
 use std::{io, sync::Arc, thread};
 
 use crate::{
-    book::Shared,
-    error::BookError,
+    audit_log::Shared,
+    error::AuditError,
     journal::JournalMark,
     prune::Asks,
     queue::{Attempt, Closed, Flush},
@@ -61,8 +61,8 @@ fn run(shared: &Shared) {
 }
 
 /// Writes all, or what the disk takes; the rest stays in the list. With nothing to write it still looks
-/// whether the book is in its place. True if all would survive a power cut.
-fn write(shared: &Shared, work: &mut Work, flush: Flush) -> Result<bool, BookError> {
+/// whether the audit log is in its place. True if all would survive a power cut.
+fn write(shared: &Shared, work: &mut Work, flush: Flush) -> Result<bool, AuditError> {
     loop {
         write_batch(shared, work)?;
         if work.left.is_empty() {
@@ -81,7 +81,7 @@ fn write(shared: &Shared, work: &mut Work, flush: Flush) -> Result<bool, BookErr
     Ok(must_sync)
 }
 
-fn write_batch(shared: &Shared, work: &mut Work) -> Result<(), BookError> {
+fn write_batch(shared: &Shared, work: &mut Work) -> Result<(), AuditError> {
     let later = work.left.split_off(work.left.len().min(BATCH_RECORDS_MAX));
     for closed in &mut work.left {
         work.struck_bytes += shared.strike(closed);
@@ -97,12 +97,12 @@ fn write_batch(shared: &Shared, work: &mut Work) -> Result<(), BookError> {
     Ok(())
 }
 
-/// Shuts the book if the writer panics: calls must not run on without it.
+/// Shuts the audit log if the writer panics: calls must not run on without it.
 struct Alarm<'a>(&'a Shared);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
-        self.0.outage.tell(Some(&BookError::Stopped));
-        self.0.queue.give_up(BookError::Stopped);
+        self.0.outage.tell(Some(&AuditError::Stopped));
+        self.0.queue.give_up(AuditError::Stopped);
     }
 }

@@ -1,6 +1,6 @@
-//! The book as its users see it: what is written, what is refused, what many writers at once leave behind.
+//! the audit log as its users see it: what is written, what is refused, what many writers at once leave behind.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
-#![expect(clippy::disallowed_methods, reason = "these tests read and damage what the book wrote")]
+#![expect(clippy::disallowed_methods, reason = "these tests read and damage what the audit log wrote")]
 
 #[path = "samples/record.rs"]
 mod samples;
@@ -16,8 +16,8 @@ use std::{
 };
 
 use audit::{
-    AnchorError, Book, BookError, FILE, Hash, JournalMark, Loss, Opening, Record, Trust, VerifyError, Why,
-    anchored, tail, verify,
+    AnchorError, AuditError, AuditLog, FILE, Hash, JournalMark, Loss, Opening, Record, Trust, VerifyError,
+    Why, anchored, tail, verify,
 };
 use samples::fixed;
 use store::{SqliteStore, Store};
@@ -30,17 +30,17 @@ fn record(call_id: &str) -> Record {
     record
 }
 
-fn before_run(book: &Book, opening: &Opening) -> Result<JournalMark, BookError> {
+fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<JournalMark, AuditError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(book.before_run(opening))
+    runtime.block_on(audit_log.before_run(opening))
 }
 
-fn write(book: &Book, call_ids: impl IntoIterator<Item = u32>) {
+fn write(audit_log: &AuditLog, call_ids: impl IntoIterator<Item = u32>) {
     for id in call_ids {
-        book.ready().unwrap();
-        book.close(record(&id.to_string()), None, None);
+        audit_log.ready().unwrap();
+        audit_log.close(record(&id.to_string()), None, None);
     }
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
 }
 
 fn calls(dir: &Path) -> Vec<String> {
@@ -60,17 +60,17 @@ fn nothing_touches_the_disk_before_the_first_call() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     let store = SqliteStore::at(&state);
-    let book = Book::at(&state, fixed);
-    book.flush().unwrap();
-    book.anchor(&store).unwrap();
-    assert_eq!(book.recover().unwrap(), 0);
-    drop((book, store));
+    let audit_log = AuditLog::at(&state, fixed);
+    audit_log.flush().unwrap();
+    audit_log.anchor(&store).unwrap();
+    assert_eq!(audit_log.recover().unwrap(), 0);
+    drop((audit_log, store));
     assert!(!state.exists());
 
-    let book = Book::at(&state, fixed);
-    write(&book, [1]);
+    let audit_log = AuditLog::at(&state, fixed);
+    write(&audit_log, [1]);
     assert!(!state.join("inflight").exists(), "a read needs no journal");
-    let mark = before_run(&book, &record("2").opening).unwrap();
+    let mark = before_run(&audit_log, &record("2").opening).unwrap();
     for (path, expected) in
         [(state.clone(), 0o700), (state.join(FILE), 0o600), (state.join("inflight"), 0o700)]
     {
@@ -79,16 +79,16 @@ fn nothing_touches_the_disk_before_the_first_call() {
     let journal = fs::read_dir(state.join("inflight")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(mode(&journal), 0o600);
     assert!(fs::metadata(&journal).unwrap().len() > 0);
-    book.close(record("2"), None, Some(mark));
-    book.flush().unwrap();
+    audit_log.close(record("2"), None, Some(mark));
+    audit_log.flush().unwrap();
     assert_eq!(fs::metadata(&journal).unwrap().len(), 0, "nothing is open");
 }
 
 #[test]
 fn records_are_in_order_and_the_chain_goes_on_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
-    write(&Book::at(dir.path(), fixed), 0..10);
-    write(&Book::at(dir.path(), fixed), 10..20);
+    write(&AuditLog::at(dir.path(), fixed), 0..10);
+    write(&AuditLog::at(dir.path(), fixed), 10..20);
     let expected: Vec<String> = (0..20).map(|id| id.to_string()).collect();
     assert_eq!(calls(dir.path()), expected);
     let verified = verify(dir.path(), &Trust::default()).unwrap();
@@ -101,24 +101,24 @@ fn many_books_and_threads_share_one_chain() {
     const THREADS: u32 = 4;
     const EACH: u32 = 300;
     let dir = tempfile::tempdir().unwrap();
-    let books: Vec<Book> = (0..BOOKS).map(|_| Book::at(dir.path(), fixed)).collect();
+    let books: Vec<AuditLog> = (0..BOOKS).map(|_| AuditLog::at(dir.path(), fixed)).collect();
     thread::scope(|scope| {
         for nth in 0..BOOKS * THREADS {
-            let book = &books[(nth % BOOKS) as usize];
+            let audit_log = &books[(nth % BOOKS) as usize];
             scope.spawn(move || {
                 for id in nth * EACH..(nth + 1) * EACH {
-                    let mark =
-                        (id % 7 == 0).then(|| before_run(book, &record(&id.to_string()).opening).unwrap());
-                    book.close(record(&id.to_string()), None, mark);
+                    let mark = (id % 7 == 0)
+                        .then(|| before_run(audit_log, &record(&id.to_string()).opening).unwrap());
+                    audit_log.close(record(&id.to_string()), None, mark);
                     if id % 50 == 0 {
-                        book.flush().unwrap();
+                        audit_log.flush().unwrap();
                     }
                 }
             });
         }
     });
-    for book in &books {
-        book.flush().unwrap();
+    for audit_log in &books {
+        audit_log.flush().unwrap();
     }
     let calls = calls(dir.path());
     assert_eq!(calls.len() as u32, BOOKS * THREADS * EACH);
@@ -132,12 +132,12 @@ fn many_books_and_threads_share_one_chain() {
 fn a_torn_line_is_ended_counted_and_stepped_over() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    write(&Book::at(dir.path(), fixed), [1, 2, 3]);
+    write(&AuditLog::at(dir.path(), fixed), [1, 2, 3]);
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 100]).unwrap();
     // As if the crash had come before it.
     fs::remove_file(dir.path().join("audit.head")).unwrap();
-    write(&Book::at(dir.path(), fixed), [4]);
+    write(&AuditLog::at(dir.path(), fixed), [4]);
     let verified = verify(&path, &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (3, 1));
     assert!(tail(&path, 1).unwrap()[0].starts_with(r#"{"seq":3,"#));
@@ -148,13 +148,13 @@ fn a_folder_that_cannot_be_written_refuses_every_call_until_it_can() {
     let dir = tempfile::tempdir().unwrap();
     let blocked = dir.path().join("state");
     fs::write(&blocked, "a file where the folder should be").unwrap();
-    let book = Book::at(&blocked, fixed);
+    let audit_log = AuditLog::at(&blocked, fixed);
     for _ in 0..2 {
-        assert!(matches!(book.ready(), Err(BookError::Unwritable(_))));
-        assert!(matches!(before_run(&book, &record("1").opening), Err(BookError::Unwritable(_))));
+        assert!(matches!(audit_log.ready(), Err(AuditError::Unwritable(_))));
+        assert!(matches!(before_run(&audit_log, &record("1").opening), Err(AuditError::Unwritable(_))));
     }
     fs::remove_file(&blocked).unwrap();
-    write(&book, [1]);
+    write(&audit_log, [1]);
     assert_eq!(calls(&blocked), ["1"]);
 }
 
@@ -168,30 +168,30 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
     ];
     for damage in damages {
         let dir = tempfile::tempdir().unwrap();
-        let book = Book::at(dir.path(), fixed);
-        write(&book, [1]);
+        let audit_log = AuditLog::at(dir.path(), fixed);
+        write(&audit_log, [1]);
         damage(&dir.path().join(FILE));
-        book.close(record("2"), None, None);
-        assert!(matches!(book.flush(), Err(BookError::Removed)));
-        assert!(matches!(book.ready(), Err(BookError::Removed)));
+        audit_log.close(record("2"), None, None);
+        assert!(matches!(audit_log.flush(), Err(AuditError::Removed)));
+        assert!(matches!(audit_log.ready(), Err(AuditError::Removed)));
     }
 }
 
-/// A book in use whose last record is on disk, what somebody does to its folder, and what is said to the next read and to
-/// the next call that changes something. Nothing asks the book to look first.
+/// A audit log in use whose last record is on disk, what somebody does to its folder, and what is said to the next read and to
+/// the next call that changes something. Nothing asks the audit log to look first.
 #[track_caller]
 fn check_removal(remove: fn(&Path), read: &str, change: &str) {
     for is_change in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
-        let book = Book::at(&state, fixed);
-        let mark = before_run(&book, &record("1").opening).unwrap();
-        book.close(record("1"), None, Some(mark));
-        book.flush().unwrap();
+        let audit_log = AuditLog::at(&state, fixed);
+        let mark = before_run(&audit_log, &record("1").opening).unwrap();
+        audit_log.close(record("1"), None, Some(mark));
+        audit_log.flush().unwrap();
         remove(&state);
         let (told, expected) = match is_change {
-            false => (book.ready(), read),
-            true => (before_run(&book, &record("2").opening).map(drop), change),
+            false => (audit_log.ready(), read),
+            true => (before_run(&audit_log, &record("2").opening).map(drop), change),
         };
         let told = told.map_or_else(|error| format!("{error:?}"), |()| "goes on".to_owned());
         assert!(told.starts_with(expected), "{is_change}: {told}");
@@ -208,7 +208,7 @@ fn after_a_removal_no_call_goes_on_whose_record_would_be_lost() {
     check_removal(|state| fs::remove_dir_all(state.join("inflight")).unwrap(), "goes on", "Journal");
     let begun_anew = |state: &Path| {
         fs::remove_dir_all(state).unwrap();
-        write(&Book::at(state, fixed), [7]);
+        write(&AuditLog::at(state, fixed), [7]);
     };
     check_removal(begun_anew, "Removed", "Removed");
 }
@@ -216,19 +216,19 @@ fn after_a_removal_no_call_goes_on_whose_record_would_be_lost() {
 #[test]
 fn a_journal_that_was_removed_is_begun_anew() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), fixed);
-    let open = before_run(&book, &record("1").opening).unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    let open = before_run(&audit_log, &record("1").opening).unwrap();
     fs::remove_dir_all(dir.path().join("inflight")).unwrap();
-    before_run(&book, &record("2").opening).map(drop).unwrap_err();
-    book.flush().unwrap();
-    let mark = before_run(&book, &record("3").opening).unwrap();
+    before_run(&audit_log, &record("2").opening).map(drop).unwrap_err();
+    audit_log.flush().unwrap();
+    let mark = before_run(&audit_log, &record("3").opening).unwrap();
     let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
     let noted = fs::read_to_string(&journal).unwrap();
     let is_noted = |id: &str| noted.contains(&format!(r#""call_id":"{id}""#));
     assert_eq!(["1", "2", "3"].map(is_noted), [true, false, true], "{noted}");
-    book.close(record("1"), None, Some(open));
-    book.close(record("3"), None, Some(mark));
-    book.flush().unwrap();
+    audit_log.close(record("1"), None, Some(open));
+    audit_log.close(record("3"), None, Some(mark));
+    audit_log.flush().unwrap();
     assert_eq!(calls(dir.path()), ["1", "3"]);
 }
 
@@ -236,14 +236,14 @@ fn a_journal_that_was_removed_is_begun_anew() {
 fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
-    let book = Book::at(dir.path(), fixed);
-    write(&book, [1]);
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    write(&audit_log, [1]);
     fs::rename(&path, &away).unwrap();
-    book.close(record("2"), None, None);
-    book.flush().unwrap_err();
+    audit_log.close(record("2"), None, None);
+    audit_log.flush().unwrap_err();
     fs::rename(&away, &path).unwrap();
-    book.flush().unwrap();
-    write(&book, [3]);
+    audit_log.flush().unwrap();
+    write(&audit_log, [3]);
     assert_eq!(calls(dir.path()), ["1", "2", "3"]);
 }
 
@@ -251,14 +251,14 @@ fn a_book_that_is_put_back_opens_again_and_lost_nothing() {
 fn calls_are_let_in_again_without_anybody_asking_for_a_flush() {
     let dir = tempfile::tempdir().unwrap();
     let (path, away) = (dir.path().join(FILE), dir.path().join("away"));
-    let book = Book::at(dir.path(), fixed);
-    write(&book, [1]);
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    write(&audit_log, [1]);
     fs::rename(&path, &away).unwrap();
-    book.flush().unwrap_err();
-    book.ready().unwrap_err();
+    audit_log.flush().unwrap_err();
+    audit_log.ready().unwrap_err();
     fs::rename(&away, &path).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    while book.ready().is_err() {
+    while audit_log.ready().is_err() {
         assert!(Instant::now() < deadline, "the writer does not look again");
         thread::yield_now();
     }
@@ -268,7 +268,7 @@ fn calls_are_let_in_again_without_anybody_asking_for_a_flush() {
 fn the_end_of_another_file_is_not_continued() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(FILE), "not ours\n".repeat(200_000)).unwrap();
-    assert!(matches!(Book::at(dir.path(), fixed).ready(), Err(BookError::Damaged)));
+    assert!(matches!(AuditLog::at(dir.path(), fixed).ready(), Err(AuditError::Damaged)));
 }
 
 #[test]
@@ -276,13 +276,13 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     let store = SqliteStore::at(dir.path());
-    let book = Book::at(dir.path(), fixed);
-    write(&book, [1, 2, 3]);
-    book.anchor(&store).unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    write(&audit_log, [1, 2, 3]);
+    audit_log.anchor(&store).unwrap();
     let kept = anchored(&store).unwrap();
     let trust = Trust { heads: kept.into_iter().collect(), ..Trust::default() };
     assert_eq!(kept, Some(verify(dir.path(), &trust).unwrap().head));
-    drop(book);
+    drop(audit_log);
 
     let text = fs::read_to_string(&path).unwrap();
     let first_two = text.split_inclusive('\n').take(2).collect::<String>();
@@ -297,9 +297,9 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     // Three calls and the checkpoint at the end.
     check(3, Why::EndMissing { kept: 4 });
 
-    let book = Book::at(dir.path(), fixed).kept_in(Arc::new(SqliteStore::at(dir.path())));
-    book.ready().unwrap();
-    book.anchor(&store).unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed).kept_in(Arc::new(SqliteStore::at(dir.path())));
+    audit_log.ready().unwrap();
+    audit_log.anchor(&store).unwrap();
     assert!(
         anchored(&store).unwrap().is_some_and(|head| head.seq == 4),
         "the line that tells of it, and the end"
@@ -309,7 +309,7 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     assert!(matches!(lost, VerifyError::Broken { why: Why::Lost(told), .. } if told == loss));
     check(4, Why::NotAsKept);
 
-    drop(book);
+    drop(audit_log);
     fs::remove_file(&path).unwrap();
     check(1, Why::EndMissing { kept: 4 });
     store.keep_anchor("audit.head", "nonsense").unwrap();
@@ -320,7 +320,7 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
 fn a_line_from_somebodys_hand_is_not_shown_and_is_no_crash() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    write(&Book::at(dir.path(), fixed), [1, 2, 3]);
+    write(&AuditLog::at(dir.path(), fixed), [1, 2, 3]);
     let whole = fs::read_to_string(&path).unwrap();
     let (first, rest) = whole.split_at(whole.find('\n').unwrap() + 1);
     let body = &first[..first.rfind(",\"hash\"").unwrap()];
@@ -339,10 +339,10 @@ fn a_line_from_somebodys_hand_is_not_shown_and_is_no_crash() {
 #[test]
 fn no_argument_value_is_in_any_file() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), fixed);
-    let _open = before_run(&book, &record("open").opening).unwrap();
-    write(&book, [1]);
-    book.anchor(&SqliteStore::at(dir.path())).unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    let _open = before_run(&audit_log, &record("open").opening).unwrap();
+    write(&audit_log, [1]);
+    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
     let folders = [dir.path().to_owned(), dir.path().join("inflight")];
     for entry in folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()) {
         let path = entry.unwrap().path();
@@ -358,7 +358,7 @@ fn tail_shows_the_last_lines_oldest_first() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     assert_eq!(tail(&path, 3).unwrap(), Vec::<String>::new());
-    write(&Book::at(dir.path(), fixed), 0..500);
+    write(&AuditLog::at(dir.path(), fixed), 0..500);
     let lines: Vec<String> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
     assert!(fs::metadata(&path).unwrap().len() > 128 * 1024, "more than one window");
     for count in [0, 1, 2, 100, 300, 499, 500, 501] {

@@ -1,6 +1,6 @@
-//! A book that lost records: it says so itself, and goes on saying it until somebody acknowledges it.
+//! A audit log that lost records: it says so itself, and goes on saying it until somebody acknowledges it.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
-#![expect(clippy::disallowed_methods, reason = "these tests damage what the book wrote")]
+#![expect(clippy::disallowed_methods, reason = "these tests damage what the audit log wrote")]
 
 #[path = "samples/record.rs"]
 mod samples;
@@ -8,7 +8,7 @@ mod samples;
 use std::{fs, path::Path, sync::Arc};
 
 use audit::{
-    Book, Config, FILE, Head, Loss, PublicKey, Trust, Verified, anchored, marked_loss, noted_head, verify,
+    AuditLog, Config, FILE, Head, Loss, PublicKey, Trust, Verified, anchored, marked_loss, noted_head, verify,
 };
 use redact::Redactor;
 use samples::{fixed, record};
@@ -32,21 +32,21 @@ impl Scene {
         Arc::new(SqliteStore::at(self.path()))
     }
 
-    fn book(&self) -> Book {
+    fn audit_log(&self) -> AuditLog {
         let redactor = Redactor::new(&redact::Config::default());
-        Book::with(self.path(), fixed, Config::default(), redactor).kept_in(self.store())
+        AuditLog::with(self.path(), fixed, Config::default(), redactor).kept_in(self.store())
     }
 
     /// A process that answers these many calls and ends in peace, or is killed.
     fn calls(&self, calls: usize, is_killed: bool) {
-        let book = self.book();
+        let audit_log = self.audit_log();
         for _ in 0..calls {
-            book.ready().unwrap();
-            book.close(record("c"), None, None);
+            audit_log.ready().unwrap();
+            audit_log.close(record("c"), None, None);
         }
-        book.flush().unwrap();
+        audit_log.flush().unwrap();
         if !is_killed {
-            book.anchor(&*self.store()).unwrap();
+            audit_log.anchor(&*self.store()).unwrap();
         }
     }
 
@@ -70,7 +70,7 @@ impl Scene {
     }
 
     fn acknowledge(&self) -> Vec<Loss> {
-        self.book().acknowledge(&*self.store(), Some("restored from a backup")).unwrap()
+        self.audit_log().acknowledge(&*self.store(), Some("restored from a backup")).unwrap()
     }
 }
 
@@ -87,12 +87,12 @@ fn delete_with_head(scene: &Scene) {
 fn write_anew(scene: &Scene) {
     scene.keep_lines(36);
     let _ = fs::remove_file(scene.path().join("audit.head"));
-    let book = Book::at(scene.path(), fixed);
+    let audit_log = AuditLog::at(scene.path(), fixed);
     for _ in 0..20 {
-        book.ready().unwrap();
-        book.close(record("c"), None, None);
+        audit_log.ready().unwrap();
+        audit_log.close(record("c"), None, None);
     }
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
 }
 
 #[track_caller]
@@ -130,8 +130,8 @@ fn check(damage: fn(&Scene), before: &str, after: &str) {
 fn an_end_that_was_cut_off_stays_told_until_somebody_acknowledges_it() {
     check(
         cut_end,
-        "line 37 of audit.jsonl, record 37: the end of the book is missing: record 41 was kept",
-        "line 37 of audit.jsonl, record 37: the end after record 36 was lost: the book went up to record 41 at least; \
+        "line 37 of audit.jsonl, record 37: the end of the audit log is missing: record 41 was kept",
+        "line 37 of audit.jsonl, record 37: the end after record 36 was lost: the audit log went up to record 41 at least; \
          `toolcrib audit acknowledge` signs that you know",
     );
 }
@@ -140,7 +140,7 @@ fn an_end_that_was_cut_off_stays_told_until_somebody_acknowledges_it() {
 fn a_book_that_was_deleted_stays_told() {
     check(
         delete_with_head,
-        "line 1 of audit.jsonl, record 1: the end of the book is missing: record 41 was kept",
+        "line 1 of audit.jsonl, record 1: the end of the audit log is missing: record 41 was kept",
         "line 1 of audit.jsonl, record 1: the whole book before this one was lost: it went up to record 41 at least; \
          `toolcrib audit acknowledge` signs that you know",
     );
@@ -150,8 +150,8 @@ fn a_book_that_was_deleted_stays_told() {
 fn an_end_that_was_written_anew_stays_told() {
     check(
         write_anew,
-        "line 41 of audit.jsonl, record 41: it is another record than the one that was kept: the book was written anew",
-        "line 57 of audit.jsonl, record 57: record 41 is not the one that was kept: the book was written anew before \
+        "line 41 of audit.jsonl, record 41: it is another record than the one that was kept: the audit log was written anew",
+        "line 57 of audit.jsonl, record 57: record 41 is not the one that was kept: the audit log was written anew before \
          record 57; `toolcrib audit acknowledge` signs that you know",
     );
 }
@@ -241,11 +241,11 @@ fn what_cannot_be_read_refuses_no_call() {
     assert_eq!(scene.lines().len(), 11);
     // The loss is written down once, though its line cannot be noted.
     scene.keep_lines(3);
-    let book = scene.book();
+    let audit_log = scene.audit_log();
     for _ in 0..4 {
-        book.ready().unwrap();
-        book.close(record("c"), None, None);
-        book.flush().unwrap();
+        audit_log.ready().unwrap();
+        audit_log.close(record("c"), None, None);
+        audit_log.flush().unwrap();
     }
     let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();
     assert_eq!(lost, 1);

@@ -1,4 +1,4 @@
-//! Several processes on one book, and one that is killed. Each child is this test program again.
+//! Several processes on one audit log, and one that is killed. Each child is this test program again.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests start and kill processes of their own")]
 
@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-use audit::{Book, JournalMark, Record, Trust, tail, verify};
+use audit::{AuditLog, JournalMark, Record, Trust, tail, verify};
 use samples::fixed;
 
 /// Where the child finds its orders.
@@ -34,9 +34,9 @@ fn record(call_id: &str) -> Record {
     record
 }
 
-fn before_run(book: &Book, call_id: &str) -> JournalMark {
+fn before_run(audit_log: &AuditLog, call_id: &str) -> JournalMark {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(book.before_run(&record(call_id).opening)).unwrap()
+    runtime.block_on(audit_log.before_run(&record(call_id).opening)).unwrap()
 }
 
 fn child(dir: &Path, orders: &str) -> Child {
@@ -49,7 +49,7 @@ fn child(dir: &Path, orders: &str) -> Child {
         .unwrap()
 }
 
-/// How each call ended, as the book has it.
+/// How each call ended, as the audit log has it.
 fn outcomes(dir: &Path) -> BTreeMap<String, String> {
     let mut outcomes = BTreeMap::new();
     for line in tail(dir, usize::MAX).unwrap() {
@@ -65,13 +65,13 @@ fn outcomes(dir: &Path) -> BTreeMap<String, String> {
 #[ignore = "the child's part; it does nothing without orders"]
 fn the_child() {
     let (Some(dir), Ok(orders)) = (env::var_os(FOLDER), env::var(ORDERS)) else { return };
-    let book = Book::at(Path::new(&dir), fixed);
+    let audit_log = AuditLog::at(Path::new(&dir), fixed);
     match orders.as_str() {
         "die" => {
-            let marks = ["closed", "open 1", "open 2"].map(|id| before_run(&book, id));
+            let marks = ["closed", "open 1", "open 2"].map(|id| before_run(&audit_log, id));
             let [closed, _open_1, _open_2] = marks;
-            book.close(record("closed"), None, Some(closed));
-            book.flush().unwrap();
+            audit_log.close(record("closed"), None, Some(closed));
+            audit_log.flush().unwrap();
             println!("\nrunning still");
             std::io::stdout().flush().unwrap();
             loop {
@@ -81,13 +81,13 @@ fn the_child() {
         name => {
             for nth in 0..EACH {
                 let id = format!("{name} {nth}");
-                let mark = (nth % 5 == 0).then(|| before_run(&book, &id));
-                book.close(record(&id), None, mark);
+                let mark = (nth % 5 == 0).then(|| before_run(&audit_log, &id));
+                audit_log.close(record(&id), None, mark);
                 if nth % 20 == 0 {
-                    book.flush().unwrap();
+                    audit_log.flush().unwrap();
                 }
             }
-            book.flush().unwrap();
+            audit_log.flush().unwrap();
         }
     }
 }
@@ -121,7 +121,7 @@ fn processes_interleave_without_breaking_the_chain() {
     assert_eq!(outcomes(dir.path()).len() as u32, 3 * EACH);
     let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (u64::from(3 * EACH), 0));
-    Book::at(dir.path(), fixed).recover().unwrap();
+    AuditLog::at(dir.path(), fixed).recover().unwrap();
     assert_eq!((journals(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
 }
 
@@ -130,9 +130,9 @@ fn calls_that_ran_when_their_process_was_killed_become_records() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
     assert_eq!((journals(dir.path()), outcomes(dir.path()).len()), (1, 1));
-    let book = Book::at(dir.path(), fixed);
-    assert_eq!(book.recover().unwrap(), 2);
-    assert_eq!(book.recover().unwrap(), 0);
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    assert_eq!(audit_log.recover().unwrap(), 2);
+    assert_eq!(audit_log.recover().unwrap(), 0);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
     assert_eq!(journals(dir.path()), 0);
     let line = tail(dir.path(), 1).unwrap().remove(0);
@@ -144,9 +144,9 @@ fn calls_that_ran_when_their_process_was_killed_become_records() {
 fn the_first_use_of_a_book_recovers_by_itself() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
-    let book = Book::at(dir.path(), fixed);
-    book.ready().unwrap();
-    book.flush().unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    audit_log.ready().unwrap();
+    audit_log.flush().unwrap();
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
 }
 
@@ -162,6 +162,6 @@ fn a_record_that_reached_the_book_is_not_written_again() {
         .filter(|line| line.contains("open\""))
         .fold(String::new(), |text, line| text + "\n" + line);
     fs::write(&journal, opened + "\n{\"open\":{\"mark\":9,\"fr").unwrap();
-    assert_eq!(Book::at(dir.path(), fixed).recover().unwrap(), 2);
+    assert_eq!(AuditLog::at(dir.path(), fixed).recover().unwrap(), 2);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
 }

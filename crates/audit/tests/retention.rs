@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 
-use amount::Span;
-use audit::{Arguments, Book, Config, Trust, verify};
+use audit::{Arguments, AuditLog, Config, Trust, verify};
 use redact::Redactor;
 use samples::{OPENED_AT_MS, record};
+use units::Span;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -51,14 +51,15 @@ fn check(what: &[Does], expected: &[i64]) {
     for (nth, does) in what.iter().enumerate() {
         let (Calls(day) | Prunes(day)) = *does;
         NOW_MS.store(at(day, nth), Ordering::SeqCst);
-        let book = Book::with(dir.path(), clock, config.clone(), Redactor::new(&redact::Config::default()));
+        let audit_log =
+            AuditLog::with(dir.path(), clock, config.clone(), Redactor::new(&redact::Config::default()));
         match does {
             Calls(_) => {
-                book.ready().unwrap();
-                book.close(record("c"), None, None);
-                book.flush().unwrap();
+                audit_log.ready().unwrap();
+                audit_log.close(record("c"), None, None);
+                audit_log.flush().unwrap();
             }
-            Prunes(_) => drop(book.prune().unwrap()),
+            Prunes(_) => drop(audit_log.prune().unwrap()),
         }
     }
     verify(dir.path(), &Trust::default()).unwrap();

@@ -1,7 +1,7 @@
-//! A book of several segments: how it is closed, removed from, shared, read and verified; and every way to
+//! A audit log of several segments: how it is closed, removed from, shared, read and verified; and every way to
 //! tamper with it.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
-#![expect(clippy::disallowed_methods, reason = "these tests read and damage what the book wrote")]
+#![expect(clippy::disallowed_methods, reason = "these tests read and damage what the audit log wrote")]
 
 #[path = "samples/record.rs"]
 mod samples;
@@ -15,14 +15,14 @@ use std::{
     time::Duration,
 };
 
-use amount::{Size, Span};
 use audit::{
-    Arguments, Book, Config, FILE, Plain, PublicKey, Reader, Trust, Verified, VerifyError, Why, noted_head,
-    tail, verify,
+    Arguments, AuditLog, Config, FILE, Plain, PublicKey, Reader, Trust, Verified, VerifyError, Why,
+    noted_head, tail, verify,
 };
 use redact::Redactor;
 use samples::{OPENED_AT_MS, fixed, record};
 use store::SqliteStore;
+use units::{Size, Span};
 
 /// Milliseconds since 1970, as the test of retention by age has them.
 static NOW_MS: AtomicI64 = AtomicI64::new(OPENED_AT_MS);
@@ -45,14 +45,14 @@ fn large() -> Option<Plain> {
     Plain::of(format!("{{\"text\":{:?}}}", "x y ".repeat(2_000)).as_bytes())
 }
 
-fn fill(book: &Book, calls: std::ops::Range<u32>) {
+fn fill(audit_log: &AuditLog, calls: std::ops::Range<u32>) {
     for call in calls {
-        book.close(record(&call.to_string()), large(), None);
+        audit_log.close(record(&call.to_string()), large(), None);
         if call % 50 == 49 {
-            book.flush().unwrap();
+            audit_log.flush().unwrap();
         }
     }
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
 }
 
 fn segments(dir: &Path) -> Vec<String> {
@@ -80,17 +80,17 @@ fn calls(dir: &Path) -> Vec<String> {
 #[test]
 fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::with(dir.path(), fixed, small(), redactor());
-    fill(&book, 0..500);
+    let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
+    fill(&audit_log, 0..500);
     assert_eq!(
         segments(dir.path()),
         ["audit-000001.jsonl", "audit-000002.jsonl", "audit-000003.jsonl", FILE]
     );
-    drop(book);
+    drop(audit_log);
     // Another process goes on.
-    let book = Book::with(dir.path(), fixed, small(), redactor());
-    fill(&book, 500..700);
-    book.anchor(&SqliteStore::at(dir.path())).unwrap();
+    let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
+    fill(&audit_log, 500..700);
+    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
     let expected: Vec<String> = (0..700).map(|call| call.to_string()).collect();
     assert_eq!(calls(dir.path()), expected);
     let Verified { records, first, segments, torn_lines, head, signed, losses: _ } =
@@ -121,10 +121,10 @@ fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
 #[test]
 fn two_books_share_segments() {
     let dir = tempfile::tempdir().unwrap();
-    let books = [0, 1].map(|_| Book::with(dir.path(), fixed, small(), redactor()));
+    let books = [0, 1].map(|_| AuditLog::with(dir.path(), fixed, small(), redactor()));
     thread::scope(|scope| {
-        for (nth, book) in (0..).zip(&books) {
-            scope.spawn(move || fill(book, nth * 300..(nth + 1) * 300));
+        for (nth, audit_log) in (0..).zip(&books) {
+            scope.spawn(move || fill(audit_log, nth * 300..(nth + 1) * 300));
         }
     });
     drop(books);
@@ -138,19 +138,19 @@ fn two_books_share_segments() {
 #[test]
 fn old_segments_are_removed_and_what_is_left_can_be_verified() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::with(dir.path(), clock, small(), redactor());
-    fill(&book, 0..500);
-    assert_eq!(book.prune().unwrap(), [], "nothing is old or too much");
+    let audit_log = AuditLog::with(dir.path(), clock, small(), redactor());
+    fill(&audit_log, 0..500);
+    assert_eq!(audit_log.prune().unwrap(), [], "nothing is old or too much");
     // The segments become old; the newest closed one stays.
     NOW_MS.fetch_add(2 * 86_400_000, Ordering::SeqCst);
-    let removed = book.prune().unwrap();
+    let removed = audit_log.prune().unwrap();
     let names: Vec<&str> = removed.iter().map(|removed| &*removed.segment).collect();
     assert_eq!(names, ["audit-000001.jsonl", "audit-000002.jsonl", "audit-000003.jsonl"]);
     assert_eq!(removals(dir.path()), [3, 0], "none was removed early");
     assert_eq!(segments(dir.path()), ["audit-000004.jsonl", FILE]);
     let verified = verify(dir.path(), &trust(dir.path())).unwrap();
     assert_eq!(verified.first, removed[2].seq + 1);
-    fill(&book, 500..700);
+    fill(&audit_log, 500..700);
     verify(dir.path(), &trust(dir.path())).unwrap();
 
     // What somebody else removes is missed.
@@ -171,10 +171,10 @@ fn removals(dir: &Path) -> [usize; 2] {
 #[test]
 fn the_book_never_becomes_much_larger_than_it_may() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::with(dir.path(), fixed, small(), redactor());
-    fill(&book, 0..2_000);
+    let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
+    fill(&audit_log, 0..2_000);
     // The writer removes after it has told us that it wrote.
-    book.prune().unwrap();
+    audit_log.prune().unwrap();
     let bytes: u64 =
         segments(dir.path()).iter().map(|name| fs::metadata(dir.path().join(name)).unwrap().len()).sum();
     assert!((6 << 20..=8 << 20).contains(&bytes), "{bytes}");
@@ -187,22 +187,22 @@ fn the_book_never_becomes_much_larger_than_it_may() {
 fn settings_that_change_hold_for_what_comes() {
     let dir = tempfile::tempdir().unwrap();
     let (first, open) = ("audit-000001.jsonl".to_owned(), FILE.to_owned());
-    let book = Book::with(dir.path(), fixed, Config::default(), redactor());
-    fill(&book, 0..250);
+    let audit_log = AuditLog::with(dir.path(), fixed, Config::default(), redactor());
+    fill(&audit_log, 0..250);
     assert_eq!(segments(dir.path()), std::slice::from_ref(&open), "it is not full");
     // Another size closes what is too large for it.
-    book.govern(&small());
-    fill(&book, 250..251);
+    audit_log.govern(&small());
+    fill(&audit_log, 250..251);
     assert_eq!(segments(dir.path()), [first.clone(), open]);
-    fill(&book, 251..500);
+    fill(&audit_log, 251..500);
     assert!(segments(dir.path()).contains(&first), "nothing is too much");
     // What has become too much goes with the next record, whether or not that closes a segment.
-    book.govern(&Config { max_bytes: Size(2 << 20), arguments: Arguments::Hash, ..small() });
-    assert_eq!(book.arguments(), Arguments::Hash);
-    book.close(record("500"), None, None);
-    book.flush().unwrap();
+    audit_log.govern(&Config { max_bytes: Size(2 << 20), arguments: Arguments::Hash, ..small() });
+    assert_eq!(audit_log.arguments(), Arguments::Hash);
+    audit_log.close(record("500"), None, None);
+    audit_log.flush().unwrap();
     // The writer removes after it has told us that it wrote, and before it writes again.
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     assert!(!segments(dir.path()).contains(&first), "{:?}", segments(dir.path()));
     verify(dir.path(), &trust(dir.path())).unwrap();
 }
@@ -211,8 +211,8 @@ fn settings_that_change_hold_for_what_comes() {
 fn a_book_of_an_earlier_version_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(FILE), include_bytes!("data/book-of-version-0.jsonl")).unwrap();
-    let book = Book::with(dir.path(), fixed, small(), redactor());
-    fill(&book, 0..200);
+    let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
+    fill(&audit_log, 0..200);
     let verified = verify(dir.path(), &trust(dir.path())).unwrap();
     assert_eq!((verified.first, verified.segments > 1), (1, true));
     assert_eq!(calls(dir.path()).len(), 3 + 200);
@@ -221,7 +221,7 @@ fn a_book_of_an_earlier_version_goes_on() {
 #[test]
 fn a_reader_goes_on_where_it_ended_through_every_closing() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::with(dir.path(), fixed, small(), redactor());
+    let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
     let mut reader = Reader::since(dir.path(), 0).unwrap();
     let mut seen = Vec::new();
     for round in 0..10 {
@@ -231,7 +231,7 @@ fn a_reader_goes_on_where_it_ended_through_every_closing() {
             seen.extend(line["call_id"].as_str().map(|id| id.parse::<u32>().unwrap()));
         }
         assert_eq!(seen, (0..round * 60).collect::<Vec<_>>());
-        fill(&book, round * 60..(round + 1) * 60);
+        fill(&audit_log, round * 60..(round + 1) * 60);
     }
     assert!(segments(dir.path()).len() > 3);
 }
@@ -240,11 +240,11 @@ fn a_reader_goes_on_where_it_ended_through_every_closing() {
 fn arguments_are_kept_as_the_settings_say() {
     let kept = |config: Config| {
         let dir = tempfile::tempdir().unwrap();
-        let book = Book::with(dir.path(), fixed, config.clone(), redactor());
-        assert_eq!(book.arguments(), config.arguments);
-        book.close(record("1"), Plain::of(b"{\"path\":\"a\"}"), None);
-        book.close(record("2"), Plain::of(b"no JSON"), None);
-        book.flush().unwrap();
+        let audit_log = AuditLog::with(dir.path(), fixed, config.clone(), redactor());
+        assert_eq!(audit_log.arguments(), config.arguments);
+        audit_log.close(record("1"), Plain::of(b"{\"path\":\"a\"}"), None);
+        audit_log.close(record("2"), Plain::of(b"no JSON"), None);
+        audit_log.flush().unwrap();
         tail(dir.path(), 2)
             .unwrap()
             .iter()
@@ -253,11 +253,11 @@ fn arguments_are_kept_as_the_settings_say() {
     };
     let kept: Vec<bool> = kept(Config { arguments: Arguments::Redacted, ..Config::default() });
     assert_eq!(kept, [true, false]);
-    // A book that knows no secret keeps none.
+    // A audit log that knows no secret keeps none.
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), fixed);
-    book.close(record("1"), Plain::of(b"{\"path\":\"a\"}"), None);
-    book.flush().unwrap();
+    let audit_log = AuditLog::at(dir.path(), fixed);
+    audit_log.close(record("1"), Plain::of(b"{\"path\":\"a\"}"), None);
+    audit_log.flush().unwrap();
     assert!(!tail(dir.path(), 1).unwrap()[0].contains("\"arguments\":"));
 }
 
@@ -268,7 +268,7 @@ fn put(path: &Path, bytes: &[u8]) {
     file.set_len(bytes.len() as u64).unwrap();
 }
 
-/// A book of three segments with few records, as files.
+/// A audit log of three segments with few records, as files.
 struct Small {
     dir: tempfile::TempDir,
     trust: Trust,
@@ -280,9 +280,9 @@ impl Small {
     fn new() -> Small {
         let dir = tempfile::tempdir().unwrap();
         for _ in 0..3 {
-            let book = Book::with(dir.path(), clock_of_small, small(), redactor());
-            book.close(record("1"), None, None);
-            book.anchor(&SqliteStore::at(dir.path())).unwrap();
+            let audit_log = AuditLog::with(dir.path(), clock_of_small, small(), redactor());
+            audit_log.close(record("1"), None, None);
+            audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
             // The next process finds the segment too old.
             SMALL_MS.fetch_add(86_400_000 / 8, Ordering::SeqCst);
         }
@@ -338,33 +338,33 @@ fn clock_of_small() -> i64 {
 
 #[test]
 fn every_flipped_byte_is_found_and_its_record_named() {
-    let book = Small::new();
-    for (segment, line) in book.each_line() {
-        let (lines, place) = (&book.lines[segment].1, book.place(segment, line));
+    let audit_log = Small::new();
+    for (segment, line) in audit_log.each_line() {
+        let (lines, place) = (&audit_log.lines[segment].1, audit_log.place(segment, line));
         for at in 0..lines[line].len() {
             let mut flipped = lines.clone();
             flipped[line][at] ^= 1;
-            assert_eq!(book.tampered(segment, &flipped), Some(place.clone()), "byte {at}");
+            assert_eq!(audit_log.tampered(segment, &flipped), Some(place.clone()), "byte {at}");
         }
     }
 }
 
 #[test]
 fn every_dropped_or_moved_record_is_found() {
-    let book = Small::new();
-    for (segment, line) in book.each_line() {
-        let (lines, place) = (&book.lines[segment].1, book.place(segment, line));
+    let audit_log = Small::new();
+    for (segment, line) in audit_log.each_line() {
+        let (lines, place) = (&audit_log.lines[segment].1, audit_log.place(segment, line));
         let dropped = [&lines[..line], &lines[line + 1..]].concat();
         // The first record that does not follow is that of the next segment.
         let is_end_of_segment = line + 1 == lines.len() && segment < 2;
-        let next = book.place((segment + 1).min(2), 0);
+        let next = audit_log.place((segment + 1).min(2), 0);
         let at = if is_end_of_segment { (next.0, next.1, place.2) } else { place.clone() };
-        assert_eq!(book.tampered(segment, &dropped), Some(at), "drop {place:?}");
+        assert_eq!(audit_log.tampered(segment, &dropped), Some(at), "drop {place:?}");
 
         if line + 1 < lines.len() {
             let mut moved = lines.clone();
             moved.swap(line, line + 1);
-            let found = book.tampered(segment, &moved);
+            let found = audit_log.tampered(segment, &moved);
             let is_near = |found: (String, u64, u64)| found.0 == place.0 && found.1.abs_diff(place.1) <= 1;
             assert!(found.is_some_and(is_near), "move {place:?}");
         }
@@ -373,18 +373,18 @@ fn every_dropped_or_moved_record_is_found() {
 
 #[test]
 fn every_truncated_record_and_segment_is_found() {
-    let book = Small::new();
-    for (segment, line) in book.each_line() {
-        let (lines, place) = (&book.lines[segment].1, book.place(segment, line));
+    let audit_log = Small::new();
+    for (segment, line) in audit_log.each_line() {
+        let (lines, place) = (&audit_log.lines[segment].1, audit_log.place(segment, line));
         for at in 0..lines[line].len() - 1 {
             let mut cut = lines.clone();
             cut[line].truncate(at);
-            let found = book.tampered(segment, &cut);
+            let found = audit_log.tampered(segment, &cut);
             let is_named = |found: &(String, u64, u64)| found.2 == place.2;
             assert!(found.as_ref().is_some_and(is_named), "cut {place:?} at {at}: {found:?}");
             if at % 16 == 0 {
                 cut.truncate(line + 1);
-                let found = book.tampered(segment, &cut);
+                let found = audit_log.tampered(segment, &cut);
                 assert!(found.as_ref().is_some_and(is_named), "end {place:?} at {at}: {found:?}");
             }
         }
@@ -394,12 +394,12 @@ fn every_truncated_record_and_segment_is_found() {
 #[test]
 fn tampering_with_a_large_book_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let book = Book::at(dir.path(), fixed);
+    let audit_log = AuditLog::at(dir.path(), fixed);
     for call in 0..25_000 {
-        book.close(record(&call.to_string()), None, None);
+        audit_log.close(record(&call.to_string()), None, None);
     }
-    book.anchor(&SqliteStore::at(dir.path())).unwrap();
-    drop(book);
+    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+    drop(audit_log);
     let (path, trust) = (dir.path().join(FILE), trust(dir.path()));
     let whole = fs::read(&path).unwrap();
     let verified = verify(dir.path(), &trust).unwrap();
@@ -423,9 +423,9 @@ fn tampering_with_a_large_book_is_found() {
 fn a_book_signed_by_another_key_is_not_believed() {
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     for dir in &dirs {
-        let book = Book::at(dir.path(), fixed);
-        book.close(record("1"), None, None);
-        book.anchor(&SqliteStore::at(dir.path())).unwrap();
+        let audit_log = AuditLog::at(dir.path(), fixed);
+        audit_log.close(record("1"), None, None);
+        audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
     }
     let other = Trust { noted: None, ..trust(dirs[1].path()) };
     let found = verify(dirs[0].path(), &other);

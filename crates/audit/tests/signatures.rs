@@ -1,5 +1,5 @@
-//! What holds a book to what was written where nothing is known of it but a key: the chain does not, since whoever
-//! writes a book anew chains it as well.
+//! What holds an audit log to what was written where nothing is known of it but a key: the chain does not, since whoever
+//! writes an audit log anew chains it as well.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests write books anew")]
 
@@ -13,11 +13,11 @@ use std::{
     time::Duration,
 };
 
-use amount::Span;
-use audit::{Arguments, Book, Config, FILE, Hash, PublicKey, Trust, noted_head, verify};
+use audit::{Arguments, AuditLog, Config, FILE, Hash, PublicKey, Trust, noted_head, verify};
 use redact::Redactor;
 use samples::{OPENED_AT_MS, record};
 use store::SqliteStore;
+use units::Span;
 
 const CLOSED: &str = "audit-000001.jsonl";
 
@@ -35,13 +35,13 @@ fn calls(dir: &Path, calls: u32, is_killed: bool) {
         keep: Span(Duration::from_secs(8 * 3_600)),
         ..Config::default()
     };
-    let book = Book::with(dir, clock, config, Redactor::new(&redact::Config::default()));
+    let audit_log = AuditLog::with(dir, clock, config, Redactor::new(&redact::Config::default()));
     for call in 0..calls {
-        book.close(record(&call.to_string()), None, None);
+        audit_log.close(record(&call.to_string()), None, None);
     }
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     if !is_killed {
-        book.anchor(&SqliteStore::at(dir)).unwrap();
+        audit_log.anchor(&SqliteStore::at(dir)).unwrap();
     }
 }
 
@@ -67,16 +67,16 @@ impl Written {
     }
 }
 
-/// The lines of a book as somebody chains them who has no key.
+/// The lines of an audit log as somebody chains them who has no key.
 fn chained(lines: &[String]) -> String {
-    let (mut prev, mut book) = ("0".repeat(64), String::new());
+    let (mut prev, mut audit_log) = ("0".repeat(64), String::new());
     for (seq, line) in (1..).zip(lines) {
         let rest = &line[line.find(",\"written_at_ms\"").unwrap()..line.rfind(",\"hash\":\"").unwrap()];
         let body = format!("{{\"seq\":{seq},\"prev\":\"{prev}\"{rest}");
         prev = Hash::of(body.as_bytes()).to_string();
-        book += &format!("{body},\"hash\":\"{prev}\"}}\n");
+        audit_log += &format!("{body},\"hash\":\"{prev}\"}}\n");
     }
-    book
+    audit_log
 }
 
 fn is_call(line: &str) -> bool {
@@ -117,13 +117,13 @@ fn a_copy_is_held_to_its_signatures() {
         &[(FILE, chained(&innocent))],
         Err(
             "line 1 of audit.jsonl, record 1: this one and all after it are signed by nobody (5 in all): they are \
-             chained, which whoever writes a book anew can do as well",
+             chained, which whoever writes an audit log anew can do as well",
         ),
     );
     check(
         &written,
         &[(FILE, chained(&innocent)), ("audit.head", head.clone())],
-        Err("line 6 of audit.jsonl, record 6: the end of the book is missing: record 11 was kept"),
+        Err("line 6 of audit.jsonl, record 6: the end of the audit log is missing: record 11 was kept"),
     );
     check(
         &written,
@@ -151,12 +151,12 @@ fn a_copy_is_held_to_its_signatures() {
 fn more_records_than_there_ever_are_without_a_signature_are_found() {
     let written = Written::new();
     let signed = written.lines(FILE).len() + written.lines(CLOSED).len();
-    let book: Vec<String> = [written.lines(CLOSED), written.lines(FILE)].concat();
-    let call = book.iter().find(|line| is_call(line)).unwrap().clone();
+    let audit_log: Vec<String> = [written.lines(CLOSED), written.lines(FILE)].concat();
+    let call = audit_log.iter().find(|line| is_call(line)).unwrap().clone();
     let with = |more: usize| {
         // The chain goes on from the true end.
-        let (mut text, mut prev) = (book.concat(), Hash::of(b"").to_string());
-        let last = book.last().unwrap();
+        let (mut text, mut prev) = (audit_log.concat(), Hash::of(b"").to_string());
+        let last = audit_log.last().unwrap();
         prev.replace_range(.., &last[last.len() - 67..last.len() - 3]);
         let rest = &call[call.find(",\"written_at_ms\"").unwrap()..call.rfind(",\"hash\":\"").unwrap()];
         for seq in signed + 1..=signed + more {
@@ -172,7 +172,7 @@ fn more_records_than_there_ever_are_without_a_signature_are_found() {
         &[(FILE, with(20_001))],
         Err(
             "line 12 of audit.jsonl, record 12: this one and all after it are signed by nobody (20001 in all): they \
-             are chained, which whoever writes a book anew can do as well",
+             are chained, which whoever writes an audit log anew can do as well",
         ),
     );
 }

@@ -3,8 +3,8 @@
 //! an answer.
 //!
 //! They are kept in the store, so every process that shares it can ask and answer, and a restart forgets nothing. The
-//! station that a call passes is in `station`; who may answer is settled in `answer`. All that touches the disk here
-//! blocks: the station does it on another thread, and only for calls that ask.
+//! step that a call passes is in `step`; who may answer is settled in `answer`. All that touches the disk here
+//! blocks: the step does it on another thread, and only for calls that ask.
 
 mod answer;
 mod call;
@@ -16,7 +16,7 @@ mod form;
 mod ledger;
 mod presence;
 mod record;
-mod station;
+mod step;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use crate::stages::Quotas;
+use crate::checks::Quotas;
 pub use answer::Forgotten;
 pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
 use call::ExactCall;
@@ -39,7 +39,7 @@ pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
-pub(crate) use station::{Admitted, Carried, Question, STATION};
+pub(crate) use step::{Admitted, Carried, Question, STEP};
 
 /// How often a waiting call looks whether another process has written an answer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);

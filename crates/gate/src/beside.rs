@@ -84,7 +84,7 @@ impl Beside {
         &self.own
     }
 
-    /// The hash of that, for the book.
+    /// The hash of that, for the audit log.
     pub(crate) fn hash(&self) -> Hash {
         Hash::of(self.own.as_bytes())
     }

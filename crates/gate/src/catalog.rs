@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
-use tool_api::{AnyTool, Event, Listing, Shelf};
+use tool_api::{AnyTool, Event, Features, Listing};
 
 use crate::offer::{self, Collision, Offer, Report, Shown, Source, Versions};
 
@@ -41,7 +41,7 @@ pub const BUILT_IN: &str = "built-in";
 impl Catalog {
     /// A catalogue of our own tools. Earlier sources win a name; ours come first.
     pub fn new(built_in: Vec<Arc<dyn AnyTool>>) -> Arc<Catalog> {
-        let source = Source::new(BUILT_IN.into(), Shelf::default());
+        let source = Source::new(BUILT_IN.into(), Features::default());
         let sources =
             vec![Expected { name: BUILT_IN.into(), report: Some(Report { tools: built_in, source }) }];
         let versions = Versions { all: 1, tools: 1, prompts: 1, resources: 1 };
@@ -68,11 +68,11 @@ impl Catalog {
 
     /// Takes a source's whole offer and returns what is newly not offered since its name was taken, whoever wanted
     /// to offer it.
-    pub fn replace(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>, shelf: Shelf) -> Vec<Collision> {
+    pub fn replace(&self, source: &str, tools: Vec<Arc<dyn AnyTool>>, features: Features) -> Vec<Collision> {
         self.expect(source);
         let mut sources = self.lock();
         let Some(entry) = sources.iter_mut().find(|known| &*known.name == source) else { return Vec::new() };
-        let report = Report { tools, source: Source::new(entry.name.clone(), shelf) };
+        let report = Report { tools, source: Source::new(entry.name.clone(), features) };
         let mut versions = self.offer.load().versions;
         count_changes(&mut versions, entry.report.as_ref(), &report);
         let is_first = entry.report.replace(report).is_none();
@@ -99,7 +99,7 @@ impl Catalog {
         let mut versions = self.offer.load().versions;
         if let Some(report) = &gone.report {
             let empty =
-                Report { tools: Vec::new(), source: Source::new(gone.name.clone(), Shelf::default()) };
+                Report { tools: Vec::new(), source: Source::new(gone.name.clone(), Features::default()) };
             count_changes(&mut versions, Some(report), &empty);
         }
         self.offer.store(Arc::new(build(&sources, versions)));
@@ -208,9 +208,9 @@ fn build(sources: &[Expected], versions: Versions) -> Offer {
 /// Counts each list that reads differently from before. A list that was re-read and is the same is no news.
 fn count_changes(versions: &mut Versions, before: Option<&Report>, after: &Report) {
     versions.all += 1;
-    let empty = Report { tools: Vec::new(), source: Source::new("".into(), Shelf::default()) };
+    let empty = Report { tools: Vec::new(), source: Source::new("".into(), Features::default()) };
     let before = before.unwrap_or(&empty);
-    let (old, new) = (&before.source.shelf, &after.source.shelf);
+    let (old, new) = (&before.source.features, &after.source.features);
     versions.tools += u64::from(!reads_alike(&before.tools, &after.tools));
     versions.prompts += u64::from(old.prompts != new.prompts);
     versions.resources += u64::from(old.resources != new.resources || old.templates != new.templates);

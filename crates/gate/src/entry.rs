@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use audit::{Approved, Arguments, Book, Decided, Hash, JournalMark, Opening, Plain, Record};
+use audit::{Approved, Arguments, AuditLog, Decided, Hash, JournalMark, Opening, Plain, Record};
 use bytes::Bytes;
 use policy::{CallerKind, Decision, Recorded};
 use redact::Redactor;
@@ -17,40 +17,40 @@ use tool_api::{CallId, Effect, Outcome};
 use crate::failure::{Failure, Refusal};
 use crate::offer::Offered;
 use crate::seen::{self, Seen};
-use crate::{Call, Caller, stages};
+use crate::{Call, Caller, checks};
 
-/// What the record says of a stage that let the call pass.
+/// What the record says of a check that let the call pass.
 const PASS: &str = "pass";
 
-/// What the record says of a stage that did not.
+/// What the record says of a check that did not.
 const REFUSE: &str = "refuse";
 
-/// What the record says of a stage that has the client ask its user.
+/// What the record says of a check that has the client ask its user.
 const ASK: &str = "ask";
 
-/// What the records of most calls say: every stage let them pass. They borrow it.
+/// What the records of most calls say: every check let them pass. They borrow it.
 static ALL_PASS: LazyLock<Vec<(&str, &str)>> =
-    LazyLock::new(|| stages::in_order().iter().map(|stage| (stage.name(), PASS)).collect());
+    LazyLock::new(|| checks::in_order().iter().map(|check| (check.name(), PASS)).collect());
 
-/// Where figures count a refusal by no stage.
-const NO_STAGE: &str = "none";
+/// Where figures count a refusal by no check.
+const NO_CHECK: &str = "none";
 
 /// An open record.
 pub(crate) struct Entry<'b> {
-    book: &'b Book,
+    audit_log: &'b AuditLog,
     opening: Option<Opening>,
-    /// As they came, or as AI rules have left them; the book strikes secrets out of them.
+    /// As they came, or as AI rules have left them; the audit log strikes secrets out of them.
     arguments: Option<Bytes>,
     keeps: Arguments,
-    /// While it is borrowed, as much of [`ALL_PASS`] as there were stages.
+    /// While it is borrowed, as much of [`ALL_PASS`] as there were checks.
     verdicts: Cow<'static, [(&'static str, &'static str)]>,
     decisions: Vec<Decided>,
     approval: Option<Approved>,
     redactions: u32,
-    /// The stage that did not let the call pass.
+    /// The check that did not let the call pass.
     refused_by: Option<&'static str>,
     mark: Option<JournalMark>,
-    /// True for a call that must be in the book before it runs.
+    /// True for a call that must be in the audit log before it runs.
     has_effect: bool,
     since: Instant,
     method: &'static str,
@@ -61,16 +61,16 @@ impl<'b> Entry<'b> {
     /// Opens the record of a call that has just come.
     ///
     /// # Errors
-    /// A book that cannot be written refuses the call; there is then nothing to close.
+    /// A audit log that cannot be written refuses the call; there is then nothing to close.
     pub(crate) fn open(
-        book: &'b Book,
+        audit_log: &'b AuditLog,
         telemetry: &'b Telemetry,
         redactor: &Redactor,
         id: CallId,
         caller: &Caller,
         call: &Call<'_>,
     ) -> Result<Entry<'b>, Refusal> {
-        book.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
+        audit_log.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
         let told = call.meta.as_deref().and_then(seen::told);
         let seen = Seen::open(telemetry, told);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -95,10 +95,10 @@ impl<'b> Entry<'b> {
             trace_id: seen.trace_id().or_else(|| told.map(|told| told.trace_id().into())),
         };
         Ok(Entry {
-            book,
+            audit_log,
             opening: Some(opening),
             arguments: call.arguments.clone(),
-            keeps: book.arguments(),
+            keeps: audit_log.arguments(),
             verdicts: Cow::Borrowed(&[]),
             decisions: Vec::new(),
             approval: None,
@@ -132,24 +132,24 @@ impl<'b> Entry<'b> {
         }
     }
 
-    /// Notes what a stage decided and hands the decision on.
+    /// Notes what a check decided and hands the decision on.
     pub(crate) fn verdict(
         &mut self,
-        stage: &'static str,
+        check: &'static str,
         verdict: Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        self.note(stage, if verdict.is_ok() { PASS } else { REFUSE });
-        self.seen.station(stage, verdict.is_ok());
+        self.note(check, if verdict.is_ok() { PASS } else { REFUSE });
+        self.seen.step(check, verdict.is_ok());
         if let Err(refusal) = &verdict {
-            self.refused_by = Some(stage);
-            self.seen.refused(stage, refusal.code());
+            self.refused_by = Some(check);
+            self.seen.refused(check, refusal.code());
         }
         verdict
     }
 
-    /// A station that is no stage is over.
-    pub(crate) fn station(&mut self, name: &'static str, is_good: bool) {
-        self.seen.station(name, is_good);
+    /// A step that is no check is over.
+    pub(crate) fn step(&mut self, name: &'static str, is_good: bool) {
+        self.seen.step(name, is_good);
     }
 
     /// What an upstream is sent beside the arguments.
@@ -157,18 +157,18 @@ impl<'b> Entry<'b> {
         self.seen.onward(meta)
     }
 
-    /// Notes a stage whose question the caller's client must answer first.
-    pub(crate) fn asks(&mut self, stage: &'static str) {
-        self.note(stage, ASK);
+    /// Notes a check whose question the caller's client must answer first.
+    pub(crate) fn asks(&mut self, check: &'static str) {
+        self.note(check, ASK);
     }
 
-    fn note(&mut self, stage: &'static str, said: &'static str) {
+    fn note(&mut self, check: &'static str, said: &'static str) {
         let before = self.verdicts.len();
         match (&mut self.verdicts, ALL_PASS.get(..=before)) {
-            (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (stage, said) => {
+            (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (check, said) => {
                 *passed = with_this
             }
-            (verdicts, _) => verdicts.to_mut().push((stage, said)),
+            (verdicts, _) => verdicts.to_mut().push((check, said)),
         }
     }
 
@@ -225,7 +225,7 @@ impl<'b> Entry<'b> {
     /// What cannot be written down does not run.
     pub(crate) async fn before_run(&mut self) -> Result<(), Refusal> {
         if let (true, Some(opening)) = (self.has_effect, &self.opening) {
-            let mark = self.book.before_run(opening).await;
+            let mark = self.audit_log.before_run(opening).await;
             self.mark = Some(mark.map_err(|error| Refusal::NoBook(error.to_string()))?);
         }
         Ok(())
@@ -244,8 +244,8 @@ impl<'b> Entry<'b> {
             Err(failure) => (ending(failure), Some(code(failure)), 0),
         };
         if let (Err(Failure::Refused(refusal)), None) = (result, self.refused_by) {
-            // Refused where there is no stage: it was not found, could not be read, or not be noted.
-            self.seen.refused(NO_STAGE, refusal.code());
+            // Refused where there is no check: it was not found, could not be read, or not be noted.
+            self.seen.refused(NO_CHECK, refusal.code());
         }
         self.write(outcome, code, bytes);
     }
@@ -267,7 +267,7 @@ impl<'b> Entry<'b> {
             result_bytes: result_bytes as u64,
         };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
-        self.book.close(record, plain.as_deref().and_then(Plain::of), self.mark.take());
+        self.audit_log.close(record, plain.as_deref().and_then(Plain::of), self.mark.take());
     }
 }
 
@@ -277,7 +277,7 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// As much of a name as the book keeps. What is longer is struck first: of a secret at the end the beginning would be
+/// As much of a name as the audit log keeps. What is longer is struck first: of a secret at the end the beginning would be
 /// left, which nobody could tell as one.
 fn kept_of(name: &str, redactor: &Redactor) -> Arc<str> {
     if name.len() <= audit::TEXT_BYTES_MAX {

@@ -170,8 +170,8 @@ pub enum Refusal {
         "the calls of the day cannot be counted, which a limit wants (`per_day`), so this one does not run: {0}"
     )]
     NoQuota(String),
-    /// The call could not be written in the book, and what cannot be recorded does not run.
-    #[error("the audit book cannot be written, so no call runs: {0}")]
+    /// The call could not be written in the audit log, and what cannot be recorded does not run.
+    #[error("the audit log cannot be written, so no call runs: {0}")]
     NoBook(String),
 }
 

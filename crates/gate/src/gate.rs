@@ -1,21 +1,21 @@
 //! The gate itself: what it is made of, and one call from its arrival to its end.
 //!
-//! The order of the checks is in `stages.rs`; what runs with a permit, in `run.rs`.
+//! The order of the checks is in `checks.rs`; what runs with a permit, in `run.rs`.
 
 use crate::approvals::Admitted;
 use crate::beside::Beside;
+use crate::checks::Check;
 use crate::entry::Entry;
 use crate::pending::Pending;
 use crate::refusals::Refusals;
 use crate::seen::Seen;
-use crate::stages::Stage;
 use crate::{
-    Action, Approvals, Bylaws, Caller, Cancel, Catalog, Client, Failure, Input, Listener, Offered, Outcome,
-    Redactor, Refusal, Sealer, Target, Telemetry, Tokens, ToolError,
+    Action, Approvals, Caller, Cancel, Catalog, Client, Failure, Input, Listener, Offered, Outcome, Redactor,
+    Refusal, Ruleset, Sealer, Target, Telemetry, Tokens, ToolError,
 };
-use crate::{approvals, beside, catalog, redaction, result, run, stages};
+use crate::{approvals, beside, catalog, checks, redaction, result, run};
 use arc_swap::ArcSwap;
-use audit::Book;
+use audit::AuditLog;
 use bytes::Bytes;
 use sandbox::Root;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub struct Parts {
     /// The tools on offer.
     pub catalog: Arc<Catalog>,
     /// What decides about calls.
-    pub bylaws: Bylaws,
+    pub ruleset: Ruleset,
     /// What is struck out of all that leaves.
     pub redactor: Redactor,
     /// Where people are asked and answer.
     pub approvals: Arc<Approvals>,
     /// Where every call is noted.
-    pub book: Arc<Book>,
+    pub audit_log: Arc<AuditLog>,
     /// The workspace, with all the access any tool may have.
     pub files: Root,
 }
@@ -41,11 +41,11 @@ pub struct Parts {
 /// Admits, runs, cleans and records calls.
 pub struct Gate {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) bylaws: ArcSwap<Bylaws>,
+    pub(crate) ruleset: ArcSwap<Ruleset>,
     pub(crate) redactor: Redactor,
     pub(crate) approvals: Arc<Approvals>,
-    pub(crate) stages: Vec<Box<dyn Stage>>,
-    pub(crate) book: Arc<Book>,
+    pub(crate) checks: Vec<Box<dyn Check>>,
+    pub(crate) audit_log: Arc<AuditLog>,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) since: Instant,
     pub(crate) files: Root,
@@ -102,11 +102,11 @@ impl Gate {
         getrandom::fill(&mut token_key)?;
         Ok(Gate {
             catalog: parts.catalog,
-            stages: stages::counting(parts.approvals.quotas()),
-            bylaws: ArcSwap::from_pointee(parts.bylaws),
+            checks: checks::counting(parts.approvals.quotas()),
+            ruleset: ArcSwap::from_pointee(parts.ruleset),
             redactor: parts.redactor,
             approvals: parts.approvals,
-            book: parts.book,
+            audit_log: parts.audit_log,
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             since: Instant::now(),
             files: parts.files,
@@ -129,7 +129,7 @@ impl Gate {
 
     /// Why calls would not be served as they should be right now, if so.
     pub fn unready(&self) -> Option<String> {
-        if let Err(error) = self.book.takes_changes() {
+        if let Err(error) = self.audit_log.takes_changes() {
             return Some(error.to_string());
         }
         // One that is broken must not keep all others from being used.
@@ -150,19 +150,19 @@ impl Gate {
         mut call: Call<'a>,
     ) -> impl Future<Output = Result<Outcome, Failure>> + Send + use<'a> {
         async move {
-            if let Some(refusal) = self.refusals.turn_away(caller, &self.book) {
+            if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
                 Seen::turned_away(&self.telemetry, &refusal);
                 return Err(refusal.into());
             }
             let id = CallId::next();
-            let mut entry = Entry::open(&self.book, &self.telemetry, &self.redactor, id, caller, &call)?;
-            let bylaws = self.bylaws.load_full();
-            let result = self.pass(id, caller, &mut call, &bylaws, &mut entry).await;
+            let mut entry = Entry::open(&self.audit_log, &self.telemetry, &self.redactor, id, caller, &call)?;
+            let ruleset = self.ruleset.load_full();
+            let result = self.pass(id, caller, &mut call, &ruleset, &mut entry).await;
             let (result, struck) = redaction::strike(&self.redactor, result);
             entry.redacted(struck);
             entry.close(&result);
             if let Err(Failure::Refused(_)) = &result {
-                self.refusals.note(caller, &bylaws.rates);
+                self.refusals.note(caller, &ruleset.rates);
             }
             result
         }
@@ -173,7 +173,7 @@ impl Gate {
         id: CallId,
         caller: &Caller,
         call: &mut Call<'_>,
-        bylaws: &Bylaws,
+        ruleset: &Ruleset,
         entry: &mut Entry<'_>,
     ) -> Result<Outcome, Failure> {
         let found = tokio::select! {
@@ -193,14 +193,14 @@ impl Gate {
         pending.files = Some(&self.files);
         pending.answers = round.input.as_ref().and_then(|input| input.responses.clone());
         if pending.definition().upstream.is_some() {
-            pending.beside = Beside::of_call(call.meta.as_deref(), bylaws.rules.are_any());
+            pending.beside = Beside::of_call(call.meta.as_deref(), ruleset.rules.are_any());
             pending.beside.iter().for_each(|beside| entry.beside(beside.hash()));
         }
-        self.ask_stages(&mut pending, bylaws, entry)?;
+        self.ask_checks(&mut pending, ruleset, entry)?;
         if let Some(input) = &mut round.input {
             input.responses = pending.answers.clone();
         }
-        round.carried = match self.approve(&pending, call, &mut round, bylaws, entry).await? {
+        round.carried = match self.approve(&pending, call, &mut round, ruleset, entry).await? {
             Admitted::Yes(carried) => carried,
             Admitted::AskClient(outcome) => return Ok(outcome),
         };
@@ -211,18 +211,18 @@ impl Gate {
         }
         let is_allowed = !pending.questions.is_empty();
         if is_allowed {
-            self.judge_again(&mut pending, bylaws, entry)?;
+            self.judge_again(&mut pending, ruleset, entry)?;
         }
         round.ran = pending.came.is_some().then(|| pending.arguments.bytes());
         let on_result = pending.on_result.take();
-        let on_messages = stages::on_messages(on_result.as_ref());
+        let on_messages = checks::on_messages(on_result.as_ref());
         let waiting = run::Waiting {
             meta: entry.onward(beside::onward(call.meta.take(), pending.beside.as_ref(), is_allowed)),
             cancel: call.cancel.clone(),
             listener: call
                 .listener
                 .take()
-                .map(|next| stages::listener(&on_messages, redaction::listener(&self.redactor, next))),
+                .map(|next| checks::listener(&on_messages, redaction::listener(&self.redactor, next))),
             client: Client { caller: caller.id().clone(), ..std::mem::take(&mut call.client) },
             input: round.input.take(),
             key: found.key,
@@ -231,30 +231,30 @@ impl Gate {
         let (offered, origin) = (pending.offered.clone(), pending.origin.take());
         let successor = self.successor(caller, call.target, &offered);
         let ran = run::run(&self.files, pending, waiting, successor).await.map(|(outcome, _)| outcome);
-        entry.station("run", ran.is_ok());
-        stages::note_messages(&on_messages, entry);
-        let outcome = stages::judge_result(on_result, ran, entry)?;
+        entry.step("run", ran.is_ok());
+        checks::note_messages(&on_messages, entry);
+        let outcome = checks::judge_result(on_result, ran, entry)?;
         let outcome = result::clean(&offered, outcome);
-        entry.station("clean", outcome.is_ok());
+        entry.step("clean", outcome.is_ok());
         let outcome = outcome?;
         self.close_round(caller, (offered.definition(), origin), &call.target, round, outcome, id)
     }
 
-    /// Asks one stage after the other, and notes what each says.
-    fn ask_stages(
+    /// Asks one check after the other, and notes what each says.
+    fn ask_checks(
         &self,
         pending: &mut Pending<'_>,
-        bylaws: &Bylaws,
+        ruleset: &Ruleset,
         entry: &mut Entry<'_>,
     ) -> Result<(), Refusal> {
-        for stage in &self.stages {
-            let verdict = stage.check(pending, bylaws);
+        for check in &self.checks {
+            let verdict = check.check(pending, ruleset);
             if std::mem::take(&mut pending.is_rewritten) {
                 entry.rewritten(pending.arguments.bytes());
             }
             entry.decided_by(&mut pending.decisions);
             pending.decision.iter().for_each(|decision| entry.obliged(decision));
-            entry.verdict(stage.name(), verdict)?;
+            entry.verdict(check.name(), verdict)?;
         }
         entry.redacted(pending.struck);
         Ok(())
@@ -264,14 +264,14 @@ impl Gate {
     fn judge_again(
         &self,
         pending: &mut Pending<'_>,
-        then: &Bylaws,
+        then: &Ruleset,
         entry: &mut Entry<'_>,
     ) -> Result<(), Refusal> {
-        let judged = stages::judge_again(pending, then, &self.bylaws.load());
+        let judged = checks::judge_again(pending, then, &self.ruleset.load());
         pending.decision.iter().for_each(|decision| entry.obliged(decision));
-        let Err((station, refusal)) = judged else { return Ok(()) };
+        let Err((step, refusal)) = judged else { return Ok(()) };
         entry.decided_by(&mut pending.decisions);
-        entry.verdict(station, Err(refusal))
+        entry.verdict(step, Err(refusal))
     }
 
     /// While a call waited for a person or the disk, its server may have been exchanged for another one: the call then goes
@@ -312,19 +312,19 @@ impl Gate {
     /// The same for an action, which rules may tell from a call.
     pub(crate) fn may_do(&self, caller: &Caller, offered: &Offered, action: Option<Action>) -> bool {
         let definition = offered.definition();
-        stages::has_scopes(caller, definition)
-            && self.bylaws.load().policy.may_see(&stages::facts(caller, definition, action))
+        checks::has_scopes(caller, definition)
+            && self.ruleset.load().policy.may_see(&checks::facts(caller, definition, action))
     }
 
     /// Puts other rules in force. Calls that are on their way go by the old ones.
-    pub fn govern(&self, bylaws: Bylaws) {
-        self.bylaws.store(Arc::new(bylaws));
+    pub fn govern(&self, ruleset: Ruleset) {
+        self.ruleset.store(Arc::new(ruleset));
         self.catalog.revise();
     }
 
     /// Callers of one class are shown the same things.
     pub fn class(&self, caller: &Caller) -> u64 {
-        self.bylaws.load().policy.class(caller)
+        self.ruleset.load().policy.class(caller)
     }
 
     /// What people are asked about calls, and how they answer.

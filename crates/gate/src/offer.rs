@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use audit::Hash;
 use telemetry::{Meter, Metrics};
-use tool_api::{Abilities, Action, AnyTool, Definition, Item, Listing, Shelf};
+use tool_api::{Abilities, Action, AnyTool, Definition, Features, Item, Listing};
 
 use crate::schema::Schema;
 
@@ -193,7 +193,7 @@ impl Offer {
     /// What all sources together can do.
     pub fn abilities(&self) -> Abilities {
         let mut all = Abilities::default();
-        for abilities in self.sources.iter().map(|source| &source.shelf.abilities) {
+        for abilities in self.sources.iter().map(|source| &source.features.abilities) {
             all.logging |= abilities.logging;
             all.completions |= abilities.completions;
             all.prompts |= abilities.prompts;
@@ -240,15 +240,15 @@ pub struct Source {
     /// Its name.
     pub name: Arc<str>,
     /// What it offers beside its tools.
-    pub shelf: Shelf,
+    pub features: Features,
     actions: Vec<(Action, Arc<Offered>)>,
 }
 
 impl Source {
-    pub(crate) fn new(name: Arc<str>, shelf: Shelf) -> Arc<Source> {
+    pub(crate) fn new(name: Arc<str>, features: Features) -> Arc<Source> {
         let actions =
-            shelf.actions.iter().map(|(action, tool)| (*action, Offered::new(tool.clone()))).collect();
-        Arc::new(Source { name, shelf, actions })
+            features.actions.iter().map(|(action, tool)| (*action, Offered::new(tool.clone()))).collect();
+        Arc::new(Source { name, features, actions })
     }
 
     /// The action, if the source has it.
@@ -257,7 +257,7 @@ impl Source {
     }
 
     fn claims(&self, uri: &str) -> bool {
-        self.shelf.claims.as_ref().is_some_and(|claims| claims(uri))
+        self.features.claims.as_ref().is_some_and(|claims| claims(uri))
     }
 }
 
@@ -301,18 +301,18 @@ pub(crate) fn build<'r>(
             offer.in_order.push(offered.clone());
             offer.by_name.insert(name, offered);
         }
-        let shelf = &source.shelf;
-        for held in &shelf.held {
+        let features = &source.features;
+        for held in &features.held {
             let entry = (Offered::new(held.tool.clone()), held.why.clone());
             offer.held.entry(held.tool.definition().name.shared()).or_insert(entry);
         }
-        merge(source, &shelf.prompts, &mut offer.prompts, &mut offer.collisions, |key| {
+        merge(source, &features.prompts, &mut offer.prompts, &mut offer.collisions, |key| {
             take(&mut offer.prompt_owner, key, source)
         });
-        merge(source, &shelf.resources, &mut offer.resources, &mut offer.collisions, |key| {
+        merge(source, &features.resources, &mut offer.resources, &mut offer.collisions, |key| {
             take(&mut offer.resource_owner, key, source)
         });
-        merge(source, &shelf.templates, &mut offer.templates, &mut offer.collisions, |key| {
+        merge(source, &features.templates, &mut offer.templates, &mut offer.collisions, |key| {
             templates.insert(key.clone())
         });
     }

@@ -1,4 +1,4 @@
-//! A call that is not yet admitted: all that the stages may look at, and what they leave for those after them.
+//! A call that is not yet admitted: all that the checks may look at, and what they leave for those after them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::failure::Refusal;
 use crate::offer::Offered;
 use crate::tokens::Origin;
 
-/// A call on its way through the stages.
+/// A call on its way through the checks.
 pub(crate) struct Pending<'a> {
     /// Names the call.
     pub(crate) id: CallId,
@@ -47,7 +47,7 @@ pub(crate) struct Pending<'a> {
     pub(crate) decision: Option<Decision>,
     /// What a person must agree to before it runs.
     pub(crate) questions: Vec<Question>,
-    /// The rules that had a say, for the record; the loop around the stages takes them out.
+    /// The rules that had a say, for the record; the loop around the checks takes them out.
     pub(crate) decisions: Vec<Decided>,
     /// How many places the AI rules struck out of the arguments.
     pub(crate) struck: u32,
@@ -94,7 +94,7 @@ impl Question {
 }
 
 impl<'a> Pending<'a> {
-    /// A call that no stage has seen.
+    /// A call that no check has seen.
     pub(crate) fn new(
         id: CallId,
         caller: &'a Caller,
@@ -125,7 +125,7 @@ impl<'a> Pending<'a> {
         }
     }
 
-    /// The same call as it came, which no stage has seen.
+    /// The same call as it came, which no check has seen.
     pub(crate) fn as_it_came(&self) -> Pending<'a> {
         let now = || Came {
             arguments: self.arguments.clone(),

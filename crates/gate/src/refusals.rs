@@ -1,4 +1,4 @@
-//! Does somebody only get refused? Every refusal is a record, so whoever is refused without end would fill the book.
+//! Does somebody only get refused? Every refusal is a record, so whoever is refused without end would fill the audit log.
 //!
 //! Each caller has a second bucket, out of which refusals are taken. While it is empty, further calls of that caller are
 //! turned away before anything is looked at, and without a record each: one record a second says how many there were. A
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use audit::{Book, Decided, Opening, Record};
+use audit::{AuditLog, Decided, Opening, Record};
 use policy::Caller;
 use tool_api::CallId;
 
+use crate::checks::{RATE, Rates};
 use crate::failure::Refusal;
-use crate::stages::{RATE, Rates};
 
 /// Most buckets kept. Beyond it, those that are full are forgotten; if none is, newcomers share one.
 const CALLERS_MAX: usize = 10_000;
@@ -61,14 +61,14 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Why a call is turned away that has just come, if it is. It is counted then, and the book will say so.
-    pub(crate) fn turn_away(self: &Arc<Self>, caller: &Caller, book: &Arc<Book>) -> Option<Refusal> {
+    /// Why a call is turned away that has just come, if it is. It is counted then, and the audit log will say so.
+    pub(crate) fn turn_away(self: &Arc<Self>, caller: &Caller, audit_log: &Arc<AuditLog>) -> Option<Refusal> {
         if self.until_ns.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let (refusal, is_first) = self.turn_away_at(caller, self.now_ns())?;
         if is_first {
-            let telling = Telling { refusals: self.clone(), book: book.clone() };
+            let telling = Telling { refusals: self.clone(), audit_log: audit_log.clone() };
             let told = async move {
                 tokio::time::sleep(TELL_EVERY).await;
                 drop(telling);
@@ -151,16 +151,16 @@ impl Kept {
     }
 }
 
-/// Tells the book of those that were turned away, when it is dropped.
+/// Tells the audit log of those that were turned away, when it is dropped.
 struct Telling {
     refusals: Arc<Refusals>,
-    book: Arc<Book>,
+    audit_log: Arc<AuditLog>,
 }
 
 impl Drop for Telling {
     fn drop(&mut self) {
         for (caller, count, limit) in self.refusals.untold() {
-            self.book.close(record(&caller, count, limit), None, None);
+            self.audit_log.close(record(&caller, count, limit), None, None);
         }
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     use policy::Via;
 
     use super::*;
-    use crate::stages::RateConfig;
+    use crate::checks::RateConfig;
 
     const MS: u64 = 1_000_000;
 

@@ -1,4 +1,4 @@
-//! Cleaning a result, once, for the caller and the book alike.
+//! Cleaning a result, once, for the caller and the audit log alike.
 
 use serde_json::Value;
 use tool_api::{Outcome, Payload, ToolError};

@@ -12,7 +12,7 @@ use crate::approvals::{Carried, Question};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::seal::{Binding, STATE_SEALED_MAX, StateFault};
 use crate::tokens::{Origin, Task};
-use crate::{Gate, Target, stages};
+use crate::{Gate, Target, checks};
 
 /// What a state begins with that is our own question about an approval.
 pub(crate) const QUESTION: char = 'q';
@@ -178,11 +178,11 @@ impl Gate {
         let offer = self.catalog.offer();
         let action = offer.source(&task.source).and_then(|source| source.action(Action::GetTask));
         let action = action.map(|offered| offered.definition().name.shared());
-        let rules = &self.bylaws.load().rules;
+        let rules = &self.ruleset.load().rules;
         let (begun, own) =
             (Some((&*task.origin.tool, Some(&task.origin))), action.as_deref().map(|tool| (tool, None)));
         let told = [begun, own].into_iter().flatten().try_fold(told.clone(), |told, (tool, origin)| {
-            stages::judge_news(rules, tool, origin, &task.source, told)
+            checks::judge_news(rules, tool, origin, &task.source, told)
         })?;
         Some(self.redactor.json(&told).map_or(told, |struck| struck.bytes))
     }

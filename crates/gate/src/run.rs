@@ -53,7 +53,7 @@ pub(crate) async fn run(
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "every stage has passed; this is the one place that admits"
+        reason = "every check has passed; this is the one place that admits"
     )]
     let permit = Permit::issue(id);
     // What is in `obeyed` a person was asked about, or the call would not be here.

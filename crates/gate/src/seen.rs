@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent, Tracer};
 
+use crate::checks::RATE;
 use crate::failure::Refusal;
 use crate::offer::Offered;
-use crate::stages::RATE;
 
 /// The member of `_meta` by which a trace goes on (MCP 2026-07-28, "Trace Context").
 const TRACEPARENT: &str = "traceparent";
@@ -28,7 +28,7 @@ struct Traced {
     /// Takes it when it has ended, whatever is in force by then.
     tracer: Arc<Tracer>,
     trace: Trace,
-    /// When the station began that is under way.
+    /// When the step began that is under way.
     from: Instant,
 }
 
@@ -53,20 +53,20 @@ impl<'t> Seen<'t> {
     /// The tool is known.
     pub(crate) fn found(&mut self, offered: &Offered) {
         self.meter = Some(offered.meter(&self.telemetry.metrics).clone());
-        self.station("find", true);
+        self.step("find", true);
     }
 
-    /// A station is over, and the next one begins.
-    pub(crate) fn station(&mut self, name: &'static str, is_good: bool) {
+    /// A step is over, and the next one begins.
+    pub(crate) fn step(&mut self, name: &'static str, is_good: bool) {
         if let Some(traced) = &mut self.trace {
-            traced.trace.station(name, traced.from, is_good);
+            traced.trace.step(name, traced.from, is_good);
             traced.from = Instant::now();
         }
     }
 
-    /// A station refused. Both words are of a fixed list.
-    pub(crate) fn refused(&self, station: &'static str, code: &'static str) {
-        self.telemetry.metrics.refused(station, code);
+    /// A step refused. Both words are of a fixed list.
+    pub(crate) fn refused(&self, step: &'static str, code: &'static str) {
+        self.telemetry.metrics.refused(step, code);
     }
 
     /// Places were struck out of the result.

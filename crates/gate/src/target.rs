@@ -81,7 +81,7 @@ impl<'a> Target<'a> {
     }
 
     /// What records say before it is found: the tool's name, or the action's, since URIs and arguments may
-    /// tell more than a book should hold.
+    /// tell more than an audit log should hold.
     pub(crate) fn recorded(self) -> &'a str {
         match self {
             Target::Tool(name) => name,

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{Action, Item, Payload, Shelf, Target, ToolError, Via};
+use gate::{Action, Features, Item, Payload, Target, ToolError, Via};
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Outcome, Parts,
-    RateConfig, Redactor,
+    Approvals, Call, Caller, Catalog, Client, Definition, Failure, Gate, Input, Outcome, Parts, RateConfig,
+    Redactor, Ruleset,
 };
 use tool_api::{AnyTool, Arguments, Context, Effect};
 
@@ -56,15 +56,15 @@ fn item(key: &str) -> Item {
     Item { key: key.into(), listing: Bytes::from_static(b"{}") }
 }
 
-/// A shelf with one prompt and one resource, and every action named `SOURCE_ACTION`.
-fn shelf(source: &str, prompt: &str, uri: &str, claims: &'static str) -> Shelf {
+/// A features with one prompt and one resource, and every action named `SOURCE_ACTION`.
+fn features(source: &str, prompt: &str, uri: &str, claims: &'static str) -> Features {
     let action = |action: Action| (action, scripted(source, &format!("{source}_{}", action.name())));
-    Shelf {
+    Features {
         prompts: vec![item(prompt)],
         resources: vec![item(uri)],
         claims: Some(Arc::new(move |uri: &str| uri.starts_with(claims))),
         actions: Action::ALL.into_iter().filter(|one| *one != Action::Complete).map(action).collect(),
-        ..Shelf::default()
+        ..Features::default()
     }
 }
 
@@ -82,16 +82,16 @@ impl World {
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let catalog = Catalog::new(Vec::new());
         let tools = ["asks", "works", "who"].map(|name| scripted("a", name)).to_vec();
-        catalog.replace("a", tools, shelf("a", "greet", "x://one", "a+"));
-        catalog.replace("b", Vec::new(), shelf("b", "greet", "x://two", "b+"));
+        catalog.replace("a", tools, features("a", "greet", "x://one", "a+"));
+        catalog.replace("b", Vec::new(), features("b", "greet", "x://two", "b+"));
         let rules =
             policy::Config { deny: deny.iter().map(|&glob| glob.to_owned()).collect(), ..Default::default() };
         let gate = Gate::new(Parts {
             catalog,
-            bylaws: Bylaws::new(policy::Policy::new(&rules).unwrap(), rate),
+            ruleset: Ruleset::new(policy::Policy::new(&rules).unwrap(), rate),
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
-            book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
+            audit_log: Arc::new(audit::AuditLog::at(folders[0].path(), || 0)),
             files: tool_api::Root::open(folders[1].path(), tool_api::Access::Read).unwrap(),
         });
         World { gate: gate.unwrap(), folders }
@@ -158,8 +158,8 @@ rules:
     std::fs::write(&file, rules).unwrap();
     let settings = rules::Settings { project: Some(file), ..Default::default() };
     let policy = policy::Policy::new(&policy::Config::default()).unwrap();
-    let bylaws = Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 });
-    world.gate.govern(Bylaws { rules: Arc::new(rules::Rules::new(settings)), ..bylaws });
+    let ruleset = Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 });
+    world.gate.govern(Ruleset { rules: Arc::new(rules::Rules::new(settings)), ..ruleset });
     let prompt = Target::Prompt { action: Action::GetPrompt, name: "greet" };
     let read = |uri| Target::Resource { action: Action::ReadResource, uri };
     for (target, arguments, expected) in [
@@ -196,8 +196,8 @@ rules:
     std::fs::write(&file, rules).unwrap();
     let settings = rules::Settings { project: Some(file), ..Default::default() };
     let policy = policy::Policy::new(&policy::Config::default()).unwrap();
-    let bylaws = Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 });
-    world.gate.govern(Bylaws { rules: Arc::new(rules::Rules::new(settings)), ..bylaws });
+    let ruleset = Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 });
+    world.gate.govern(Ruleset { rules: Arc::new(rules::Rules::new(settings)), ..ruleset });
     let Ok(Outcome { payload: Payload::Task { id: token, .. }, .. }) =
         world.call(Target::Tool("works"), "{}", None).await
     else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{Catalog, Collision, Definition, Offer, Outcome, ToolError};
-use tool_api::{AnyTool, Arguments, Context, Effect, Shelf};
+use tool_api::{AnyTool, Arguments, Context, Effect, Features};
 
 struct Named(Definition);
 
@@ -30,8 +30,8 @@ fn tools(names: &[&str]) -> Vec<Arc<dyn AnyTool>> {
 }
 
 /// Nothing beside tools.
-fn none() -> Shelf {
-    Shelf::default()
+fn none() -> Features {
+    Features::default()
 }
 
 fn names(offer: &Offer) -> Vec<String> {

@@ -1,6 +1,6 @@
-//! What the book holds of a call: who, with what, by which definition and rule; never a secret.
+//! What the audit log holds of a call: who, with what, by which definition and rule; never a secret.
 
-#![expect(clippy::disallowed_methods, reason = "the tests read the book they made")]
+#![expect(clippy::disallowed_methods, reason = "the tests read the audit log they made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{
-    Approvals, Bylaws, Call, Caller, CallerKind, Catalog, Gate, Parts, RateConfig, Redactor, Roles, Scopes,
+    Approvals, Call, Caller, CallerKind, Catalog, Gate, Parts, RateConfig, Redactor, Roles, Ruleset, Scopes,
     Via,
 };
 use schemars::JsonSchema;
@@ -69,21 +69,21 @@ async fn recorded_by(
     let (state, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let redactor = Redactor::new(&redact::Config::default());
     redactor.know("store", vec![redact::Known { name: "PLANTED".into(), value: "planted-value".into() }]);
-    let book = audit::Book::with(state.path(), || 0, audit::Config::default(), redactor.clone());
-    let book = Arc::new(book);
+    let audit_log = audit::AuditLog::with(state.path(), || 0, audit::Config::default(), redactor.clone());
+    let audit_log = Arc::new(audit_log);
     let file = workspace.path().join("rules.yaml");
     std::fs::write(&file, format!("version: '1.0'\nrules: [{ai_rules}]")).unwrap();
     let ai_rules = rules::Rules::new(rules::Settings { project: Some(file), ..Default::default() });
-    let bylaws = Bylaws::new(
+    let ruleset = Ruleset::new(
         policy::Policy::new(&toml::from_str(rules).unwrap()).unwrap(),
         RateConfig { per_second: 0, burst: 1 },
     );
     let gate = Gate::new(Parts {
         catalog: Catalog::new(vec![builtin(Keep)]),
-        bylaws: Bylaws { rules: Arc::new(ai_rules), ..bylaws },
+        ruleset: Ruleset { rules: Arc::new(ai_rules), ..ruleset },
         redactor,
         approvals: Approvals::new(Arc::new(store::SqliteStore::at(state.path()))),
-        book: book.clone(),
+        audit_log: audit_log.clone(),
         files: tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap(),
     })
     .unwrap();
@@ -91,7 +91,7 @@ async fn recorded_by(
     let call = Call { meta: meta.map(Into::into), ..Call::tool(tool, Some(arguments.into())) };
     // Whether it is let through is what the record tells.
     let _ = gate.call(caller, call).await;
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     let line = audit::tail(state.path(), 1).unwrap().remove(0);
     (serde_json::from_str(&line).unwrap(), everything(state.path()))
 }

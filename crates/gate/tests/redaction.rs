@@ -1,7 +1,7 @@
 //! A secret that a tool tells reaches nobody: not in what it gives, not in how it fails, not in what it reports on the
-//! way, and not in the book.
+//! way, and not in the audit log.
 
-#![expect(clippy::disallowed_methods, reason = "the test reads the book it made")]
+#![expect(clippy::disallowed_methods, reason = "the test reads the audit log it made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "samples/definition.rs"]
@@ -13,8 +13,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Block, Bylaws, Call, Caller, Catalog, Definition, Effect, Gate, Listener, Outcome, Parts,
-    Payload, Progress, Protocol, RateConfig, Redactor, ToolError, Via,
+    Approvals, Block, Call, Caller, Catalog, Definition, Effect, Gate, Listener, Outcome, Parts, Payload,
+    Progress, Protocol, RateConfig, Redactor, Ruleset, ToolError, Via,
 };
 use redact::Known;
 use tool_api::{AnyTool, Arguments, Context};
@@ -112,7 +112,7 @@ impl Listener for Heard {
     }
 }
 
-/// What the caller gets and hears, and what the book says of how much was struck out.
+/// What the caller gets and hears, and what the audit log says of how much was struck out.
 async fn call(tool: &str, arguments: &str) -> (String, u64) {
     let (told, record) = call_under("", tool, arguments).await;
     (told, record["redactions"].as_u64().unwrap_or(0))
@@ -122,21 +122,22 @@ async fn call(tool: &str, arguments: &str) -> (String, u64) {
 async fn call_under(ai_rules: &str, tool: &str, arguments: &str) -> (String, serde_json::Value) {
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let redactor = Redactor::new(&redact::Config::default());
-    let book = audit::Book::with(folders[0].path(), || 0, audit::Config::default(), redactor.clone());
-    let book = Arc::new(book);
+    let audit_log =
+        audit::AuditLog::with(folders[0].path(), || 0, audit::Config::default(), redactor.clone());
+    let audit_log = Arc::new(audit_log);
     let everything = policy::Config { allow: vec!["*".into()], ..policy::Config::default() };
     let file = folders[1].path().join("rules.yaml");
     std::fs::write(&file, format!("version: '1.0'\nrules: [{ai_rules}]")).unwrap();
     let ai_rules = rules::Rules::new(rules::Settings { project: Some(file), ..Default::default() });
-    let bylaws = Bylaws::new(policy::Policy::new(&everything).unwrap(), RateConfig::default());
+    let ruleset = Ruleset::new(policy::Policy::new(&everything).unwrap(), RateConfig::default());
     let gate = Gate::new(Parts {
         catalog: Catalog::new(
             ["ours", "relayed", "asks", "works", "writes", "reports", "fails"].map(leaky).into(),
         ),
-        bylaws: Bylaws { rules: Arc::new(ai_rules), ..bylaws },
+        ruleset: Ruleset { rules: Arc::new(ai_rules), ..ruleset },
         redactor: redactor.clone(),
         approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
-        book: book.clone(),
+        audit_log: audit_log.clone(),
         files: tool_api::Root::open(folders[1].path(), tool_api::Access::Read).unwrap(),
     });
     let gate = gate.unwrap();
@@ -152,7 +153,7 @@ async fn call_under(ai_rules: &str, tool: &str, arguments: &str) -> (String, ser
         Ok(outcome) => format!("{:?}", outcome.payload),
         Err(failure) => format!("{failure:?} {failure}"),
     };
-    book.flush().unwrap();
+    audit_log.flush().unwrap();
     let record = std::fs::read_to_string(folders[0].path().join(audit::FILE)).unwrap();
     let told = format!("{told} {:?}", heard.0.lock().unwrap());
     for text in [&told, &record] {

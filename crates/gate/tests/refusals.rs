@@ -1,13 +1,13 @@
-//! Whoever is refused without end does not fill the book: what is turned away is counted, and told once a second.
+//! Whoever is refused without end does not fill the audit log: what is turned away is counted, and told once a second.
 
-#![expect(clippy::disallowed_methods, reason = "the test reads the book it made")]
+#![expect(clippy::disallowed_methods, reason = "the test reads the audit log it made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{
-    Approvals, Bylaws, Call, Caller, CallerKind, Catalog, Gate, Parts, RateConfig, Redactor, Role, Via,
+    Approvals, Call, Caller, CallerKind, Catalog, Gate, Parts, RateConfig, Redactor, Role, Ruleset, Via,
 };
 use serde_json::Value;
 
@@ -16,24 +16,24 @@ const CALLS: usize = 20_000;
 
 struct World {
     gate: Gate,
-    book: Arc<audit::Book>,
+    audit_log: Arc<audit::AuditLog>,
     folder: tempfile::TempDir,
 }
 
 impl World {
     fn new(per_second: u32) -> World {
         let folder = tempfile::tempdir().unwrap();
-        let book = Arc::new(audit::Book::at(folder.path(), || 0));
+        let audit_log = Arc::new(audit::AuditLog::at(folder.path(), || 0));
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();
         let gate = Gate::new(Parts {
             catalog: Catalog::new(Vec::new()),
-            bylaws: Bylaws::new(policy, RateConfig { per_second, burst: 2 }),
+            ruleset: Ruleset::new(policy, RateConfig { per_second, burst: 2 }),
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(Arc::new(store::SqliteStore::at(folder.path()))),
-            book: book.clone(),
+            audit_log: audit_log.clone(),
             files: tool_api::Root::open(folder.path(), tool_api::Access::Read).unwrap(),
         });
-        World { gate: gate.unwrap(), book, folder }
+        World { gate: gate.unwrap(), audit_log, folder }
     }
 
     async fn call(&self, caller: &Caller) -> String {
@@ -41,7 +41,7 @@ impl World {
     }
 
     fn records(&self) -> Vec<Value> {
-        self.book.flush().unwrap();
+        self.audit_log.flush().unwrap();
         let text = std::fs::read_to_string(self.folder.path().join(audit::FILE)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Definition, Gate, Outcome, Parts, Payload, RateConfig,
-    Redactor, Shelf, ToolError, Via,
+    Approvals, Call, Caller, Catalog, Definition, Features, Gate, Outcome, Parts, Payload, RateConfig,
+    Redactor, Ruleset, ToolError, Via,
 };
 use tool_api::{AnyTool, Arguments, Context, Effect};
 
@@ -71,7 +71,7 @@ impl AnyTool for Tool {
 fn leave(catalog: &Arc<Catalog>, next: Next) {
     let offer = |description: &str, ends: Ends| {
         let tool = Tool { definition: definition(description), ends, leaves: None };
-        catalog.replace("a", vec![Arc::new(tool)], Shelf::default());
+        catalog.replace("a", vec![Arc::new(tool)], Features::default());
     };
     match next {
         Next::Same => offer("", Ends::Well),
@@ -99,16 +99,16 @@ async fn check(ends: Ends, next: Next, expected: &str) {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(Vec::new());
     let first = Tool { definition: definition(""), ends, leaves: Some((catalog.clone(), next)) };
-    catalog.replace("a", vec![Arc::new(first)], Shelf::default());
+    catalog.replace("a", vec![Arc::new(first)], Features::default());
     let gate = Gate::new(Parts {
         catalog,
-        bylaws: Bylaws::new(
+        ruleset: Ruleset::new(
             policy::Policy::new(&policy::Config::default()).unwrap(),
             RateConfig { per_second: 0, burst: 1 },
         ),
         redactor: Redactor::new(&redact::Config::default()),
         approvals: Approvals::new(Arc::new(store::SqliteStore::at(folder.path()))),
-        book: Arc::new(audit::Book::at(folder.path(), || 0)),
+        audit_log: Arc::new(audit::AuditLog::at(folder.path(), || 0)),
         files: tool_api::Root::open(folder.path(), tool_api::Access::Read).unwrap(),
     });
     let call = Call::tool("t", Some(Bytes::from_static(br#"{"x":1}"#)));

@@ -105,7 +105,7 @@ impl Caller {
         }
     }
 
-    /// The name the audit book knows this caller by.
+    /// The name the audit log knows this caller by.
     pub fn id(&self) -> &Arc<str> {
         &self.id
     }
@@ -132,7 +132,7 @@ impl Caller {
 }
 
 impl CallerKind {
-    /// The word for rules, logs and the audit book.
+    /// The word for rules, logs and the audit log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::LocalUser => "local_user",
@@ -143,7 +143,7 @@ impl CallerKind {
 }
 
 impl Via {
-    /// The word for logs and the audit book.
+    /// The word for logs and the audit log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",

@@ -43,7 +43,7 @@ impl Default for Config {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleConfig {
-    /// Its name in refusals, in the audit book and in tests: letters, digits, `_`, `-` and `.`.
+    /// Its name in refusals, in the audit log and in tests: letters, digits, `_`, `-` and `.`.
     pub id: String,
     /// What is done with a call that fits.
     pub effect: RuleEffect,
@@ -100,7 +100,7 @@ pub struct RuleConfig {
     /// How long the call may take at most, such as `"30s"`, whatever its tool allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_max: Option<String>,
-    /// How the arguments are put down in the audit book: `"redacted"` or `"hash"`.
+    /// How the arguments are put down in the audit log: `"redacted"` or `"hash"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<ArgumentsWord>,
 }
@@ -251,7 +251,7 @@ impl From<ApproverWord> for Role {
     }
 }
 
-/// How arguments are put down in the audit book.
+/// How arguments are put down in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArgumentsWord {

@@ -15,7 +15,7 @@ use crate::role::Roles;
 pub struct Decision {
     /// The answer.
     pub verdict: Verdict,
-    /// The id of the rule that decided, for people and the audit book.
+    /// The id of the rule that decided, for people and the audit log.
     pub rule: Arc<str>,
     /// The reason; completes the sentence "the tool NAME …". Empty for a permission.
     pub why: Arc<str>,
@@ -43,11 +43,11 @@ pub struct Obligations {
     pub approval_lasts: Option<Duration>,
     /// How long the call may take at most, whatever its tool allows.
     pub timeout_max: Option<Duration>,
-    /// How its arguments are put down in the audit book; none for the configured way.
+    /// How its arguments are put down in the audit log; none for the configured way.
     pub arguments: Option<Recorded>,
 }
 
-/// How arguments are put down in the audit book.
+/// How arguments are put down in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Recorded {
     /// As they are, secrets struck out.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use amount::Span;
 use globset::Glob;
+use units::Span;
 
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};

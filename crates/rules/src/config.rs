@@ -39,7 +39,7 @@ pub enum ModeWord {
     /// They do, unless a rule says otherwise itself.
     #[default]
     Enforce,
-    /// What they would have done is in the book.
+    /// What they would have done is in the audit log.
     AuditOnly,
     /// The same, and it is logged.
     DryRun,

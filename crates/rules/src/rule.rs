@@ -126,7 +126,7 @@ pub enum Mode {
     /// It does.
     #[default]
     Enforce,
-    /// What it would have done is in the book, and nothing else happens.
+    /// What it would have done is in the audit log, and nothing else happens.
     AuditOnly,
     /// The same, and it is logged, for whoever tries a rule out.
     DryRun,
@@ -182,7 +182,7 @@ pub(crate) struct Matches {
 }
 
 impl Rule {
-    /// What the book says of it when it matches: its action, and its mode unless it acts.
+    /// What the audit log says of it when it matches: its action, and its mode unless it acts.
     pub fn effect(&self) -> Cow<'static, str> {
         match self.mode {
             Mode::Enforce => Cow::Borrowed(self.action.word()),

@@ -155,7 +155,7 @@ fn read(capabilities: &[u8]) -> Option<Object<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use gate::{Catalog, Shelf};
+    use gate::{Catalog, Features};
 
     use super::*;
 
@@ -239,7 +239,7 @@ mod tests {
             extensions: vec![(TASKS.into(), "{}".into()), ("x/y".into(), "{\"a\":1}".into())],
             ..Abilities::default()
         };
-        catalog.replace("files", Vec::new(), Shelf { abilities, ..Shelf::default() });
+        catalog.replace("files", Vec::new(), Features { abilities, ..Features::default() });
         assert_eq!(
             declared(Revision::V2025_11_25),
             r#"{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"x/y":{"a":1}}}"#

@@ -127,7 +127,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use gate::Shelf;
+    use gate::Features;
 
     use super::*;
 
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(first.updated, ["u:a".into()]);
         for _ in 0..300 {
             ["u:a", "u:no", "u:b"].iter().for_each(|uri| catalog.announce(updated(uri)));
-            catalog.replace("s", Vec::new(), Shelf::default());
+            catalog.replace("s", Vec::new(), Features::default());
             assert!(feed.next(wants).now_or_never().is_none(), "it is quiet for a moment");
         }
         let since = Instant::now();

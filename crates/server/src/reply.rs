@@ -292,8 +292,8 @@ mod tests {
             (
                 Refusal::NoBook("full".into()),
                 expect![[r#"
-                -32603 the audit book cannot be written, so no call runs: full
-                -32603 the audit book cannot be written, so no call runs: full
+                -32603 the audit log cannot be written, so no call runs: full
+                -32603 the audit log cannot be written, so no call runs: full
             "#]],
             ),
         ] {

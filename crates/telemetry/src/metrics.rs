@@ -80,7 +80,7 @@ struct ToolLabel {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RefusalLabels {
-    stage: &'static str,
+    check: &'static str,
     code: &'static str,
 }
 
@@ -133,11 +133,7 @@ impl Metrics {
         );
         registry.register("calls", "Calls that have ended, by tool and outcome", calls.clone());
         registry.register("call_duration_seconds", "From a call's arrival to its answer", durations.clone());
-        registry.register(
-            "refusals",
-            "Calls that were not let through, by station and code",
-            refusals.clone(),
-        );
+        registry.register("refusals", "Calls that were not let through, by step and code", refusals.clone());
         registry.register("redactions", "Places that were struck out of results", redactions.clone());
         registry.register("calls_running", "Calls on their way", running.clone());
         let reader = Arc::new(OnceLock::new());
@@ -173,8 +169,8 @@ impl Metrics {
     }
 
     /// Counts a refusal. Both words are of a fixed list.
-    pub fn refused(&self, stage: &'static str, code: &'static str) {
-        self.refusals.get_or_create(&RefusalLabels { stage, code }).inc();
+    pub fn refused(&self, check: &'static str, code: &'static str) {
+        self.refusals.get_or_create(&RefusalLabels { check, code }).inc();
     }
 
     /// Counts places that were struck out.
@@ -255,7 +251,7 @@ mod tests {
                 toolcrib_calls_total{tool="other",outcome="refused"} 1
                 toolcrib_calls_total{tool="other",outcome="result"} 0
                 toolcrib_redactions_total 3
-                toolcrib_refusals_total{stage="policy",code="policy_denied"} 1"#]],
+                toolcrib_refusals_total{check="policy",code="policy_denied"} 1"#]],
         );
     }
 

@@ -45,14 +45,14 @@ fn spans(call: &Finished) -> Vec<Value> {
     if let Some(above) = &call.above {
         root["parentSpanId"] = hex(above).into();
     }
-    let station = |(nth, station): (usize, &crate::trace::Station)| {
+    let step = |(nth, step): (usize, &crate::trace::Step)| {
         json!({
-            "traceId": trace, "spanId": hex(&below(call.parent.span, nth)), "parentSpanId": own, "name": station.name,
-            "kind": INTERNAL, "startTimeUnixNano": at(station.from), "endTimeUnixNano": at(station.to),
-            "status": status(station.is_good),
+            "traceId": trace, "spanId": hex(&below(call.parent.span, nth)), "parentSpanId": own, "name": step.name,
+            "kind": INTERNAL, "startTimeUnixNano": at(step.from), "endTimeUnixNano": at(step.to),
+            "status": status(step.is_good),
         })
     };
-    std::iter::once(root).chain(call.stations.iter().enumerate().map(station)).collect()
+    std::iter::once(root).chain(call.steps.iter().enumerate().map(step)).collect()
 }
 
 fn status(is_good: bool) -> Value {
@@ -63,7 +63,7 @@ fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-/// The id of a station's span: unlike those of its call and of its neighbours.
+/// The id of a step's span: unlike those of its call and of its neighbours.
 fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
     (u64::from_be_bytes(span) ^ ((nth as u64 + 1) << 32).wrapping_mul(0x9E37_79B9)).max(1).to_be_bytes()
 }
@@ -72,21 +72,21 @@ fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
 mod tests {
     use expect_test::expect;
 
-    use crate::trace::{Facts, Station, TraceParent};
+    use crate::trace::{Facts, Step, TraceParent};
 
     use super::*;
 
     #[test]
-    fn a_call_becomes_a_span_with_its_stations_below() {
+    fn a_call_becomes_a_span_with_its_steps_below() {
         let ms = Duration::from_millis;
         let finished = Finished {
             parent: TraceParent { trace: [0xAB; 16], span: [1, 2, 3, 4, 5, 6, 7, 8], sampled: true },
             above: Some([9; 8]),
             begun_ns: 1_700_000_000_000_000_000,
             took: ms(12),
-            stations: vec![
-                Station { name: "scope", from: ms(1), to: ms(2), is_good: true },
-                Station { name: "policy", from: ms(2), to: ms(3), is_good: false },
+            steps: vec![
+                Step { name: "scope", from: ms(1), to: ms(2), is_good: true },
+                Step { name: "policy", from: ms(2), to: ms(3), is_good: false },
             ],
             facts: Facts {
                 method: "tools/call",

@@ -64,6 +64,7 @@ impl Telemetry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TracesConfig;
 
     fn config(endpoint: Option<&str>, sample: f64) -> Config {
         let traces = TracesConfig { endpoint: endpoint.map(str::to_owned), sample };

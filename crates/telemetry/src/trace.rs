@@ -1,4 +1,4 @@
-//! Spans: one for a call, one for each of its stations, in the trace that its caller has begun or in a new one.
+//! Spans: one for a call, one for each of its steps, in the trace that its caller has begun or in a new one.
 
 mod export;
 mod parent;
@@ -19,8 +19,8 @@ pub(crate) use parent::hex;
 /// Calls whose spans wait to be sent; more are let go, and counted.
 pub const SPANS_WAITING_MAX: usize = 2_048;
 
-/// Most stations of one call: those of the gate, with room for more.
-const STATIONS_MAX: usize = 16;
+/// Most steps of one call: those of the gate, with room for more.
+const STEPS_MAX: usize = 16;
 
 /// Begins traces and takes in finished ones. Costs a call that is not traced one comparison.
 pub struct Tracer {
@@ -39,11 +39,11 @@ pub struct Trace {
     above: Option<[u8; 8]>,
     begun_at: SystemTime,
     begun: Instant,
-    stations: Vec<Station>,
+    steps: Vec<Step>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Station {
+pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) from: Duration,
     pub(crate) to: Duration,
@@ -57,7 +57,7 @@ pub struct Finished {
     pub(crate) above: Option<[u8; 8]>,
     pub(crate) begun_ns: u128,
     pub(crate) took: Duration,
-    pub(crate) stations: Vec<Station>,
+    pub(crate) steps: Vec<Step>,
     pub(crate) facts: Facts,
 }
 
@@ -111,7 +111,7 @@ impl Tracer {
             above: told.map(|told| told.span),
             begun_at: SystemTime::now(),
             begun: Instant::now(),
-            stations: Vec::with_capacity(STATIONS_MAX),
+            steps: Vec::with_capacity(STEPS_MAX),
         })
     }
 
@@ -138,11 +138,11 @@ impl Trace {
         &self.parent
     }
 
-    /// Notes a station that lasted from `from` until now.
-    pub fn station(&mut self, name: &'static str, from: Instant, is_good: bool) {
-        if self.stations.len() < STATIONS_MAX {
+    /// Notes a step that lasted from `from` until now.
+    pub fn step(&mut self, name: &'static str, from: Instant, is_good: bool) {
+        if self.steps.len() < STEPS_MAX {
             let from = from.saturating_duration_since(self.begun);
-            self.stations.push(Station { name, from, to: self.begun.elapsed(), is_good });
+            self.steps.push(Step { name, from, to: self.begun.elapsed(), is_good });
         }
     }
 
@@ -158,7 +158,7 @@ impl Trace {
         let begun_ns = self.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let facts = Facts { method, tool, upstream, outcome, code };
         let took = self.begun.elapsed();
-        Finished { parent: self.parent, above: self.above, begun_ns, took, stations: self.stations, facts }
+        Finished { parent: self.parent, above: self.above, begun_ns, took, steps: self.steps, facts }
     }
 }
 

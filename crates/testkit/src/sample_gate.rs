@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Approvals, Bylaws, Catalog, Gate, Parts, RateConfig, Redactor, approvals};
+use gate::{Approvals, Catalog, Gate, Parts, RateConfig, Redactor, Ruleset, approvals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
@@ -19,7 +19,7 @@ pub struct SampleGate {
 }
 
 impl SampleGate {
-    /// A gate with an empty book, an empty workspace, and no rate limit.
+    /// A gate with an empty audit log, an empty workspace, and no rate limit.
     pub fn new() -> SampleGate {
         SampleGate::with_rate(RateConfig { per_second: 0, burst: 1 })
     }
@@ -30,17 +30,17 @@ impl SampleGate {
         let tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
-            bylaws: Bylaws {
+            ruleset: Ruleset {
                 // No test waits for a person.
                 approvals: approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() },
-                ..Bylaws::new(
+                ..Ruleset::new(
                     policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
                     rate,
                 )
             },
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
-            book: Arc::new(audit::Book::at(folders[0].path(), || 0)),
+            audit_log: Arc::new(audit::AuditLog::at(folders[0].path(), || 0)),
             files: Root::open(folders[1].path(), Access::ReadWrite).expect("it was just made"),
         })
         .expect("the system gives randomness");

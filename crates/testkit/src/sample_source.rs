@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 use gate::Catalog;
 use serde_json::{Value, json};
 use tool_api::{
-    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Item, Listing, Outcome, Payload,
-    Protocol, Shelf, ToolError, ToolName,
+    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Features, Item, Listing, Outcome,
+    Payload, Protocol, ToolError, ToolName,
 };
 
 /// The name that the source reports under.
@@ -31,7 +31,7 @@ pub fn offer_sample_source(catalog: &Catalog) -> Watched {
     let watched = Watched::default();
     let tools = [ask, relay, refuse, log, job].into_iter().zip(["ask", "relay", "refuse", "log", "job"]);
     let tools = tools.map(|(run, name)| scripted(name, Box::new(run))).collect();
-    catalog.replace(SAMPLE_SOURCE, tools, shelf(&watched));
+    catalog.replace(SAMPLE_SOURCE, tools, features(&watched));
     watched
 }
 
@@ -43,7 +43,7 @@ pub fn offer_burning_source(catalog: &Catalog) {
         false => text(&handed(arguments, cx)),
     };
     let tool = Scripted { definition: definition("burn", true), run: Box::new(burn) };
-    catalog.replace("fire", vec![Arc::new(tool)], Shelf::default());
+    catalog.replace("fire", vec![Arc::new(tool)], Features::default());
 }
 
 /// So many tools that do nothing, named `tool_00000` and so on.
@@ -51,7 +51,7 @@ pub fn many_tools(count: usize) -> Vec<Arc<dyn AnyTool>> {
     (0..count).map(|number| scripted(&format!("tool_{number:05}"), Box::new(relay))).collect()
 }
 
-fn shelf(watched: &Watched) -> Shelf {
+fn features(watched: &Watched) -> Features {
     let item = |key: &str, listing: Value| Item { key: key.into(), listing: listing.to_string().into() };
     let resource = |uri: &str| item(uri, json!({ "name": "n", "title": "N", "uri": uri }));
     let counted = |step: i64| {
@@ -78,7 +78,7 @@ fn shelf(watched: &Watched) -> Shelf {
         (Action::UpdateTask, Box::new(task)),
         (Action::CancelTask, Box::new(task)),
     ];
-    Shelf {
+    Features {
         prompts: vec![
             item("greet", json!({ "name": "greet", "icons": [], "description": "a sample" })),
             item("quiz", json!({ "name": "quiz" })),
@@ -96,7 +96,7 @@ fn shelf(watched: &Watched) -> Shelf {
             extensions: vec![("io.modelcontextprotocol/tasks".into(), Bytes::from_static(b"{}"))],
         },
         instructions: Some("notes are short".into()),
-        ..Shelf::default()
+        ..Features::default()
     }
 }
 

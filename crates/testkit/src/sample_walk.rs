@@ -10,8 +10,8 @@ use gate::Catalog;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, Progress, Shelf, ToolError,
-    ToolName,
+    AnyTool, Arguments, Context, Definition, Effect, Features, Listing, Outcome, Payload, Progress,
+    ToolError, ToolName,
 };
 
 /// The hand on the walking tools.
@@ -60,7 +60,7 @@ pub fn offer_walk(catalog: &Catalog) -> Walk {
         Arc::new(Walker { definition: definition("walk", &json!({ "type": "object" })), walk: walk.clone() }),
         Arc::new(Region { definition: definition("region", &region) }),
     ];
-    catalog.replace("walks", tools, Shelf::default());
+    catalog.replace("walks", tools, Features::default());
     walk
 }
 
@@ -68,7 +68,7 @@ pub fn offer_walk(catalog: &Catalog) -> Walk {
 pub fn offer_one_more(catalog: &Catalog, there: bool) {
     let region = |name| -> Arc<dyn AnyTool> { Arc::new(Region { definition: definition(name, &json!({})) }) };
     let tools = if there { vec![region("more")] } else { Vec::new() };
-    catalog.replace("more", tools, Shelf::default());
+    catalog.replace("more", tools, Features::default());
 }
 
 fn definition(name: &str, schema: &Value) -> Definition {

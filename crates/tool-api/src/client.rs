@@ -9,7 +9,7 @@ use crate::context::Cancel;
 /// What the client of a call says it can do. A tool may ask for nothing beyond it.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// Who calls, by the id that the book knows. Set by the gate, whatever a door says.
+    /// Who calls, by the id that the audit log knows. Set by the gate, whatever a door says.
     pub caller: Arc<str>,
     /// Its `ClientCapabilities` object as JSON text.
     pub capabilities: Bytes,

@@ -8,11 +8,11 @@ mod client;
 mod context;
 mod definition;
 mod failure;
+mod features;
 mod hold;
 mod outcome;
 pub mod permit;
 mod secrets;
-mod shelf;
 mod tool;
 
 pub use about::{About, Effect, Example};
@@ -21,11 +21,11 @@ pub use client::{Client, Input};
 pub use context::{Cancel, Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, ToolName};
 pub use failure::{Protocol, ToolError};
+pub use features::{Abilities, Action, Claims, Event, Features, Held, Item};
 pub use hold::Hold;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
 pub use secrets::Secrets;
-pub use shelf::{Abilities, Action, Claims, Event, Held, Item, Shelf};
 // What a tool meets when it uses `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
 pub use tool::{AnyTool, Tool, builtin};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use audit::Book;
-use gate::{Approvals, Bylaws, Catalog, Gate, Parts};
+use audit::AuditLog;
+use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
 use rules::Rules;
 use sandbox::{Access, Guard, Launcher, Root, ServerFiles};
 use server::Instructions;
@@ -31,7 +31,7 @@ pub(crate) struct Crib {
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
     pub(crate) patience: Duration,
-    pub(crate) book: Arc<Book>,
+    pub(crate) audit_log: Arc<AuditLog>,
     pub(crate) observing: Arc<Observing>,
     /// What servers are signed in with, sealed.
     pub(crate) sealed: Arc<Secrets>,
@@ -89,8 +89,9 @@ pub(crate) fn assemble_over(
     let guarded =
         Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
     guarded.guard(&settings, ServerFiles::default());
-    let book = Book::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-    let book = Arc::new(book.kept_in(store.clone()));
+    let audit_log =
+        AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
+    let audit_log = Arc::new(audit_log.kept_in(store.clone()));
     let catalog = Catalog::new(tools::all(&settings.offer));
     let world =
         upstream::World { pins: Some(pins::all(store.clone(), &settings.redactor, &catalog)), ..world };
@@ -108,9 +109,9 @@ pub(crate) fn assemble_over(
     let observing = Arc::new(observing::begin(&settings.telemetry));
     let redactor = settings.redactor.clone();
     let state = settings.state.clone();
-    let bylaws = bylaws(settings);
-    let parts = Parts { catalog, bylaws, redactor, approvals, book: book.clone(), files };
-    observing::read_with(observing.telemetry(), &upstreams, &book);
+    let ruleset = ruleset(settings);
+    let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
+    observing::read_with(observing.telemetry(), &upstreams, &audit_log);
     let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
     let gate = Arc::new(gate.with_telemetry(observing.telemetry().clone()));
     Ok(Crib {
@@ -119,7 +120,7 @@ pub(crate) fn assemble_over(
         upstreams,
         guarded,
         patience,
-        book,
+        audit_log,
         observing,
         sealed,
         state,
@@ -139,11 +140,11 @@ pub(crate) fn identity(settings: &Settings, store: &Arc<dyn Store>) -> Arc<Ident
 }
 
 /// What decides about calls by these settings.
-pub(crate) fn bylaws(settings: Settings) -> Bylaws {
-    Bylaws {
+pub(crate) fn ruleset(settings: Settings) -> Ruleset {
+    Ruleset {
         approvals: settings.approvals,
         rules: Arc::new(Rules::new(settings.rules)),
-        ..Bylaws::new(settings.policy, settings.rates)
+        ..Ruleset::new(settings.policy, settings.rates)
     }
 }
 
@@ -217,12 +218,12 @@ pub(crate) fn now_ms() -> i64 {
 }
 
 impl Crib {
-    /// Ends the upstreams, then closes the book. The doors must be closed by now.
+    /// Ends the upstreams, then closes the audit log. The doors must be closed by now.
     pub(crate) async fn close(self) {
         self.upstreams.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.book.anchor(&*self.store) {
-            tracing::error!(%error, "the audit book could not be closed");
+        if let Err(error) = self.audit_log.anchor(&*self.store) {
+            tracing::error!(%error, "the audit log could not be closed");
         }
         self.observing.end().await;
     }

@@ -96,7 +96,7 @@ pub(crate) enum Command {
     /// Create and revoke the keys that callers over HTTP use.
     #[command(subcommand)]
     Keys(Keys),
-    /// Read, verify and export the book of calls.
+    /// Read, verify and export the audit log of calls.
     #[command(subcommand)]
     Audit(Audit),
     /// Print the completions for a shell.

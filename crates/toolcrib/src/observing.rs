@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use audit::Book;
+use audit::AuditLog;
 use gate::Cancel;
 use telemetry::{Config, Exporter, Readings, Telemetry, UpstreamReading};
 use tokio::task::JoinSet;
@@ -30,8 +30,9 @@ pub(crate) fn begin(config: &Config) -> Observing {
 }
 
 /// What is asked for at every look at the figures.
-pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, book: &Arc<Book>) {
-    let (upstreams, book): (Weak<Upstreams>, Weak<Book>) = (Arc::downgrade(upstreams), Arc::downgrade(book));
+pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, audit_log: &Arc<AuditLog>) {
+    let (upstreams, audit_log): (Weak<Upstreams>, Weak<AuditLog>) =
+        (Arc::downgrade(upstreams), Arc::downgrade(audit_log));
     let spans_dropped = telemetry.spans_dropped();
     let started_at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     telemetry.metrics.read_with(move || Readings {
@@ -41,7 +42,7 @@ pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, book:
             .flat_map(|upstreams| upstreams.iter())
             .map(|one| reading(&one))
             .collect(),
-        book_writable: book.upgrade().is_some_and(|book| book.takes_changes().is_ok()),
+        book_writable: audit_log.upgrade().is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
         spans_dropped: spans_dropped(),
         started_at_s,
     });

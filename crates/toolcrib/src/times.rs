@@ -3,8 +3,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use amount::Span;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use units::Span;
 
 use crate::assemble::now_ms;
 use crate::ending::Trouble;

@@ -17,8 +17,8 @@ pub(crate) use errors::{
 };
 
 use crate::connection::{Answer, Fault, Question, Wanted};
+use crate::features::TASKS;
 use crate::settings::Mask;
-use crate::shelf::TASKS;
 use crate::uri_map::UriMap;
 
 /// Longest result type or method that is repeated, in bytes.

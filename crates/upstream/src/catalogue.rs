@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use tool_api::{AnyTool, Held, Shelf, ToolName};
+use tool_api::{AnyTool, Features, Held, ToolName};
 
 use crate::Upstream;
+use crate::features;
 use crate::listing::{Entry, Kind, Listed, shown_name};
 use crate::lists::Lists;
 use crate::naming::Names;
@@ -12,7 +13,6 @@ use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
 use crate::shape::Reshaped;
-use crate::shelf;
 use crate::trust::{self, HeldBack, Judge, What};
 
 /// The offer that follows from a server's lists.
@@ -27,11 +27,11 @@ pub(crate) fn offer(
     let is_read = lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools);
     let mistakes = if is_read { mistakes(lists, settings) } else { Vec::new() };
     let offer = Offer { mistakes, fresh, ..tools(lists, settings, upstream, state, judge) };
-    with_shelf(offer, lists, settings, upstream, judge)
+    with_features(offer, lists, settings, upstream, judge)
 }
 
 /// The same offer with everything but its tools made anew.
-pub(crate) fn with_shelf(
+pub(crate) fn with_features(
     offer: Offer,
     lists: &Lists,
     settings: &Settings,
@@ -42,15 +42,15 @@ pub(crate) fn with_shelf(
     withheld.retain(|it| it.kind == Kind::Tools.singular());
     held.retain(|it| it.what == What::Tool);
     let mut apart = Apart { withheld, held };
-    let shelf = shelf::shelf(lists, settings, upstream, judge, &mut apart);
-    let shelf = Shelf { held: offer.shelf.held, ..shelf };
+    let features = features::features(lists, settings, upstream, judge, &mut apart);
+    let features = Features { held: offer.features.held, ..features };
     let Apart { mut withheld, held } = apart;
     for (kind, error) in &lists.unread {
         let (kind, name) = (kind.singular(), format!("all {}", kind.noun()));
         withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
     }
     Offer {
-        shelf,
+        features,
         withheld,
         held,
         definitions: Some(lists.written().into()),
@@ -100,8 +100,8 @@ fn tools(
         }
     }
     withheld.extend(unusable(listed, settings));
-    let shelf = Shelf { held: held_tools, ..Shelf::default() };
-    Offer { tools, shelf, withheld, held, excluded, ..Offer::empty(state) }
+    let features = Features { held: held_tools, ..Features::default() };
+    Offer { tools, features, withheld, held, excluded, ..Offer::empty(state) }
 }
 
 /// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use wire::uri_template::Templates;
 
+use crate::features::TEMPLATES_MATCHED_MAX;
 use crate::listing::Kind;
 use crate::lists::Lists;
 use crate::settings::Settings;
-use crate::shelf::TEMPLATES_MATCHED_MAX;
 use crate::spelling;
 use crate::trust::{self, Judge};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tool_api::{AnyTool, Shelf};
+use tool_api::{AnyTool, Features};
 use wire::Revision;
 
 use crate::trust::HeldBack;
@@ -16,7 +16,7 @@ pub struct Offer {
     /// Its tools. They stay on offer while it is down, since the next call starts it again.
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Everything that it offers beside tools.
-    pub shelf: Shelf,
+    pub features: Features,
     /// What it has that cannot be offered, whoever accepts it.
     pub withheld: Vec<Withheld>,
     /// What is not offered until a person accepts it.
@@ -125,7 +125,7 @@ impl Offer {
         Offer {
             state,
             tools: Vec::new(),
-            shelf: Shelf::default(),
+            features: Features::default(),
             withheld: Vec::new(),
             held: Vec::new(),
             excluded: 0,
@@ -144,7 +144,7 @@ impl fmt::Debug for Offer {
         f.debug_struct("Offer")
             .field("state", &self.state)
             .field("tools", &tools)
-            .field("shelf", &self.shelf)
+            .field("features", &self.features)
             .field("withheld", &self.withheld)
             .field("held", &self.held)
             .field("fresh", &self.fresh)

@@ -160,7 +160,7 @@ impl Upstream {
                     Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
                     Kind::Prompts | Kind::Resources | Kind::Templates => {
                         self.watch.warn(&lists, &judge, self.settings.mask());
-                        catalogue::with_shelf(offer.clone(), &lists, &self.settings, &self.me, &judge)
+                        catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
                     }
                 };
                 self.log_withheld(offer);

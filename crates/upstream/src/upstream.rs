@@ -291,7 +291,7 @@ impl Upstream {
     /// What a caller is told of a tool that is held back; nothing if there is none of this name.
     pub(crate) fn held_tool(&self, name: &ToolName) -> Option<Arc<str>> {
         let offer = self.offers.borrow();
-        let held = offer.shelf.held.iter().find(|held| held.tool.definition().name == *name);
+        let held = offer.features.held.iter().find(|held| held.tool.definition().name == *name);
         held.map(|held| held.why.clone())
     }
 

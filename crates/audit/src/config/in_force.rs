@@ -1,4 +1,4 @@
-//! `InForce`: the settings that a book goes by just now. Another section may take their place while calls run.
+//! `InForce`: the settings that an audit log goes by just now. Another section may take their place while calls run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

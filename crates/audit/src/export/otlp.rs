@@ -1,4 +1,4 @@
-//! Lines of the book as OpenTelemetry logs: the JSON form of an `ExportLogsServiceRequest` (OTLP 1, over HTTP).
+//! Lines of the audit log as OpenTelemetry logs: the JSON form of an `ExportLogsServiceRequest` (OTLP 1, over HTTP).
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub const LOGS_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Members that are told by the log record itself.
 const TOLD: [&str; 3] = ["opened_at_ms", "written_at_ms", "trace_id"];
 
-/// A request for these lines; what is no line of the book is left out.
+/// A request for these lines; what is no line of the audit log is left out.
 pub fn otlp_logs<'l>(lines: impl IntoIterator<Item = &'l str>) -> Value {
     let logs: Vec<Value> = lines.into_iter().filter_map(log).collect();
     json!({

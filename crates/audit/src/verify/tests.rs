@@ -1,5 +1,5 @@
 //! What verification finds in a single segment.
-#![expect(clippy::disallowed_methods, reason = "these tests damage what the book wrote")]
+#![expect(clippy::disallowed_methods, reason = "these tests damage what the audit log wrote")]
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use super::*;
 use crate::hash::Hash;
 use crate::record::tests::sample;
 
-/// A book of five records, as lines.
-fn book() -> Vec<Vec<u8>> {
+/// A audit log of five records, as lines.
+fn audit_log() -> Vec<Vec<u8>> {
     let mut head = Head::START;
     let line = |nth: u8| {
         let mut line = Vec::new();
@@ -31,7 +31,7 @@ fn check_broken(lines: &[Vec<u8>], expected: &str) {
 
 #[test]
 fn a_book_as_written_is_verified() {
-    let lines = book();
+    let lines = audit_log();
     let verified = verify_bytes(&lines.concat()).unwrap();
     assert_eq!((verified.records, verified.torn_lines, verified.head.seq), (5, 0, 5));
     let nothing = Verified {
@@ -54,7 +54,7 @@ fn a_book_as_written_is_verified() {
 
 #[test]
 fn every_changed_byte_is_found_and_its_line_named() {
-    let lines = book();
+    let lines = audit_log();
     for at in 0..lines[2].len() {
         let mut changed = lines.clone();
         changed[2][at] ^= 1;
@@ -67,7 +67,7 @@ fn every_changed_byte_is_found_and_its_line_named() {
 
 #[test]
 fn lines_removed_moved_or_added_are_found() {
-    let lines = book();
+    let lines = audit_log();
     let picked = |order: &[usize]| order.iter().map(|nth| lines[nth - 1].clone()).collect::<Vec<_>>();
     let order = "lines were removed, added or moved";
     for (order_of_lines, expected) in [
@@ -96,7 +96,7 @@ fn check_alone(lines: &[Vec<u8>], from: Option<u64>) -> Result<(u64, u64), Strin
 
 #[test]
 fn a_copy_that_lost_its_beginning_is_told_apart() {
-    let lines = book();
+    let lines = audit_log();
     assert_eq!(check_alone(&lines, None), Ok((1, 5)));
     assert_eq!(check_alone(&lines, Some(1)), Ok((1, 5)));
     for cut in 1..5 {
@@ -115,11 +115,11 @@ fn a_copy_that_lost_its_beginning_is_told_apart() {
     }
 }
 
-/// A book of five records, of which the first two were removed as too old and, if it is so, were named in a signed line.
+/// A audit log of five records, of which the first two were removed as too old and, if it is so, were named in a signed line.
 fn pruned(is_told: bool) -> Vec<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let signer = crate::key::Signer::of_folder(dir.path()).unwrap();
-    let mut lines = book();
+    let mut lines = audit_log();
     let head_of = |line: &[u8]| match line::read(line.trim_ascii_end()) {
         Line::Whole(links) => links.head,
         other => panic!("{other:?}"),
@@ -148,7 +148,7 @@ fn what_was_removed_as_too_old_is_not_missed() {
 #[test]
 fn a_closed_segment_without_a_record_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, bytes) in [("audit-000001.jsonl", &b""[..]), (FILE, &book().concat())] {
+    for (name, bytes) in [("audit-000001.jsonl", &b""[..]), (FILE, &audit_log().concat())] {
         fs::write(dir.path().join(name), bytes).unwrap();
     }
     assert_eq!(
@@ -161,7 +161,7 @@ fn a_closed_segment_without_a_record_is_found() {
 
 #[test]
 fn a_line_forged_with_a_hash_of_its_own_is_found() {
-    let mut lines = book();
+    let mut lines = audit_log();
     let mut forged = Vec::new();
     line::write(&mut forged, Head { seq: 2, hash: Hash::of(b"guess") }, 3, &sample("forged"));
     lines[2] = forged;
@@ -173,14 +173,14 @@ fn a_line_forged_with_a_hash_of_its_own_is_found() {
 
 #[test]
 fn a_mutilated_line_is_no_crash() {
-    let mut lines = book();
+    let mut lines = audit_log();
     lines[2] = [&lines[2][..50], b"\n"].concat();
     check_broken(
         &lines,
         "line 3 of audit.jsonl, record 3: it is not whole, and the record is missing after it",
     );
     // A crash left the same bytes, but the record came again.
-    let mut lines = book();
+    let mut lines = audit_log();
     lines.insert(2, [&lines[2][..50], b"\n"].concat());
     let verified = verify_bytes(&lines.concat()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (5, 1));
@@ -188,7 +188,7 @@ fn a_mutilated_line_is_no_crash() {
 
 #[test]
 fn zeros_of_a_power_cut_are_a_torn_line_however_many() {
-    let lines = book();
+    let lines = audit_log();
     for zeros in [1, 1_000, LINE_BYTES_MAX - 1, LINE_BYTES_MAX, 3 * LINE_BYTES_MAX + 7] {
         let verified = verify_bytes(&[lines.concat(), vec![0; zeros]].concat()).unwrap();
         assert_eq!((verified.records, verified.torn_lines), (5, 1), "{zeros}");
@@ -203,7 +203,7 @@ fn zeros_of_a_power_cut_are_a_torn_line_however_many() {
 
 #[test]
 fn an_endless_line_takes_no_memory() {
-    let mut lines = book();
+    let mut lines = audit_log();
     lines.push(vec![b'x'; 4 * LINE_BYTES_MAX]);
     check_broken(&lines, "line 6 of audit.jsonl, record 6: it is longer than any record");
 }

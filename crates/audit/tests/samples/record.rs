@@ -1,4 +1,4 @@
-//! The record that the tests of the book write; each says only what it wants to be different.
+//! The record that the tests of the audit log write; each says only what it wants to be different.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use audit::{Opening, Outcome, Record};
 /// When every sample was opened, in milliseconds since 1970.
 pub(crate) const OPENED_AT_MS: i64 = 1_700_000_000_000;
 
-/// The clock of a book that is as old as they are.
+/// The clock of an audit log that is as old as they are.
 pub(crate) fn fixed() -> i64 {
     OPENED_AT_MS
 }

@@ -67,7 +67,7 @@ pub(super) struct ExactCall {
 }
 
 impl ExactCall {
-    /// Of a call that the stages have questions about.
+    /// Of a call that the checks have questions about.
     pub(super) fn of(
         pending: &Pending<'_>,
         target: &Target<'_>,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use amount::Span;
 use policy::{Role, Roles};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+use units::Span;
 
 /// The longest time a call waits for a person. Clients give up on calls that take longer.
 const WAIT_MAX: Duration = Duration::from_secs(60 * 60);

@@ -236,7 +236,7 @@ impl Status {
 }
 
 impl Through {
-    /// The word for people, programs and the book.
+    /// The word for people, programs and the audit log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Through::Terminal => "terminal",

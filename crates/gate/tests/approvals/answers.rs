@@ -116,9 +116,9 @@ async fn another_definition_needs_another_answer() {
     let id = process.ask(&local(), "{}").await;
     process.answer(&id, &scope(Scope::Always(Pattern::Any)), &terminal());
     assert_eq!(process.call(&local(), "{}").await, "ran");
-    process.catalog.replace("u", vec![burn("burns more", &scene.ran)], Shelf::default());
+    process.catalog.replace("u", vec![burn("burns more", &scene.ran)], Features::default());
     assert_eq!(process.call(&local(), "{}").await, "approval_required");
-    process.catalog.replace("u", vec![burn("burns", &scene.ran)], Shelf::default());
+    process.catalog.replace("u", vec![burn("burns", &scene.ran)], Features::default());
     assert_eq!(process.call(&local(), "{}").await, "ran", "back to what was allowed");
 }
 
@@ -146,8 +146,8 @@ async fn another_rule_needs_another_answer() {
     let scene = Scene::new();
     let process = scene.process();
     let govern = |rule, roles| {
-        let bylaws = Bylaws::new(Asks(rule, roles), RateConfig { per_second: 0, burst: 1 });
-        process.gate.govern(Bylaws { approvals: scene.config.clone(), ..bylaws });
+        let ruleset = Ruleset::new(Asks(rule, roles), RateConfig { per_second: 0, burst: 1 });
+        process.gate.govern(Ruleset { approvals: scene.config.clone(), ..ruleset });
     };
     govern("first", Roles::default());
     let first = process.ask(&local(), "{}").await;

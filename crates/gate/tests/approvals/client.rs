@@ -195,7 +195,7 @@ async fn the_rounds_of_a_tool_follow() {
     else {
         panic!("the tool asks")
     };
-    process.catalog.replace("u", vec![burn("burns more", &scene.ran)], Shelf::default());
+    process.catalog.replace("u", vec![burn("burns more", &scene.ran)], Features::default());
     let Ok(Outcome {
         payload: Payload::InputRequired { requests: Some(requests), state: Some(state), .. },
         ..

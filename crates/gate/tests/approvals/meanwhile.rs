@@ -28,7 +28,7 @@ async fn meanwhile_after(
     first(&scene);
     scene.rules(ai_rules);
     let process = scene.process();
-    process.gate.govern(scene.bylaws(POLICY));
+    process.gate.govern(scene.ruleset(POLICY));
     let caller = local();
     let answering = async {
         let id = loop {
@@ -64,23 +64,23 @@ async fn what_was_allowed_is_judged_again_before_it_runs() {
     assert_eq!(meanwhile(&asks, r#"{"path":"secrets/key"}"#, links).await, ran(1));
     let denies = |scene: &Scene, process: &Process| {
         let policy = format!("{POLICY}[[rules]]\nid = 'no'\neffect = 'deny'\ntools = ['burn']\n");
-        process.gate.govern(scene.bylaws(&policy));
+        process.gate.govern(scene.ruleset(&policy));
     };
     assert_eq!(meanwhile(NO_SECRETS, path, denies).await, refused("policy_denied"));
     let asks_more = |scene: &Scene, process: &Process| {
-        process.gate.govern(scene.bylaws(&POLICY.replace("'asks'", "'asks-anew'")));
+        process.gate.govern(scene.ruleset(&POLICY.replace("'asks'", "'asks-anew'")));
     };
     assert_eq!(meanwhile(NO_SECRETS, path, asks_more).await, refused("approval_outdated"));
     let sets = "- {id: tr, match: {tools: [burn]}, action: {on_violation: transform, transform: {set: {/path: b}}}}\n";
     let changes = |scene: &Scene, process: &Process| {
         scene.rules(sets);
-        process.gate.govern(scene.bylaws(POLICY));
+        process.gate.govern(scene.ruleset(POLICY));
     };
     assert_eq!(meanwhile(NO_SECRETS, path, changes).await, refused("approval_outdated"));
     // A rule that changed it before does so again.
     assert_eq!(meanwhile(sets, path, |_, _| {}).await, ran(1));
     let allows = POLICY.replace("'ask'", "'allow'");
-    let loosened = |scene: &Scene, process: &Process| process.gate.govern(scene.bylaws(&allows));
+    let loosened = |scene: &Scene, process: &Process| process.gate.govern(scene.ruleset(&allows));
     assert_eq!(meanwhile(NO_SECRETS, path, loosened).await, ran(1));
 }
 

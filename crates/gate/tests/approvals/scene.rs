@@ -14,8 +14,8 @@ pub(crate) use gate::approvals::{
     is_question, unanswered,
 };
 pub(crate) use gate::{
-    Approvals, Bylaws, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Gate,
-    Input, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Scopes, Shelf,
+    Approvals, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Features,
+    Gate, Input, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Ruleset, Scopes,
     ToolError, Via,
 };
 pub(crate) use store::SqliteStore;
@@ -105,18 +105,18 @@ impl Scene {
 
     pub(crate) fn process_over(&self, store: Arc<dyn store::Store>) -> Process {
         let catalog = Catalog::new(Vec::new());
-        catalog.replace("u", vec![burn("burns", &self.ran)], Shelf::default());
+        catalog.replace("u", vec![burn("burns", &self.ran)], Features::default());
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();
         let state = self.folder.path().join("state");
         let gate = Gate::new(Parts {
             catalog: catalog.clone(),
-            bylaws: Bylaws {
+            ruleset: Ruleset {
                 approvals: self.config.clone(),
-                ..Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 })
+                ..Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 })
             },
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::with_clock(store, now_ms),
-            book: Arc::new(audit::Book::at(&state, || 0)),
+            audit_log: Arc::new(audit::AuditLog::at(&state, || 0)),
             files: tool_api::Root::open(self.folder.path(), tool_api::Access::Read).unwrap(),
         });
         Process { gate: gate.unwrap(), catalog }
@@ -130,13 +130,13 @@ impl Scene {
     }
 
     /// What decides by this policy, in TOML, and the AI rules of the workspace.
-    pub(crate) fn bylaws(&self, policy: &str) -> Bylaws {
+    pub(crate) fn ruleset(&self, policy: &str) -> Ruleset {
         let policy = policy::Policy::new(&toml::from_str(policy).unwrap()).unwrap();
         let workspace = self.folder.path().canonicalize().unwrap();
-        Bylaws {
+        Ruleset {
             rules: Arc::new(rules::Rules::new(rules::Settings { workspace, ..Default::default() })),
             approvals: self.config.clone(),
-            ..Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 })
+            ..Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 })
         }
     }
 

@@ -79,7 +79,7 @@ pub(crate) struct Case {
     /// What the caller gets.
     #[serde(default)]
     pub(crate) reply: String,
-    /// What the book says: outcome, code, the stages that were asked, what AI rules did, and how much was struck out.
+    /// What the audit log says: outcome, code, the checks that were asked, what AI rules did, and how much was struck out.
     #[serde(default)]
     pub(crate) record: String,
     /// All that was decided, `by rule: effect`, if it is looked at; and what a person has answered.
@@ -158,7 +158,7 @@ pub(crate) struct Limits {
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Broken {
-    Book,
+    AuditLog,
     Approvals,
 }
 

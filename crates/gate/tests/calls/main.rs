@@ -1,7 +1,7 @@
 //! The gate's behaviour as data: `tests/cases/*.toml` holds who calls what under which rules, and what comes of it for
-//! the caller and for the book. One loop runs them all, and sees to it that no stage and no refusal is without a case.
+//! the caller and for the audit log. One loop runs them all, and sees to it that no check and no refusal is without a case.
 
-#![expect(clippy::disallowed_methods, reason = "the tests read their cases and the book they made")]
+#![expect(clippy::disallowed_methods, reason = "the tests read their cases and the audit log they made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod case;
@@ -56,7 +56,7 @@ async fn check(case: &Case, seen: &mut Seen) -> Vec<String> {
         seen.refusal(refusal);
     }
     differs("reply", world.reply(&result), &case.reply);
-    if case.broken == Some(Broken::Book) {
+    if case.broken == Some(Broken::AuditLog) {
         differs("record", "none".to_owned(), &case.record);
         return wrong;
     }

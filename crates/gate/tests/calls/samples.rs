@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{Action, Catalog, Definition, Item, Outcome, Payload, Shelf};
+use gate::{Action, Catalog, Definition, Features, Item, Outcome, Payload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
@@ -206,14 +206,14 @@ pub(crate) fn catalog() -> Arc<Catalog> {
     };
     let held =
         Held { tool: offered(far("u_new")), why: "`u_new` is new, and nobody has accepted it yet".into() };
-    let shelf = Shelf {
+    let features = Features {
         prompts: vec![item("greet")],
         resources: vec![item("u://one")],
         claims: Some(Arc::new(|uri: &str| uri.starts_with("u+"))),
         actions: Action::ALL.into_iter().filter(|one| *one != Action::Complete).map(action).collect(),
         held: vec![held],
-        ..Shelf::default()
+        ..Features::default()
     };
-    catalog.replace("u", tools, shelf);
+    catalog.replace("u", tools, features);
     catalog
 }

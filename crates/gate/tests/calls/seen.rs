@@ -1,14 +1,14 @@
-//! What the cases have shown: every refusal there is, and every stage, both passing and refusing.
+//! What the cases have shown: every refusal there is, and every check, both passing and refusing.
 
 use std::collections::BTreeSet;
 
 use gate::Refusal;
 use serde_json::Value;
 
-/// The stations of a call that have a say, in their order.
-const STAGES: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
+/// The steps of a call that have a say, in their order.
+const CHECKS: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
 
-/// The second fence behind the catalogue, which hides such a tool before the stage is asked; its own test is beside it.
+/// The second fence behind the catalogue, which hides such a tool before the check is asked; its own test is beside it.
 const NEVER_REACHED: &str = "scope";
 
 /// No case revokes a key, or changes what a call names, while the call waits; `approvals/` does.
@@ -60,12 +60,12 @@ impl Seen {
         self.0.insert(format!("the refusal {}", name(refusal)));
     }
 
-    /// What a record says of the stages.
+    /// What a record says of the checks.
     pub(crate) fn verdicts(&mut self, record: &Value) {
         for verdict in record["verdicts"].as_array().unwrap() {
             let text = |nth: usize| verdict[nth].as_str().unwrap();
-            assert!(STAGES.contains(&text(0)), "{} is in the list", text(0));
-            self.0.insert(format!("the stage {} with {}", text(0), text(1)));
+            assert!(CHECKS.contains(&text(0)), "{} is in the list", text(0));
+            self.0.insert(format!("the check {} with {}", text(0), text(1)));
         }
     }
 
@@ -75,9 +75,9 @@ impl Seen {
             .iter()
             .filter(|name| !ELSEWHERE.contains(name))
             .map(|name| format!("the refusal {name}"));
-        let passing = STAGES.iter().map(|stage| format!("the stage {stage} with pass"));
-        let refusing = STAGES.iter().filter(|stage| **stage != NEVER_REACHED);
-        let refusing = refusing.map(|stage| format!("the stage {stage} with refuse"));
+        let passing = CHECKS.iter().map(|check| format!("the check {check} with pass"));
+        let refusing = CHECKS.iter().filter(|check| **check != NEVER_REACHED);
+        let refusing = refusing.map(|check| format!("the check {check} with refuse"));
         refusals.chain(passing).chain(refusing).filter(|one| !self.0.contains(one)).collect()
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use gate::{
-    Approvals, Block, Bylaws, Call, Caller, Cancel, Client, Failure, Gate, Input, Outcome, Parts, Payload,
-    RateConfig, Rates, Redactor, Refusal, Via,
+    Approvals, Block, Call, Caller, Cancel, Client, Failure, Gate, Input, Outcome, Parts, Payload,
+    RateConfig, Rates, Redactor, Refusal, Ruleset, Via,
 };
 use redact::Known;
 use serde_json::Value;
@@ -33,7 +33,7 @@ fn pass(seconds: u64) {
 pub(crate) struct World {
     gate: Gate,
     caller: Caller,
-    book: Arc<audit::Book>,
+    audit_log: Arc<audit::AuditLog>,
     /// The last state that a call gave out, and the last task.
     given: Option<Arc<str>>,
     task: String,
@@ -47,11 +47,11 @@ impl World {
         let state = folder.path().join("state");
         match case.broken {
             // A folder cannot be made where a file is, nor a database where a folder is.
-            Some(Broken::Book) => std::fs::write(&state, "").unwrap(),
+            Some(Broken::AuditLog) => std::fs::write(&state, "").unwrap(),
             Some(Broken::Approvals) => std::fs::create_dir_all(state.join("toolcrib.db")).unwrap(),
             None => {}
         }
-        let book = Arc::new(audit::Book::at(&state, || 0));
+        let audit_log = Arc::new(audit::AuditLog::at(&state, || 0));
         let redactor = Redactor::new(&redact::Config::default());
         let known = |(name, value): (&String, &String)| Known {
             name: name.as_str().into(),
@@ -64,22 +64,22 @@ impl World {
         files.guard(&sandbox::Guard { writable, ..Default::default() });
         let gate = Gate::new(Parts {
             catalog: samples::catalog(),
-            bylaws: bylaws(case, workspace.path()),
+            ruleset: ruleset(case, workspace.path()),
             redactor,
             approvals: Approvals::with_clock(Arc::new(store::SqliteStore::at(&state)), now_ms),
-            book: book.clone(),
+            audit_log: audit_log.clone(),
             files,
         })
         .unwrap();
         let caller = case.who.caller();
-        World { gate, caller, book, given: None, task: String::new(), state: folder, workspace }
+        World { gate, caller, audit_log, given: None, task: String::new(), state: folder, workspace }
     }
 
     /// Makes the calls that come before, or tells what came of one that should have asked a person.
     pub(crate) async fn prepare(&mut self, case: &Case) -> Result<(), String> {
         if case.ai_rules_later {
             let without = Case { ai_rules: None, ..case.clone() };
-            self.gate.govern(bylaws(&without, self.workspace.path()));
+            self.gate.govern(ruleset(&without, self.workspace.path()));
         }
         for before in &case.before {
             for nth in 0..before.times {
@@ -87,7 +87,7 @@ impl World {
             }
         }
         if case.ai_rules_later {
-            self.gate.govern(bylaws(case, self.workspace.path()));
+            self.gate.govern(ruleset(case, self.workspace.path()));
         }
         link(self.workspace.path(), &case.links_later);
         pass(case.later_s);
@@ -156,9 +156,9 @@ impl World {
         named.is_some_and(|offered| self.gate.may_see(&self.caller, offered))
     }
 
-    /// The records in the book.
+    /// The records in the audit log.
     pub(crate) fn records(&self) -> Vec<Value> {
-        self.book.flush().unwrap();
+        self.audit_log.flush().unwrap();
         let text = std::fs::read_to_string(self.state.path().join("state").join(audit::FILE)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -184,17 +184,17 @@ fn link(workspace: &Path, links: &BTreeMap<String, String>) {
     }
 }
 
-fn bylaws(case: &Case, workspace: &Path) -> Bylaws {
+fn ruleset(case: &Case, workspace: &Path) -> Ruleset {
     let (allow, deny, rules) = (case.allow.clone(), case.deny.clone(), case.rules.clone());
     let policy = policy::Config { allow, deny, rules, defaults: case.defaults, ..Default::default() };
     let rate = RateConfig { per_second: 1, burst: 3 };
     let limits = &case.limits;
     let rates = Rates::new(rate, &limits.callers, &limits.tools, &limits.upstreams).unwrap();
     let ai_rules = case.ai_rules.as_ref().map(|text| ai_rules(workspace, case, text));
-    Bylaws {
+    Ruleset {
         rules: Arc::new(ai_rules.unwrap_or_else(rules::Rules::none)),
         approvals: impatient(&case.approvals),
-        ..Bylaws::new(policy::Policy::new(&policy).unwrap(), rates)
+        ..Ruleset::new(policy::Policy::new(&policy).unwrap(), rates)
     }
 }
 
@@ -207,7 +207,7 @@ fn ai_rules(workspace: &Path, case: &Case, rules: &str) -> rules::Rules {
     rules::Rules::new(rules::Settings { workspace: workspace.to_owned(), mode, ..Default::default() })
 }
 
-/// A record in one line: outcome, code, stages, what AI rules did, how much was struck out, whether something was sent beside
+/// A record in one line: outcome, code, checks, what AI rules did, how much was struck out, whether something was sent beside
 /// the arguments.
 pub(crate) fn record(line: &Value) -> String {
     let verdicts = line["verdicts"].as_array().unwrap().iter().map(|verdict| {
@@ -218,13 +218,13 @@ pub(crate) fn record(line: &Value) -> String {
         };
         format!("{mark}{}", verdict[0].as_str().unwrap())
     });
-    let stages = verdicts.collect::<Vec<_>>().join(" ");
+    let checks = verdicts.collect::<Vec<_>>().join(" ");
     let code = line["code"].as_str().map_or(String::new(), |code| format!(" {code}"));
     let of_rules: String =
         decided(line).filter_map(|one| Some(format!(" {}", one.strip_prefix("ai_rules ")?))).collect();
     let struck = line["redactions"].as_u64().map_or(String::new(), |count| format!(" struck {count}"));
     let beside = if line["meta_sha256"].is_string() { " beside" } else { "" };
-    format!("{}{code} [{stages}]{of_rules}{struck}{beside}", line["outcome"].as_str().unwrap())
+    format!("{}{code} [{checks}]{of_rules}{struck}{beside}", line["outcome"].as_str().unwrap())
 }
 
 /// All that had a say: the rules, and the person who was asked.

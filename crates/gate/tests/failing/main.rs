@@ -1,7 +1,7 @@
-//! What happens to calls when the n-th change of the book, or the n-th use of the store, does not work, for every n:
+//! What happens to calls when the n-th change of the audit log, or the n-th use of the store, does not work, for every n:
 //! nothing runs whose record cannot be kept, nothing runs that a person has not allowed, and every refusal has its name.
 
-#![expect(clippy::disallowed_methods, reason = "the tests read the book and the journal they made")]
+#![expect(clippy::disallowed_methods, reason = "the tests read the audit log and the journal they made")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../samples/definition.rs"]
@@ -22,8 +22,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::approvals::{Answer, Scope};
 use gate::{
-    Approvals, Bylaws, Call, Caller, Catalog, Definition, Effect, Failure, Gate, Outcome, Parts, Payload,
-    RateConfig, Redactor, Refusal, ToolError, Via,
+    Approvals, Call, Caller, Catalog, Definition, Effect, Failure, Gate, Outcome, Parts, Payload, RateConfig,
+    Redactor, Refusal, Ruleset, ToolError, Via,
 };
 use tool_api::{AnyTool, Arguments, Context};
 
@@ -71,7 +71,7 @@ fn noting(name: &str, effect: Effect, ran: &Ran, state: &Path) -> Arc<dyn AnyToo
 
 struct Scene {
     gate: Gate,
-    book: Arc<audit::Book>,
+    audit_log: Arc<audit::AuditLog>,
     ran: Ran,
     state: PathBuf,
     _folder: tempfile::TempDir,
@@ -81,8 +81,8 @@ impl Scene {
     fn new(faults: &Faults, first: u64, last: u64, is_done: bool) -> (Scene, Arc<Failing>) {
         let folder = tempfile::tempdir().unwrap();
         let (state, ran) = (folder.path().join("state"), Ran::default());
-        let book = audit::Book::failing(&state, || 0, audit::Config::default(), None, faults);
-        let book = Arc::new(book);
+        let audit_log = audit::AuditLog::failing(&state, || 0, audit::Config::default(), None, faults);
+        let audit_log = Arc::new(audit_log);
         let (made, last) = (AtomicU64::new(0), AtomicU64::new(last));
         let kept = SqliteStore::at(&state);
         let store = Arc::new(Failing { kept, first, last, is_done, made });
@@ -90,16 +90,16 @@ impl Scene {
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools.map(|(name, effect)| noting(name, effect, &ran, &state)).into()),
-            bylaws: Bylaws {
+            ruleset: Ruleset {
                 approvals: gate::approvals::Config { wait: Duration::ZERO, ..Default::default() },
-                ..Bylaws::new(policy, RateConfig { per_second: 0, burst: 1 })
+                ..Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 })
             },
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(store.clone()),
-            book: book.clone(),
+            audit_log: audit_log.clone(),
             files: tool_api::Root::open(folder.path(), tool_api::Access::ReadWrite).unwrap(),
         });
-        (Scene { gate: gate.unwrap(), book, ran, state, _folder: folder }, store)
+        (Scene { gate: gate.unwrap(), audit_log, ran, state, _folder: folder }, store)
     }
 
     /// What comes of a call: that it ran, or the code it was refused with.
@@ -173,9 +173,11 @@ impl Scene {
         assert!(self.gate.call(&agent, call()).await.is_err(), "nobody has allowed it");
     }
 
-    /// Once the disk works again, everything that ran is in the book, once.
+    /// Once the disk works again, everything that ran is in the audit log, once.
     fn check_book(&self, what: &str) {
-        self.book.flush().unwrap_or_else(|error| panic!("{what}: a mended disk takes what waited: {error}"));
+        self.audit_log
+            .flush()
+            .unwrap_or_else(|error| panic!("{what}: a mended disk takes what waited: {error}"));
         let text = std::fs::read_to_string(self.state.join(audit::FILE)).unwrap_or_default();
         let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for record in text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()) {
@@ -190,7 +192,7 @@ impl Scene {
         assert_eq!(
             results,
             self.ran.lock().unwrap().len(),
-            "{what}: what did not run is not in the book as if it had"
+            "{what}: what did not run is not in the audit log as if it had"
         );
         audit::verify(&self.state, &audit::Trust::default())
             .unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -210,7 +212,7 @@ async fn break_book(kind: ErrorKind) {
             let (scene, _) = Scene::new(&faults, 0, 0, false);
             scene.live(false).await;
             // The writer comes to its turn as well.
-            let _ = scene.book.flush();
+            let _ = scene.audit_log.flush();
             is_met |= faults.made() >= first;
             faults.mend();
             scene.check_book(&format!("{kind:?} from {first} to {last}"));

@@ -218,7 +218,7 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
 /// False if there is nobody who might send log messages.
 fn may_log(server: &Server) -> bool {
     let offer = server.gate.catalog().offer();
-    !offer.is_settled() || offer.sources().iter().any(|source| source.shelf.abilities.logging)
+    !offer.is_settled() || offer.sources().iter().any(|source| source.features.abilities.logging)
 }
 
 impl Job {

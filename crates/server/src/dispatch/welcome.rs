@@ -70,7 +70,7 @@ pub(super) fn discover(request: Request<'_>) -> Now {
 fn instructions(server: &Server, offer: &Offer) -> Option<String> {
     let mut told = server.instructions.now().map(|ours| ours.to_string()).unwrap_or_default();
     for source in offer.sources() {
-        let Some(said) = source.shelf.instructions.as_deref() else { continue };
+        let Some(said) = source.features.instructions.as_deref() else { continue };
         // Before they are cut, or half of a secret could stay.
         let said = server.gate.redactor().text(said);
         let cut = said.floor_char_boundary(SOURCE_INSTRUCTIONS_BYTES_MAX);

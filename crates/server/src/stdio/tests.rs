@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gate::Shelf;
+use gate::Features;
 use testkit::{SampleGate, offer_sample_source};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines as ReadLines};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -108,7 +108,7 @@ async fn a_client_is_asked_and_told_on_its_own_connection() {
     client.hears(&[r#""id":1,"method":"roots/list""#]).await;
     client.say(&[r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#.to_owned()]).await;
     client.hears(&[r#""id":3,"#, r#"{\"k\":{\"roots\":[]}}"#]).await;
-    client.server.gate().catalog().replace("more", testkit::many_tools(1), Shelf::default());
+    client.server.gate().catalog().replace("more", testkit::many_tools(1), Features::default());
     client.hears(&["notifications/tools/list_changed"]).await;
     drop(client.writer.shutdown().await);
     client.ends().await;
@@ -121,7 +121,7 @@ async fn subscriptions_hold_up_neither_side_at_the_end() {
     client.say(&[listen(1), listen(2)]).await;
     client.hears(&["acknowledged", r#"subscriptionId":1"#]).await;
     client.hears(&["acknowledged", r#"subscriptionId":2"#]).await;
-    client.server.gate().catalog().replace("more", testkit::many_tools(1), Shelf::default());
+    client.server.gate().catalog().replace("more", testkit::many_tools(1), Features::default());
     for _ in 0..2 {
         client.hears(&["notifications/tools/list_changed", "subscriptionId"]).await;
     }

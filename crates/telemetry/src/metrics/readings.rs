@@ -33,7 +33,7 @@ pub struct UpstreamReading {
 pub struct Readings {
     /// All upstreams.
     pub upstreams: Vec<UpstreamReading>,
-    /// Whether calls that change something can be noted in the book, and so may run.
+    /// Whether calls that change something can be noted in the audit log, and so may run.
     pub book_writable: bool,
     /// Spans that were let go since nobody took them.
     pub spans_dropped: u64,
@@ -95,9 +95,9 @@ impl Collector for Scraped {
         let started = out.encode_descriptor("start_time_seconds", help, None, MetricType::Gauge)?;
         ConstGauge::new(readings.started_at_s).encode(started)?;
         let help =
-            "1, or 0 while calls that change something are refused since the audit book cannot be written";
-        let book = out.encode_descriptor("book_writable", help, None, MetricType::Gauge)?;
-        ConstGauge::new(u64::from(readings.book_writable)).encode(book)?;
+            "1, or 0 while calls that change something are refused since the audit log cannot be written";
+        let audit_log = out.encode_descriptor("book_writable", help, None, MetricType::Gauge)?;
+        ConstGauge::new(u64::from(readings.book_writable)).encode(audit_log)?;
         let help = "Spans that were let go since nobody took them";
         let dropped = out.encode_descriptor("spans_dropped", help, None, MetricType::Counter)?;
         ConstCounter::new(readings.spans_dropped).encode(dropped)

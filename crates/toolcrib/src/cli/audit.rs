@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What to do with the book of calls.
+/// What to do with the audit log of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Audit {
     /// Print the latest records.
@@ -20,11 +20,11 @@ pub(crate) enum Audit {
     },
     /// Check that no record was changed, moved or taken out.
     Verify {
-        /// Another book: a folder with its segments, or one segment. By default the one in the state folder.
+        /// Another audit log: a folder with its segments, or one segment. By default the one in the state folder.
         #[arg(long, value_name = "PATH")]
-        book: Option<PathBuf>,
+        audit_log: Option<PathBuf>,
         /// A key that may have signed it, as `toolcrib audit key` prints it. May be repeated. No other one counts then,
-        /// and a book that bears no signature is found fault with.
+        /// and an audit log that bears no signature is found fault with.
         #[arg(long = "key", value_name = "KEY")]
         keys: Vec<String>,
         /// The number of the record that it begins with, if you know that what came before is elsewhere: a single
@@ -32,17 +32,17 @@ pub(crate) enum Audit {
         #[arg(long, value_name = "RECORD")]
         from: Option<u64>,
     },
-    /// Sign into the book that you know of the records that it says were lost; until then `verify` finds fault with it.
+    /// Sign into the audit log that you know of the records that it says were lost; until then `verify` finds fault with it.
     Acknowledge {
-        /// What happened, such as "restored from the backup of Monday"; it is kept in the book.
+        /// What happened, such as "restored from the backup of Monday"; it is kept in the audit log.
         #[arg(long, value_name = "TEXT")]
         because: Option<String>,
     },
-    /// Print the book, write it to a file, or send it to a collector of logs.
+    /// Print the audit log, write it to a file, or send it to a collector of logs.
     Export(AuditExport),
     /// Remove segments that are older or larger than `[audit]` keeps.
     Prune,
-    /// Print the public key that the book is signed with.
+    /// Print the public key that the audit log is signed with.
     Key,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Filter {
     pub(crate) since: Option<String>,
 }
 
-/// Where the book goes, and in which form.
+/// Where the audit log goes, and in which form.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct AuditExport {
     /// The form.
@@ -88,10 +88,10 @@ pub(crate) struct AuditExport {
     pub(crate) headers: Option<PathBuf>,
 }
 
-/// A form of the book.
+/// A form of the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// The book's own lines: one JSON object each, which `audit verify --book` checks.
+    /// the audit log's own lines: one JSON object each, which `audit verify --audit log` checks.
     Jsonl,
     /// A table with one row for each call.
     Csv,

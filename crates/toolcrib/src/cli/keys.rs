@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use amount::{NoSpan, Span};
 use clap::Subcommand;
 use policy::{Role, Scope, ScopeError};
+use units::{NoSpan, Span};
 
 /// The shortest life of a key.
 const LIFE_MIN: Duration = Duration::from_secs(60 * 60);

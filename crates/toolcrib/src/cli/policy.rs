@@ -24,7 +24,7 @@ pub(crate) enum Policy {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Say which calls of the book would be decided differently now, or by another configuration.
+    /// Say which calls of the audit log would be decided differently now, or by another configuration.
     Replay(Replay),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Replay {
     /// Only this many of the latest calls.
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
     pub(crate) last: usize,
-    /// Do not look which tools there are now; what the book says of them decides.
+    /// Do not look which tools there are now; what the audit log says of them decides.
     #[arg(long)]
     pub(crate) offline: bool,
 }

@@ -1,4 +1,4 @@
-//! `audit`: the records of the book, whether it is as it was written, and how it leaves this machine.
+//! `audit`: the records of the audit log, whether it is as it was written, and how it leaves this machine.
 
 mod acknowledge;
 mod export;
@@ -9,7 +9,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use audit::{Book, PublicKey};
+use audit::{AuditLog, PublicKey};
 use serde_json::json;
 use store::SqliteStore;
 
@@ -24,8 +24,8 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
     match command {
         Audit::Tail { lines, follow, filter } => tail::run(cli, &settings.state, lines, follow, &filter),
-        Audit::Verify { book, keys, from } => {
-            let asked = verify::Asked { book: book.as_deref(), keys: &keys, from };
+        Audit::Verify { audit_log, keys, from } => {
+            let asked = verify::Asked { audit_log: audit_log.as_deref(), keys: &keys, from };
             verify::run(cli, &settings.state, &asked)
         }
         Audit::Acknowledge { because } => acknowledge::run(cli, settings, because.as_deref()),
@@ -36,19 +36,19 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Trouble {
-    Trouble::Failed(format!("the audit book cannot be read: {error}"))
+    Trouble::Failed(format!("the audit log cannot be read: {error}"))
 }
 
 fn prune(cli: &Cli, settings: Settings) -> Result<Ending, Trouble> {
     let Settings { state, audit, redactor, .. } = settings;
     let (keep, max_bytes) = (audit.keep, audit.max_bytes);
     let store = Arc::new(SqliteStore::at(&state));
-    let removed = Book::with(&state, now_ms, audit, redactor).kept_in(store).prune();
+    let removed = AuditLog::with(&state, now_ms, audit, redactor).kept_in(store).prune();
     let removed = removed.map_err(|error| Trouble::Failed(error.to_string()))?;
     if cli.json {
         print::json(&json!({ "removed": removed }))?;
     } else if removed.is_empty() {
-        print::line(&format!("nothing to remove: the book keeps {keep} and at most {max_bytes}"))?;
+        print::line(&format!("nothing to remove: the audit log keeps {keep} and at most {max_bytes}"))?;
     }
     for segment in removed.iter().filter(|_| !cli.json) {
         print::line(&format!("removed {}, up to record {}", segment.segment, segment.seq))?;

@@ -34,7 +34,7 @@ pub(crate) struct File {
     pub(crate) approvals: gate::approvals::Config,
     /// How secrets and sign-ins are sealed that are kept.
     pub(crate) secrets: crate::secrets::Config,
-    /// The book of calls: what is noted, and how long it is kept.
+    /// the audit log of calls: what is noted, and how long it is kept.
     pub(crate) audit: audit::Config,
     /// What is struck out of everything that leaves the program.
     pub(crate) redaction: redact::Config,
@@ -90,7 +90,7 @@ pub(crate) struct State {
 pub(crate) struct Limits {
     /// How often one caller may call tools.
     pub(crate) rate: gate::RateConfig,
-    /// How often some callers may call tools, by patterns of their ids (`local`, or a key's or token's, as the book of
+    /// How often some callers may call tools, by patterns of their ids (`local`, or a key's or token's, as the audit log of
     /// calls has them), in place of `rate`. Of several that fit, a name goes before a pattern, and a long pattern before
     /// a short one.
     pub(crate) callers: BTreeMap<String, gate::LimitConfig>,

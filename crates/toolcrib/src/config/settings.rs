@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) policy: policy::Policy,
     pub(crate) approvals: gate::approvals::Config,
     pub(crate) telemetry: telemetry::Config,
-    /// What the book keeps, and for how long.
+    /// What the audit log keeps, and for how long.
     pub(crate) audit: audit::Config,
     /// Knows the configured secrets; whatever leaves the program passes it.
     pub(crate) redactor: redact::Redactor,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use audit::Book;
+use audit::AuditLog;
 use gate::Gate;
 use redact::{Known, Redactor};
 use server::Instructions;
@@ -42,7 +42,7 @@ pub(crate) struct Reloader {
     instructions: Instructions,
     guarded: Guarded,
     upstreams: Arc<Upstreams>,
-    book: Arc<Book>,
+    audit_log: Arc<AuditLog>,
     observing: Arc<Observing>,
     /// Knows who comes over HTTP, if that is a way to come.
     identity: Option<Arc<Identity>>,
@@ -93,7 +93,7 @@ impl AtStart {
             instructions: crib.instructions.clone(),
             guarded: crib.guarded.clone(),
             upstreams: crib.upstreams.clone(),
-            book: crib.book.clone(),
+            audit_log: crib.audit_log.clone(),
             observing: crib.observing.clone(),
             identity,
             learner: self.learner,
@@ -197,11 +197,11 @@ impl Reloader {
         self.files_now().clone_from(&settings.files);
         self.redactor().configure(&settings.redaction);
         self.take_key(settings.kept.again());
-        self.book.govern(&settings.audit);
+        self.audit_log.govern(&settings.audit);
         self.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
         // Before a new server's tools are on offer.
-        self.gate.govern(assemble::bylaws(settings));
+        self.gate.govern(assemble::ruleset(settings));
         let Changes { added, removed, changed, unchanged } = self.upstreams.replace(upstreams);
         if !added.is_empty() {
             // Clients that have listed before hear of a new server by a change, which comes once it has been asked.

@@ -197,7 +197,8 @@ impl Task {
     }
 
     fn replace(&self, offer: &Offer) {
-        for collision in self.catalog.replace(self.upstream.name(), offer.tools.clone(), offer.shelf.clone())
+        for collision in
+            self.catalog.replace(self.upstream.name(), offer.tools.clone(), offer.features.clone())
         {
             let (upstream, tool) = (&collision.source, &collision.name);
             tracing::warn!(%upstream, %tool, "not offered: another one has its name; set another `prefix`");

@@ -59,10 +59,10 @@ impl World {
         let AllSettings { policy, rates, redactor, .. } = AllSettings::for_selftest(folder);
         let upstreams = Upstreams::start(settings, world, &catalog, &store, &redactor, start);
         let files = sandbox::Root::open(folder, sandbox::Access::Read).expect("a folder");
-        let book = Arc::new(audit::Book::at(&state, now_ms));
-        let bylaws = gate::Bylaws::new(policy, rates);
+        let audit_log = Arc::new(audit::AuditLog::at(&state, now_ms));
+        let ruleset = gate::Ruleset::new(policy, rates);
         let approvals = gate::Approvals::new(store.clone());
-        let parts = Parts { catalog: catalog.clone(), bylaws, redactor, approvals, book, files };
+        let parts = Parts { catalog: catalog.clone(), ruleset, redactor, approvals, audit_log, files };
         World { upstreams, catalog, gate: Gate::new(parts).expect("randomness") }
     }
 

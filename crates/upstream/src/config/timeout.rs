@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use amount::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
+use units::Span;
 
 /// A time limit. Whether it is sensible is checked where it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,11 +50,12 @@ async fn list(upstream: &Upstream, definitions: &str) {
 fn shown(upstream: &Upstream) -> String {
     let offer = upstream.offers().borrow().clone();
     let tools = offer.tools.iter().map(|tool| format!("tool {}", tool.definition().name));
-    let shelf = &offer.shelf;
-    let items = [("prompt", &shelf.prompts), ("resource", &shelf.resources), ("template", &shelf.templates)];
+    let features = &offer.features;
+    let items =
+        [("prompt", &features.prompts), ("resource", &features.resources), ("template", &features.templates)];
     let items =
         items.into_iter().flat_map(|(what, items)| items.iter().map(move |it| format!("{what} {}", it.key)));
-    let instructions = shelf.instructions.iter().map(|_| "instructions".to_owned());
+    let instructions = features.instructions.iter().map(|_| "instructions".to_owned());
     let offered: Vec<_> = tools.chain(items).chain(instructions).collect();
     let held: Vec<_> =
         offer.held.iter().map(|it| format!("{} {} ({})", it.what, it.name, it.why.word())).collect();
@@ -368,7 +369,10 @@ fn who_cannot_read_what_was_accepted_offers_nothing() {
         list(&it, GOOD).await;
         let told = shown(&it);
         assert!(told.starts_with("nothing; held: tool add (unknown), "), "{told}");
-        assert!(it.offers().borrow().shelf.actions.is_empty() && it.offers().borrow().shelf.claims.is_none());
+        assert!(
+            it.offers().borrow().features.actions.is_empty()
+                && it.offers().borrow().features.claims.is_none()
+        );
         let report = it.status();
         let why = "what was accepted of servers cannot be read or kept: the disk is gone";
         assert_eq!((report.held_back, report.last_error.as_deref()), (0, Some(why)));

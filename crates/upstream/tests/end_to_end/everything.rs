@@ -34,7 +34,7 @@ async fn connected(habits: &[&str]) -> Arc<Upstream> {
 fn action(it: &Upstream, action: Action) -> Option<Arc<dyn AnyTool>> {
     let offers = it.offers();
     let offer = offers.borrow();
-    offer.shelf.actions.iter().find(|(one, _)| *one == action).map(|(_, tool)| tool.clone())
+    offer.features.actions.iter().find(|(one, _)| *one == action).map(|(_, tool)| tool.clone())
 }
 
 fn able(input: Option<Input>) -> Context {
@@ -111,21 +111,21 @@ async fn everything_is_offered_under_names_of_its_own() {
         let it = connected(&[era]).await;
         let offer = it.offers().borrow().clone();
         assert_eq!(
-            entries(&offer.shelf.prompts),
+            entries(&offer.features.prompts),
             [
                 r#"my_all_greet {"name":"my_all_greet" ,"x":1.50,"arguments":[{"name":"who","required":true}]}"#,
                 r#"my_all_code_review {"name":"my_all_code_review"}"#,
             ]
         );
         assert_eq!(
-            entries(&offer.shelf.resources),
+            entries(&offer.features.resources),
             [
                 r#"my-all+file:///a.txt {"uri": "my-all+file:///a.txt" ,"name":"a","size":1.0}"#,
                 r#"ui://my-all/clock/face {"uri":"ui://my-all/clock/face","name":"face"}"#,
             ]
         );
         assert_eq!(
-            entries(&offer.shelf.templates),
+            entries(&offer.features.templates),
             [
                 r#"my-all+db://{table}/{row} {"uriTemplate":"my-all+db://{table}/{row}" ,"name":"row","x":1.0}"#
             ]
@@ -140,12 +140,12 @@ async fn everything_is_offered_under_names_of_its_own() {
                 "resource file:///a.txt: an earlier entry of the list has the same",
             ]
         );
-        assert_eq!(offer.shelf.instructions.as_deref(), Some("Be kind.\nAlways."));
-        let abilities = &offer.shelf.abilities;
+        assert_eq!(offer.features.instructions.as_deref(), Some("Be kind.\nAlways."));
+        let abilities = &offer.features.abilities;
         assert!(abilities.logging && abilities.completions && abilities.prompts);
         assert!(abilities.resources && abilities.subscribe);
         let extensions: Vec<_> = abilities.extensions.iter().map(|(name, _)| &**name).collect();
-        let (actions, ttl_ms) = (offer.shelf.actions.len(), offer.ttl_ms);
+        let (actions, ttl_ms) = (offer.features.actions.len(), offer.ttl_ms);
         match era {
             "modern" => {
                 assert_eq!(extensions, ["io.modelcontextprotocol/tasks", "x/y"]);
@@ -156,7 +156,7 @@ async fn everything_is_offered_under_names_of_its_own() {
                 assert_eq!((actions, ttl_ms), (5, 0));
             }
         }
-        let claims = offer.shelf.claims.expect("it has resources");
+        let claims = offer.features.claims.expect("it has resources");
         assert!(claims("my-all+db://x/y") && claims("ui://my-all/z") && !claims("file:///a.txt"));
     }
 }
@@ -196,9 +196,9 @@ async fn a_list_that_fails_does_not_take_the_others_away() {
     ] {
         let it = connected(&habits).await;
         let offer = it.offers().borrow().clone();
-        assert_eq!(offer.shelf.resources.len(), 2);
+        assert_eq!(offer.features.resources.len(), 2);
         assert_eq!(offer.tools.is_empty(), kind == "tool");
-        assert_eq!(offer.shelf.prompts.is_empty(), kind == "prompt");
+        assert_eq!(offer.features.prompts.is_empty(), kind == "prompt");
         let withheld = offer.withheld.iter().find(|it| it.name == format!("all {kind}s")).expect("said");
         assert!(withheld.why.ends_with(why), "{}", withheld.why);
     }
@@ -208,7 +208,7 @@ async fn a_list_that_fails_does_not_take_the_others_away() {
 async fn resources_without_templates_are_no_fault() {
     let it = connected(&["legacy", "no templates"]).await;
     let offer = it.offers().borrow().clone();
-    assert_eq!((offer.shelf.resources.len(), offer.shelf.templates.len()), (2, 0));
+    assert_eq!((offer.features.resources.len(), offer.features.templates.len()), (2, 0));
     assert!(!offer.withheld.iter().any(|it| it.name.starts_with("all ")), "{:?}", offer.withheld);
 }
 

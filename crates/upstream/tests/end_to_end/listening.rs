@@ -11,7 +11,7 @@ use crate::world::*;
 async fn act(it: &Upstream, which: Action, uri: &str) -> Result<String, String> {
     let offers = it.offers();
     let action =
-        offers.borrow().shelf.actions.iter().find(|(one, _)| *one == which).map(|(_, tool)| tool.clone());
+        offers.borrow().features.actions.iter().find(|(one, _)| *one == which).map(|(_, tool)| tool.clone());
     let uri = arguments(&format!("{{\"uri\":\"it+{uri}\"}}"));
     let done = action.expect("offered").run(uri, &context(None)).await;
     done.map(|_| "done".to_owned()).map_err(|error| error.to_string())

@@ -145,9 +145,9 @@ mod tests {
         let table = "--------\nIr\n--------\n78,000 (100.0%)  PROGRAM TOTALS\n\n\
                      Ir                   file:function\n\
                      7,964,517 (10.15%)  ???:wire::message::Frame::parse [/x/toolcrib]\n\
-                       343,450 ( 0.45%)  ???:<gate::A as gate::Stage>::check [/x/toolcrib]\n";
+                       343,450 ( 0.45%)  ???:<gate::A as gate::Check>::check [/x/toolcrib]\n";
         let expected = BTreeMap::from([
-            ("<gate::A as gate::Stage>::check".to_owned(), 343_450.0),
+            ("<gate::A as gate::Check>::check".to_owned(), 343_450.0),
             ("wire::message::Frame::parse".to_owned(), 7_964_517.0),
         ]);
         assert_eq!(annotated(table), expected);

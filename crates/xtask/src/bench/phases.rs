@@ -7,8 +7,8 @@ mod memory;
 mod processes;
 mod proxying;
 mod start;
-mod stations;
 mod stdio;
+mod steps;
 mod system_calls;
 mod tables;
 mod tool_list;
@@ -31,7 +31,7 @@ pub(crate) struct Phase {
 /// In the order of the page.
 pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "stdio", about: "one call at a time over stdio", run: stdio::run },
-    Phase { name: "stations", about: "instructions of each station of the gate", run: stations::run },
+    Phase { name: "steps", about: "instructions of each step of the gate", run: steps::run },
     Phase { name: "syscalls", about: "system calls of one call over stdio", run: system_calls::run },
     Phase { name: "inflight", about: "64 calls in flight over stdio", run: in_flight::run },
     Phase { name: "http", about: "one and 64 connections over HTTP", run: http::run },

@@ -15,28 +15,28 @@ enum May {
 }
 
 const TABLE: &[Row] = &[
-    Row { name: "amount", may_use: May::Only(&[]) },
+    Row { name: "units", may_use: May::Only(&[]) },
     Row { name: "wire", may_use: May::Only(&[]) },
     Row { name: "sandbox", may_use: May::Only(&[]) },
-    Row { name: "policy", may_use: May::Only(&["amount"]) },
+    Row { name: "policy", may_use: May::Only(&["units"]) },
     Row { name: "redact", may_use: May::Only(&[]) },
     Row { name: "rules", may_use: May::Only(&[]) },
     Row { name: "store", may_use: May::Only(&[]) },
     Row { name: "telemetry", may_use: May::Only(&["sandbox"]) },
     Row { name: "oauth", may_use: May::Only(&["sandbox"]) },
     Row { name: "tool-api", may_use: May::Only(&["sandbox"]) },
-    Row { name: "audit", may_use: May::Only(&["amount", "store", "redact"]) },
+    Row { name: "audit", may_use: May::Only(&["units", "store", "redact"]) },
     Row { name: "tools", may_use: May::Only(&["tool-api"]) },
     Row { name: "scripts", may_use: May::Only(&["tool-api"]) },
     Row { name: "contracts", may_use: May::Only(&["tool-api"]) },
     Row {
         name: "upstream",
-        may_use: May::Only(&["amount", "tool-api", "wire", "oauth", "redact", "sandbox"]),
+        may_use: May::Only(&["units", "tool-api", "wire", "oauth", "redact", "sandbox"]),
     },
     Row {
         name: "gate",
         may_use: May::Only(&[
-            "amount",
+            "units",
             "tool-api",
             "policy",
             "rules",

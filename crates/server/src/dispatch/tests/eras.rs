@@ -193,7 +193,7 @@ async fn lists_go_on_where_a_cursor_says() {
 #[tokio::test]
 async fn ten_thousand_tools_come_in_pages_and_each_once() {
     let sample = SampleGate::new();
-    sample.gate.catalog().replace("many", testkit::many_tools(10_000), gate::Shelf::default());
+    sample.gate.catalog().replace("many", testkit::many_tools(10_000), gate::Features::default());
     let mut talk = Talk::over(sample, Revision::LATEST_LEGACY);
     let (mut names, mut params, mut pages) = (std::collections::BTreeSet::new(), "{}".to_owned(), 0);
     loop {

@@ -1,6 +1,6 @@
 //! Subscriptions of the modern revision.
 
-use gate::{Event, Shelf, Task};
+use gate::{Event, Features, Task};
 
 use super::*;
 use crate::session::LISTENS_MAX;
@@ -35,7 +35,7 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     "#]].assert_eq(&told.replace(&token, "TOKEN"));
     assert_eq!(talk.watched.lock().expect("fine")["note:a"], 1);
     let catalog = talk.server.gate().catalog().clone();
-    catalog.replace("more", testkit::many_tools(1), Shelf::default());
+    catalog.replace("more", testkit::many_tools(1), Features::default());
     for id in ["job-1", "job-2"] {
         let task = Bytes::from_static(br#"{"taskId":"job-1","status":"completed"}"#);
         catalog.announce(Event::Task { source: testkit::SAMPLE_SOURCE.into(), id: id.into(), task });
@@ -48,7 +48,7 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
         {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7},"uri":"note:a"}}
         {"jsonrpc":"2.0","method":"notifications/tasks","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7},"taskId":"TOKEN","status":"completed"}}
     "#]].assert_eq(&talk.rest().replace(&token, "TOKEN"));
-    catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Shelf::default());
+    catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Features::default());
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"listen:0"}}}
         {"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}
@@ -56,7 +56,7 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     // What changes is told to who asked for that.
     let listing = Bytes::from_static(b"{}");
     let resources = vec![gate::Item { key: "more:a".into(), listing }];
-    catalog.replace("more", testkit::many_tools(1), Shelf { resources, ..Shelf::default() });
+    catalog.replace("more", testkit::many_tools(1), Features { resources, ..Features::default() });
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/resources/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}
     "#]].assert_eq(&after_a_moment(&mut talk).await);

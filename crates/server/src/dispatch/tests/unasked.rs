@@ -1,6 +1,6 @@
 //! What a legacy client is told without being asked, and what it watches.
 
-use gate::{Event, Shelf};
+use gate::{Event, Features};
 
 use super::*;
 use crate::announcer::Announcer;
@@ -25,7 +25,7 @@ async fn changed_lists_are_told_to_who_has_seen_them() {
     talk.ask("resources/templates/list", "{}").await;
     talk.say_and_hear(&modern("prompts/list", "{}", "{}")).await;
     let catalog = talk.server.gate().catalog().clone();
-    (0..100).for_each(|_| drop(catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Shelf::default())));
+    (0..100).for_each(|_| drop(catalog.replace(testkit::SAMPLE_SOURCE, Vec::new(), Features::default())));
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
         {"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
@@ -35,7 +35,7 @@ async fn changed_lists_are_told_to_who_has_seen_them() {
     // Whoever comes later is told what changed since the client looked, and only then.
     let mut late = Announcer::new(&talk.server, talk.session.clone());
     assert_eq!(told(&mut late), "");
-    catalog.replace("more", testkit::many_tools(1), Shelf::default());
+    catalog.replace("more", testkit::many_tools(1), Features::default());
     let mut late = Announcer::new(&talk.server, talk.session.clone());
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}

@@ -1,8 +1,8 @@
-//! `audit acknowledge`: a person signs that they know what the book has lost.
+//! `audit acknowledge`: a person signs that they know what the audit log has lost.
 
 use std::sync::Arc;
 
-use audit::{AnchorError, Book, Loss};
+use audit::{AnchorError, AuditLog, Loss};
 use serde_json::json;
 use store::SqliteStore;
 
@@ -16,15 +16,15 @@ pub(super) fn run(cli: &Cli, settings: Settings, because: Option<&str>) -> Resul
     let Settings { state, audit, redactor, .. } = settings;
     let because = because.map(|because| redactor.text(because).into_owned());
     let store = Arc::new(SqliteStore::at(&state));
-    let book = Book::with(&state, now_ms, audit, redactor).kept_in(store.clone());
+    let audit_log = AuditLog::with(&state, now_ms, audit, redactor).kept_in(store.clone());
     let failed = |error: AnchorError| Trouble::Failed(error.to_string());
-    let losses = book.acknowledge(&*store, because.as_deref()).map_err(failed)?;
+    let losses = audit_log.acknowledge(&*store, because.as_deref()).map_err(failed)?;
     if cli.json {
         let told: Vec<_> =
             losses.iter().map(|loss| json!({ "record": loss.seq, "kept": loss.kept })).collect();
         print::json(&json!({ "acknowledged": told }))?;
     } else if losses.is_empty() {
-        print::line("nothing to acknowledge: the book has lost nothing that somebody does not know of")?;
+        print::line("nothing to acknowledge: the audit log has lost nothing that somebody does not know of")?;
     } else {
         let told: Vec<String> = losses.iter().map(said).collect();
         print::line(&told.join("\n"))?;

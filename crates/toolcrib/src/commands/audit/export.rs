@@ -1,4 +1,4 @@
-//! `audit export`: the book as JSON Lines, as a table, or as OpenTelemetry logs.
+//! `audit export`: the audit log as JSON Lines, as a table, or as OpenTelemetry logs.
 #![expect(clippy::disallowed_methods, reason = "an export goes where the person at the command line says")]
 
 use std::fs::{File, OpenOptions};
@@ -145,7 +145,7 @@ fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending,
     }
 }
 
-/// What left the book.
+/// What left the audit log.
 #[derive(Default)]
 struct Left {
     records: usize,

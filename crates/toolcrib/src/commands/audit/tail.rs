@@ -14,16 +14,16 @@ use crate::cli::{Cli, Filter};
 use crate::ending::{Ending, Trouble};
 use crate::{print, times};
 
-/// How often the end of the book is looked at. Its writer gathers for 20 ms.
+/// How often the end of the audit log is looked at. Its writer gathers for 20 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Lines that are read for each one asked for, before all of the book is: checkpoints and torn lines are among them.
+/// Lines that are read for each one asked for, before all of the audit log is: checkpoints and torn lines are among them.
 const READ_FOR_EACH: usize = 4;
 
 /// The characters of a name that are shown: callers invent long ones, and a column is as wide as its widest cell.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Lines of the book that are printed at most: they are gathered in memory.
+/// Lines of the audit log that are printed at most: they are gathered in memory.
 const LINES_MAX: usize = 100_000;
 
 pub(super) fn run(
@@ -38,7 +38,7 @@ pub(super) fn run(
     let (last, seen) = latest(state, lines.min(LINES_MAX), &wanted).map_err(unreadable)?;
     show(cli, &last)?;
     if last.is_empty() && !follow && !cli.json {
-        print::remark("there is no such call in the book");
+        print::remark("there is no such call in the audit log");
     }
     if !follow {
         return Ok(Ending::Good);
@@ -85,7 +85,7 @@ fn seq(line: &str) -> Option<u64> {
 
 fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
     if cli.json {
-        // The book's own lines: one JSON object each, byte for byte.
+        // the audit log's own lines: one JSON object each, byte for byte.
         lines.iter().try_for_each(|line| print::line(line))?;
     } else if !lines.is_empty() {
         print::foreign(&print::table(&lines.iter().map(|line| row(line)).collect::<Vec<_>>()))?;

@@ -1,4 +1,4 @@
-//! `audit verify`: whether a book is as it was written, ours or one from elsewhere.
+//! `audit verify`: whether an audit log is as it was written, ours or one from elsewhere.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
-/// Which book is verified, and what it is held against.
+/// Which audit log is verified, and what it is held against.
 pub(super) struct Asked<'a> {
     /// Another one than that of the state folder.
-    pub(super) book: Option<&'a Path>,
+    pub(super) audit_log: Option<&'a Path>,
     pub(super) keys: &'a [String],
     /// The record that it begins with.
     pub(super) from: Option<u64>,
 }
 
 pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, Trouble> {
-    let Asked { book, keys, from } = *asked;
+    let Asked { audit_log, keys, from } = *asked;
     // Who names a key wants a signature, and of that key: what else is known may have been written by whoever wrote
-    // the book.
+    // the audit log.
     let mut trust = Trust { keys: named(keys)?, must_be_signed: !keys.is_empty(), from, ..Trust::default() };
-    if book.is_none() {
+    if audit_log.is_none() {
         if keys.is_empty() {
             trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
         }
@@ -34,33 +34,33 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         let failed = |error: AnchorError| {
             let folder = state.display();
             Trouble::Failed(format!(
-                "{error}; `--book {folder}` checks the book without what the store knows of it"
+                "{error}; `--book {folder}` checks the audit log without what the store knows of it"
             ))
         };
         trust.heads.extend(audit::anchored(&store).map_err(failed)?);
         trust.loss = audit::marked_loss(&store).map_err(failed)?;
     }
-    if let Some(missing) = book.filter(|book| !book.exists()) {
+    if let Some(missing) = audit_log.filter(|audit_log| !audit_log.exists()) {
         return Err(unreadable(format!("there is no {}", missing.display())));
     }
-    let path = book.unwrap_or(state);
+    let path = audit_log.unwrap_or(state);
     // A folder may come with the head that was noted in it; a single segment ends where it was closed.
     if path.is_dir() {
         trust.noted = audit::noted_head(path, &trust.keys).map_err(unreadable)?;
     }
     let (ending, facts, words) = match audit::verify(path, &trust) {
         // Of a mistyped path it would be said for ever that all is well.
-        Ok(found) if book.is_some() && found.records == 0 => {
-            return Err(Trouble::Failed(format!("{} holds no record of a book", path.display())));
+        Ok(found) if audit_log.is_some() && found.records == 0 => {
+            return Err(Trouble::Failed(format!("{} holds no record of an audit log", path.display())));
         }
-        // A book is begun with its first record. If that did not reach the disk, no other did.
+        // A audit log is begun with its first record. If that did not reach the disk, no other did.
         Ok(found) if found.records == 0 && found.segments > 0 => {
             return Err(Trouble::Failed(format!(
-                "the book in {} was begun and holds no record: the disk was full, or whoever began it died at once",
+                "the audit log in {} was begun and holds no record: the disk was full, or whoever began it died at once",
                 path.display()
             )));
         }
-        Ok(book) => (Ending::Good, facts(&book), words(&book, trust.keys.is_empty())),
+        Ok(audit_log) => (Ending::Good, facts(&audit_log), words(&audit_log, trust.keys.is_empty())),
         Err(VerifyError::Unreadable(error)) => return Err(unreadable(error)),
         Err(error) => {
             let VerifyError::Broken { segment, line, seq, .. } = &error else {
@@ -87,16 +87,16 @@ fn named(keys: &[String]) -> Result<Vec<PublicKey>, Trouble> {
     keys.iter().map(parse).collect()
 }
 
-fn facts(book: &Verified) -> serde_json::Value {
+fn facts(audit_log: &Verified) -> serde_json::Value {
     json!({
         "good": true,
-        "records": book.records,
-        "first": book.first,
-        "segments": book.segments,
-        "torn_lines": book.torn_lines,
-        "signed": book.signed,
-        "head": book.head.hash,
-        "losses": book.losses.iter().map(loss).collect::<Vec<_>>(),
+        "records": audit_log.records,
+        "first": audit_log.first,
+        "segments": audit_log.segments,
+        "torn_lines": audit_log.torn_lines,
+        "signed": audit_log.signed,
+        "head": audit_log.head.hash,
+        "losses": audit_log.losses.iter().map(loss).collect::<Vec<_>>(),
     })
 }
 
@@ -110,13 +110,13 @@ fn loss(loss: &Loss) -> serde_json::Value {
 }
 
 /// What was found, as far as it was checked: of what is not signed it is not said that nobody changed it.
-fn words(book: &Verified, has_no_key: bool) -> String {
-    let (records, head) = (book.records, book.head.hash);
+fn words(audit_log: &Verified, has_no_key: bool) -> String {
+    let (records, head) = (audit_log.records, audit_log.head.hash);
     if records == 0 {
         return "there is no book yet: no call was recorded".to_owned();
     }
-    let mut words = match book.signed {
-        Some(signed) if signed == book.head.seq => {
+    let mut words = match audit_log.signed {
+        Some(signed) if signed == audit_log.head.seq => {
             format!("{records} records, none changed, moved or taken out; head {head}")
         }
         Some(signed) => {
@@ -124,30 +124,30 @@ fn words(book: &Verified, has_no_key: bool) -> String {
         }
         None => format!("{records} records, each chained to the one before; head {head}"),
     };
-    if book.first > 1 {
-        words += &format!("\nit begins with record {}: older ones are not part of it", book.first);
+    if audit_log.first > 1 {
+        words += &format!("\nit begins with record {}: older ones are not part of it", audit_log.first);
     }
-    if book.torn_lines > 0 {
-        words += &format!("\n{} lines were cut short by a crash; they held no record", book.torn_lines);
+    if audit_log.torn_lines > 0 {
+        words += &format!("\n{} lines were cut short by a crash; they held no record", audit_log.torn_lines);
     }
-    for loss in &book.losses {
+    for loss in &audit_log.losses {
         words += &format!("\nrecord {} says: {loss}", loss.seq);
         words += &loss.acknowledged.map_or_else(String::new, |seq| format!("; acknowledged in record {seq}"));
         words += &loss.because.as_ref().map_or_else(String::new, |because| format!(": {because:?}"));
     }
-    words += &match book.signed {
-        Some(signed) if signed == book.head.seq => "\nsigned to its end".to_owned(),
+    words += &match audit_log.signed {
+        Some(signed) if signed == audit_log.head.seq => "\nsigned to its end".to_owned(),
         Some(signed) => format!(
-            "\nsigned up to record {signed}; the {} after it are chained only, which whoever writes a book anew can do \
+            "\nsigned up to record {signed}; the {} after it are chained only, which whoever writes an audit log anew can do \
              as well",
-            book.head.seq - signed
+            audit_log.head.seq - signed
         ),
         None if has_no_key => {
-            "\nno signature was checked, and whoever writes a book anew can chain it as well; name the key with --key \
-             (`toolcrib audit key` prints it where the book was written)"
+            "\nno signature was checked, and whoever writes an audit log anew can chain it as well; name the key with --key \
+             (`toolcrib audit key` prints it where the audit log was written)"
                 .to_owned()
         }
-        None => "\nnot signed yet; whoever writes a book anew can chain it as well".to_owned(),
+        None => "\nnot signed yet; whoever writes an audit log anew can chain it as well".to_owned(),
     };
     words
 }
@@ -168,8 +168,8 @@ mod tests {
             because: Some(because.to_owned()),
         };
         let losses = because.map(loss).into_iter().collect();
-        let book = Verified { records: 9, first: 1, segments: 1, torn_lines: 0, head, signed, losses };
-        let told = words(&book, has_no_key).replace(&head.hash.to_string(), "0");
+        let audit_log = Verified { records: 9, first: 1, segments: 1, torn_lines: 0, head, signed, losses };
+        let told = words(&audit_log, has_no_key).replace(&head.hash.to_string(), "0");
         assert_eq!(told, expected);
     }
 
@@ -181,21 +181,21 @@ mod tests {
             false,
             None,
             "9 records, none changed, moved or taken out up to record 7; head 0\nsigned up to record 7; the 2 after it \
-             are chained only, which whoever writes a book anew can do as well",
+             are chained only, which whoever writes an audit log anew can do as well",
         );
         check(
             None,
             false,
             None,
-            "9 records, each chained to the one before; head 0\nnot signed yet; whoever writes a book anew can chain it \
+            "9 records, each chained to the one before; head 0\nnot signed yet; whoever writes an audit log anew can chain it \
              as well",
         );
         check(
             None,
             true,
             None,
-            "9 records, each chained to the one before; head 0\nno signature was checked, and whoever writes a book \
-             anew can chain it as well; name the key with --key (`toolcrib audit key` prints it where the book was \
+            "9 records, each chained to the one before; head 0\nno signature was checked, and whoever writes an audit log \
+             anew can chain it as well; name the key with --key (`toolcrib audit key` prints it where the audit log was \
              written)",
         );
     }

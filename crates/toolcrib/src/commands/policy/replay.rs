@@ -1,4 +1,4 @@
-//! `policy replay`: the calls of the book, decided again. What the book does not hold is not guessed: a call whose
+//! `policy replay`: the calls of the audit log, decided again. What the audit log does not hold is not guessed: a call whose
 //! decision hangs on it is told apart.
 
 use std::collections::HashMap;
@@ -21,10 +21,10 @@ use crate::{print, times};
 /// Calls that are shown; all are counted.
 const SHOWN_MAX: usize = 200;
 
-/// What stands in the book where a secret was.
+/// What stands in the audit log where a secret was.
 const STRUCK_OUT: &str = "[REDACTED:";
 
-/// What the book says of a call, as far as it matters here.
+/// What the audit log says of a call, as far as it matters here.
 #[derive(Debug, Deserialize)]
 struct Record {
     seq: u64,
@@ -68,7 +68,7 @@ enum Again {
     Same,
     /// Another verdict.
     Differs(Decision),
-    /// Nobody can say, since the book does not hold this.
+    /// Nobody can say, since the audit log does not hold this.
     Depends(&'static str),
     /// The policy had no say in it.
     Undecided,
@@ -100,7 +100,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
 
 /// The records that are meant, oldest first.
 fn records(state: &std::path::Path, asked: &Asked) -> Result<Vec<Record>, Trouble> {
-    let unreadable = |error| Trouble::Failed(format!("the audit book cannot be read: {error}"));
+    let unreadable = |error| Trouble::Failed(format!("the audit log cannot be read: {error}"));
     let Some(since) = &asked.since else {
         return last(asked.last, |lines| audit::tail(state, lines).map_err(unreadable));
     };
@@ -117,7 +117,7 @@ fn parsed(line: &str) -> Option<Record> {
     serde_json::from_str(line).ok()
 }
 
-/// The last so many calls, oldest first, or all there are, of a book whose last lines `tail` tells. Lines that are no
+/// The last so many calls, oldest first, or all there are, of an audit log whose last lines `tail` tells. Lines that are no
 /// calls are among them, at times as many.
 fn last(calls: usize, tail: impl Fn(usize) -> Result<Vec<String>, Trouble>) -> Result<Vec<Record>, Trouble> {
     let mut asked = calls;
@@ -157,8 +157,8 @@ fn decided_again(policy: &Policy, record: &Record, known: Option<&Known>) -> Aga
     match &decisions[..] {
         [Some(now)] if now.verdict.as_str() == before.effect => Again::Same,
         [Some(now)] => Again::Differs(now.clone()),
-        [None] => Again::Depends("arguments that the book does not hold"),
-        _ => Again::Depends("the roles or scopes of the caller, which the book does not hold"),
+        [None] => Again::Depends("arguments that the audit log does not hold"),
+        _ => Again::Depends("the roles or scopes of the caller, which the audit log does not hold"),
     }
 }
 
@@ -182,7 +182,7 @@ fn decide(policy: &Policy, record: &Record, known: Option<&Known>, caller: &Call
     policy.decide_knowing(&facts, arguments(record).as_ref(), record.opened_at_ms.div_euclid(1_000))
 }
 
-/// The arguments, if the book holds them whole. A call without any had none.
+/// The arguments, if the audit log holds them whole. A call without any had none.
 fn arguments(record: &Record) -> Option<Value> {
     match &record.arguments {
         Some(Value::String(text)) if text.contains(STRUCK_OUT) => None,
@@ -202,7 +202,7 @@ fn action_of(tool: &str, is_tool: bool) -> Option<&'static str> {
     names.into_iter().find(is_it).filter(|name| !is_tool && *name != ActionWord::ToolsCall.as_str())
 }
 
-/// Everybody who the caller may have been: one, unless the book does not know what they were granted then.
+/// Everybody who the caller may have been: one, unless the audit log does not know what they were granted then.
 fn callers(record: &Record) -> Vec<Caller> {
     let via = match record.via.as_str() {
         "stdio" => Via::Stdio,
@@ -250,7 +250,7 @@ fn report(cli: &Cli, again: &[(&Record, Again)]) -> Result<(), Trouble> {
         print::remark(&format!("and {more} more; --json shows them"));
     }
     print::line(&format!(
-        "{} calls: {same} as before, {differing} differently, {depending} that depend on what the book does not hold, \
+        "{} calls: {same} as before, {differing} differently, {depending} that depend on what the audit log does not hold, \
          {undecided} that the policy had no say in",
         again.len()
     ))?;
@@ -325,12 +325,12 @@ mod tests {
         let checkpoint = |nth: usize| json!({ "seq": nth, "checkpoint": { "why": "shutdown" } });
         // A call and a checkpoint by turns.
         let of_line = |nth: usize| if nth.is_multiple_of(2) { call(nth) } else { checkpoint(nth) };
-        let book: Vec<String> = (0..20).map(|nth| of_line(nth).to_string()).collect();
-        let tail = |lines: usize| Ok(book[book.len().saturating_sub(lines)..].to_vec());
+        let audit_log: Vec<String> = (0..20).map(|nth| of_line(nth).to_string()).collect();
+        let tail = |lines: usize| Ok(audit_log[audit_log.len().saturating_sub(lines)..].to_vec());
         for (asked, expected) in
             [(0, &[][..]), (1, &[18]), (3, &[14, 16, 18]), (9, &[2, 4, 6, 8, 10, 12, 14, 16, 18])]
         {
-            let found = last(asked, tail).unwrap_or_else(|_| panic!("a book that can be read"));
+            let found = last(asked, tail).unwrap_or_else(|_| panic!("an audit log that can be read"));
             assert_eq!(found.iter().map(|record| record.seq).collect::<Vec<_>>(), expected, "{asked}");
         }
         assert_eq!(last(1_000, tail).unwrap_or_else(|_| panic!("the same")).len(), 10);
@@ -352,21 +352,21 @@ mod tests {
         );
         check(by_path, json!({ "arguments": "{\"path\":\"a\"}" }), "deny by x");
         check(by_path, json!({ "arguments": "{\"path\":\"b\"}" }), "same");
-        check(by_path, json!({}), "depends on arguments that the book does not hold");
+        check(by_path, json!({}), "depends on arguments that the audit log does not hold");
         check(
             by_path,
             json!({ "arguments": "{\"path\":\"b" }),
-            "depends on arguments that the book does not hold",
+            "depends on arguments that the audit log does not hold",
         );
         let struck = json!({ "arguments": "{\"path\":\"[REDACTED:aws]\"}" });
-        check(by_path, struck, "depends on arguments that the book does not hold");
+        check(by_path, struck, "depends on arguments that the audit log does not hold");
         check(by_path, json!({ "tool": "other", "arguments_bytes": 0 }), "deny by x");
         check(by_hour, json!({}), "deny by x");
         check(by_hour, json!({ "opened_at_ms": 1_700_010_000_000_i64 }), "same");
         check(
             "",
             server.clone(),
-            "depends on the roles or scopes of the caller, which the book does not hold",
+            "depends on the roles or scopes of the caller, which the audit log does not hold",
         );
         let held = |roles: &str, scopes: &str| {
             let mut held = server.clone();
@@ -379,7 +379,7 @@ mod tests {
         check("", held("maintainer", "*"), "same");
         check("", held("", ""), "deny by default.nothing");
         // What another version wrote is not guessed at.
-        let unknown = "depends on the roles or scopes of the caller, which the book does not hold";
+        let unknown = "depends on the roles or scopes of the caller, which the audit log does not hold";
         check("", held("emperor", "*"), unknown);
         check("", held("agent", "No Scope"), unknown);
         check("deny = [\"git_*\"]", server.clone(), "deny by policy.deny");

@@ -31,7 +31,7 @@ fn what_can_be_is_in_force_at_once() {
         let state = async || {
             let telemetry = crib.gate.telemetry();
             let is_traced = telemetry.begin(None).is_some();
-            (identity.is_open().await, telemetry.shows_metrics(), is_traced, crib.book.arguments())
+            (identity.is_open().await, telemetry.shows_metrics(), is_traced, crib.audit_log.arguments())
         };
         let at_first = (Ok(true), true, false, audit::Arguments::Redacted);
         assert_eq!(state().await, at_first);

@@ -132,7 +132,7 @@ async fn a_server_of_the_first_revision_may_complete_though_it_cannot_say_so() {
     ] {
         let it = connected(&["legacy", "first revision", habit]).await;
         assert_eq!(state(&it), "connected to all 1 (2024-11-05)");
-        assert!(it.offers().borrow().shelf.abilities.completions);
+        assert!(it.offers().borrow().features.abilities.completions);
         let said = shown(act(&it, Action::Complete, params).await);
         assert!(said.contains(expected), "{said}");
     }

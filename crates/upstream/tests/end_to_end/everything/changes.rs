@@ -53,7 +53,7 @@ async fn each_list_is_read_again_when_it_changes() {
         let it = connected(&[era]).await;
         let held = tool(&it, "my_all_change");
         run(held.clone(), r#"{"prompt":"added"}"#, &able(None)).await.expect("changed");
-        until(&it, |offer| offer.shelf.prompts.iter().any(|it| &*it.key == "my_all_added")).await;
+        until(&it, |offer| offer.features.prompts.iter().any(|it| &*it.key == "my_all_added")).await;
         assert!(Arc::ptr_eq(&held, &tool(&it, "my_all_change")), "the tools are as they were");
         act(&it, Action::GetPrompt, r#"{"name":"my_all_added"}"#).await.expect("filled in");
     }
@@ -66,8 +66,8 @@ async fn what_is_remembered_is_offered_whole_and_starts_the_server_when_it_is_us
         let it = everything(&[era]);
         assert!(it.offer_cached(earlier.definitions.as_deref().expect("definitions"), 1));
         let offer = it.offers().borrow().clone();
-        assert_eq!(format!("{:?}", offer.shelf), format!("{:?}", earlier.shelf));
-        assert_eq!(offer.shelf.instructions, earlier.shelf.instructions);
+        assert_eq!(format!("{:?}", offer.features), format!("{:?}", earlier.features));
+        assert_eq!(offer.features.instructions, earlier.features.instructions);
         assert_eq!((offer.definitions, offer.fresh), (earlier.definitions, false));
         assert_eq!(state(&it), "stopped (starts on demand)");
         act(&it, Action::GetPrompt, r#"{"name":"my_all_greet"}"#).await.expect("filled in");

@@ -118,9 +118,9 @@ fn found(offer: &Offer) -> Found {
         server,
         revision,
         tools: offer.tools.len(),
-        prompts: offer.shelf.prompts.len(),
-        resources: offer.shelf.resources.len(),
-        templates: offer.shelf.templates.len(),
+        prompts: offer.features.prompts.len(),
+        resources: offer.features.resources.len(),
+        templates: offer.features.templates.len(),
         withheld: offer.withheld.clone(),
     }
 }

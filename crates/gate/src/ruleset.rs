@@ -6,11 +6,11 @@ use policy::Engine;
 use rules::Rules;
 
 use crate::approvals;
-use crate::stages::Rates;
+use crate::checks::Rates;
 
 /// All that decides about calls, at one moment.
 #[derive(Clone)]
-pub struct Bylaws {
+pub struct Ruleset {
     /// Who may do what.
     pub policy: Arc<dyn Engine>,
     /// What agents may see, do and send, by paths and contents.
@@ -21,10 +21,10 @@ pub struct Bylaws {
     pub approvals: approvals::Config,
 }
 
-impl Bylaws {
+impl Ruleset {
     /// A policy, and how often callers may call; no rules for AI, and the rest as it is by default.
-    pub fn new(policy: impl Engine + 'static, rates: impl Into<Rates>) -> Bylaws {
-        Bylaws {
+    pub fn new(policy: impl Engine + 'static, rates: impl Into<Rates>) -> Ruleset {
+        Ruleset {
             policy: Arc::new(policy),
             rules: Arc::new(Rules::none()),
             rates: Arc::new(rates.into()),

@@ -87,7 +87,7 @@ pub type Claims = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// All that a source offers beside its tools. Lists are in the source's own order.
 #[derive(Clone, Default)]
-pub struct Shelf {
+pub struct Features {
     /// Prompts, by name.
     pub prompts: Vec<Item>,
     /// Resources, by URI.
@@ -115,10 +115,10 @@ pub struct Held {
     pub why: Arc<str>,
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = |entries: &[Item]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
-        f.debug_struct("Shelf")
+        f.debug_struct("Features")
             .field("prompts", &keys(&self.prompts))
             .field("resources", &keys(&self.resources))
             .field("templates", &keys(&self.templates))

@@ -3,20 +3,20 @@
 use policy::Caller;
 use tool_api::Definition;
 
-use super::Stage;
-use crate::bylaws::Bylaws;
+use super::Check;
 use crate::failure::Refusal;
 use crate::pending::Pending;
+use crate::ruleset::Ruleset;
 
-/// The stage. The catalogue hides such tools already; this is the second fence, in case it ever does not.
+/// The check. The catalogue hides such tools already; this is the second fence, in case it ever does not.
 pub(super) struct Scope;
 
-impl Stage for Scope {
+impl Check for Scope {
     fn name(&self) -> &'static str {
         "scope"
     }
 
-    fn check(&self, pending: &mut Pending<'_>, _: &Bylaws) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, _: &Ruleset) -> Result<(), Refusal> {
         if has_scopes(pending.caller, pending.definition()) {
             Ok(())
         } else {
@@ -53,8 +53,8 @@ mod tests {
     use tool_api::{AnyTool, Arguments, CallId, Context, Effect, Listing, Outcome, ToolError, ToolName};
 
     use super::*;
+    use crate::checks::RateConfig;
     use crate::offer::Offered;
-    use crate::stages::RateConfig;
 
     struct Guarded(Definition);
 
@@ -89,9 +89,9 @@ mod tests {
         let arguments = Arguments::parse(None).expect("none are fine");
         let offered = Offered::new(Arc::new(Guarded(definition)));
         let mut pending = Pending::new(CallId::next(), &caller, offered, arguments, false, None);
-        let bylaws =
-            Bylaws::new(Policy::new(&policy::Config::default()).expect("a policy"), RateConfig::default());
-        let said = Scope.check(&mut pending, &bylaws).map_err(|refusal| refusal.to_string());
+        let ruleset =
+            Ruleset::new(Policy::new(&policy::Config::default()).expect("a policy"), RateConfig::default());
+        let said = Scope.check(&mut pending, &ruleset).map_err(|refusal| refusal.to_string());
         assert_eq!(said, expected.map_err(str::to_owned), "{scopes:?} {held:?}", held = caller.scopes());
     }
 

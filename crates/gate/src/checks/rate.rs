@@ -18,10 +18,10 @@ pub use limits::{LimitConfig, RateConfig, RateProblem, Rates};
 pub(crate) use quotas::Quotas;
 use quotas::Share;
 
-use super::Stage;
-use crate::bylaws::Bylaws;
+use super::Check;
 use crate::failure::Refusal;
 use crate::pending::Pending;
+use crate::ruleset::Ruleset;
 
 /// Most buckets kept. Beyond it, those that are full are forgotten, which are as good as new; if none is, newcomers
 /// share one bucket for each limit.
@@ -33,10 +33,10 @@ const SWEEP_EVERY_NS: u64 = 1_000_000_000;
 /// How often a call asks for shares of its days that others spend before it.
 const SHARES_PER_CALL_MAX: usize = 64;
 
-/// The stage's name in records.
+/// The check's name in records.
 pub(crate) const NAME: &str = "rate";
 
-/// The stage. What it remembers outlives a change of the limits.
+/// The check. What it remembers outlives a change of the limits.
 pub(super) struct Rate {
     begun: Instant,
     buckets: Mutex<Buckets>,
@@ -52,7 +52,7 @@ struct Buckets {
     sweep_at_ns: u64,
 }
 
-/// Times are nanoseconds since the stage was made.
+/// Times are nanoseconds since the check was made.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
     /// When it is full again.
@@ -93,7 +93,7 @@ impl Default for Rate {
 }
 
 impl Rate {
-    /// A stage that counts days so.
+    /// A check that counts days so.
     pub(super) fn counting(quotas: Quotas) -> Rate {
         Rate { begun: Instant::now(), buckets: Mutex::default(), quotas }
     }
@@ -204,12 +204,12 @@ impl Limit {
     }
 }
 
-impl Stage for Rate {
+impl Check for Rate {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
         // What ends a watch was paid for by what began it, and who is refused to stop would be told of changes for ever. A
         // further round has been paid for by the first, and its state is good only once: to refuse it would throw away
         // what a person has answered.
@@ -219,12 +219,12 @@ impl Stage for Rate {
         let now_ns = || u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let taken = if pending.action == Some(Action::Subscribe) {
             let caller = pending.caller.id();
-            let limit = bylaws.rates.of_watches(caller);
+            let limit = ruleset.rates.of_watches(caller);
             // A bucket of its own, beside that of the caller's calls.
             let wanted = limit.as_ref().map(|limit| (limit, format!("{caller} watching").into()));
             wanted.map_or(Ok(()), |wanted| self.take(&[wanted], now_ns()))
         } else {
-            match &wanted(&bylaws.rates, pending)[..] {
+            match &wanted(&ruleset.rates, pending)[..] {
                 [] => Ok(()),
                 wanted => self.take(wanted, now_ns()),
             }

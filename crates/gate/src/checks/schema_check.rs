@@ -1,19 +1,19 @@
 //! Do the arguments fit the tool's input schema?
 
-use super::Stage;
-use crate::bylaws::Bylaws;
+use super::Check;
 use crate::failure::Refusal;
 use crate::pending::Pending;
+use crate::ruleset::Ruleset;
 
-/// The stage.
+/// The check.
 pub(super) struct InputSchema;
 
-impl Stage for InputSchema {
+impl Check for InputSchema {
     fn name(&self) -> &'static str {
         "input_schema"
     }
 
-    fn check(&self, pending: &mut Pending<'_>, _: &Bylaws) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, _: &Ruleset) -> Result<(), Refusal> {
         let schema = pending
             .offered
             .input_schema()

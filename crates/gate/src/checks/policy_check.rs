@@ -7,21 +7,21 @@ use audit::Decided;
 use policy::{Caller, Decision, Facts, Obligations, Recorded, Verdict};
 use tool_api::{Action, Definition, Effect};
 
-use super::{Stage, obeyed};
-use crate::bylaws::Bylaws;
+use super::{Check, obeyed};
 use crate::failure::Refusal;
 use crate::pending::{Pending, Question};
+use crate::ruleset::Ruleset;
 
-/// The stage.
-pub(super) struct PolicyStage;
+/// The check.
+pub(super) struct PolicyCheck;
 
-impl Stage for PolicyStage {
+impl Check for PolicyCheck {
     fn name(&self) -> &'static str {
         "policy"
     }
 
-    fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
-        decide(pending, bylaws)
+    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
+        decide(pending, ruleset)
     }
 }
 
@@ -29,15 +29,15 @@ impl Stage for PolicyStage {
 ///
 /// # Errors
 /// They are denied.
-pub(super) fn decide(pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
-    by_policy(pending, bylaws)?;
+pub(super) fn decide(pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
+    by_policy(pending, ruleset)?;
     obeyed::ask(pending);
     Ok(())
 }
 
-fn by_policy(pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+fn by_policy(pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
     let facts = facts(pending.caller, pending.offered.definition(), pending.action);
-    let decision = bylaws.policy.decide(&facts, pending.arguments.value());
+    let decision = ruleset.policy.decide(&facts, pending.arguments.value());
     let before = pending.decision.take();
     if before
         .as_ref()

@@ -1,29 +1,29 @@
 //! A call that a person was asked about is judged once more, right before it runs: it may have waited for minutes, and what
 //! its arguments name, and what the rules say, need not be what they were.
 
-use super::Stage;
-use super::policy_stage::PolicyStage;
-use super::rules_stage::AiRules;
-use crate::approvals::STATION;
-use crate::bylaws::Bylaws;
+use super::Check;
+use super::policy_check::PolicyCheck;
+use super::rules_check::AiRules;
+use crate::approvals::STEP;
 use crate::failure::Refusal;
 use crate::pending::{Pending, Question};
+use crate::ruleset::Ruleset;
 
 /// Judges a call by what is in force by now, as it came. Nobody is asked: what has been answered is answered.
 ///
 /// # Errors
-/// Which station refuses it, and why: it is denied by now; a rule asks that nobody has answered; or it would run with other
+/// Which step refuses it, and why: it is denied by now; a rule asks that nobody has answered; or it would run with other
 /// arguments than a person has seen.
 pub(crate) fn judge_again(
     pending: &mut Pending<'_>,
-    then: &Bylaws,
-    now: &Bylaws,
+    then: &Ruleset,
+    now: &Ruleset,
 ) -> Result<(), (&'static str, Refusal)> {
     let mut fresh = pending.as_it_came();
-    for stage in [&PolicyStage as &dyn Stage, &AiRules] {
-        if let Err(refusal) = stage.check(&mut fresh, now) {
+    for check in [&PolicyCheck as &dyn Check, &AiRules] {
+        if let Err(refusal) = check.check(&mut fresh, now) {
             pending.decisions = fresh.decisions;
-            return Err((stage.name(), refusal));
+            return Err((check.name(), refusal));
         }
     }
     let roles_are_same = then.approvals.roles == now.approvals.roles;
@@ -42,7 +42,7 @@ pub(crate) fn judge_again(
         && fresh.beside == pending.beside;
     if !is_same || !fresh.questions.iter().all(is_answered) {
         pending.decisions = fresh.decisions;
-        return Err((STATION, Refusal::Outdated { tool: pending.tool_name() }));
+        return Err((STEP, Refusal::Outdated { tool: pending.tool_name() }));
     }
     pending.decision = fresh.decision;
     pending.on_result = fresh.on_result;

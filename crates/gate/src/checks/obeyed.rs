@@ -1,5 +1,5 @@
 //! Does this call of a tool of ours write a file that others obey? A person must agree to that, whatever else is allowed.
-//! Part of the policy's stage: it looks at the arguments whenever that does.
+//! Part of the policy's check: it looks at the arguments whenever that does.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use rules::{OnResult, Rules};
 use serde_json::Value;
 use tool_api::{Listener, Progress};
 
-use super::rules_stage::{begun_with, decided};
+use super::rules_check::{begun_with, decided};
 use crate::entry::Entry;
 use crate::tokens::Origin;
 

@@ -61,10 +61,10 @@ type Expected<'a> = Option<(&'a str, u64)>;
 fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     let rates = rates(toml).expect("limits");
     let folder = tempfile::tempdir().expect("a folder");
-    let stage = process(&sqlite(&folder));
+    let check = process(&sqlite(&folder));
     for (at_ms, call, expected) in calls {
         NOW_MS.set(i64::try_from(*at_ms).expect("soon"));
-        let got = stage.take(&wanted_by(&rates, call), at_ms * MS).err();
+        let got = check.take(&wanted_by(&rates, call), at_ms * MS).err();
         let got = got.map(|halt| match halt {
             Halt::TooOften(refused) => (refused.limit.to_string(), refused.wait.as_nanos()),
             Halt::Uncounted(why) => panic!("{why}"),
@@ -187,8 +187,8 @@ fn a_day_begins_with_its_first_call() {
 }
 
 /// How many of so many calls pass.
-fn passing(stage: &Rate, rates: &Rates, calls: usize) -> usize {
-    (0..calls).filter(|_| stage.take(&wanted_by(rates, "a/t"), 0).is_ok()).count()
+fn passing(check: &Rate, rates: &Rates, calls: usize) -> usize {
+    (0..calls).filter(|_| check.take(&wanted_by(rates, "a/t"), 0).is_ok()).count()
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn few_calls_of_many_are_written_down() {
 fn counts_of_days_that_are_over_go() {
     let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.'t*' = { per_day = 5 }").expect("limits");
     let folder = tempfile::tempdir().expect("a folder");
-    let (store, stage) = (sqlite(&folder), process(&sqlite(&folder)));
-    let take = |tool: &str| assert!(stage.take(&wanted_by(&rates, &format!("a/{tool}")), 0).is_ok());
+    let (store, check) = (sqlite(&folder), process(&sqlite(&folder)));
+    let take = |tool: &str| assert!(check.take(&wanted_by(&rates, &format!("a/{tool}")), 0).is_ok());
     NOW_MS.set(0);
     ["t1", "t2", &format!("t{}", "x".repeat(2_000))].into_iter().for_each(take);
     assert_eq!(store.records("quota").expect("readable").len(), 3);
@@ -257,24 +257,24 @@ fn counts_of_days_that_are_over_go() {
 fn a_clock_that_was_wrong_gives_no_day_away_and_takes_none() {
     let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 2 }").expect("limits");
     let folder = tempfile::tempdir().expect("a folder");
-    let stage = process(&sqlite(&folder));
+    let check = process(&sqlite(&folder));
     NOW_MS.set(0);
-    assert_eq!(passing(&stage, &rates, 5), 2);
+    assert_eq!(passing(&check, &rates, 5), 2);
     // An hour back it is the same day; a year back it was none.
     NOW_MS.set(-3_600_000);
-    assert_eq!(passing(&stage, &rates, 5), 0);
+    assert_eq!(passing(&check, &rates, 5), 0);
     NOW_MS.set(-365 * DAY_MS);
-    assert_eq!(passing(&stage, &rates, 5), 2);
+    assert_eq!(passing(&check, &rates, 5), 2);
 }
 
 #[test]
 fn what_cannot_be_counted_does_not_run() {
     let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.t = { per_day = 2 }").expect("limits");
     let folder = tempfile::tempdir().expect("a folder");
-    let stage =
+    let check =
         process(&(Arc::new(store::SqliteStore::at(&folder.path().join("no\0folder"))) as Arc<dyn Store>));
-    assert!(matches!(stage.take(&wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
-    assert!(stage.take(&wanted_by(&rates, "a/u"), 0).is_ok());
+    assert!(matches!(check.take(&wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
+    assert!(check.take(&wanted_by(&rates, "a/u"), 0).is_ok());
 }
 
 #[test]
@@ -285,35 +285,35 @@ fn watches_have_a_bucket_of_their_own() {
     .expect("limits");
     assert!(rates.of_watches("a").is_none());
     assert_eq!(rates.of_watches("b").expect("a limit").per_day, None);
-    let (stage, limit) = (Rate::default(), rates.of_watches("c").expect("a limit"));
-    let take = |now_ms: u64| stage.take(&[(&limit, "c watching".into())], now_ms * MS).is_ok();
+    let (check, limit) = (Rate::default(), rates.of_watches("c").expect("a limit"));
+    let take = |now_ms: u64| check.take(&[(&limit, "c watching".into())], now_ms * MS).is_ok();
     assert_eq!((0..1_100).filter(|_| take(0)).count(), 1_000);
     assert_eq!((0..5).filter(|_| take(100)).count(), 1);
 }
 
 #[test]
 fn buckets_outlive_a_change_of_the_limits() {
-    let stage = Rate::default();
+    let check = Rate::default();
     let (before, after) =
         (rates("rate = { per_second = 1, burst = 1 }"), rates("rate = { per_second = 2, burst = 1 }"));
-    assert!(stage.take(&wanted_by(&before.expect("limits"), "a"), 0).is_ok());
-    assert!(stage.take(&wanted_by(&after.expect("limits"), "a"), MS).is_err());
+    assert!(check.take(&wanted_by(&before.expect("limits"), "a"), 0).is_ok());
+    assert!(check.take(&wanted_by(&after.expect("limits"), "a"), MS).is_err());
 }
 
 #[test]
 fn there_is_room_for_so_many_and_the_rest_share() {
-    let (stage, rates) = (Rate::default(), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
-    let take = |caller: &str, now_ns| stage.take(&wanted_by(&rates, caller), now_ns);
+    let (check, rates) = (Rate::default(), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
+    let take = |caller: &str, now_ns| check.take(&wanted_by(&rates, caller), now_ns);
     for number in 0..BUCKETS_MAX {
         assert!(take(&format!("caller {number}"), 0).is_ok());
     }
     assert!(take("one more", 0).is_ok());
     assert!(take("and another", 0).is_err(), "they share one bucket");
     assert!(take("caller 7", 0).is_err(), "it has kept its own");
-    assert_eq!(stage.buckets().kept.len(), BUCKETS_MAX + 1);
+    assert_eq!(check.buckets().kept.len(), BUCKETS_MAX + 1);
     // Those that have rested make room.
     assert!(take("and another", 2_000 * MS).is_ok());
-    assert_eq!(stage.buckets().kept.len(), 1);
+    assert_eq!(check.buckets().kept.len(), 1);
 }
 
 #[test]

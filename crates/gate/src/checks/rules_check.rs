@@ -11,25 +11,25 @@ use rules::{Finding, Judgement, OnResult, Stop, Words};
 use serde_json::Value;
 use tool_api::{Action, Arguments, Block, Outcome, Payload, ToolError};
 
-use super::{Stage, policy_stage};
+use super::{Check, policy_check};
 use crate::beside::Beside;
-use crate::bylaws::Bylaws;
 use crate::entry::Entry;
 use crate::failure::{Failure, Refusal};
 use crate::pending::{Came, Pending, Question};
+use crate::ruleset::Ruleset;
 use crate::tokens::Origin;
 
-/// The stage. It comes before the input schema, which then sees the arguments as the rules have made them.
+/// The check. It comes before the input schema, which then sees the arguments as the rules have made them.
 pub(super) struct AiRules;
 
-impl Stage for AiRules {
+impl Check for AiRules {
     fn name(&self) -> &'static str {
         "ai_rules"
     }
 
-    fn check(&self, pending: &mut Pending<'_>, bylaws: &Bylaws) -> Result<(), Refusal> {
+    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
         let definition = pending.offered.definition();
-        let mut judgement = bylaws.rules.judge(&rules::Call {
+        let mut judgement = ruleset.rules.judge(&rules::Call {
             tool: definition.name.as_str(),
             upstream: definition.upstream.as_deref(),
             open_world: definition.open_world,
@@ -42,7 +42,7 @@ impl Stage for AiRules {
             meta: pending.beside.as_ref().map(Beside::text),
         });
         if let Some(origin) = &pending.origin {
-            of_task(&mut judgement, origin, pending, bylaws);
+            of_task(&mut judgement, origin, pending, ruleset);
         }
         pending.decisions.extend(judgement.findings.into_iter().map(decided));
         let is_changed =
@@ -53,7 +53,7 @@ impl Stage for AiRules {
         }
         pending.answers = judgement.answers.map(Bytes::from).or(pending.answers.take());
         pending.beside = judgement.meta.map(Beside::changed).or(pending.beside.take());
-        // Before it may be refused: the book is to hold what the rules leave, too.
+        // Before it may be refused: the audit log is to hold what the rules leave, too.
         if let Some(value) = judgement.arguments {
             let before = &pending.arguments;
             let text = respell::respell(before.text(), before.value(), &value);
@@ -69,18 +69,18 @@ impl Stage for AiRules {
         pending.struck = judgement.struck;
         pending.on_result = judgement.on_result;
         // What the policy has let pass was something else.
-        if pending.is_rewritten { policy_stage::decide(pending, bylaws) } else { Ok(()) }
+        if pending.is_rewritten { policy_check::decide(pending, ruleset) } else { Ok(()) }
     }
 }
 
 /// Judges what is done with a task by the rules for the tool whose call it goes on with, too, and for the paths that it
 /// named. Its arguments are not those of that call, so rules that change them or look at them do not matter here, and the
 /// call has been allowed already.
-fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, bylaws: &Bylaws) {
+fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, ruleset: &Ruleset) {
     let definition = pending.offered.definition();
     let own = judgement.answers.as_deref().map(str::as_bytes).or(pending.answers.as_deref());
     let begun = begun_with(origin);
-    let more = bylaws.rules.judge(&rules::Call {
+    let more = ruleset.rules.judge(&rules::Call {
         tool: &origin.tool,
         upstream: definition.upstream.as_deref(),
         open_world: definition.open_world,

@@ -1,4 +1,4 @@
-//! The station: a call that the stages have questions about passes with a person's permission or not at all.
+//! The step: a call that the checks have questions about passes with a person's permission or not at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::fault::AnswerFault;
 use super::ledger::Standing;
 use super::record::{Approval, Through};
 use super::{Approvals, Config, LOOK_EVERY, SIGN_EVERY, form};
-use crate::bylaws::Bylaws;
 use crate::entry::Entry;
 use crate::failure::{Awaited, Failure, Internal, Refusal};
 use crate::pending::Pending;
 use crate::rounds::Round;
+use crate::ruleset::Ruleset;
 use crate::seal::STATE_SEALED_MAX;
 use crate::{Call, Gate};
 
-/// The station's name in records.
-pub(crate) const STATION: &str = "approval";
+/// The step's name in records.
+pub(crate) const STEP: &str = "approval";
 
 /// How much later than by the clock of the store a question is looked at that has ended.
 const ENDED_BY: Duration = Duration::from_millis(20);
@@ -54,7 +54,7 @@ pub(crate) struct Question {
     state: Option<String>,
 }
 
-/// What the station says.
+/// What the step says.
 pub(crate) enum Admitted {
     /// The call runs; with the permission for its further rounds, if it needed one.
     Yes(Option<Carried>),
@@ -72,20 +72,20 @@ impl Gate {
         pending: &Pending<'_>,
         call: &Call<'_>,
         round: &mut Round,
-        bylaws: &Bylaws,
+        ruleset: &Ruleset,
         entry: &mut Entry<'_>,
     ) -> Result<Admitted, Failure> {
         if pending.questions.is_empty() {
             // A client may have asked its user for what a change of the rules has allowed since.
             return Ok(Admitted::Yes(round.carried.take()));
         }
-        let asking = Asking { gate: self, pending, call, config: &bylaws.approvals };
+        let asking = Asking { gate: self, pending, call, config: &ruleset.approvals };
         // Boxed, so that calls which nobody is asked about hold no room for it.
         let admitted = Box::pin(asking.settle(round, entry)).await;
         match &admitted {
-            Ok(Admitted::Yes(_)) => entry.verdict(STATION, Ok(()))?,
-            Ok(Admitted::AskClient(_)) => entry.asks(STATION),
-            Err(Failure::Refused(refusal)) => entry.verdict(STATION, Err(refusal.clone()))?,
+            Ok(Admitted::Yes(_)) => entry.verdict(STEP, Ok(()))?,
+            Ok(Admitted::AskClient(_)) => entry.asks(STEP),
+            Err(Failure::Refused(refusal)) => entry.verdict(STEP, Err(refusal.clone()))?,
             Err(Failure::Tool(_) | Failure::Internal(_)) => {}
         }
         admitted

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use tool_api::{Abilities, Action, AnyTool, Claims, Item, Shelf};
+use tool_api::{Abilities, Action, AnyTool, Claims, Features, Item};
 use wire::Object;
 use wire::message::Text;
 use wire::uri_template::Templates;
@@ -38,14 +38,14 @@ const EXTENSIONS_MAX: usize = 64;
 /// client begins with them.
 const EXTENSION_BYTES_MAX: usize = 4 * 1024;
 
-/// The shelf that follows from a server's lists. What is not offered is added to `apart`.
-pub(crate) fn shelf(
+/// The features that follows from a server's lists. What is not offered is added to `apart`.
+pub(crate) fn features(
     lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
     judge: &Judge,
     apart: &mut Apart,
-) -> Shelf {
+) -> Features {
     // Of a server of which it is not known what was accepted not even its abilities are used.
     let abilities = if judge.is_blind() { Abilities::default() } else { abilities(lists) };
     let map = UriMap::of(settings);
@@ -71,7 +71,7 @@ pub(crate) fn shelf(
     });
     let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
     let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
-    Shelf { prompts, resources, templates, claims, actions, abilities, instructions, held: Vec::new() }
+    Features { prompts, resources, templates, claims, actions, abilities, instructions, held: Vec::new() }
 }
 
 fn abilities(lists: &Lists) -> Abilities {
@@ -217,12 +217,12 @@ mod tests {
         settled.expect("sound")
     }
 
-    fn shelf_of(prefix: &str, definitions: &str) -> (Shelf, Vec<Withheld>) {
+    fn features_of(prefix: &str, definitions: &str) -> (Features, Vec<Withheld>) {
         let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
         let lists = Lists::remembered(definitions).expect("lists");
         let mut apart = Apart { withheld: Vec::new(), held: Vec::new() };
-        let shelf = shelf(&lists, &settings, &Weak::new(), &Judge::Everything, &mut apart);
-        (shelf, apart.withheld)
+        let features = features(&lists, &settings, &Weak::new(), &Judge::Everything, &mut apart);
+        (features, apart.withheld)
     }
 
     const LISTS: &str = r#"{"prompts":[{"name":"a.b", "x":1.0},{"name":"a/b"},{"name":"c"}],
@@ -232,8 +232,8 @@ mod tests {
 
     #[track_caller]
     fn check(prefix: &str, expected: Expect) {
-        let (shelf, withheld) = shelf_of(prefix, LISTS);
-        let items = shelf.prompts.iter().chain(&shelf.resources).chain(&shelf.templates);
+        let (features, withheld) = features_of(prefix, LISTS);
+        let items = features.prompts.iter().chain(&features.resources).chain(&features.templates);
         let items = items.map(|item| format!("{} {}\n", item.key, String::from_utf8_lossy(&item.listing)));
         let withheld = withheld.iter().map(|it| format!("withheld {} {}: {}\n", it.kind, it.name, it.why));
         expected.assert_eq(&items.chain(withheld).collect::<String>());
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn only_its_own_is_claimed() {
         let claimed = |prefix: &str, uris: [&str; 5]| {
-            let claims = shelf_of(prefix, LISTS).0.claims.expect("it has resources");
+            let claims = features_of(prefix, LISTS).0.claims.expect("it has resources");
             uris.map(|uri| claims(uri))
         };
         let uris = ["file:///a", "file:///b", "db://t", "db://t/x", "ui://x"];
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(claimed("p", uris), [false; 5]);
         let own = ["p+file:///a", "p+file:///b", "ui://p/y", "P+a:b", "pp+a:b"];
         assert_eq!(claimed("p", own), [true, true, true, false, false]);
-        assert!(shelf_of("p", r#"{"resources":[{"uri":"a:b"}],"capabilities":{}}"#).0.claims.is_none());
+        assert!(features_of("p", r#"{"resources":[{"uri":"a:b"}],"capabilities":{}}"#).0.claims.is_none());
     }
 
     #[test]
@@ -291,8 +291,8 @@ mod tests {
             "resources":[{"uri":"o-o+file:///a"},{"uri":"ui://o-o/x"},{"uri":"o-o:a"}],
             "resourceTemplates":[{"uriTemplate":"o-o+{+x}"},{"uriTemplate":"{+x}"}],
             "capabilities":{"prompts":{},"resources":{}}}"#;
-        let (shelf, withheld) = shelf_of("", lists);
-        let offered = shelf.prompts.iter().chain(&shelf.resources).chain(&shelf.templates);
+        let (features, withheld) = features_of("", lists);
+        let offered = features.prompts.iter().chain(&features.resources).chain(&features.templates);
         assert_eq!(offered.map(|item| &*item.key).collect::<Vec<_>>(), ["o_op", "o-o:a", "{+x}"]);
         let whys: Vec<_> = withheld.iter().map(|it| it.why.as_str()).collect();
         let expected = [
@@ -302,21 +302,21 @@ mod tests {
             "what begins with `o-o+` is another's",
         ];
         assert_eq!(whys, expected);
-        let claims = shelf.claims.expect("it has resources");
+        let claims = features.claims.expect("it has resources");
         assert_eq!(
             ["o-o+b:c", "ui://o-o/y", "o-o:b", "p:q"].map(|uri| claims(uri)),
             [false, false, true, true]
         );
         // Behind a prefix of its own nothing reads so.
-        let (shelf, withheld) = shelf_of("p", lists);
-        assert_eq!((shelf.resources.len(), withheld.len()), (3, 0), "{withheld:?}");
+        let (features, withheld) = features_of("p", lists);
+        assert_eq!((features.resources.len(), withheld.len()), (3, 0), "{withheld:?}");
     }
 
     #[test]
     fn abilities_and_actions_are_what_it_declares() {
         let show = |capabilities: &str| {
-            let (shelf, _) = shelf_of("", &format!(r#"{{"capabilities":{capabilities}}}"#));
-            let actions: Vec<_> = shelf.actions.iter().map(|(action, _)| action.name()).collect();
+            let (features, _) = features_of("", &format!(r#"{{"capabilities":{capabilities}}}"#));
+            let actions: Vec<_> = features.actions.iter().map(|(action, _)| action.name()).collect();
             actions.join(" ")
         };
         assert_eq!(show("{}"), "");
@@ -330,14 +330,15 @@ mod tests {
             show(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
             "tasks_get tasks_update tasks_cancel"
         );
-        let (shelf, _) = shelf_of("", r#"{"capabilities":{"extensions":{"a/b": {"c":1.0},"d/e":true}}}"#);
+        let (features, _) =
+            features_of("", r#"{"capabilities":{"extensions":{"a/b": {"c":1.0},"d/e":true}}}"#);
         let expected: (Arc<str>, Bytes) = ("a/b".into(), Bytes::from_static(br#"{"c":1.0}"#));
-        assert_eq!(shelf.abilities.extensions, [expected]);
+        assert_eq!(features.abilities.extensions, [expected]);
         let kept = |bytes: usize| {
             let value = format!("{{\"x\":\"{}\"}}", "x".repeat(bytes - "a/b".len() - r#"{"x":""}"#.len()));
-            let (shelf, _) =
-                shelf_of("", &format!(r#"{{"capabilities":{{"extensions":{{"a/b":{value}}}}}}}"#));
-            shelf.abilities.extensions.len()
+            let (features, _) =
+                features_of("", &format!(r#"{{"capabilities":{{"extensions":{{"a/b":{value}}}}}}}"#));
+            features.abilities.extensions.len()
         };
         assert_eq!((kept(EXTENSION_BYTES_MAX), kept(EXTENSION_BYTES_MAX + 1)), (1, 0));
     }
@@ -345,8 +346,8 @@ mod tests {
     #[test]
     fn instructions_are_cleaned_and_have_an_end() {
         let said = |instructions: &str| {
-            let (shelf, _) = shelf_of("", &format!(r#"{{"instructions":"{instructions}"}}"#));
-            shelf.instructions.map(|said| said.to_string())
+            let (features, _) = features_of("", &format!(r#"{{"instructions":"{instructions}"}}"#));
+            features.instructions.map(|said| said.to_string())
         };
         assert_eq!(said(r"be\u0007 kind\n\tor not\u202e").as_deref(), Some("be kind\n\tor not"));
         assert_eq!(said(r" \n "), None);

@@ -1,4 +1,4 @@
-//! The book as the gate sees it: ask whether it can be written, note what is about to run, close.
+//! the audit log as the gate sees it: ask whether it can be written, note what is about to run, close.
 
 use std::{
     borrow::Borrow,
@@ -18,8 +18,8 @@ use crate::{
     checkpoint::{Occasion, Removed, Said},
     config::{Arguments, Config, InForce},
     desk::Desk,
-    error::BookError,
-    file::BookFile,
+    error::AuditError,
+    file::LogFile,
     head_note,
     in_place::InPlace,
     journal::{Intent, Journal, JournalMark, Until},
@@ -32,7 +32,7 @@ use crate::{
     recover, writer,
 };
 
-/// The name of the book's open segment within the state folder.
+/// The name of the audit log's open segment within the state folder.
 pub const FILE: &str = "audit.jsonl";
 
 /// Records that may wait for the disk before calls are refused: about 64 MiB, and seconds of the fastest
@@ -48,24 +48,24 @@ const FLUSH_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Tells the time in milliseconds since 1970.
 pub type Clock = fn() -> i64;
 
-/// The book of one state folder. Nothing touches the disk before the first call.
+/// the audit log of one state folder. Nothing touches the disk before the first call.
 ///
 /// The order for each call: [`ready`](Self::ready); for one that changes something
 /// [`before_run`](Self::before_run); the run; [`close`](Self::close). Before the process ends,
-/// [`flush`](Self::flush): dropping the book does not wait for the disk.
-pub struct Book {
+/// [`flush`](Self::flush): dropping the audit log does not wait for the disk.
+pub struct AuditLog {
     pub(crate) shared: Arc<Shared>,
 }
 
-impl Book {
-    /// The book that lies, or will lie, in this folder, with the default settings. It keeps hashes of
+impl AuditLog {
+    /// the audit log that lies, or will lie, in this folder, with the default settings. It keeps hashes of
     /// arguments only, since it knows no secret to strike out of them.
     pub fn at(dir: &Path, clock: Clock) -> Self {
         let config = Config { arguments: Arguments::Hash, ..Config::default() };
         Self::new(dir, clock, config, None, Box::new(Steady))
     }
 
-    /// The book that lies, or will lie, in this folder. Arguments are put down as `redactor` leaves them.
+    /// the audit log that lies, or will lie, in this folder. Arguments are put down as `redactor` leaves them.
     pub fn with(dir: &Path, clock: Clock, config: Config, redactor: Redactor) -> Self {
         Self::new(dir, clock, config, Some(redactor), Box::new(Steady))
     }
@@ -97,7 +97,7 @@ impl Book {
         }
     }
 
-    /// The same book, held against the head that this store keeps before the first line is written.
+    /// The same audit log, held against the head that this store keeps before the first line is written.
     #[must_use]
     pub fn kept_in(mut self, store: Arc<dyn Store>) -> Self {
         let shared = Arc::get_mut(&mut self.shared);
@@ -116,12 +116,12 @@ impl Book {
         self.shared.config.set(config);
     }
 
-    /// Whether a call may go on: its record will find a place. Three loads from memory, once the book is
-    /// open, and before the first record of each batch a look whether the book is in its place; the first time it opens
-    /// the book and starts the writer. On a full disk it still says yes, until
+    /// Whether a call may go on: its record will find a place. Three loads from memory, once the audit log is
+    /// open, and before the first record of each batch a look whether the audit log is in its place; the first time it opens
+    /// the audit log and starts the writer. On a full disk it still says yes, until
     /// no more records fit into memory: calls that change something learn of it by
     /// [`before_run`](Self::before_run). A call refused by this error has no record and needs no `close`.
-    pub fn ready(&self) -> Result<(), BookError> {
+    pub fn ready(&self) -> Result<(), AuditError> {
         let queue = &self.shared.queue;
         if !queue.is_healthy() {
             self.open_or_explain()?;
@@ -129,7 +129,7 @@ impl Book {
             self.shared.find_book()?;
         }
         if queue.waiting() >= RECORDS_WAITING_MAX || queue.waiting_bytes() >= ARGUMENTS_BYTES_WAITING_MAX {
-            let failure = queue.failure().unwrap_or(BookError::Full);
+            let failure = queue.failure().unwrap_or(AuditError::Full);
             self.shared.outage.tell(Some(&failure));
             return Err(failure);
         }
@@ -139,14 +139,14 @@ impl Book {
     /// Whether a call that changes something may go on just now, as [`before_run`](Self::before_run) would have it: what
     /// is asked by whoever wants to know whether the program serves as it should. While it may not, the disk is tried
     /// again without anybody asking.
-    pub fn takes_changes(&self) -> Result<(), BookError> {
+    pub fn takes_changes(&self) -> Result<(), AuditError> {
         self.ready()?;
         let queue = &self.shared.queue;
         queue.failure_now().or_else(|| queue.journal_failure()).map_or(Ok(()), Err)
     }
 
     #[cold]
-    fn open_or_explain(&self) -> Result<(), BookError> {
+    fn open_or_explain(&self) -> Result<(), AuditError> {
         if let Some(failure) = self.shared.queue.failure() {
             return if failure.lets_reads_go_on() { Ok(()) } else { Err(failure) };
         }
@@ -169,7 +169,7 @@ impl Book {
         }
     }
 
-    fn start_writer(&self, failure: Option<BookError>) -> Result<(), BookError> {
+    fn start_writer(&self, failure: Option<AuditError>) -> Result<(), AuditError> {
         let queue = &self.shared.queue;
         // Before the writer starts: what it finds out is newer.
         match failure {
@@ -178,14 +178,14 @@ impl Book {
         }
         writer::start(Arc::clone(&self.shared)).map_err(|error| {
             queue.set_opened(false);
-            BookError::unwritable(error)
+            AuditError::unwritable(error)
         })
     }
 
     /// Notes, before it runs, a call that changes something: in this process's journal, on the disk itself
     /// unless the settings say otherwise. After an error the call must not run. The mark goes back with
     /// [`close`](Self::close); a future that is dropped takes the note back.
-    pub async fn before_run(&self, opening: &Opening) -> Result<JournalMark, BookError> {
+    pub async fn before_run(&self, opening: &Opening) -> Result<JournalMark, AuditError> {
         self.ready()?;
         if let Some(failure) = self.shared.queue.failure_now() {
             return Err(failure);
@@ -216,7 +216,7 @@ impl Book {
 
     /// Waits until every closed call is on disk and would survive a power cut. `Err` names why not; the
     /// records stay in memory and are tried again.
-    pub fn flush(&self) -> Result<(), BookError> {
+    pub fn flush(&self) -> Result<(), AuditError> {
         if self.shared.queue.is_unopened() {
             if self.shared.queue.waiting() == 0 {
                 return Ok(());
@@ -227,15 +227,15 @@ impl Book {
     }
 
     /// Writes the records of calls that were running when their process died, and says how many. The
-    /// writer does this once by itself when the book is first used.
-    pub fn recover(&self) -> Result<usize, BookError> {
+    /// writer does this once by itself when the audit log is first used.
+    pub fn recover(&self) -> Result<usize, AuditError> {
         self.shared.recover()
     }
 
     /// Removes segments that are too old or too many by the settings, and says which. The writer does this by
-    /// itself when the book is first used and whenever a segment is closed, but waits until the clock has stood for a
+    /// itself when the audit log is first used and whenever a segment is closed, but waits until the clock has stood for a
     /// day where a segment is too old; this believes the clock.
-    pub fn prune(&self) -> Result<Vec<Removed>, BookError> {
+    pub fn prune(&self) -> Result<Vec<Removed>, AuditError> {
         self.shared.prune(Asks::Person)
     }
 
@@ -244,8 +244,8 @@ impl Book {
         self.shared.queue.is_unopened()
     }
 
-    /// Signs the end of the book and hands it to the disk. Returns the record that says so.
-    pub(crate) fn sign_end(&self) -> Result<Head, BookError> {
+    /// Signs the end of the audit log and hands it to the disk. Returns the record that says so.
+    pub(crate) fn sign_end(&self) -> Result<Head, AuditError> {
         let shared = &*self.shared;
         // What others write behind it may not be on the disk yet.
         let head = shared.with_file(|file| {
@@ -257,14 +257,14 @@ impl Book {
     }
 }
 
-impl Drop for Book {
+impl Drop for AuditLog {
     fn drop(&mut self) {
         self.shared.queue.stop();
         self.shared.desk.stop();
     }
 }
 
-/// What the book and its threads share. Locks are taken in the order file, journal, queue.
+/// What the audit log and its threads share. Locks are taken in the order file, journal, queue.
 pub(crate) struct Shared {
     pub(crate) pen: Box<dyn Pen>,
     pub(crate) queue: Queue,
@@ -275,28 +275,28 @@ pub(crate) struct Shared {
     redactor: Option<Redactor>,
     /// Where the head is kept besides.
     pub(crate) store: Option<Arc<dyn Store>>,
-    /// Whether the kept heads were looked for in the book.
+    /// Whether the kept heads were looked for in the audit log.
     pub(crate) is_compared: AtomicBool,
     pub(crate) outage: Outage,
     journal: Mutex<Journal>,
-    /// The number of the book's last record when last seen. A call's own record is never before it.
+    /// The number of the audit log's last record when last seen. A call's own record is never before it.
     last_seen: AtomicU64,
-    file: Mutex<Option<BookFile>>,
-    /// Whether that file is still the book.
+    file: Mutex<Option<LogFile>>,
+    /// Whether that file is still the audit log.
     in_place: InPlace,
 }
 
 impl Shared {
-    /// Runs `work` on the book, which is opened first if need be.
+    /// Runs `work` on the audit log, which is opened first if need be.
     pub(crate) fn with_file<T>(
         &self,
-        work: impl FnOnce(&mut BookFile) -> Result<T, BookError>,
-    ) -> Result<T, BookError> {
+        work: impl FnOnce(&mut LogFile) -> Result<T, AuditError>,
+    ) -> Result<T, AuditError> {
         let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let config = self.config.config();
         let file = match &mut *slot {
             Some(file) => file,
-            none => none.insert(BookFile::open(&self.dir, &config, &*self.pen)?),
+            none => none.insert(LogFile::open(&self.dir, &config, &*self.pen)?),
         };
         file.go_by(&config);
         let done = work(file);
@@ -305,10 +305,10 @@ impl Shared {
         done
     }
 
-    /// Looks closer at a book that is not where it was: another process closed the segment, or it was removed, and then
+    /// Looks closer at an audit log that is not where it was: another process closed the segment, or it was removed, and then
     /// nothing that is written from now on stays.
     #[cold]
-    fn find_book(&self) -> Result<(), BookError> {
+    fn find_book(&self) -> Result<(), AuditError> {
         let Err(failure) = self.with_file(|file| file.locked(&*self.pen, |_| Ok(()))) else { return Ok(()) };
         self.outage.tell(Some(&failure));
         self.queue.fail(failure.clone());
@@ -316,13 +316,13 @@ impl Shared {
     }
 
     /// The journal. With `durable` it may be held for as long as a disk takes, so only by the threads of the
-    /// book.
+    /// audit log.
     pub(crate) fn journal(&self) -> MutexGuard<'_, Journal> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came of an attempt to write the journal.
-    pub(crate) fn tell_of_journal(&self, failure: Option<&BookError>) {
+    pub(crate) fn tell_of_journal(&self, failure: Option<&AuditError>) {
         if failure.is_some() {
             self.outage.tell(failure);
         }
@@ -330,21 +330,21 @@ impl Shared {
     }
 
     /// Tries the journal again if it could not be written. Says why it still cannot.
-    pub(crate) fn mend_journal(&self) -> Option<BookError> {
+    pub(crate) fn mend_journal(&self) -> Option<AuditError> {
         self.queue.journal_failure()?;
-        let failure = self.journal().mend(&*self.pen).map_err(BookError::journal).err();
+        let failure = self.journal().mend(&*self.pen).map_err(AuditError::journal).err();
         self.queue.set_journal(failure.clone());
         failure
     }
 
     /// Appends and takes out of the list what reached the disk. True if a segment was closed before.
-    pub(crate) fn append(&self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, BookError> {
+    pub(crate) fn append(&self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
         self.compare_once()?;
         self.with_file(|file| file.append(records, (self.clock)(), &*self.pen))
     }
 
     /// Hands what was written to the disk itself and notes the head that is safe by now.
-    pub(crate) fn sync(&self) -> Result<(), BookError> {
+    pub(crate) fn sync(&self) -> Result<(), AuditError> {
         self.compare_once()?;
         self.with_file(|file| {
             let safe = file.last_seen();
@@ -376,10 +376,10 @@ impl Shared {
         plain.map_or(0, |plain| plain.bytes())
     }
 
-    pub(crate) fn recover(&self) -> Result<usize, BookError> {
+    pub(crate) fn recover(&self) -> Result<usize, AuditError> {
         let mut recovered = 0;
-        for journal in recover::dead_journals(&self.dir).map_err(BookError::journal)? {
-            let mut left_open = journal.left_open(&self.dir).map_err(BookError::journal)?;
+        for journal in recover::dead_journals(&self.dir).map_err(AuditError::journal)? {
+            let mut left_open = journal.left_open(&self.dir).map_err(AuditError::journal)?;
             recovered += left_open.len();
             if !left_open.is_empty() {
                 self.append(&mut left_open)?;
@@ -388,7 +388,7 @@ impl Shared {
                 // Its other records may have been written a moment before their process died.
                 self.sync()?;
             }
-            journal.remove(&*self.pen).map_err(BookError::journal)?;
+            journal.remove(&*self.pen).map_err(AuditError::journal)?;
         }
         Ok(recovered)
     }

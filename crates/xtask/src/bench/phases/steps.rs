@@ -1,4 +1,4 @@
-//! What each station of the gate costs a call, in instructions: steady where time is not.
+//! What each step of the gate costs a call, in instructions: steady where time is not.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use crate::bench::counts::function_instructions;
 use crate::bench::programs::Rules;
 use crate::bench::report::{Report, Section, Unit};
 
-/// A station in the words of the architecture, and the end of the name of the function that it is.
+/// A step in the words of the architecture, and the end of the name of the function that it is.
 const STATIONS: &[(&str, &str)] = &[
     ("the frame is read and checked", "wire::message::Frame::parse"),
     ("the whole gate", "gate::Gate::call::{{closure}}"),
     ("the record is opened", "gate::entry::Entry::open"),
     ("the arguments are parsed", "tool_api::arguments::Arguments::parse"),
-    ("scope", "gate::stages::scope::Scope as gate::stages::Stage>::check"),
-    ("policy", "gate::stages::policy_stage::PolicyStage as gate::stages::Stage>::check"),
-    ("AI rules", "gate::stages::rules_stage::AiRules as gate::stages::Stage>::check"),
-    ("input schema", "gate::stages::schema_stage::InputSchema as gate::stages::Stage>::check"),
-    ("rate", "gate::stages::rate::Rate as gate::stages::Stage>::check"),
+    ("scope", "gate::checks::scope::Scope as gate::checks::Check>::check"),
+    ("policy", "gate::checks::policy_check::PolicyCheck as gate::checks::Check>::check"),
+    ("AI rules", "gate::checks::rules_check::AiRules as gate::checks::Check>::check"),
+    ("input schema", "gate::checks::schema_check::InputSchema as gate::checks::Check>::check"),
+    ("rate", "gate::checks::rate::Rate as gate::checks::Check>::check"),
     ("the tool itself", "tool_api::tool::AnyTool>::run::{{closure}}"),
     ("the result is cleaned", "gate::result::clean"),
     ("the record is closed", "gate::entry::Entry::close"),
@@ -33,23 +33,23 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         function_instructions(&launch, &read_file(), || programs.own_path("callgrind"))
     };
     let rows = match (count(Rules::None), count(Rules::All)) {
-        (Ok(plain), Ok(ruled)) => STATIONS.iter().map(|station| row(station, &plain, &ruled)).collect(),
+        (Ok(plain), Ok(ruled)) => STATIONS.iter().map(|step| row(step, &plain, &ruled)).collect(),
         (Err(error), _) | (_, Err(error)) => vec![failed_row(format!("{error:#}"), 3)],
     };
     report.section(Section {
-        title: "Instructions of each station".into(),
-        about: "One `workspace_read` over stdio, counted by callgrind, with all that each station calls. Left as it comes; right \
+        title: "Instructions of each step".into(),
+        about: "One `workspace_read` over stdio, counted by callgrind, with all that each step calls. Left as it comes; right \
                 with 50 rules of policy, conditions over the arguments among them, AI rules over paths and contents, limits for \
                 callers, tools and upstreams, and 50 known secrets. A dash: the compiler has made it part of its caller."
             .into(),
-        columns: ["station", "as it comes", "with rules of every kind"].map(str::to_owned).to_vec(),
+        columns: ["step", "as it comes", "with rules of every kind"].map(str::to_owned).to_vec(),
         rows,
     });
     Ok(())
 }
 
-fn row(station: &(&str, &str), plain: &BTreeMap<String, f64>, ruled: &BTreeMap<String, f64>) -> Vec<String> {
-    let (label, end) = station;
+fn row(step: &(&str, &str), plain: &BTreeMap<String, f64>, ruled: &BTreeMap<String, f64>) -> Vec<String> {
+    let (label, end) = step;
     let shown = |counted: &BTreeMap<String, f64>| {
         let found: Vec<f64> =
             counted.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, count)| *count).collect();
