@@ -42,7 +42,10 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Loss { seq, kept, .. } = self;
         match seq.saturating_sub(1) {
-            0 => write!(f, "the whole book before this one was lost: it went up to record {kept} at least"),
+            0 => write!(
+                f,
+                "the whole audit log before this one was lost: it went up to record {kept} at least"
+            ),
             last if kept > &last => {
                 write!(
                     f,

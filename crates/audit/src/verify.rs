@@ -108,8 +108,8 @@ pub enum Why {
     Unsigned,
     /// More records than there ever are without a signature, or all of an audit log that must bear one.
     #[error(
-        "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes a \
-         book anew can do as well"
+        "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes an \
+         audit log anew can do as well"
     )]
     SignedByNobody {
         /// How many there are.

@@ -141,7 +141,7 @@ fn a_book_that_was_deleted_stays_told() {
     check(
         delete_with_head,
         "line 1 of audit.jsonl, record 1: the end of the audit log is missing: record 41 was kept",
-        "line 1 of audit.jsonl, record 1: the whole book before this one was lost: it went up to record 41 at least; \
+        "line 1 of audit.jsonl, record 1: the whole audit log before this one was lost: it went up to record 41 at least; \
          `toolcrib audit acknowledge` signs that you know",
     );
 }
