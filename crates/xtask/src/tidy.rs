@@ -4,10 +4,13 @@
 //! it finds a bad sample and leaves a good one alone. What rustc or clippy can hold is theirs, not a rule here.
 
 mod arrows;
+mod arrows_inside;
 mod attributes;
+mod circles;
 mod layout;
 mod length;
 mod manifests;
+mod modules;
 mod names;
 mod pins;
 mod tree;
@@ -27,6 +30,7 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule { name: "arrows", look: arrows::look },
     Rule { name: "attributes", look: attributes::look },
+    Rule { name: "circles", look: circles::look },
     Rule { name: "heads", look: layout::heads },
     Rule { name: "layout", look: layout::look },
     Rule { name: "length", look: length::look },

@@ -1,66 +1,57 @@
-//! Which crate may depend on which: the architecture, as one table.
+//! Which crate may depend on which: the table of ARCHITECTURE.md, which the manifests are held to.
 
-use super::tree::{Finding, Tree};
+use super::tree::{Finding, Source, Tree};
 
-/// A crate, and those of ours that it may use. A new arrow needs a word in ARCHITECTURE.md.
-struct Row {
-    name: &'static str,
-    may_use: May,
+/// The page with the table. A new arrow needs a word there.
+const PAGE: &str = "ARCHITECTURE.md";
+
+/// How the table begins.
+const HEAD: &str = "| crate | its sentence | may depend on |";
+
+/// Crates, and those of ours that they may use.
+struct Row<'a> {
+    names: Vec<&'a str>,
+    may_use: May<'a>,
 }
 
-enum May {
-    Only(&'static [&'static str]),
+enum May<'a> {
+    Only(Vec<&'a str>),
     /// It puts the others together, or helps to test them.
     All,
 }
 
-const TABLE: &[Row] = &[
-    Row { name: "units", may_use: May::Only(&[]) },
-    Row { name: "wire", may_use: May::Only(&[]) },
-    Row { name: "sandbox", may_use: May::Only(&[]) },
-    Row { name: "policy", may_use: May::Only(&["units"]) },
-    Row { name: "redact", may_use: May::Only(&[]) },
-    Row { name: "rules", may_use: May::Only(&[]) },
-    Row { name: "store", may_use: May::Only(&[]) },
-    Row { name: "telemetry", may_use: May::Only(&["sandbox"]) },
-    Row { name: "oauth", may_use: May::Only(&["sandbox"]) },
-    Row { name: "tool-api", may_use: May::Only(&["sandbox"]) },
-    Row { name: "audit", may_use: May::Only(&["units", "store", "redact"]) },
-    Row { name: "tools", may_use: May::Only(&["tool-api"]) },
-    Row { name: "scripts", may_use: May::Only(&["tool-api"]) },
-    Row { name: "contracts", may_use: May::Only(&["tool-api"]) },
-    Row {
-        name: "upstream",
-        may_use: May::Only(&["units", "tool-api", "wire", "oauth", "redact", "sandbox"]),
-    },
-    Row {
-        name: "gate",
-        may_use: May::Only(&[
-            "units",
-            "tool-api",
-            "policy",
-            "rules",
-            "redact",
-            "store",
-            "audit",
-            "telemetry",
-            "sandbox",
-        ]),
-    },
-    Row { name: "server", may_use: May::Only(&["gate", "wire", "audit", "store", "telemetry", "sandbox"]) },
-    Row { name: "toolcrib", may_use: May::All },
-    Row { name: "testkit", may_use: May::All },
-    Row { name: "xtask", may_use: May::Only(&[]) },
-];
+/// The rows of the table; none if the page has no such table.
+fn table(page: &Source) -> Vec<Row<'_>> {
+    let rows = page.text.lines().skip_while(|line| *line != HEAD).skip(2);
+    rows.map_while(|line| row(line.strip_prefix('|')?)).collect()
+}
+
+fn row(line: &str) -> Option<Row<'_>> {
+    let mut cells = line.split('|').map(str::trim);
+    let (names, arrows) = (quoted(cells.next()?), cells.nth(1)?);
+    // Without an answer: it helps in development, and is not part of what ships.
+    let may_use = match arrows {
+        "all" => May::All,
+        _ => May::Only(quoted(arrows)),
+    };
+    Some(Row { names, may_use })
+}
+
+/// What stands between backquotes.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
 
 /// For development only: every crate may have it in its tests, none in what ships.
 const TEST_HELPER: &str = "testkit";
 
 pub(super) fn look(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let Some(page) = tree.files.iter().find(|file| file.path == PAGE) else { return findings };
+    let table = table(page);
     for (name, file) in tree.manifests() {
-        let Some(row) = TABLE.iter().find(|row| row.name == name) else {
-            findings.push(file.at(0, format!("the table of arrows has no row for `{name}`")));
+        let Some(row) = table.iter().find(|row| row.names.contains(&name)) else {
+            findings.push(file.at(0, format!("the table of crates in {PAGE} has no row for `{name}`")));
             continue;
         };
         let manifest: toml::Table = match file.text.parse() {
@@ -71,7 +62,8 @@ pub(super) fn look(tree: &Tree) -> Vec<Finding> {
             }
         };
         for (used, for_tests) in dependencies(&manifest) {
-            if !TABLE.iter().any(|row| row.name == used) || allowed(row, &used, for_tests) {
+            let is_ours = table.iter().any(|row| row.names.contains(&used.as_str()));
+            if !is_ours || allowed(row, &used, for_tests) {
                 continue;
             }
             let line = file.lines().find(|(_, line)| line.starts_with(&used)).map_or(0, |(number, _)| number);
@@ -81,11 +73,11 @@ pub(super) fn look(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn allowed(row: &Row, used: &str, for_tests: bool) -> bool {
+fn allowed(row: &Row<'_>, used: &str, for_tests: bool) -> bool {
     if used == TEST_HELPER {
         return for_tests;
     }
-    match row.may_use {
+    match &row.may_use {
         May::Only(list) => list.contains(&used),
         May::All => true,
     }
@@ -118,7 +110,12 @@ mod tests {
     use super::*;
 
     fn check(name: &str, manifest: &str, expected: &[&str]) {
-        assert_eq!(found(look, &[(&format!("crates/{name}/Cargo.toml"), manifest)]), expected);
+        let page = "# Crates\n\n| crate | its sentence | may depend on |\n|---|---|---|\n\
+            | `sandbox` | holds | – |\n| `policy` | decides | – |\n| `tools`, `server` | do | `sandbox` |\n\
+            | `gate` | is one | `policy`, `sandbox` |\n| `toolcrib` | is all | all |\n| `wire` | spells | – |\n\
+            | `testkit` | tests | all |\n\nAnd more.\n";
+        let manifest = (&*format!("crates/{name}/Cargo.toml"), manifest);
+        assert_eq!(found(look, &[(PAGE, page), manifest]), expected);
     }
 
     #[test]
@@ -147,6 +144,10 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_row_is_found() {
-        check("junk", "", &["crates/junk/Cargo.toml: the table of arrows has no row for `junk`"]);
+        check(
+            "junk",
+            "",
+            &["crates/junk/Cargo.toml: the table of crates in ARCHITECTURE.md has no row for `junk`"],
+        );
     }
 }

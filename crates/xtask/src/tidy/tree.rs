@@ -64,6 +64,11 @@ impl Tree {
 }
 
 impl Source {
+    #[cfg(test)]
+    pub(super) fn new(path: &str, text: &str) -> Source {
+        Source { path: path.to_owned(), text: text.to_owned() }
+    }
+
     pub(super) fn at(&self, line: usize, says: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, says: says.into() }
     }
@@ -104,7 +109,7 @@ impl fmt::Display for Finding {
 /// What a rule says of files that exist only here.
 #[cfg(test)]
 pub(super) fn found(look: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
-    let source = |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
+    let source = |(path, text): &(&str, &str)| Source::new(path, text);
     let tree = Tree { files: files.iter().map(source).collect() };
     look(&tree).iter().map(Finding::to_string).collect()
 }
