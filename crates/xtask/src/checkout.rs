@@ -7,16 +7,16 @@ use std::process::Command;
 use anyhow::Context as _;
 
 /// The checkout this program was built from.
-pub(crate) struct Checkout {
+pub struct Checkout {
     /// The folder with the workspace's manifest.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Cargo's build folder, which the environment or a configuration file may have moved.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
 }
 
 impl Checkout {
     /// The checkout, wherever in it the command was typed.
-    pub(crate) fn locate() -> anyhow::Result<Self> {
+    pub fn locate() -> anyhow::Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
             .nth(2)
@@ -34,12 +34,12 @@ impl Checkout {
     }
 
     /// Where installed things are kept between runs; git ignores it.
-    pub(crate) fn cache(&self) -> PathBuf {
+    pub fn cache(&self) -> PathBuf {
         self.root.join(".cache")
     }
 
     /// A command that runs in the root, so that the line printed for it can be repeated there.
-    pub(crate) fn command(&self, program: &str, words: &[&str]) -> Command {
+    pub fn command(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(words).current_dir(&self.root);
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_about_this_package(name)) {

@@ -7,37 +7,39 @@ mod cargo_tools;
 mod debian;
 mod marker;
 mod node;
-pub(crate) mod pins;
+pub mod pins;
 mod python;
 mod rust_client;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use cargo_tools::cargo_tool;
-pub(crate) use node::{Node, node, npm};
-pub(crate) use python::python;
+pub use cargo_tools::cargo_tool;
+pub use node::{Node, node, npm};
+pub use python::python;
 use rust_client::rust_client;
 
 use crate::checkout::Checkout;
 
 /// What the end-to-end cases run with.
-pub(crate) struct Kit {
-    pub(crate) node: Node,
+pub struct Kit {
+    /// Node, new enough for all of it.
+    pub node: Node,
     /// The `node_modules` folder with the clients and servers of [`pins::NPM`].
-    pub(crate) npm: PathBuf,
+    pub npm: PathBuf,
     /// The interpreter whose packages are those of [`pins::PYTHON`].
-    pub(crate) python: PathBuf,
+    pub python: PathBuf,
     /// The client on the Rust SDK.
-    pub(crate) rust_client: PathBuf,
+    pub rust_client: PathBuf,
 }
 
 /// The two conformance suites, each the script to run with Node.
-pub(crate) struct Suites {
-    pub(crate) node: Node,
+pub struct Suites {
+    /// Node, new enough for both.
+    pub node: Node,
     /// [`pins::CONFORMANCE_RELEASED`].
-    pub(crate) released: PathBuf,
+    pub released: PathBuf,
     /// [`pins::CONFORMANCE_NEXT`].
-    pub(crate) next: PathBuf,
+    pub next: PathBuf,
 }
 
 pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
@@ -45,7 +47,7 @@ pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
 }
 
 /// The kit, then the cargo tools.
-pub(crate) fn everything(checkout: &Checkout) -> anyhow::Result<()> {
+pub fn everything(checkout: &Checkout) -> anyhow::Result<()> {
     cargo_tools::components()?;
     kit(checkout)?;
     suites(checkout)?;
@@ -58,7 +60,7 @@ pub(crate) fn everything(checkout: &Checkout) -> anyhow::Result<()> {
 }
 
 /// The other side of the end-to-end cases. The two package managers wait for the network, side by side.
-pub(crate) fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
+pub fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
     debian::programs()?;
     let cache: &Path = &checkout.cache();
     let (node, npm, python) = std::thread::scope(|scope| {
@@ -72,7 +74,7 @@ pub(crate) fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
 }
 
 /// The conformance suites. One package in two versions, so each lies in a folder of its own.
-pub(crate) fn suites(checkout: &Checkout) -> anyhow::Result<Suites> {
+pub fn suites(checkout: &Checkout) -> anyhow::Result<Suites> {
     let cache = checkout.cache();
     let node = node(&cache)?;
     let script = |folder: &str, package: &str| {

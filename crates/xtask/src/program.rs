@@ -10,20 +10,20 @@ use crate::checkout::Checkout;
 use crate::step;
 
 /// Builds the program as it ships; where nothing changed this takes a moment.
-pub(crate) fn build(checkout: &Checkout) -> anyhow::Result<PathBuf> {
+pub fn build(checkout: &Checkout) -> anyhow::Result<PathBuf> {
     step::run(&mut checkout.command("cargo", &["build", "--release", "--locked", "--package", "toolcrib"]))?;
     Ok(checkout.target.join("release").join("toolcrib"))
 }
 
 /// The program with a home of its own: no configuration, no state, an empty workspace.
-pub(crate) struct Program {
+pub struct Program {
     path: PathBuf,
     home: TempDir,
 }
 
 impl Program {
     /// The program as it stands in the checkout.
-    pub(crate) fn built(checkout: &Checkout) -> anyhow::Result<Self> {
+    pub fn built(checkout: &Checkout) -> anyhow::Result<Self> {
         Self::at(build(checkout)?)
     }
 
@@ -34,12 +34,12 @@ impl Program {
     }
 
     /// What it prints when called with these words.
-    pub(crate) fn says(&self, words: &[&str]) -> anyhow::Result<String> {
+    pub fn says(&self, words: &[&str]) -> anyhow::Result<String> {
         step::capture(&mut self.command(words))
     }
 
     /// The call itself, for output that is shown as it comes.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(words).current_dir(self.home.path().join(WORKSPACE)).env_clear();
         for (name, value) in clean_environment(self.home.path()) {
@@ -53,14 +53,14 @@ impl Program {
 const WORKSPACE: &str = "workspace";
 
 /// Makes that folder.
-pub(crate) fn workspace(home: &Path) -> anyhow::Result<PathBuf> {
+pub fn workspace(home: &Path) -> anyhow::Result<PathBuf> {
     let folder = home.join(WORKSPACE);
     std::fs::create_dir_all(&folder).context("no folder for the program's workspace")?;
     Ok(folder)
 }
 
 /// The environment of a user who has never run the program: only what finds programs and a home.
-pub(crate) fn clean_environment(home: &Path) -> Vec<(&'static str, std::ffi::OsString)> {
+pub fn clean_environment(home: &Path) -> Vec<(&'static str, std::ffi::OsString)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     vec![("PATH", path), ("HOME", home.into()), ("LANG", "C.UTF-8".into()), ("NO_COLOR", "1".into())]
 }

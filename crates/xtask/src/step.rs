@@ -10,17 +10,17 @@ use anyhow::{Context as _, bail};
 use crate::checkout::Checkout;
 
 /// A named part of a longer command.
-pub(crate) struct Step {
+pub struct Step {
     /// What is typed after `cargo xtask test` to run this part alone.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What the developer does when it fails.
-    pub(crate) mend: &'static str,
+    pub mend: &'static str,
     /// The work.
-    pub(crate) run: fn(&Checkout) -> anyhow::Result<()>,
+    pub run: fn(&Checkout) -> anyhow::Result<()>,
 }
 
 /// Runs the steps in order, stops at the first that fails, and prints how long each took.
-pub(crate) fn run_all<'a>(checkout: &Checkout, steps: impl Iterator<Item = &'a Step>) -> anyhow::Result<()> {
+pub fn run_all<'a>(checkout: &Checkout, steps: impl Iterator<Item = &'a Step>) -> anyhow::Result<()> {
     let mut times = Vec::new();
     for step in steps {
         println!("\n── {}", step.name);
@@ -37,7 +37,7 @@ pub(crate) fn run_all<'a>(checkout: &Checkout, steps: impl Iterator<Item = &'a S
 }
 
 /// Runs a command with its output shown and nothing on its input.
-pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+pub fn run(command: &mut Command) -> anyhow::Result<()> {
     let line = line(command);
     println!("$ {line}");
     let status =
@@ -49,7 +49,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
 }
 
 /// Runs a command and returns what it printed; its output is shown only when it fails.
-pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
+pub fn capture(command: &mut Command) -> anyhow::Result<String> {
     let line = line(command);
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{line}`"))?;

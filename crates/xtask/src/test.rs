@@ -42,7 +42,8 @@ pub(crate) fn fmt(checkout: &Checkout) -> anyhow::Result<()> {
 
 pub(crate) fn clippy(checkout: &Checkout) -> anyhow::Result<()> {
     let words = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    step::run(&mut checkout.command("cargo", &words))
+    step::run(&mut checkout.command("cargo", &words))?;
+    bench(checkout, &["clippy", "--all-targets"], &["--", "-D", "warnings"])
 }
 
 fn release(checkout: &Checkout) -> anyhow::Result<()> {
@@ -50,7 +51,15 @@ fn release(checkout: &Checkout) -> anyhow::Result<()> {
 }
 
 fn nextest(checkout: &Checkout) -> anyhow::Result<()> {
-    step::run(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--locked"]))
+    step::run(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--locked"]))?;
+    bench(checkout, &["nextest", "run"], &[])
+}
+
+/// The same for what drives the benchmarks, a workspace of its own.
+fn bench(checkout: &Checkout, words: &[&str], rest: &[&str]) -> anyhow::Result<()> {
+    let which = ["--manifest-path=bench/Cargo.toml", "--package=driver", "--locked"];
+    let mut command = checkout.command("cargo", &[words, &which, rest].concat());
+    step::run(command.env("CARGO_TARGET_DIR", checkout.root.join("bench").join("target")))
 }
 
 /// Public items only: a private item's comment is read in its file, where a broken link is no harm.

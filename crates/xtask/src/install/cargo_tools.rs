@@ -8,12 +8,12 @@ use crate::checkout::Checkout;
 use crate::step;
 
 /// A program of cargo's registry.
-pub(crate) struct Tool {
-    pub(crate) name: &'static str,
+pub struct Tool {
+    pub name: &'static str,
     /// What is installed where it is missing.
-    pub(crate) version: &'static str,
+    pub version: &'static str,
     /// Whether another version on the machine counts as missing.
-    pub(crate) exact: bool,
+    pub exact: bool,
 }
 
 /// Checks that the toolchain can format and lint, which only its owner can change.
@@ -28,7 +28,7 @@ pub(super) fn components() -> anyhow::Result<()> {
 }
 
 /// The program to start for a tool: the machine's own where it serves, else one built into `.cache/tools`.
-pub(crate) fn cargo_tool(checkout: &Checkout, tool: &Tool) -> anyhow::Result<String> {
+pub fn cargo_tool(checkout: &Checkout, tool: &Tool) -> anyhow::Result<String> {
     if serves(tool, tool.name) {
         return Ok(tool.name.to_owned());
     }

@@ -10,14 +10,14 @@ use super::{marker, pins};
 use crate::step;
 
 /// A Node that is new enough.
-pub(crate) struct Node {
+pub struct Node {
     /// The program, by its absolute path.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
 }
 
 impl Node {
     /// The search path on which this Node is found before any other.
-    pub(crate) fn search_path(&self) -> anyhow::Result<OsString> {
+    pub fn search_path(&self) -> anyhow::Result<OsString> {
         let own = self.program.parent().context("a program lies in a folder")?;
         let others = std::env::var_os("PATH").unwrap_or_default();
         let folders = [own.to_owned()].into_iter().chain(std::env::split_paths(&others));
@@ -26,7 +26,7 @@ impl Node {
 }
 
 /// The machine's own Node if it is new enough, else one in `<cache>/node`.
-pub(crate) fn node(cache: &Path) -> anyhow::Result<Node> {
+pub fn node(cache: &Path) -> anyhow::Result<Node> {
     let question = "console.log(process.versions.node + ' ' + process.execPath)";
     if let Ok(answer) = step::capture(Command::new("node").args(["-e", question]))
         && let Some(program) = new_enough(&answer)
@@ -64,7 +64,7 @@ fn platform_package(os: &str, arch: &str) -> anyhow::Result<&'static str> {
 }
 
 /// Puts exactly these packages (`name@version`) into a folder; returns its `node_modules`.
-pub(crate) fn npm(folder: PathBuf, node: &Node, packages: &[&str]) -> anyhow::Result<PathBuf> {
+pub fn npm(folder: PathBuf, node: &Node, packages: &[&str]) -> anyhow::Result<PathBuf> {
     marker::once(&folder, packages, || {
         step::capture(npm_install(&folder, packages).env("PATH", node.search_path()?)).map(drop)
     })?;

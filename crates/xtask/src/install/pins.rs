@@ -3,13 +3,13 @@
 use super::cargo_tools::Tool;
 
 /// The oldest Node that serves, as major and minor version: the Inspector's requirement.
-pub(crate) const NODE_MIN: (u32, u32) = (22, 19);
+pub const NODE_MIN: (u32, u32) = (22, 19);
 
 /// The Node that is installed where the machine's own is older.
-pub(crate) const NODE: &str = "24.21.0";
+pub const NODE: &str = "24.21.0";
 
 /// Clients that drive the program and servers it drives, in TypeScript.
-pub(crate) const NPM: &[&str] = &[
+pub const NPM: &[&str] = &[
     "@modelcontextprotocol/sdk@1.32.2",
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/inspector@2.12.0",
@@ -25,11 +25,12 @@ pub(crate) const NPM: &[&str] = &[
 ];
 
 /// The protocol's own conformance suite: the released one, and the one that knows the newest revision.
-pub(crate) const CONFORMANCE_RELEASED: &str = "@modelcontextprotocol/conformance@0.1.16";
-pub(crate) const CONFORMANCE_NEXT: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+pub const CONFORMANCE_RELEASED: &str = "@modelcontextprotocol/conformance@0.1.16";
+/// The suite of the revision to come.
+pub const CONFORMANCE_NEXT: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 
 /// Clients and servers in Python.
-pub(crate) const PYTHON: &[&str] = &[
+pub const PYTHON: &[&str] = &[
     "mcp==2.3.0",
     "fastmcp==4.1.2",
     "mcp-server-fetch==2026.10.24",
@@ -40,7 +41,7 @@ pub(crate) const PYTHON: &[&str] = &[
 ];
 
 /// Runs the tests. Its version changes nothing that is tested, so the machine's own serves.
-pub(crate) const CARGO_NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143", exact: false };
+pub const CARGO_NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143", exact: false };
 
 /// Judges the dependencies. Its rules change between versions.
-pub(crate) const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", exact: true };
+pub const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", exact: true };

@@ -7,7 +7,7 @@ use super::marker;
 use crate::step;
 
 /// Puts exactly these packages (`name==version`) into `<cache>/python`; returns its interpreter.
-pub(crate) fn python(cache: &Path, packages: &[&str]) -> anyhow::Result<PathBuf> {
+pub fn python(cache: &Path, packages: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = cache.join("python");
     let interpreter = folder.join("bin").join("python");
     // An environment belongs to the interpreter that made it.

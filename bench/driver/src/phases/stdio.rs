@@ -3,11 +3,11 @@
 use super::tables::{latencies, latency_goal};
 use super::{echo, read_file};
 use crate::bench::Bench;
-use crate::bench::message::Request;
-use crate::bench::placement::Placement;
-use crate::bench::programs::{Rules, Upstream};
-use crate::bench::report::{Limit, Report};
-use crate::bench::round::Round;
+use crate::message::Request;
+use crate::placement::Placement;
+use crate::programs::{Rules, Upstream};
+use crate::report::{Limit, Report};
+use crate::round::Round;
 
 const YARDSTICK: &str = "pipe-echo, same bytes";
 

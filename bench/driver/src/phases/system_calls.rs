@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::tables::failed_row;
 use super::{echo, read_file};
 use crate::bench::Bench;
-use crate::bench::counts::system_calls;
-use crate::bench::message::Request;
-use crate::bench::process::Launch;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Goal, Limit, Report, Section, Unit};
+use crate::counts::system_calls;
+use crate::message::Request;
+use crate::process::Launch;
+use crate::programs::Upstream;
+use crate::report::{Goal, Limit, Report, Section, Unit};
 
 /// Rarer ones are timers and the like, not part of a call.
 const SHARE_MIN: f64 = 0.02;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::read_file;
 use super::tables::failed_row;
 use crate::bench::Bench;
-use crate::bench::counts::function_instructions;
-use crate::bench::programs::Rules;
-use crate::bench::report::{Report, Section, Unit};
+use crate::counts::function_instructions;
+use crate::programs::Rules;
+use crate::report::{Report, Section, Unit};
 
 /// A step in the words of the architecture, and the end of the name of the function that it is.
 const STATIONS: &[(&str, &str)] = &[

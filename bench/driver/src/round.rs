@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use super::Bench;
 use super::client::await_answer;
 use super::http_client::{HttpClient, HttpServer};
 use super::http_crowd::Crowd;
@@ -12,6 +11,7 @@ use super::process::Launch;
 use super::programs::Programs;
 use super::slices::{Lane, Series, SliceFn, interleave, sequential, warm_up};
 use super::stdio_client::{SILENCE_MAX, StdioClient};
+use crate::bench::Bench;
 
 /// A gateway may start its upstream only when it is first called.
 pub(crate) const READY_TIME_MAX: Duration = Duration::from_secs(10);

@@ -3,12 +3,12 @@
 use super::echo;
 use super::tables::failed_row;
 use crate::bench::Bench;
-use crate::bench::client::await_answer;
-use crate::bench::http_crowd::Crowd;
-use crate::bench::proc_figures::{named, resident_of_tree, tree};
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Goal, Limit, Report, Section, Unit};
-use crate::bench::round::{READY_TIME_MAX, Servers};
+use crate::client::await_answer;
+use crate::http_crowd::Crowd;
+use crate::proc_figures::{named, resident_of_tree, tree};
+use crate::programs::Upstream;
+use crate::report::{Goal, Limit, Report, Section, Unit};
+use crate::round::{READY_TIME_MAX, Servers};
 
 const CLIENTS: usize = 100;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::step;
+use xtask::step;
 
 /// Lines for the head of the page.
 pub(crate) fn describe(raised_priority: bool) -> anyhow::Result<Vec<String>> {

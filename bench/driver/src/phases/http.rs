@@ -3,11 +3,11 @@
 use super::tables::{latencies, latency_goal, throughputs};
 use super::{echo, read_file};
 use crate::bench::Bench;
-use crate::bench::message::Request;
-use crate::bench::placement::Placement;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Limit, Report};
-use crate::bench::round::{Round, Servers};
+use crate::message::Request;
+use crate::placement::Placement;
+use crate::programs::Upstream;
+use crate::report::{Limit, Report};
+use crate::round::{Round, Servers};
 
 /// Clients with one call open each.
 const CONNECTIONS: usize = 64;

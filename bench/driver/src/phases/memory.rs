@@ -2,14 +2,14 @@
 
 use super::tables::failed_row;
 use crate::bench::Bench;
-use crate::bench::client::list_tools;
-use crate::bench::http_client::HttpClient;
-use crate::bench::proc_figures::{Memory, memory, resident_of_tree};
-use crate::bench::process::Launch;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Goal, Limit, Report, Section, Unit};
-use crate::bench::round::Servers;
-use crate::bench::stdio_client::StdioClient;
+use crate::client::list_tools;
+use crate::http_client::HttpClient;
+use crate::proc_figures::{Memory, memory, resident_of_tree};
+use crate::process::Launch;
+use crate::programs::Upstream;
+use crate::report::{Goal, Limit, Report, Section, Unit};
+use crate::round::Servers;
+use crate::stdio_client::StdioClient;
 
 /// Sessions, each on a connection kept open.
 const SESSIONS: usize = 1_000;

@@ -189,13 +189,13 @@ impl Client for StdioClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::watchdog::Watchdog;
+    use crate::watchdog::Watchdog;
 
     fn client(folder: &std::path::Path, line: &[&str]) -> StdioClient {
         let launch = Launch {
             name: line[0].into(),
             line: line.iter().map(Into::into).collect(),
-            environment: crate::program::clean_environment(folder),
+            environment: xtask::program::clean_environment(folder),
             folder: folder.to_owned(),
             log: folder.join("log"),
             watchdog: Watchdog::start(),

@@ -3,10 +3,10 @@
 use super::read_file;
 use super::tables::failed_row;
 use crate::bench::Bench;
-use crate::bench::counts::instructions;
-use crate::bench::message::Request;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Report, Section, Unit};
+use crate::counts::instructions;
+use crate::message::Request;
+use crate::programs::Upstream;
+use crate::report::{Report, Section, Unit};
 
 pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     if !bench.instructions {

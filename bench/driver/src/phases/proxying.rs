@@ -3,12 +3,12 @@
 use super::echo;
 use super::tables::{latencies, throughputs};
 use crate::bench::Bench;
-use crate::bench::message::Request;
-use crate::bench::placement::Placement;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Goal, Limit, Report, Unit};
-use crate::bench::round::{Results, Round, Servers};
-use crate::bench::slices::Slice;
+use crate::message::Request;
+use crate::placement::Placement;
+use crate::programs::Upstream;
+use crate::report::{Goal, Limit, Report, Unit};
+use crate::round::{Results, Round, Servers};
+use crate::slices::Slice;
 
 /// Clients with one call open each.
 const CONNECTIONS: usize = 64;

@@ -11,7 +11,7 @@ use super::install::Installed;
 use super::message::quoted;
 use super::process::Launch;
 use super::watchdog::Watchdog;
-use crate::program::clean_environment;
+use xtask::program::clean_environment;
 
 /// The file that the read tool is asked for, and what it holds.
 pub(crate) const FILE: (&str, &str) = ("hello.txt", "hello from the workspace");

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::tables::{latencies, latency_goal};
 use crate::bench::Bench;
-use crate::bench::client::{Client, await_tools, list_tools};
-use crate::bench::placement::Placement;
-use crate::bench::proc_figures::cpu_ns_of_tree;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Limit, Report};
-use crate::bench::round::{Round, Servers};
-use crate::bench::slices::{Slice, from_times, nanoseconds};
-use crate::bench::stdio_client::{SILENCE_MAX, StdioClient};
+use crate::client::{Client, await_tools, list_tools};
+use crate::placement::Placement;
+use crate::proc_figures::cpu_ns_of_tree;
+use crate::programs::Upstream;
+use crate::report::{Limit, Report};
+use crate::round::{Round, Servers};
+use crate::slices::{Slice, from_times, nanoseconds};
+use crate::stdio_client::{SILENCE_MAX, StdioClient};
 
 const TOOLS: u16 = 1_000;
 /// Microseconds.

@@ -13,10 +13,10 @@ mod system_calls;
 mod tables;
 mod tool_list;
 
-use super::Bench;
 use super::message::{Request, quoted};
 use super::programs::FILE;
 use super::report::Report;
+use crate::bench::Bench;
 
 /// One part of the bench.
 pub(crate) struct Phase {

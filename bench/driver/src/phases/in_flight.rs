@@ -3,12 +3,12 @@
 use super::tables::{rate_goal, throughputs};
 use super::{echo, read_file};
 use crate::bench::Bench;
-use crate::bench::message::Request;
-use crate::bench::placement::Placement;
-use crate::bench::programs::Upstream;
-use crate::bench::report::{Limit, Report};
-use crate::bench::round::Round;
-use crate::bench::stdio_client::StdioClient;
+use crate::message::Request;
+use crate::placement::Placement;
+use crate::programs::Upstream;
+use crate::report::{Limit, Report};
+use crate::round::Round;
+use crate::stdio_client::StdioClient;
 
 /// Calls open at any time.
 const WINDOW: usize = 64;

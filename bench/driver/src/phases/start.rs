@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::tables::{latencies, latency_goal};
 use crate::bench::Bench;
-use crate::bench::process::Launch;
-use crate::bench::report::{Limit, Report};
-use crate::bench::round::Round;
-use crate::bench::slices::{from_times, nanoseconds};
-use crate::bench::stdio_client::StdioClient;
+use crate::process::Launch;
+use crate::report::{Limit, Report};
+use crate::round::Round;
+use crate::slices::{from_times, nanoseconds};
+use crate::stdio_client::StdioClient;
 
 /// Starts in one slice.
 const STARTS: usize = 4;

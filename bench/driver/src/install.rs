@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::checkout::Checkout;
-use crate::{install, program, step};
+use xtask::checkout::Checkout;
+use xtask::{install, program, step};
 
 /// Programs and scripts, ready to start.
 pub(crate) struct Installed {

@@ -1,8 +1,8 @@
 //! The kinds of table that several phases share.
 
-use crate::bench::report::{Goal, Limit, Section, Unit, times};
-use crate::bench::round::Results;
-use crate::bench::slices::{Series, Slice};
+use crate::report::{Goal, Limit, Section, Unit, times};
+use crate::round::Results;
+use crate::slices::{Series, Slice};
 
 /// The cells of what could not be measured: its reason, then nothing.
 pub(crate) fn failed_row(what: String, columns: usize) -> Vec<String> {

@@ -1,0 +1,27 @@
+//! The developer commands: `cargo xtask COMMAND`. What runs here never ships.
+//!
+//! The list of them is in `commands.rs`; each has a file of its own. The checks themselves are cargo's, the
+//! program's and the end-to-end cases': this crate calls them in order, with what they need in place.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer command starts processes, edits the checkout and speaks to a terminal"
+)]
+
+mod bench;
+pub mod checkout;
+mod commands;
+mod conformance;
+mod docs;
+mod e2e;
+pub mod install;
+pub mod program;
+mod quick;
+pub mod step;
+mod test;
+mod tidy;
+mod watched;
+
+pub use commands::run;
