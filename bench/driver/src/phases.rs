@@ -1,5 +1,6 @@
 //! The list of phases. Each is one file: what is started, what is called, which goals it judges.
 
+mod beside;
 mod http;
 mod in_flight;
 mod instructions;
@@ -36,6 +37,7 @@ pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "inflight", about: "64 calls in flight over stdio", run: in_flight::run },
     Phase { name: "http", about: "one and 64 connections over HTTP", run: http::run },
     Phase { name: "proxy", about: "a call through a gateway to the leanest upstream", run: proxying::run },
+    Phase { name: "beside", about: "pings beside another client's 31 MiB results", run: beside::run },
     Phase { name: "start", about: "from spawn to the answer to initialize", run: start::run },
     Phase { name: "memory", about: "resident memory at rest and with 1,000 sessions", run: memory::run },
     Phase { name: "list", about: "tools/list with 1,000 upstream tools", run: tool_list::run },

@@ -87,6 +87,17 @@ impl Programs {
         self.floor("tcp-relay", &["--port", &port.to_string(), "--upstream", &upstream.to_string()])
     }
 
+    /// The least gateway, in front of the floor over stdio.
+    pub(crate) fn bare_gateway_stdio(&self, port: u16) -> Launch {
+        let program = self.installed.yardsticks.join("mcp-echo-floor");
+        self.floor("bare-gateway", &["--port", &port.to_string(), "--program", &program.to_string_lossy()])
+    }
+
+    /// The least gateway, in front of a server over HTTP.
+    pub(crate) fn bare_gateway_http(&self, port: u16, upstream: u16) -> Launch {
+        self.floor("bare-gateway", &["--port", &port.to_string(), "--upstream", &upstream.to_string()])
+    }
+
     /// The Rust SDK on its default stdin and stdout.
     pub(crate) fn rmcp(&self) -> Launch {
         self.floor("rmcp-echo", &[])

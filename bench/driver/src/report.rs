@@ -20,6 +20,8 @@ pub(crate) enum Unit {
 pub(crate) enum Limit {
     /// At most so many times the yardstick.
     TimesAtMost(f64),
+    /// At least so many times the yardstick.
+    TimesAtLeast(f64),
     /// At most this value.
     AtMost(f64),
     /// At least this value.
@@ -111,6 +113,7 @@ impl Goal {
     fn row(&self) -> Vec<String> {
         let (goal, reached) = match self.limit {
             Limit::TimesAtMost(limit) => (format!("≤ {limit} ×"), self.ratio <= limit),
+            Limit::TimesAtLeast(limit) => (format!("≥ {limit} ×"), self.ratio >= limit),
             Limit::AtMost(limit) => (format!("≤ {}", self.unit.show(limit)), self.ours <= limit),
             Limit::AtLeast(limit) => (format!("≥ {}", self.unit.show(limit)), self.ours >= limit),
         };

@@ -86,7 +86,7 @@ fn step(
 }
 
 /// Writes all of `output`; waits for a client that reads slowly, since the benchmark's one client never does.
-fn send(stream: &TcpStream, mut output: &[u8]) -> io::Result<()> {
+pub(crate) fn send(stream: &TcpStream, mut output: &[u8]) -> io::Result<()> {
     while !output.is_empty() {
         match rustix::io::write(stream, output) {
             Ok(count) => output = &output[count..],
@@ -132,7 +132,7 @@ fn answer_one(
     Ok(Some(end))
 }
 
-fn content_length(head: &[u8]) -> Option<usize> {
+pub(crate) fn content_length(head: &[u8]) -> Option<usize> {
     const NAME: &[u8] = b"content-length:";
     let line = head
         .split(|&byte| byte == b'\n')
@@ -140,6 +140,6 @@ fn content_length(head: &[u8]) -> Option<usize> {
     str::from_utf8(&line[NAME.len()..]).ok()?.trim().parse().ok()
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+pub(crate) fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }

@@ -6,6 +6,9 @@ use crate::json_members::member;
 const DESCRIPTION: &str = "Looks up one record of the collection by its key and returns it as text. The key is matched exactly; \
 use the filter to keep only some of its fields.";
 
+/// What the tool `blob` returns: a little less than the product lets through.
+const BLOB_BYTES: usize = 31 * 1024 * 1024;
+
 /// Answers MCP requests; made once, then read only.
 pub struct McpAnswers {
     /// The result of `tools/list`, serialised once.
@@ -16,7 +19,7 @@ impl McpAnswers {
     /// Offers `echo` and `synthetic_tools` more.
     pub fn new(synthetic_tools: u16) -> Self {
         let mut tools = String::from(
-            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},"annotations":{"readOnlyHint":true}}"#,
+            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},"annotations":{"readOnlyHint":true}},{"name":"blob","description":"Returns 31 MiB of text.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
         );
         for number in 0..synthetic_tools {
             tools.push_str(&synthetic_tool(number));
@@ -32,6 +35,7 @@ impl McpAnswers {
         output.extend_from_slice(id);
         match method {
             br#""ping""# => output.extend_from_slice(br#","result":{}"#),
+            br#""tools/call""# if names_blob(request) => blob(output),
             br#""tools/call""# => call(request, output),
             br#""tools/list""# => {
                 output.extend_from_slice(br#","result":"#);
@@ -71,6 +75,21 @@ fn call(request: &[u8], output: &mut Vec<u8>) {
         }
         None => output.extend_from_slice(br#","error":{"code":-32602,"message":"message is missing"}"#),
     }
+}
+
+/// Whether a call is of the tool whose result is large.
+fn names_blob(request: &[u8]) -> bool {
+    member(request, b"params").and_then(|params| member(params, b"name")) == Some(br#""blob""#)
+}
+
+/// A text of [`BLOB_BYTES`] in words, so that whoever looks for something in it has to look at all of it.
+fn blob(output: &mut Vec<u8>) {
+    const WORD: &[u8] = b"lorem-ipsum dolor=sit ";
+    output.extend_from_slice(br#","result":{"content":[{"type":"text","text":""#);
+    for _ in 0..BLOB_BYTES / WORD.len() {
+        output.extend_from_slice(WORD);
+    }
+    output.extend_from_slice(br#""}]}"#);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a gateway adds to a call of the leanest upstream, over stdio and over HTTP behind.
 
 use super::echo;
-use super::tables::{latencies, throughputs};
+use super::tables::{latencies, rate_goal, throughputs};
 use crate::bench::Bench;
 use crate::message::Request;
 use crate::placement::Placement;
@@ -14,6 +14,8 @@ use crate::slices::Slice;
 const CONNECTIONS: usize = 64;
 const DIRECT_STDIO: &str = "the upstream itself over stdio";
 const DIRECT_HTTP: &str = "the upstream itself over HTTP";
+const BARE_TO_STDIO: &str = "bare gateway, HTTP to stdio";
+const BARE_TO_HTTP: &str = "bare gateway, HTTP to HTTP";
 const TO_STDIO: &str = "toolcrib, HTTP to stdio";
 const TO_STDIO_SYNCED: &str = "toolcrib, HTTP to stdio, each call on the disk first";
 const TO_HTTP: &str = "toolcrib, HTTP to HTTP";
@@ -43,11 +45,13 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         round.crowd(name, servers, CONNECTIONS, &request);
     }
     let title = format!("Proxied `tools/call`, {CONNECTIONS} connections");
-    report.section(throughputs(&title, "Each client has a session of its own.", &round.run(), DIRECT_HTTP));
+    let results = round.run();
+    crowd_goals(report, &results);
+    report.section(throughputs(&title, "Each client has a session of its own.", &results, DIRECT_HTTP));
     Ok(())
 }
 
-fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 7] {
+fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 9] {
     let programs = &bench.programs;
     let stdio = Upstream::Stdio { tools: 0 };
     let http = |port| Upstream::Http { port };
@@ -56,6 +60,12 @@ fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 7]
         (
             "tcp-relay, blind",
             Servers::before_floor(programs, |port, behind| Ok(programs.tcp_relay(port, behind))),
+            echo("echo"),
+        ),
+        (BARE_TO_STDIO, Servers::one(|port| Ok(programs.bare_gateway_stdio(port))), echo("echo")),
+        (
+            BARE_TO_HTTP,
+            Servers::before_floor(programs, |port, behind| Ok(programs.bare_gateway_http(port, behind))),
             echo("echo"),
         ),
         (TO_STDIO, Servers::one(|port| programs.toolcrib_http(port, stdio)), echo("floor_echo")),
@@ -82,6 +92,12 @@ fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 7]
     ]
 }
 
+/// What is added may be so many times what the least gateway adds; with a sync of the disk before each call, so many.
+const ADDED_TIMES_MAX: f64 = 2.0;
+const ADDED_SYNCED_TIMES_MAX: f64 = 8.0;
+/// Of the least gateway's calls a second, with many connections.
+const RATE_TIMES_MIN: f64 = 0.6;
+
 /// "Added" is the p50 through the gateway less that of the upstream over the client's own transport, HTTP, so
 /// that it holds the gateway's work and not the client's change of transport. The other reading is shown below.
 fn goals(report: &mut Report, results: &Results) {
@@ -98,5 +114,31 @@ fn goals(report: &mut Report, results: &Results) {
             unit: Unit::Micros,
             limit: Limit::AtMost(limit),
         });
+    }
+    for (ours, bare, times) in [
+        (TO_STDIO, BARE_TO_STDIO, ADDED_TIMES_MAX),
+        (TO_STDIO_SYNCED, BARE_TO_STDIO, ADDED_SYNCED_TIMES_MAX),
+        (TO_HTTP, BARE_TO_HTTP, ADDED_TIMES_MAX),
+    ] {
+        let direct = results.of(DIRECT_HTTP);
+        let added = |name: &str| {
+            results.of(name).paired(direct, |slice| slice.p50_us, |gateway, direct| gateway - direct)
+        };
+        report.goal(Goal {
+            what: format!("p50 added by {ours} beside what a bare gateway adds"),
+            ours: added(ours),
+            yardstick: (bare.into(), added(bare)),
+            ratio: added(ours) / added(bare),
+            unit: Unit::Micros,
+            limit: Limit::TimesAtMost(times),
+        });
+    }
+}
+
+/// The goals with many connections.
+fn crowd_goals(report: &mut Report, results: &Results) {
+    for (ours, bare) in [(TO_STDIO, BARE_TO_STDIO), (TO_HTTP, BARE_TO_HTTP)] {
+        let what = format!("{ours}, {CONNECTIONS} connections");
+        report.goal(rate_goal(&what, results, ours, bare, Limit::TimesAtLeast(RATE_TIMES_MIN)));
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod argument;
+pub mod gateway_loop;
 pub mod http_loop;
 pub mod json_members;
 pub mod mcp_answers;
