@@ -5,6 +5,7 @@
 //! one run to the next, so that it can be compared.
 
 mod baseline;
+mod given;
 mod legs;
 mod report;
 mod requirements;
@@ -19,11 +20,12 @@ use anyhow::{Context as _, bail, ensure};
 use crate::checkout::Checkout;
 use crate::{docs, install, program};
 use baseline::Baseline;
+use given::Given;
 use legs::{LEGS, Leg, Picks};
 use report::Row;
 use requirements::Requirements;
 use results::Outcome;
-use runs::{Given, Run, Side};
+use runs::{Run, Side};
 use served::Era;
 
 const BASELINE: &str = "e2e/conformance_baseline.toml";

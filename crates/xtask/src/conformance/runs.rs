@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
+use super::given::{Given, fixture};
 use super::results::{self, Outcome};
 use super::served::{Era, Served};
 use crate::checkout::Checkout;
-use crate::install::Suites;
 use crate::program;
 use crate::watched::{self, End};
 
@@ -27,16 +27,6 @@ pub(super) enum Run {
     OldestClient,
     LegacyClient,
     ModernClient,
-}
-
-/// What every run is given.
-pub(super) struct Given<'a> {
-    pub(super) checkout: &'a Checkout,
-    pub(super) suites: Suites,
-    /// The program under test.
-    pub(super) program: PathBuf,
-    /// Whether the suites speak to the fixture itself, to show that it is right.
-    pub(super) direct: bool,
 }
 
 /// What the suite plays.
@@ -136,11 +126,6 @@ impl Run {
         }
         Ok(command)
     }
-}
-
-/// A script of `e2e/fixtures/conformance`.
-pub(super) fn fixture(checkout: &Checkout, script: &str) -> PathBuf {
-    checkout.root.join("e2e").join("fixtures").join("conformance").join(script)
 }
 
 /// The command line that the suite starts for each scenario of a client. It is split at blanks.

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use rustix::process::Pid;
 use tempfile::TempDir;
 
-use super::runs::{self, Given};
+use super::given::{Given, fixture as fixture_path};
 use crate::{program, watched};
 
 /// Both say where they listen well within this time.
@@ -56,7 +56,7 @@ impl Served {
             }
         };
         let mut fixture = Command::new(&given.suites.node.program);
-        fixture.arg(runs::fixture(given.checkout, "server.mjs")).args(["--era", era.word()]);
+        fixture.arg(fixture_path(given.checkout, "server.mjs")).args(["--era", era.word()]);
         clean(&mut fixture);
         let fixture = Process::start(fixture, &folder.join("fixture.log"))?;
         let gateway = if given.direct {
