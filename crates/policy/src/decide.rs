@@ -12,15 +12,16 @@ use serde_json::Value;
 use crate::cache::Cache;
 use crate::caller::Caller;
 use crate::case::Case;
-use crate::condition::{Condition, Conditions, Given, Places};
-use crate::config::{Config, RuleConfig};
+use crate::condition::{Condition, Conditions, Places};
+use crate::config::Config;
 use crate::default_policy::{NOTHING, default_rules};
 use crate::engine::{Decision, Engine, Verdict};
 use crate::facts::Facts;
-use crate::names::{self, Named, OF_SERVER};
+use crate::names::{self, BUILT_IN, Named, OF_SERVER};
 use crate::plan::{Plan, State, Step};
 use crate::problem::{ConfigError, Problem};
-use crate::rule::{BUILT_IN, Origin, Rule};
+use crate::rule::{Origin, Rule};
+use crate::rule_config::RuleConfig;
 
 /// The setting that turns a question of the default policy into a permission.
 pub(crate) const SETTING_ALLOW: &str = "policy.allow";
@@ -251,7 +252,7 @@ impl Inner {
             return Plan::settled(self.denied.clone());
         }
         let fitting = self.fitting_names(facts.tool);
-        let given = Given::new(facts, None, 0, &self.conditions);
+        let given = self.conditions.given(facts, None, 0);
         let evaluation = self.conditions.evaluation(&given);
         let (mut denies, mut permits, mut is_permitted) = (Vec::new(), Vec::new(), false);
         for (nth, rule) in self.rules.iter().enumerate().filter(|(nth, _)| fitting[*nth]) {
@@ -290,7 +291,7 @@ impl Inner {
         arguments: Option<&Value>,
         now: i64,
     ) -> Option<Decision> {
-        let given = Given::new(facts, arguments, now, &self.conditions);
+        let given = self.conditions.given(facts, arguments, now);
         let evaluation = self.conditions.evaluation(&given);
         let held = |rule: &Rule| match (&rule.condition, &evaluation) {
             (None, _) => Some(Ok(true)),

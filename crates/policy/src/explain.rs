@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::caller::CallerKind;
-use crate::condition::Given;
 use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
 use crate::misfit::Misfit;
-use crate::rule::{BUILT_IN, Rule, scope_of};
+use crate::names::BUILT_IN;
+use crate::rule::{Rule, scope_of};
 
 /// Why a call is decided as it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ impl Policy {
 
     fn looked(&self, facts: &Facts<'_>, arguments: Option<&Value>, now: i64) -> Vec<Looked> {
         let inner = &*self.inner;
-        let given = Given::new(facts, arguments, now, &inner.conditions);
+        let given = inner.conditions.given(facts, arguments, now);
         let evaluation = inner.conditions.evaluation(&given);
         let finding = |rule: &Rule, named: bool| {
             if !named {

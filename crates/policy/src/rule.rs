@@ -8,16 +8,14 @@ use units::Span;
 
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
-use crate::config::{ArgumentsWord, RuleConfig, RuleEffect, TOOLS_CALL};
 use crate::engine::{Decision, Obligations, Recorded, Verdict};
 use crate::facts::{Effect, Facts};
 use crate::misfit::Misfit;
-use crate::names::{self, Named, Names};
+use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
+use crate::rule_config::RuleConfig;
 use crate::scope::{Scope, Scopes};
-
-/// What rules call our own tools' owner, where a server's name would stand.
-pub const BUILT_IN: &str = "built-in";
+use crate::words::{ArgumentsWord, RuleEffect, TOOLS_CALL};
 
 /// In a scope, the server's name.
 const UPSTREAM_PLACE: &str = "{upstream}";

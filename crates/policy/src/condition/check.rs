@@ -4,8 +4,8 @@
 use cel::Program;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
-use super::given::{GROUND, PATTERN, STEP};
 use super::pattern::Pattern;
+use super::variables::{BASE, FIELDS, PATTERN, STEP, WORDS};
 use crate::near::nearest;
 
 /// Loops within loops. More of them would be a program.
@@ -13,45 +13,6 @@ const LOOPS_DEEP_MAX: usize = 2;
 
 /// Levels of a condition once it is read: whoever evaluates it goes as deep, on the thread that reads the request.
 const LEVELS_MAX: usize = 40;
-
-/// The values of one variable: its fields, and the words of those that have only some.
-pub(super) struct Fields {
-    pub(super) root: &'static str,
-    pub(super) names: &'static [&'static str],
-}
-
-/// The variables whose fields are known; `args` is the one beside them.
-pub(super) const FIELDS: [Fields; 3] = [
-    Fields { root: "caller", names: &["id", "kind", "via", "roles", "scopes"] },
-    Fields {
-        root: "tool",
-        names: &["name", "upstream", "action", "effect", "destructive", "leaves_machine"],
-    },
-    Fields { root: "now", names: &["unix", "hour", "minute", "weekday"] },
-];
-
-/// The fields that are one of a few words.
-const WORDS: [(&str, &str, &[&str]); 5] = [
-    ("caller", "kind", &["local_user", "key", "token"]),
-    ("caller", "via", &["stdio", "socket", "http", "command_line"]),
-    ("caller", "roles", &["owner", "maintainer", "developer", "auditor", "agent"]),
-    ("tool", "effect", &["reads", "writes", "destroys", "executes"]),
-    (
-        "tool",
-        "action",
-        &[
-            "tools_call",
-            "resources_read",
-            "resources_subscribe",
-            "resources_unsubscribe",
-            "prompts_get",
-            "completion_complete",
-            "tasks_get",
-            "tasks_update",
-            "tasks_cancel",
-        ],
-    ),
-];
 
 /// The functions a condition may call.
 const FUNCTIONS: [&str; 13] = [
@@ -232,7 +193,7 @@ impl Reading<'_> {
         } else if name == "isUnder" {
             call.target.iter_mut().try_for_each(|target| self.expression(target))?;
             call.args.iter_mut().try_for_each(|node| self.expression(node))?;
-            call.args.push(IdedExpr { id, expr: Expr::Ident(GROUND.to_owned()) });
+            call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
             return Ok(());
         } else if let Some(what) = odd_comparison(call) {
             return Err(Fault { id, what });
@@ -258,42 +219,42 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn comprehension(&mut self, it: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
+    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
         if self.loops == LOOPS_DEEP_MAX {
             let what = format!("there are more than {LOOPS_DEEP_MAX} loops within each other");
             return Err(Fault { id, what });
         }
         let is_ours = |name: &str| name == "args" || FIELDS.iter().any(|known| known.root == name);
-        if is_ours(&it.iter_var) {
+        if is_ours(&comprehension.iter_var) {
             let what = format!(
                 "`{}` has a meaning already; call the variable of the loop something else",
-                it.iter_var
+                comprehension.iter_var
             );
             return Err(Fault { id, what });
         }
-        self.expression(&mut it.iter_range)?;
-        self.expression(&mut it.accu_init)?;
+        self.expression(&mut comprehension.iter_range)?;
+        self.expression(&mut comprehension.accu_init)?;
         let before = self.bound.len();
-        self.bound.extend([it.iter_var.clone(), it.accu_var.clone()]);
-        self.bound.extend(it.iter_var2.clone());
+        self.bound.extend([comprehension.iter_var.clone(), comprehension.accu_var.clone()]);
+        self.bound.extend(comprehension.iter_var2.clone());
         self.loops += 1;
-        self.expression(&mut it.loop_cond)?;
-        self.expression(&mut it.loop_step)?;
-        self.expression(&mut it.result)?;
+        self.expression(&mut comprehension.loop_cond)?;
+        self.expression(&mut comprehension.loop_step)?;
+        self.expression(&mut comprehension.result)?;
         self.loops -= 1;
         self.bound.truncate(before);
-        count_steps(it);
+        count_steps(comprehension);
         Ok(())
     }
 }
 
 /// Puts the request for a step where an error ends the loop at once.
-fn count_steps(it: &mut ComprehensionExpr) {
-    if !matches!(it.loop_cond.expr, Expr::Literal(_)) {
-        return counted(&mut it.loop_cond);
+fn count_steps(comprehension: &mut ComprehensionExpr) {
+    if !matches!(comprehension.loop_cond.expr, Expr::Literal(_)) {
+        return counted(&mut comprehension.loop_cond);
     }
     // `map` and `filter` run in a faster way as long as their condition is a plain `true`.
-    match &mut it.loop_step.expr {
+    match &mut comprehension.loop_step.expr {
         Expr::Call(call) if call.func_name == operators::CONDITIONAL => {
             if let Some(guard) = call.args.first_mut() {
                 counted(guard);
@@ -302,10 +263,10 @@ fn count_steps(it: &mut ComprehensionExpr) {
         Expr::Call(call) if call.func_name == operators::ADD => {
             match call.args.last_mut().map(|last| &mut last.expr) {
                 Some(Expr::List(list)) => list.elements.iter_mut().for_each(counted),
-                _ => counted(&mut it.loop_cond),
+                _ => counted(&mut comprehension.loop_cond),
             }
         }
-        _ => counted(&mut it.loop_cond),
+        _ => counted(&mut comprehension.loop_cond),
     }
 }
 
