@@ -2,8 +2,8 @@
 
 use crate::edit::{self, Edit};
 use crate::error::WireError;
-use crate::message::Text;
 use crate::relayed::{Extras, invalid};
+use crate::text::Text;
 
 /// What is being filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The handshake of the legacy revisions, from both sides.
 
 use crate::error::{Code, WireError};
-use crate::message::Text;
 use crate::revision::Revision;
 use crate::string;
+use crate::text::Text;
 
 /// Longest name or version of a peer that we keep, in characters.
 const PEER_TEXT_CHARS_MAX: usize = 200;

@@ -3,9 +3,9 @@
 
 use crate::error::{Code, WireError};
 use crate::log_level::LogLevel;
-use crate::message::Text;
 use crate::object::{Member, Object};
 use crate::revision::Revision;
+use crate::text::Text;
 use crate::{patch, string};
 
 /// Names the revision of a request.

@@ -1,9 +1,9 @@
 //! What all lists share: the cursor of a request, the pages of an upstream, and our own answers.
 
 use crate::error::{Code, WireError};
-use crate::message::Text;
 use crate::object::{self, Object};
 use crate::string;
+use crate::text::Text;
 
 /// The cursor in the parameters of a list request.
 ///

@@ -6,12 +6,12 @@
 use memchr::memmem;
 
 use crate::edit::{self, Edit, literal};
-use crate::message::Text;
 use crate::meta;
 use crate::object::{self, Member, Object};
 use crate::patch;
 use crate::revision::Revision;
 use crate::string;
+use crate::text::Text;
 
 /// Members of results that legacy clients do not know, and strict ones refuse.
 const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];

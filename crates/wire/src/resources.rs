@@ -2,11 +2,11 @@
 
 use crate::edit::literal;
 use crate::error::WireError;
-use crate::message::Text;
 use crate::object::Object;
 use crate::paging::{self, Page};
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
+use crate::text::Text;
 
 /// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use crate::edit::literal;
 use crate::error::WireError;
 use crate::id::Id;
-use crate::message::Text;
 use crate::meta::SUBSCRIPTION_ID;
 use crate::object::{self, Object};
 use crate::relayed::invalid;
+use crate::text::Text;
 use crate::{patch, string, write};
 
 /// Most resources watched by one subscription.

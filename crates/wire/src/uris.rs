@@ -5,8 +5,8 @@
 use memchr::memmem;
 
 use crate::edit::{self, Edit};
-use crate::message::Text;
 use crate::object::{Member, Object};
+use crate::text::Text;
 
 /// Which result it is: that says where its URIs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, Context, Effect, Example, Expect, FileError, Inside, Root, Secrets, Structured, Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, Expect, FileError, Inside, Need, Root, Secrets,
+    Structured, Tool, ToolError,
 };
 
 use super::file_error::refused;
@@ -104,7 +105,13 @@ impl Tool for Write {
                   kept. With `expected_sha256` a file that has changed meanwhile is left alone. `[REDACTED:…]` stands in \
                   place of a secret: content with it never replaces a file that holds secrets.",
         effect: Effect::Writes,
-        writes: &["path"],
+        needs: &[Need::Files],
+        arguments: ArgumentRoles {
+            paths: &["path"],
+            writes: &["path"],
+            contents: &["content"],
+            ..ArgumentRoles::NONE
+        },
         scopes: &["write_workspace"],
         idempotent: true,
         open_world: false,

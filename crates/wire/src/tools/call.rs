@@ -3,9 +3,9 @@
 use bytestring::ByteString;
 
 use crate::error::WireError;
-use crate::message::Text;
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
+use crate::text::Text;
 
 /// Room for the `_meta` that is put behind the parameters once the request's number is known, in bytes: without
 /// it they would be copied once more.
@@ -36,7 +36,7 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
     let (mut name, mut arguments, mut task, mut extras) = (None, None, None, Extras::default());
     for member in object.members() {
         match member.key().as_ref() {
-            "name" => name = text.said(member.value),
+            "name" => name = text.string(member.value),
             "arguments" if member.value.starts_with('{') => arguments = Some(text.slice(member.value)),
             "arguments" => return Err(invalid("\"arguments\" must be an object")),
             "task" if member.value.starts_with('{') => task = Some(text.slice(member.value)),
