@@ -8,7 +8,7 @@ use crate::facts::Effect;
 use crate::words::{ActionWord, ApproverWord, ArgumentsWord, RoleWord, RuleEffect};
 
 /// One rule. It fits a call if everything that is written in it fits; what is not written fits every call.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleConfig {
     /// Its name in refusals, in the audit log and in tests: letters, digits, `_`, `-` and `.`.
@@ -76,25 +76,6 @@ pub struct RuleConfig {
 impl RuleConfig {
     /// A rule that fits every call.
     pub fn new(id: &str, effect: RuleEffect) -> RuleConfig {
-        RuleConfig {
-            id: id.to_owned(),
-            effect,
-            tools: Vec::new(),
-            upstream: Vec::new(),
-            actions: Vec::new(),
-            callers: Vec::new(),
-            kinds: Vec::new(),
-            roles: Vec::new(),
-            scopes: Vec::new(),
-            via: Vec::new(),
-            effects: Vec::new(),
-            leaves_machine: None,
-            when: None,
-            why: None,
-            approvers: Vec::new(),
-            approval_lasts: None,
-            timeout_max: None,
-            arguments: None,
-        }
+        RuleConfig { id: id.to_owned(), effect, ..RuleConfig::default() }
     }
 }

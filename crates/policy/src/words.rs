@@ -7,7 +7,7 @@ use crate::engine::Verdict;
 use crate::role::Role;
 
 /// What a rule does with a call that fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleEffect {
     /// Run it.
@@ -15,6 +15,7 @@ pub enum RuleEffect {
     /// Run it if a person agrees.
     Ask,
     /// Do not run it.
+    #[default]
     Deny,
 }
 

@@ -1,10 +1,10 @@
 //! The protocol's words for redaction, which knows none by itself.
 
-use wire::vocabulary::{Holds, MEMBERS};
+use wire::vocabulary::{self, Holds};
 
 /// What stays in JSON of the protocol whatever secrets are called so, and what there holds files.
 pub fn redaction_vocabulary() -> redact::Vocabulary {
-    let members = MEMBERS.iter().map(|member| {
+    let members = vocabulary::members().map(|member| {
         let holds = match member.holds {
             Holds::Words(words) => redact::Holds::Words(words),
             Holds::MediaType => redact::Holds::MediaType,

@@ -24,7 +24,8 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const PROGRESS_TOKEN: &str = "progressToken";
 
 /// The keys of the modern envelope. They say something of one hop and are never passed on as they are.
-const ENVELOPE: [&str; 5] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+pub(crate) const ENVELOPE: [&str; 5] =
+    [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
 /// What a modern client says with a request.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use wire::vocabulary::{Holds, MEMBERS, META_KEYS};
+use wire::vocabulary::{Holds, members, meta_keys};
 
 /// Literals of JSON, and what stands below a key of an extension in `_meta`.
 const NO_MEMBERS: [&str; 5] = ["false", "null", "resourceUri", "true", "ui"];
@@ -29,9 +29,9 @@ fn between<'t>(text: &'t str, before: &'t str, after: &'t str) -> impl Iterator<
 fn every_word_that_is_spelt_here_is_in_the_vocabulary() {
     let mut files = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
-    let mut known: BTreeSet<&str> = MEMBERS.iter().map(|member| member.name).chain(NO_MEMBERS).collect();
-    assert_eq!(known.len(), MEMBERS.len() + NO_MEMBERS.len(), "a word is there twice");
-    for member in MEMBERS {
+    let mut known: BTreeSet<&str> = members().map(|member| member.name).chain(NO_MEMBERS).collect();
+    assert_eq!(known.len(), members().count() + NO_MEMBERS.len(), "a word is there twice");
+    for member in members() {
         if let Holds::Words(words) = member.holds {
             known.extend(words);
         }
@@ -59,15 +59,14 @@ fn every_word_that_is_spelt_here_is_in_the_vocabulary() {
 
 #[test]
 fn the_words_that_this_crate_reads_are_those_of_their_members() {
-    let words =
-        |name: &str| match MEMBERS.iter().find(|member| member.name == name).map(|member| member.holds) {
-            Some(Holds::Words(words)) => words,
-            other => panic!("{name} holds {other:?}"),
-        };
+    let words = |name: &str| match members().find(|member| member.name == name).map(|member| member.holds) {
+        Some(Holds::Words(words)) => words,
+        other => panic!("{name} holds {other:?}"),
+    };
     for level in words("level") {
         assert!(wire::LogLevel::parse(level).is_some(), "{level}");
     }
-    for (key, _) in META_KEYS {
-        assert_eq!(META_KEYS.iter().filter(|(other, _)| other == key).count(), 1, "{key}");
+    for (key, _) in meta_keys() {
+        assert_eq!(meta_keys().filter(|(other, _)| *other == key).count(), 1, "{key}");
     }
 }

@@ -1,10 +1,10 @@
 //! The protocol's words for the AI rules, which know none by themselves.
 
-use wire::vocabulary::{Holds, MEMBERS};
+use wire::vocabulary::{self, Holds};
 
 /// What no rule strikes out of the protocol's own objects.
 pub(super) fn rules_vocabulary() -> rules::Vocabulary {
-    let members = MEMBERS.iter().map(|member| {
+    let members = vocabulary::members().map(|member| {
         let holds = match member.holds {
             Holds::Words(words) => rules::Holds::Words(words),
             Holds::MediaType => rules::Holds::MediaType,
@@ -22,13 +22,13 @@ pub(super) fn rules_vocabulary() -> rules::Vocabulary {
 mod tests {
     use std::collections::BTreeMap;
 
-    use wire::vocabulary::{META_KEYS, MetaUse};
+    use wire::vocabulary::{self, MetaUse};
 
     #[test]
     fn the_gate_knows_the_keys_of_the_vocabulary_and_no_others() {
-        let ours = META_KEYS.iter().filter(|(_, meta_use)| *meta_use != MetaUse::Protocol);
+        let ours = vocabulary::meta_keys().filter(|(_, meta_use)| *meta_use != MetaUse::Protocol);
         let ours: BTreeMap<String, bool> =
-            ours.map(|(key, meta_use)| ((*key).to_owned(), *meta_use == MetaUse::PerCall)).collect();
+            ours.map(|(key, meta_use)| (key.to_owned(), *meta_use == MetaUse::PerCall)).collect();
         assert_eq!(gate::meta_keys().collect::<BTreeMap<_, _>>(), ours);
     }
 }
