@@ -102,7 +102,7 @@ impl Conditions {
         let Some(evaluation) = self.evaluation(&given) else { return Ok(()) };
         match condition.outcome(&evaluation) {
             Ok(_)
-            | Err(Fault::Evaluation(
+            | Err(EvaluationFault::Evaluation(
                 ExecutionError::NoSuchKey(_)
                 | ExecutionError::IndexOutOfBounds(_)
                 | ExecutionError::DivisionByZero(_)
@@ -146,24 +146,26 @@ impl Condition {
         self.outcome(evaluation).map_err(|fault| self.explained(fault, evaluation))
     }
 
-    fn explained(&self, fault: Fault, evaluation: &Evaluation<'_, '_>) -> String {
+    fn explained(&self, fault: EvaluationFault, evaluation: &Evaluation<'_, '_>) -> String {
         match fault {
-            Fault::Evaluation(error) => {
+            EvaluationFault::Evaluation(error) => {
                 error::of_evaluation(&error, &self.source, evaluation.given.reached())
             }
-            Fault::NotBoolean(sort) => format!("it gives a value of type {sort}, not true or false"),
-            Fault::Panic => "it cannot be evaluated".to_owned(),
+            EvaluationFault::NotBoolean(sort) => {
+                format!("it gives a value of type {sort}, not true or false")
+            }
+            EvaluationFault::Panic => "it cannot be evaluated".to_owned(),
         }
     }
 
-    fn outcome(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, Fault> {
+    fn outcome(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, EvaluationFault> {
         let evaluate = || {
-            let value =
-                Value::resolve_val(&self.expression, &evaluation.context).map_err(Fault::Evaluation)?;
+            let value = Value::resolve_val(&self.expression, &evaluation.context)
+                .map_err(EvaluationFault::Evaluation)?;
             let answer = value.downcast_ref::<CelBool>().map(|answer| *answer.inner());
-            answer.ok_or_else(|| Fault::NotBoolean(value.get_type().name().to_owned()))
+            answer.ok_or_else(|| EvaluationFault::NotBoolean(value.get_type().name().to_owned()))
         };
-        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or(Err(Fault::Panic))
+        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or(Err(EvaluationFault::Panic))
     }
 }
 
@@ -184,7 +186,7 @@ fn parsed(env: &Env, source: &str, patterns: &mut Vec<Pattern>) -> Result<check:
 }
 
 /// Why a condition gave no answer.
-enum Fault {
+enum EvaluationFault {
     Evaluation(ExecutionError),
     /// The type it gave.
     NotBoolean(String),

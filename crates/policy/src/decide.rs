@@ -314,7 +314,7 @@ impl Inner {
             State::Failed(decision) => Some(Err(decision.clone())),
             State::Open => {
                 let rule = &self.rules[step.rule];
-                held(rule).map(|it| it.map_err(|why| failed(rule, &why)))
+                held(rule).map(|answer| answer.map_err(|why| failed(rule, &why)))
             }
         };
         for step in &plan.denies {
@@ -364,10 +364,10 @@ fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {
 /// The globs of a setting that are meant so; each that cannot be used is told of once.
 fn setting(key: &'static str, listed: &[String], what: Named, problems: &mut Vec<Problem>) -> GlobSet {
     let mut found = Vec::new();
-    let is_meant = |glob: &str| glob.contains(OF_SERVER) == (what == Named::ToolOfServer);
-    let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_meant(&listed[*nth])).collect();
-    let meant: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
-    let globs = names::globs(&meant, what, |nth, why| {
+    let is_of_kind = |glob: &str| glob.contains(OF_SERVER) == (what == Named::ToolOfServer);
+    let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_of_kind(&listed[*nth])).collect();
+    let globs_of_kind: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
+    let globs = names::globs(&globs_of_kind, what, |nth, why| {
         found.push(Problem::at([key, &numbers[nth].to_string()], format!("policy.{key}: {why}")));
     });
     let set = names::set(globs, |why| found.push(Problem::at([key], format!("policy.{key}: {why}"))));

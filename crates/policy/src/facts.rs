@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
 
-/// The worst a tool can do, from mild to severe.
+/// The worst a tool can do, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {

@@ -179,7 +179,7 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
 }
 
 fn list_covers<T: PartialEq>(wide: &[T], narrow: &[T]) -> bool {
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(|it| wide.contains(it))
+    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(|one| wide.contains(one))
 }
 
 fn names_cover(wide: &[String], narrow: &[String]) -> bool {

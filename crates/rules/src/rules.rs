@@ -10,7 +10,7 @@ use globset::GlobSet;
 
 use crate::call::Call;
 use crate::config::Settings;
-use crate::files::{self, Found, Layer, Place, Stamp};
+use crate::files::{self, FileLocation, Found, Layer, Stamp};
 use crate::finding::{Finding, Stop};
 use crate::in_force::InForce;
 use crate::judge::{self, Surroundings};
@@ -32,7 +32,7 @@ pub struct Rules(Option<Box<Inner>>);
 struct Inner {
     settings: Settings,
     workspace: Workspace,
-    places: Vec<Place>,
+    locations: Vec<FileLocation>,
     state: ArcSwapOption<State>,
     /// Milliseconds from `begun` on at which files are looked at again.
     look_at_ms: AtomicU64,
@@ -45,7 +45,7 @@ struct Inner {
 struct State {
     stamps: Vec<Stamp>,
     files: Vec<Found>,
-    /// For each place the rules that it had when it was last good.
+    /// For each location the rules that it had when it was last good.
     good: Vec<Option<Arc<[Rule]>>>,
     /// Those that concern this project.
     rules: Vec<InForce>,
@@ -61,12 +61,12 @@ impl Rules {
 
     /// The rules that these settings name. Nothing is read yet.
     pub fn new(settings: Settings) -> Rules {
-        let places = files::places(&settings);
+        let locations = files::locations(&settings);
         Rules(Some(Box::new(Inner {
             workspace: Workspace::new(&settings.workspace, &settings.spellings)
                 .with_home(settings.home.clone()),
             settings,
-            places,
+            locations,
             state: ArcSwapOption::empty(),
             look_at_ms: AtomicU64::new(0),
             begun: Instant::now(),
@@ -118,14 +118,14 @@ impl Rules {
 
     /// Every file that may hold rules, whether it is there or not.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().flat_map(|inner| inner.places.iter().map(|place| &*place.path))
+        self.0.iter().flat_map(|inner| inner.locations.iter().map(|location| &*location.path))
     }
 }
 
 impl Settings {
     /// The files that are named, and no tool may write.
     pub fn named_files(&self) -> Vec<PathBuf> {
-        files::places(self).into_iter().map(|place| place.path).collect()
+        files::locations(self).into_iter().map(|location| location.path).collect()
     }
 }
 
@@ -161,7 +161,8 @@ impl Inner {
     fn look(&self, now_ms: u64) -> Arc<State> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let now = SystemTime::now();
-        let stamps: Vec<Stamp> = self.places.iter().map(|place| Stamp::of(&place.path, now)).collect();
+        let stamps: Vec<Stamp> =
+            self.locations.iter().map(|location| Stamp::of(&location.path, now)).collect();
         let known = self.state.load_full();
         let is_same =
             |state: &Arc<State>| state.stamps.iter().zip(&stamps).all(|(known, stamp)| known.is_same(*stamp));
@@ -189,15 +190,19 @@ impl Inner {
     /// branches or an agent, is nobody's word that its rules are to end. An empty list of rules in it is.
     fn read(&self, stamps: Vec<Stamp>, known: Option<&State>) -> State {
         let (mut files, mut good) = (Vec::new(), Vec::new());
-        for (nth, place) in self.places.iter().enumerate() {
+        for (nth, location) in self.locations.iter().enumerate() {
             let before = known.and_then(|known| known.good[nth].clone());
-            let found = match (place.read(&self.workspace), &before) {
+            let found = match (location.read(&self.workspace), &before) {
                 (None, Some(rules)) => {
                     if known.is_some_and(|known| known.stamps[nth] != Stamp::Absent) {
-                        let file = place.path.display();
+                        let file = location.path.display();
                         tracing::error!(%file, "a rules file is gone; its rules stay in force until a reload");
                     }
-                    Some(Found { layer: place.layer, path: place.path.clone(), rules: Ok(rules.to_vec()) })
+                    Some(Found {
+                        layer: location.layer,
+                        path: location.path.clone(),
+                        rules: Ok(rules.to_vec()),
+                    })
                 }
                 (found, _) => found,
             };
@@ -224,7 +229,7 @@ impl Inner {
                 let mut rule = rule.clone();
                 // Nobody but the organisation takes the teeth out of its rules.
                 if file.layer != Layer::Organisation {
-                    rule.mode = rule.mode.or_milder(self.settings.mode);
+                    rule.mode = rule.mode.or_more_lenient(self.settings.mode);
                 }
                 let own_servers = self.settings.own_servers.clone().filter(|_| file.layer == Layer::Project);
                 if own_servers.is_some() {

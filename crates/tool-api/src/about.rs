@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a tool can do to the world, mildest first. Default policy, annotations and hands follow from it.
+/// What a tool can do to the world, least severe first. Default policy, annotations and hands follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Looks, and changes nothing.

@@ -133,7 +133,7 @@ impl Message {
             return Err(invalid(id, "the member \"jsonrpc\" must be \"2.0\""));
         }
         match (envelope.method, envelope.result, envelope.error) {
-            (Some(method), None, None) => asked(text, id, method, envelope.params),
+            (Some(method), None, None) => request(text, id, method, envelope.params),
             (None, Some(result), None) => Ok(Message::Response { id, answer: Ok(text.slice(result)) }),
             (None, None, Some(error)) => Ok(Message::Response { id, answer: Err(text.slice(error)) }),
             (None, ..) => {
@@ -156,7 +156,7 @@ fn id_beside_twins(bytes: Bytes, fault: &scan::Fault) -> Option<Id> {
     if another.is_some() || !is_request { None } else { Id::parse(&text, id.value) }
 }
 
-fn asked(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
+fn request(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
     let Some(method) = text.string(method) else {
         return Err(invalid(id, "the member \"method\" must be a string"));
     };

@@ -84,7 +84,7 @@ fn place(program: &Program, source: &str, id: u64) -> String {
     }
 }
 
-struct Fault {
+struct ReadFault {
     id: u64,
     what: String,
 }
@@ -100,9 +100,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), Fault> {
+    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), ReadFault> {
         let id = node.id;
-        let fault = |what: String| Err(Fault { id, what });
+        let fault = |what: String| Err(ReadFault { id, what });
         if let Some(path) = argument_path(node) {
             self.paths.push(path);
         }
@@ -112,7 +112,7 @@ impl Reading<'_> {
         self.levels += 1;
         let read = match &mut node.expr {
             Expr::Literal(_) => Ok(()),
-            Expr::Ident(name) => self.variable(name).map_err(|what| Fault { id, what }),
+            Expr::Ident(name) => self.variable(name).map_err(|what| ReadFault { id, what }),
             Expr::Select(select) => self.select(select, id),
             Expr::Call(call) => self.call(call, id),
             Expr::List(list) => list.elements.iter_mut().try_for_each(|element| self.expression(element)),
@@ -147,11 +147,11 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), Fault> {
+    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), ReadFault> {
         if select.field.contains('.') {
             // The name of the whole is looked up with dots between its parts, so it would mean something else.
             let what = format!("a name with a dot in it needs brackets: `[\"{}\"]`", select.field);
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         if let Expr::Ident(root) = &select.operand.expr
             && let Some(known) = FIELDS.iter().find(|known| known.root == root)
@@ -161,12 +161,12 @@ impl Reading<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", known.names.join(", ")),
             };
-            return Err(Fault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
+            return Err(ReadFault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
         }
         self.expression(&mut select.operand)
     }
 
-    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
         let name = call.func_name.as_str();
         let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic());
         if is_word && !FUNCTIONS.contains(&name) {
@@ -177,16 +177,17 @@ impl Reading<'_> {
                     FUNCTIONS.join(", ")
                 ),
             };
-            return Err(Fault { id, what: format!("unknown function `{name}`; {more}") });
+            return Err(ReadFault { id, what: format!("unknown function `{name}`; {more}") });
         }
         if !is_word && name.contains('?') && name != operators::CONDITIONAL {
-            return Err(Fault {
-                id, what: "optional values are not for conditions; use has(…)".to_owned()
+            return Err(ReadFault {
+                id,
+                what: "optional values are not for conditions; use has(…)".to_owned(),
             });
         }
         if name == "isUnder" && call.target.is_none() {
             let what = "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned();
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         if name == "matches" {
             self.pattern(call, id)?;
@@ -196,7 +197,7 @@ impl Reading<'_> {
             call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
             return Ok(());
         } else if let Some(what) = odd_comparison(call) {
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         call.target.iter_mut().try_for_each(|target| self.expression(target))?;
         let is_pattern =
@@ -205,24 +206,24 @@ impl Reading<'_> {
     }
 
     /// A pattern that came with the arguments could be made to cost much, so it must stand in the rule.
-    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
         let Some(last) = call.args.last_mut() else {
-            return Err(Fault { id, what: "`matches` needs a pattern".to_owned() });
+            return Err(ReadFault { id, what: "`matches` needs a pattern".to_owned() });
         };
         let Expr::Literal(LiteralValue::String(text)) = &last.expr else {
             let what = "the pattern of `matches` must be a text written in the rule".to_owned();
-            return Err(Fault { id: last.id, what });
+            return Err(ReadFault { id: last.id, what });
         };
-        let pattern = Pattern::compile(text.inner()).map_err(|what| Fault { id: last.id, what })?;
+        let pattern = Pattern::compile(text.inner()).map_err(|what| ReadFault { id: last.id, what })?;
         last.expr = Expr::Ident(format!("{PATTERN}{}", self.patterns.len()));
         self.patterns.push(pattern);
         Ok(())
     }
 
-    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
+    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), ReadFault> {
         if self.loops == LOOPS_DEEP_MAX {
             let what = format!("there are more than {LOOPS_DEEP_MAX} loops within each other");
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         let is_ours = |name: &str| name == "args" || FIELDS.iter().any(|known| known.root == name);
         if is_ours(&comprehension.iter_var) {
@@ -230,7 +231,7 @@ impl Reading<'_> {
                 "`{}` has a meaning already; call the variable of the loop something else",
                 comprehension.iter_var
             );
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         self.expression(&mut comprehension.iter_range)?;
         self.expression(&mut comprehension.accu_init)?;

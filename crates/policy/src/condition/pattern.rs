@@ -42,8 +42,8 @@ impl Pattern {
             // The last line of a long drawing says what it is.
             error => {
                 let text = error.to_string();
-                let said = text.lines().last().unwrap_or_default();
-                format!("the pattern cannot be used: {}", said.strip_prefix("error: ").unwrap_or(said))
+                let message = text.lines().last().unwrap_or_default();
+                format!("the pattern cannot be used: {}", message.strip_prefix("error: ").unwrap_or(message))
             }
         })
     }
@@ -95,9 +95,10 @@ fn matches<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Executi
 }
 
 fn is_under<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
-    let text =
-        |nth: usize| given.get(nth).and_then(|it| it.downcast_ref::<CelString<'_>>()).map(CelString::inner);
-    let base = given.get(2).and_then(|it| it.downcast_ref::<Base>());
+    let text = |nth: usize| {
+        given.get(nth).and_then(|value| value.downcast_ref::<CelString<'_>>()).map(CelString::inner)
+    };
+    let base = given.get(2).and_then(|value| value.downcast_ref::<Base>());
     match (text(0), text(1), base) {
         (Some(path), Some(folder), Some(base)) => match base.lies_under(path, folder) {
             Ok(yes) => Ok(answer(yes)),

@@ -28,7 +28,7 @@ mod tests {
     fn the_gate_knows_the_keys_of_the_vocabulary_and_no_others() {
         let ours = vocabulary::meta_keys().filter(|(_, meta_use)| *meta_use != MetaUse::Protocol);
         let ours: BTreeMap<String, bool> =
-            ours.map(|(key, meta_use)| (key.to_owned(), *meta_use == MetaUse::PerCall)).collect();
+            ours.map(|(key, meta_use)| (key.to_owned(), meta_use == MetaUse::PerCall)).collect();
         assert_eq!(gate::meta_keys().collect::<BTreeMap<_, _>>(), ours);
     }
 }
