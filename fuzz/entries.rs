@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 use wire::message::{Frame, Message, Rejected, Text};
-use wire::param_headers::{HeaderSaid, ParamHeaders};
+use wire::param_headers::{HeaderText, ParamHeaders};
 use wire::sse::{Event, Events};
 use wire::subscriptions::Filter;
 use wire::uri_template::{self, Template};
@@ -151,11 +151,11 @@ pub(crate) fn param_headers(data: &[u8]) {
     let arguments = Object::parse(arguments);
     let sent = annotated.values(arguments);
     let header = |asked: &str| match sent.iter().find(|(name, _)| name == asked) {
-        Some((_, value)) => HeaderSaid::Once(value),
-        None => HeaderSaid::Absent,
+        Some((_, value)) => HeaderText::Once(value),
+        None => HeaderText::Absent,
     };
     assert_eq!(annotated.check(arguments, &header), Ok(()));
-    let changed = |_: &str| HeaderSaid::Once("something else entirely");
+    let changed = |_: &str| HeaderText::Once("something else entirely");
     let is_said = sent.iter().any(|(_, value)| value == "something else entirely");
     assert!(annotated.is_empty() || is_said || annotated.check(arguments, &changed).is_err());
 }

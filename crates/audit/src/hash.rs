@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// The bytes of a written hash.
@@ -33,33 +34,16 @@ impl Hash {
 
 /// The bytes that lower-case hexadecimal digits stand for; nothing for any other text.
 pub(crate) fn bytes_of_hex<const BYTES: usize>(hex: &[u8]) -> Option<[u8; BYTES]> {
-    let (pairs, rest) = hex.as_chunks::<2>();
     let mut bytes = [0; BYTES];
-    if pairs.len() != BYTES || !rest.is_empty() {
-        return None;
-    }
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
+    (hex.len() == 2 * BYTES).then(|| HEXLOWER.decode_mut(hex, &mut bytes).ok())??;
     Some(bytes)
 }
 
 /// Bytes as lower-case hexadecimal digits; `DIGITS` is twice their number.
 pub(crate) fn hex_of<const DIGITS: usize>(bytes: &[u8]) -> [u8; DIGITS] {
-    const LETTERS: &[u8; 16] = b"0123456789abcdef";
     let mut hex = [0; DIGITS];
-    for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
-        *pair = [LETTERS[usize::from(byte >> 4)], LETTERS[usize::from(byte & 15)]];
-    }
+    HEXLOWER.encode_mut(bytes, &mut hex);
     hex
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
 }
 
 impl From<[u8; 32]> for Hash {

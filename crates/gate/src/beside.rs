@@ -43,6 +43,14 @@ const COUNTED: [&str; 11] = [
 /// What the names of others begin with.
 const COUNTED_BEGINNINGS: [&str; 2] = ["openai/", "x-datadog-"];
 
+/// The keys of `_meta` that are known here, the beginnings of some with a `*`, and whether they count calls: a test holds them
+/// to the protocol's vocabulary.
+pub fn meta_keys() -> impl Iterator<Item = (String, bool)> {
+    let whole = PROTOCOL.map(|key| (key, false)).into_iter().chain(COUNTED.map(|key| (key, true)));
+    let whole = whole.map(|(key, is_counted)| (key.to_owned(), is_counted));
+    whole.chain(COUNTED_BEGINNINGS.map(|begins| (format!("{begins}*"), true)))
+}
+
 /// The members of one `_meta`, in their order; those that come twice are there twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Beside {

@@ -26,6 +26,7 @@ mod target;
 mod tokens;
 
 pub use approvals::Approvals;
+pub use beside::meta_keys;
 pub use catalog::{BUILT_IN, Catalog};
 pub use failure::{Awaited, Failure, Internal, Refusal};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};

@@ -58,6 +58,7 @@ proptest! {
                 upstream: None,
                 open_world: false,
                 is_action: false,
+                paths: None,
                 input_schema: None,
                 output_schema: None,
                 arguments: &arguments,

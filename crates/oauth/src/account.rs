@@ -19,6 +19,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use data_encoding::HEXLOWER;
 use http::Uri;
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
@@ -29,7 +30,7 @@ use crate::error::{AuthError, Reason};
 use crate::fetch::Fetch;
 use crate::keeper::Keeper;
 use crate::metadata::Discovered;
-use crate::record::{Tokens, hexadecimal};
+use crate::record::Tokens;
 use crate::scope;
 use crate::settings::Settings;
 
@@ -142,7 +143,7 @@ impl Account {
     /// address was changed is another one, which must not get the token.
     pub fn key(name: &str, resource: &Uri) -> String {
         let hash = Sha256::digest(resource.to_string().as_bytes());
-        format!("{}{}", Account::prefix(name), hexadecimal(&hash[..8]))
+        format!("{}{}", Account::prefix(name), HEXLOWER.encode(&hash[..8]))
     }
 
     /// How the keys begin of all accounts at the server that people call `name`.

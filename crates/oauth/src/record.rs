@@ -2,6 +2,7 @@
 //!
 //! No type here has a `Debug`, so that nothing of it gets into a log line by mistake.
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -138,7 +139,7 @@ impl Tokens {
     /// Its name where the token itself must not be: half of a hash of it and of when it was issued.
     pub(crate) fn fingerprint(&self) -> String {
         let named = format!("{} {}", self.issued_at, self.access);
-        hexadecimal(&Sha256::digest(named.as_bytes())[..16])
+        HEXLOWER.encode(&Sha256::digest(named.as_bytes())[..16])
     }
 
     /// Whether another one can be got without a person.
@@ -160,8 +161,4 @@ impl Wanted {
             ..Challenge::default()
         }
     }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

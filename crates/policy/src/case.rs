@@ -8,12 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::caller::{Caller, CallerKind, Via};
-use crate::config::{ActionWord, RoleWord, RuleEffect};
-use crate::decide::Policy;
 use crate::engine::{Decision, Verdict};
-use crate::facts::{Effect, Facts};
+use crate::facts::Effect;
 use crate::role::Roles;
 use crate::scope::{Scope, ScopeError, Scopes};
+use crate::words::{ActionWord, RoleWord, RuleEffect};
 
 /// A call, and what is to come of it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -132,25 +131,5 @@ impl fmt::Display for CaseResult {
         let why = if got.why.is_empty() { String::new() } else { format!(": the tool {}", got.why) };
         writeln!(out, "FAILED  {}", self.name)?;
         write!(out, "  - {}{by}\n  + {} by {}{why}", self.expected.as_str(), got.verdict.as_str(), got.rule)
-    }
-}
-
-impl Policy {
-    /// Tries a case.
-    pub fn try_case(&self, case: &Case) -> CaseResult {
-        let got = case.caller.settle().map(|caller| {
-            let is_ours = case.upstream.is_none();
-            let facts = Facts {
-                caller: &caller,
-                tool: &case.tool,
-                upstream: case.upstream.as_deref(),
-                action: case.action.filter(|word| *word != ActionWord::ToolsCall).map(ActionWord::as_str),
-                effect: case.effect.unwrap_or(if is_ours { Effect::Reads } else { Effect::Executes }),
-                marked_destructive: case.destructive || case.effect == Some(Effect::Destroys),
-                leaves_machine: case.leaves_machine.unwrap_or(!is_ours),
-            };
-            self.decide_at(&facts, &Value::Object(case.arguments.clone()), case.at)
-        });
-        CaseResult { name: case.name.clone(), got, expected: case.expect.into(), rule: case.rule.clone() }
     }
 }

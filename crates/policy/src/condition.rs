@@ -4,10 +4,12 @@
 //! that cannot hold, patterns that do not compile; and every condition is tried once on samples of what it will see.
 
 mod check;
+mod error;
 mod given;
 mod pattern;
 mod shape;
 mod trial;
+mod variables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,10 +20,12 @@ use cel::common::types::CelBool;
 use cel::{Context, Env, ExecutionError, Value};
 
 pub(crate) use check::Uses;
-pub(crate) use given::Given;
-use given::Limit;
+use given::Given;
 use pattern::Pattern;
 pub use pattern::Places;
+
+use crate::caller::{Caller, Via};
+use crate::facts::{Effect, Facts};
 
 /// The longest condition, in bytes. What is longer belongs into several rules.
 const SOURCE_BYTES_MAX: usize = 4_096;
@@ -29,6 +33,9 @@ const SOURCE_BYTES_MAX: usize = 4_096;
 /// What the parser may need: some 100 KiB for each level of brackets in a program that is not optimised. Only what is
 /// used takes memory.
 const PARSER_STACK_BYTES: usize = 64 * 1024 * 1024;
+
+/// When samples are called, in seconds since 1970: any time; a Tuesday.
+const SAMPLE_NOW: i64 = 1_700_000_000;
 
 /// Makes conditions, and holds what they share.
 pub(crate) struct Conditions {
@@ -72,8 +79,49 @@ impl Conditions {
         let env = self.env.get_or_insert_with(|| Arc::new(pattern::environment())).clone();
         let read = with_room(|| parsed(&env, source, &mut self.patterns))?;
         let condition = Condition { source: source.into(), expression: read.expression, uses: read.uses };
-        trial::try_out(self, &condition, &read.paths)?;
+        trial::try_out(&read.paths, |arguments| self.try_on(&condition, arguments))?;
         Ok(condition)
+    }
+
+    /// Evaluates a condition on sample arguments.
+    ///
+    /// # Errors
+    /// Why it gives no answer, unless other values of the same sorts may give one.
+    fn try_on(&self, condition: &Condition, arguments: &serde_json::Value) -> Result<(), String> {
+        let caller = Caller::local_user(Via::Stdio);
+        let facts = Facts {
+            caller: &caller,
+            tool: "a_tool",
+            upstream: None,
+            action: None,
+            effect: Effect::Reads,
+            marked_destructive: false,
+            leaves_machine: false,
+        };
+        let given = self.given(&facts, Some(arguments), SAMPLE_NOW);
+        let Some(evaluation) = self.evaluation(&given) else { return Ok(()) };
+        match condition.outcome(&evaluation) {
+            Ok(_)
+            | Err(EvaluationFault::Evaluation(
+                ExecutionError::NoSuchKey(_)
+                | ExecutionError::IndexOutOfBounds(_)
+                | ExecutionError::DivisionByZero(_)
+                | ExecutionError::RemainderByZero(_)
+                | ExecutionError::Overflow(..)
+                | ExecutionError::FunctionError { .. },
+            )) => Ok(()),
+            Err(fault) => Err(condition.explained(fault, &evaluation)),
+        }
+    }
+
+    /// What a condition about this call is evaluated over.
+    pub(crate) fn given<'a>(
+        &'a self,
+        facts: &'a Facts<'a>,
+        arguments: Option<&'a serde_json::Value>,
+        now: i64,
+    ) -> Given<'a> {
+        Given::new(facts, arguments, now, &self.patterns, self.places.as_ref())
     }
 
     /// What conditions are evaluated in; nothing if there are none.
@@ -90,31 +138,34 @@ impl Condition {
         self.uses
     }
 
-    /// As it was written.
-    pub(crate) fn source(&self) -> &str {
-        &self.source
-    }
-
     /// Whether it holds.
     ///
     /// # Errors
     /// Why it cannot be said, without any value of the call.
     pub(crate) fn holds(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, String> {
-        self.outcome(evaluation).map_err(|fault| match fault {
-            Fault::Evaluation(error) => told(&error, &self.source, evaluation.given.reached()),
-            Fault::NotBoolean(sort) => format!("it gives a value of type {sort}, not true or false"),
-            Fault::Panic => "it cannot be evaluated".to_owned(),
-        })
+        self.outcome(evaluation).map_err(|fault| self.explained(fault, evaluation))
     }
 
-    fn outcome(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, Fault> {
+    fn explained(&self, fault: EvaluationFault, evaluation: &Evaluation<'_, '_>) -> String {
+        match fault {
+            EvaluationFault::Evaluation(error) => {
+                error::of_evaluation(&error, &self.source, evaluation.given.reached())
+            }
+            EvaluationFault::NotBoolean(sort) => {
+                format!("it gives a value of type {sort}, not true or false")
+            }
+            EvaluationFault::Panic => "it cannot be evaluated".to_owned(),
+        }
+    }
+
+    fn outcome(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, EvaluationFault> {
         let evaluate = || {
-            let value =
-                Value::resolve_val(&self.expression, &evaluation.context).map_err(Fault::Evaluation)?;
+            let value = Value::resolve_val(&self.expression, &evaluation.context)
+                .map_err(EvaluationFault::Evaluation)?;
             let answer = value.downcast_ref::<CelBool>().map(|answer| *answer.inner());
-            answer.ok_or_else(|| Fault::NotBoolean(value.get_type().name().to_owned()))
+            answer.ok_or_else(|| EvaluationFault::NotBoolean(value.get_type().name().to_owned()))
         };
-        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or(Err(Fault::Panic))
+        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or(Err(EvaluationFault::Panic))
     }
 }
 
@@ -130,72 +181,14 @@ fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result
 }
 
 fn parsed(env: &Env, source: &str, patterns: &mut Vec<Pattern>) -> Result<check::Read, String> {
-    let program = env.compile(source).map_err(|errors| unreadable(source, &errors))?;
+    let program = env.compile(source).map_err(|errors| error::of_parser(source, &errors))?;
     check::read(&program, source, patterns)
 }
 
 /// Why a condition gave no answer.
-enum Fault {
+enum EvaluationFault {
     Evaluation(ExecutionError),
     /// The type it gave.
     NotBoolean(String),
     Panic,
-}
-
-/// The first thing that the parser says, with its place.
-fn unreadable(source: &str, errors: &cel::ParseErrors) -> String {
-    let Some(first) = errors.errors.first() else { return "it cannot be read".to_owned() };
-    let (line, column) = first.pos;
-    // The parser's words list every token it would have taken.
-    let said = first.msg.split(" expecting ").next().unwrap_or_default().trim_start_matches("Syntax error: ");
-    let said = if said.contains("<EOF>") { "it ends too early" } else { said };
-    match source.trim_end().contains('\n') {
-        true => format!("line {line}, column {column}: {said}"),
-        false => format!("column {column}: {said}"),
-    }
-}
-
-/// An error in words that tell nothing of the values.
-fn told(error: &ExecutionError, source: &str, reached: Option<Limit>) -> String {
-    match reached {
-        Some(Limit::Steps) => {
-            return format!(
-                "it takes more steps than {} or the size of the arguments allow",
-                given::STEPS_MAX
-            );
-        }
-        Some(Limit::Values) => return format!("the arguments hold more than {} values", given::VALUES_MAX),
-        None => {}
-    }
-    match error {
-        // A key that is not in the text of the rule came with the arguments.
-        ExecutionError::NoSuchKey(key) if source.contains(&***key) => {
-            format!("there is no `{key}`; ask `has(…)` first")
-        }
-        ExecutionError::NoSuchKey(_) => "there is no such key".to_owned(),
-        ExecutionError::UndeclaredReference(name) if source.contains(&***name) => {
-            format!("there is no `{name}`; ask `has(…)` first")
-        }
-        ExecutionError::NoSuchOverload(overload) => {
-            let operator = overload.function().trim_matches(['_', '@']);
-            let types = overload.argument_types().iter().filter(|name| ***name != *pattern::GROUND_NAME);
-            let types: Vec<_> = types.map(|name| &**name).collect();
-            format!("`{operator}` cannot be applied to {}", types.join(" and "))
-        }
-        ExecutionError::UnexpectedType { got, want } => format!("it has {got} where {want} is needed"),
-        ExecutionError::IndexOutOfBounds(_) => "a list is shorter than it must be".to_owned(),
-        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-            "it divides by zero".to_owned()
-        }
-        ExecutionError::Overflow(..) => "a number gets too large".to_owned(),
-        // What is ours says why, without a value.
-        ExecutionError::FunctionError { function, message } if function == "isUnder" => message.clone(),
-        ExecutionError::FunctionError { function, .. } => {
-            format!("`{function}` cannot be applied to this value")
-        }
-        ExecutionError::UnsupportedBinaryOperator(operator, ..) => {
-            format!("`{operator}` cannot be applied to these values")
-        }
-        _ => "it cannot be evaluated over these values".to_owned(),
-    }
 }

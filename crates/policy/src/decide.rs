@@ -12,15 +12,16 @@ use serde_json::Value;
 use crate::cache::Cache;
 use crate::caller::Caller;
 use crate::case::Case;
-use crate::condition::{Condition, Conditions, Given, Places};
-use crate::config::{Config, RuleConfig};
+use crate::condition::{Condition, Conditions, Places};
+use crate::config::Config;
 use crate::default_policy::{NOTHING, default_rules};
 use crate::engine::{Decision, Engine, Verdict};
 use crate::facts::Facts;
-use crate::names::{self, Named, OF_SERVER};
+use crate::names::{self, BUILT_IN, Named, OF_SERVER};
 use crate::plan::{Plan, State, Step};
 use crate::problem::{ConfigError, Problem};
-use crate::rule::{BUILT_IN, Origin, Rule};
+use crate::rule::{Origin, Rule};
+use crate::rule_config::RuleConfig;
 
 /// The setting that turns a question of the default policy into a permission.
 pub(crate) const SETTING_ALLOW: &str = "policy.allow";
@@ -251,7 +252,7 @@ impl Inner {
             return Plan::settled(self.denied.clone());
         }
         let fitting = self.fitting_names(facts.tool);
-        let given = Given::new(facts, None, 0, &self.conditions);
+        let given = self.conditions.given(facts, None, 0);
         let evaluation = self.conditions.evaluation(&given);
         let (mut denies, mut permits, mut is_permitted) = (Vec::new(), Vec::new(), false);
         for (nth, rule) in self.rules.iter().enumerate().filter(|(nth, _)| fitting[*nth]) {
@@ -290,7 +291,7 @@ impl Inner {
         arguments: Option<&Value>,
         now: i64,
     ) -> Option<Decision> {
-        let given = Given::new(facts, arguments, now, &self.conditions);
+        let given = self.conditions.given(facts, arguments, now);
         let evaluation = self.conditions.evaluation(&given);
         let held = |rule: &Rule| match (&rule.condition, &evaluation) {
             (None, _) => Some(Ok(true)),
@@ -313,7 +314,7 @@ impl Inner {
             State::Failed(decision) => Some(Err(decision.clone())),
             State::Open => {
                 let rule = &self.rules[step.rule];
-                held(rule).map(|it| it.map_err(|why| failed(rule, &why)))
+                held(rule).map(|answer| answer.map_err(|why| failed(rule, &why)))
             }
         };
         for step in &plan.denies {
@@ -363,10 +364,10 @@ fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {
 /// The globs of a setting that are meant so; each that cannot be used is told of once.
 fn setting(key: &'static str, listed: &[String], what: Named, problems: &mut Vec<Problem>) -> GlobSet {
     let mut found = Vec::new();
-    let is_meant = |glob: &str| glob.contains(OF_SERVER) == (what == Named::ToolOfServer);
-    let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_meant(&listed[*nth])).collect();
-    let meant: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
-    let globs = names::globs(&meant, what, |nth, why| {
+    let is_of_kind = |glob: &str| glob.contains(OF_SERVER) == (what == Named::ToolOfServer);
+    let numbers: Vec<usize> = (0..listed.len()).filter(|nth| is_of_kind(&listed[*nth])).collect();
+    let globs_of_kind: Vec<String> = numbers.iter().map(|nth| listed[*nth].clone()).collect();
+    let globs = names::globs(&globs_of_kind, what, |nth, why| {
         found.push(Problem::at([key, &numbers[nth].to_string()], format!("policy.{key}: {why}")));
     });
     let set = names::set(globs, |why| found.push(Problem::at([key], format!("policy.{key}: {why}"))));

@@ -4,9 +4,10 @@
 //! that a tool destroys counts: a claim to be harmless must loosen nothing.
 
 use crate::caller::CallerKind;
-use crate::config::{RoleWord, RuleConfig, RuleEffect};
 use crate::facts::Effect;
-use crate::rule::BUILT_IN;
+use crate::names::BUILT_IN;
+use crate::rule_config::RuleConfig;
+use crate::words::{RoleWord, RuleEffect};
 
 /// The id of the decision when no rule fits.
 pub(crate) const NOTHING: &str = "default.nothing";

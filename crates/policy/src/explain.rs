@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::caller::CallerKind;
-use crate::condition::Given;
 use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
 use crate::misfit::Misfit;
-use crate::rule::{BUILT_IN, Rule, scope_of};
+use crate::names::BUILT_IN;
+use crate::rule::{Rule, scope_of};
 
 /// Why a call is decided as it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,12 +76,15 @@ impl Policy {
                 looked.finding = Finding::Decides;
             }
             if *decision.rule == *NOTHING {
-                let asks = |it: &&mut Looked| it.finding == Finding::Fits && it.verdict == Verdict::Ask;
-                looked.iter_mut().filter(asks).for_each(|it| it.finding = Finding::NothingToAskAbout);
+                let asks =
+                    |looked: &&mut Looked| looked.finding == Finding::Fits && looked.verdict == Verdict::Ask;
+                looked.iter_mut().filter(asks).for_each(|looked| looked.finding = Finding::NothingToAskAbout);
             }
         }
         let has_failed = |decision: &Decision| {
-            let failed = |it: &Looked| it.rule == *decision.rule && matches!(it.finding, Finding::Failed(_));
+            let failed = |looked: &Looked| {
+                looked.rule == *decision.rule && matches!(looked.finding, Finding::Failed(_))
+            };
             looked.iter().any(failed)
         };
         let advice = match &decision {
@@ -97,7 +100,7 @@ impl Policy {
 
     fn looked(&self, facts: &Facts<'_>, arguments: Option<&Value>, now: i64) -> Vec<Looked> {
         let inner = &*self.inner;
-        let given = Given::new(facts, arguments, now, &inner.conditions);
+        let given = inner.conditions.given(facts, arguments, now);
         let evaluation = inner.conditions.evaluation(&given);
         let finding = |rule: &Rule, named: bool| {
             if !named {
@@ -138,40 +141,40 @@ impl Policy {
 }
 
 fn advice(facts: &Facts<'_>, decision: &Decision) -> Vec<Advice> {
-    let said = |what: String, toml: Option<String>| Advice { what, toml };
+    let advice_of = |what: String, toml: Option<String>| Advice { what, toml };
     let rule = &*decision.rule;
     let is_own = !rule.starts_with("default.") && !rule.starts_with("policy.");
     let allowing = || snippet(facts, "allow");
     match decision.verdict {
         Verdict::Deny if rule == SETTING_DENY => {
-            vec![said(format!("take what fits `{}` out of `policy.deny`", facts.tool), None)]
+            vec![advice_of(format!("take what fits `{}` out of `policy.deny`", facts.tool), None)]
         }
         Verdict::Deny if rule == NOTHING => {
             let mut advice = Vec::new();
             let is_local = facts.caller.kind() == CallerKind::LocalUser;
             if let Some(upstream) = facts.upstream.filter(|_| !is_local) {
                 let scope = scope_of(upstream, "call");
-                advice.push(said(format!("give the caller the scope `{scope}`"), None));
+                advice.push(advice_of(format!("give the caller the scope `{scope}`"), None));
             }
-            advice.push(said("allow it by a rule".to_owned(), Some(allowing())));
+            advice.push(advice_of("allow it by a rule".to_owned(), Some(allowing())));
             advice
         }
         Verdict::Deny => {
             let what = "change or remove the rule; one that denies wins over all others";
-            vec![said(format!("{what}: `{rule}`"), None)]
+            vec![advice_of(format!("{what}: `{rule}`"), None)]
         }
         Verdict::Ask if is_own => {
-            vec![said(format!("allow it by a rule before `{rule}`"), Some(allowing()))]
+            vec![advice_of(format!("allow it by a rule before `{rule}`"), Some(allowing()))]
         }
         Verdict::Ask => {
             let toml = format!("[policy]\nallow = [{:?}]", server_and_tool(facts.upstream, facts.tool));
-            vec![said("let it run without asking".to_owned(), Some(toml))]
+            vec![advice_of("let it run without asking".to_owned(), Some(toml))]
         }
         Verdict::Allow => {
             let toml = format!("[policy]\ndeny = [{:?}]", facts.tool);
             vec![
-                said("have a person asked each time".to_owned(), Some(snippet(facts, "ask"))),
-                said("refuse it".to_owned(), Some(toml)),
+                advice_of("have a person asked each time".to_owned(), Some(snippet(facts, "ask"))),
+                advice_of("refuse it".to_owned(), Some(toml)),
             ]
         }
     }

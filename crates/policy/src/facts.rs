@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
 
-/// The worst a tool can do, from mild to severe.
+/// The worst a tool can do, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -29,7 +29,8 @@ pub struct Facts<'a> {
     pub tool: &'a str,
     /// The upstream that owns the tool; `None` for our own.
     pub upstream: Option<&'a str>,
-    /// What is done, if it is no call of a tool: `resource_read`, `prompt_get` and so on.
+    /// What is done, if it is no call of a tool: `resources_read`, `prompts_get`, or another
+    /// [`ActionWord`](crate::ActionWord).
     pub action: Option<&'a str>,
     /// What the tool does. Believed of our own tools only.
     pub effect: Effect,

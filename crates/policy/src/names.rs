@@ -8,6 +8,9 @@ const GLOBS_MAX: usize = 1_024;
 /// Longer than any name.
 const GLOB_BYTES_MAX: usize = 256;
 
+/// What rules call our own tools' owner, where a server's name would stand.
+pub const BUILT_IN: &str = "built-in";
+
 /// What stands between a server and its tools in a setting. No name of either has it.
 pub(crate) const OF_SERVER: char = '/';
 

@@ -1,11 +1,11 @@
 //! What is odd in a policy that is sound: rules that never decide, and globs that name nothing.
 
-use crate::config::{RuleConfig, RuleEffect};
+use crate::caller::CallerKind;
 use crate::decide::{Policy, server_and_tool};
-use crate::names::{OF_SERVER, is_wild};
+use crate::names::{BUILT_IN, OF_SERVER, is_wild};
 use crate::problem::Problem;
-use crate::rule::BUILT_IN;
-use crate::{CallerKind, RoleWord};
+use crate::rule_config::RuleConfig;
+use crate::words::{RoleWord, RuleEffect};
 
 impl Policy {
     /// Rules that can never decide, with the keys they stand under.
@@ -179,7 +179,7 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
 }
 
 fn list_covers<T: PartialEq>(wide: &[T], narrow: &[T]) -> bool {
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(|it| wide.contains(it))
+    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(|one| wide.contains(one))
 }
 
 fn names_cover(wide: &[String], narrow: &[String]) -> bool {

@@ -8,16 +8,14 @@ use units::Span;
 
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
-use crate::config::{ArgumentsWord, RuleConfig, RuleEffect, TOOLS_CALL};
 use crate::engine::{Decision, Obligations, Recorded, Verdict};
 use crate::facts::{Effect, Facts};
 use crate::misfit::Misfit;
-use crate::names::{self, Named, Names};
+use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
+use crate::rule_config::RuleConfig;
 use crate::scope::{Scope, Scopes};
-
-/// What rules call our own tools' owner, where a server's name would stand.
-pub const BUILT_IN: &str = "built-in";
+use crate::words::{ArgumentsWord, RuleEffect, TOOLS_CALL};
 
 /// In a scope, the server's name.
 const UPSTREAM_PLACE: &str = "{upstream}";
@@ -64,7 +62,7 @@ pub(crate) struct Rule {
     callers: Option<Names>,
     kinds: Vec<crate::CallerKind>,
     roles: Option<(Roles, Roleless)>,
-    scopes: Vec<Held>,
+    scopes: Vec<RequiredScope>,
     via: Vec<crate::Via>,
     effects: Vec<Effect>,
     leaves_machine: Option<bool>,
@@ -85,7 +83,7 @@ enum Roleless {
 
 /// A scope that the caller must hold.
 #[derive(Debug)]
-enum Held {
+enum RequiredScope {
     Fixed(Scope),
     /// `{upstream}:VERB`.
     OfUpstream(Box<str>),
@@ -112,10 +110,9 @@ impl Rule {
             });
             Names::of(globs, |why| bad(&["callers"], why))
         });
-        let scopes =
-            written.scopes.iter().enumerate().filter_map(|(nth, name)| {
-                held(name).map_err(|why| bad(&["scopes", &nth.to_string()], why)).ok()
-            });
+        let scopes = written.scopes.iter().enumerate().filter_map(|(nth, name)| {
+            required_scope(name).map_err(|why| bad(&["scopes", &nth.to_string()], why)).ok()
+        });
         let scopes = scopes.collect();
         let condition = written
             .when
@@ -168,7 +165,10 @@ impl Rule {
                 misses(fits(&self.effects, &facts.effect) || self.fits_as_destructive(facts), Misfit::Effect)
             })
             .or_else(|| {
-                misses(self.leaves_machine.is_none_or(|it| it == facts.leaves_machine), Misfit::LeavesMachine)
+                misses(
+                    self.leaves_machine.is_none_or(|leaves| leaves == facts.leaves_machine),
+                    Misfit::LeavesMachine,
+                )
             })
             .or_else(|| misses(fits(&self.via, &caller.via()), Misfit::Via))
             .or_else(|| misses(fits(&self.actions, &facts.action.unwrap_or(TOOLS_CALL)), Misfit::Action))
@@ -215,8 +215,8 @@ impl Rule {
 
     fn fits_scopes(&self, scopes: &Scopes, upstream: Option<&str>) -> bool {
         self.scopes.iter().all(|held| match held {
-            Held::Fixed(scope) => scopes.contains(scope.as_str()),
-            Held::OfUpstream(verb) => {
+            RequiredScope::Fixed(scope) => scopes.contains(scope.as_str()),
+            RequiredScope::OfUpstream(verb) => {
                 upstream.is_some_and(|upstream| scopes.contains(&scope_of(upstream, verb)))
             }
         })
@@ -244,8 +244,8 @@ impl Owners {
 }
 
 /// An empty list fits everything.
-fn fits<T: PartialEq>(listed: &[T], it: &T) -> bool {
-    listed.is_empty() || listed.contains(it)
+fn fits<T: PartialEq>(listed: &[T], value: &T) -> bool {
+    listed.is_empty() || listed.contains(value)
 }
 
 fn owners(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Owners {
@@ -259,20 +259,22 @@ fn owners(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Owners
     let ours = written.upstream.iter().any(|name| name == BUILT_IN);
     let others: Vec<String> = written.upstream.iter().filter(|name| *name != BUILT_IN).cloned().collect();
     let place = |nth: usize| {
-        let is_it = |name: &String| others.get(nth) == Some(name);
-        written.upstream.iter().position(is_it).unwrap_or(nth).to_string()
+        let is_named = |name: &String| others.get(nth) == Some(name);
+        written.upstream.iter().position(is_named).unwrap_or(nth).to_string()
     };
     let globs = names::globs(&others, Named::Server, |nth, why| bad(&["upstream", &place(nth)], why));
     Owners::Listed { ours, upstreams: Names::of(globs, |why| bad(&["upstream"], why)) }
 }
 
-fn held(name: &str) -> Result<Held, String> {
+fn required_scope(name: &str) -> Result<RequiredScope, String> {
     match name.strip_prefix(UPSTREAM_PLACE) {
         Some(rest) => match rest.strip_prefix(':') {
-            Some(verb) if Scope::parse(&format!("x:{verb}")).is_ok() => Ok(Held::OfUpstream(verb.into())),
+            Some(verb) if Scope::parse(&format!("x:{verb}")).is_ok() => {
+                Ok(RequiredScope::OfUpstream(verb.into()))
+            }
             _ => Err(format!("{name:?} cannot be used: write `{UPSTREAM_PLACE}:call`")),
         },
-        None => Scope::parse(name).map(Held::Fixed).map_err(|error| error.to_string()),
+        None => Scope::parse(name).map(RequiredScope::Fixed).map_err(|error| error.to_string()),
     }
 }
 
@@ -306,11 +308,11 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
     for (key, _) in running.into_iter().filter(|(_, is_set)| *is_set && denies) {
         bad(&[key], format!("a rule that denies has no `{key}`: nothing runs"));
     }
-    let mut span = |key: &str, text: &Option<String>, least: Duration, most: Duration, said: &str| {
+    let mut span = |key: &str, text: &Option<String>, least: Duration, most: Duration, range: &str| {
         let text = text.as_ref()?;
         let span = text.parse().ok().map(|Span(span)| span).filter(|span| (least..=most).contains(span));
         if span.is_none() {
-            bad(&[key], format!("{text:?} cannot be used: write a time between {said}"));
+            bad(&[key], format!("{text:?} cannot be used: write a time between {range}"));
         }
         span
     };

@@ -1,15 +1,9 @@
 //! The `[redaction]` section.
 
-use std::collections::HashSet;
-
-use regex_automata::meta::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::patterns;
-
-/// Most memory that an expression of `allow` may take when it is compiled, in bytes.
-const ALLOW_BYTES_MAX: usize = 1024 * 1024;
+use crate::patterns::{self, Filter};
 
 /// What is struck out of results, errors, logs and records besides the values of known secrets, which always are. Only
 /// your own file, or one that is named, says anything here.
@@ -53,7 +47,7 @@ impl Config {
     /// Everything that is wrong with them.
     pub fn check(&self) -> Result<(), Vec<Fault>> {
         let allow = self.allow.iter().enumerate().filter_map(|(nth, text)| {
-            let why = whole(text).err()?;
+            let why = Filter::expression(text).err()?;
             Some(Fault { key: "allow", nth, what: format!("is no regular expression: {why}") })
         });
         let disable = self.disable.iter().enumerate().filter_map(|(nth, id)| {
@@ -68,45 +62,4 @@ impl Config {
         let faults: Vec<Fault> = allow.chain(disable).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
-}
-
-/// What is not struck out although a rule fits.
-#[derive(Default)]
-pub(crate) struct Filter {
-    disabled: HashSet<String>,
-    allowed: Vec<Regex>,
-}
-
-impl Filter {
-    /// What the section says. What is wrong with it allows nothing.
-    pub(crate) fn of(config: &Config) -> Filter {
-        let allowed = config.allow.iter().filter_map(|text| whole(text).ok()).collect();
-        Filter { disabled: config.disable.iter().cloned().collect(), allowed }
-    }
-
-    /// True if what rule `id` found is left as it is.
-    pub(crate) fn lets_stand(&self, id: &str, secret: &[u8]) -> bool {
-        self.disabled.contains(id) || self.allowed.iter().any(|allowed| allowed.is_match(secret))
-    }
-}
-
-/// The expression that fits what `text` fits as a whole.
-fn whole(text: &str) -> Result<Regex, String> {
-    // Alone first, so that no bracket of it closes ours.
-    compiled(text)?;
-    compiled(&format!("^(?:{text})$"))
-}
-
-fn compiled(text: &str) -> Result<Regex, String> {
-    let limits = Regex::config().nfa_size_limit(Some(ALLOW_BYTES_MAX));
-    let syntax = regex_automata::util::syntax::Config::new().unicode(false).utf8(false);
-    let built = Regex::builder().configure(limits).syntax(syntax).build(text);
-    built.map_err(|error| match error.syntax_error() {
-        // Before that it draws the place.
-        Some(error) => match error.to_string().lines().last() {
-            Some(last) => last.trim_start_matches("error: ").to_owned(),
-            None => error.to_string(),
-        },
-        None => error.to_string(),
-    })
 }

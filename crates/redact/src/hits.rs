@@ -91,6 +91,22 @@ pub(crate) fn merge(hits: &mut Vec<Hit>) {
     *hits = merged;
 }
 
+/// The text with marks in place of `hits`, and how many places that were; nothing if there are none.
+pub(crate) fn replaced(text: &[u8], mut hits: Vec<Hit>) -> Option<(Vec<u8>, u32)> {
+    if hits.is_empty() {
+        return None;
+    }
+    merge(&mut hits);
+    let (mut out, mut kept) = (Vec::with_capacity(text.len()), 0);
+    for hit in &hits {
+        out.extend_from_slice(&text[kept..hit.start]);
+        hit.name.write(&mut out);
+        kept = hit.end;
+    }
+    out.extend_from_slice(&text[kept..]);
+    Some((out, u32::try_from(hits.len()).unwrap_or(u32::MAX)))
+}
+
 /// True if the place is inside of what was written for a secret before, with one of the names that `ours` knows.
 pub(crate) fn is_struck(text: &[u8], hit: &Hit, ours: &dyn Fn(&str) -> bool) -> bool {
     let from = hit.start.saturating_sub(MARK.len() + NAME_BYTES_MAX);

@@ -14,7 +14,8 @@ use std::ops::Range;
 use memchr::{memchr, memchr2, memmem};
 
 use crate::hits::{self, Hit, merge};
-use crate::redactor::Search;
+use crate::search::Search;
+use crate::vocabulary::Vocabulary;
 
 /// Shortest string of nothing but base64 digits that is taken for a picture or another file, in bytes. What looks like
 /// a token in there is chance; a known secret is struck out of it all the same.
@@ -32,7 +33,7 @@ struct Token {
 }
 
 /// The text without secrets, and how many places that were; nothing if there is none in it.
-pub(crate) fn strike(json: &[u8], search: &Search<'_>) -> Option<(Vec<u8>, u32)> {
+pub(crate) fn strike(json: &[u8], search: &Search<'_>, vocabulary: &Vocabulary) -> Option<(Vec<u8>, u32)> {
     if search.is_for_nothing() {
         return None;
     }
@@ -55,8 +56,8 @@ pub(crate) fn strike(json: &[u8], search: &Search<'_>) -> Option<(Vec<u8>, u32)>
         let named = name.take().filter(|name| name.is_before(&token, json)).map(|name| &plain[name.place()]);
         let mut hits = Vec::new();
         let least = match token.is_string {
-            true if is_name => words::least_in_name(content),
-            true => words::least_in_value(named, content),
+            true if is_name => words::least_in_name(vocabulary, content),
+            true => words::least_in_value(vocabulary, named, content),
             false => 0,
         };
         if let (true, Some(known)) = (has_known && least < usize::MAX, search.known) {
@@ -76,7 +77,7 @@ pub(crate) fn strike(json: &[u8], search: &Search<'_>) -> Option<(Vec<u8>, u32)>
         }
         hits.retain(|hit| !search.is_struck(&plain, hit));
         merge(&mut hits);
-        match file::decoded(named, content).filter(|_| !hits.is_empty() && token.is_string) {
+        match file::decoded(vocabulary, named, content).filter(|_| !hits.is_empty() && token.is_string) {
             Some(decoded) => {
                 hits.iter_mut().for_each(|hit| hit.shift_back(token.plain_start));
                 let digits = file::strike(content, decoded, &hits, search.known);

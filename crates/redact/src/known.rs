@@ -4,11 +4,11 @@
 //! that something separates. So what is looked for stays small, and a value is found whichever of its characters are
 //! escaped. Most texts have neither and are read once.
 
+mod encoding;
 mod entities;
 mod escapes;
 mod prefixes;
 mod runs;
-mod spelling;
 mod view;
 
 use std::cmp::Reverse;
@@ -18,23 +18,16 @@ use std::sync::{Arc, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
 use crate::hits::{Hit, Name, merge};
-use crate::redactor::Known;
+use encoding::{Form, LEVELS_MAX, VALUE_CHARACTERS_MIN};
 use escapes::Families;
 use prefixes::{PREFIX_BYTES, Prefixes};
-use spelling::Form;
 use view::Piece;
-
-/// Shorter values are not looked for, in characters: they would strike out half of every text.
-const VALUE_CHARACTERS_MIN: usize = 4;
 
 /// Of a longer value only the beginning is looked for, in bytes. No key is longer.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
 /// Places that are found before those that overlap are made one.
 const HITS_MAX: usize = 16 * 1024;
-
-/// How often a text is read without its escapes: JSON inside JSON, in an address, in a page.
-const LEVELS_MAX: usize = 3;
 
 /// Bytes that one of a value takes at most in the escapes that programs write, twice over: `\\\\u0041`, `&amp;#x00041;`.
 const ESCAPED_BYTES_EACH: usize = 14;
@@ -46,22 +39,31 @@ const DIGITS_BYTES_EACH: usize = 6;
 /// is read, and that is dear.
 const MIXED_BYTES_MAX: usize = 16 * 1024;
 
-/// All spellings of all known values.
+/// One secret: its name, which is shown, and its value, which is not.
+#[derive(Clone)]
+pub struct Known {
+    /// What stands in its place: `[REDACTED:NAME]`, or `***` if it is empty.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Arc<str>,
+}
+
+/// All encodings of all known values.
 pub(crate) struct Values {
     /// In order.
-    spellings: Box<[Box<[u8]>]>,
+    encodings: Box<[Box<[u8]>]>,
     prefixes: Prefixes,
-    /// Built when a text has the beginning of a spelling, since it takes several times as much memory as they do.
+    /// Built when a text has the beginning of an encoding, since it takes several times as much memory as they do.
     automaton: OnceLock<AhoCorasick>,
     owners: Box<[Owner]>,
-    /// Fewest digits that spell one, in hexadecimal and in base64.
+    /// Fewest digits that encode one, in hexadecimal and in base64.
     hex_digits_min: usize,
     base64_digits_min: usize,
     /// The longest value, in bytes.
     value_bytes_max: usize,
 }
 
-/// Whose value a spelling is.
+/// Whose value an encoding is.
 struct Owner {
     name: Arc<str>,
     form: Form,
@@ -73,27 +75,27 @@ impl Values {
         // If two secrets have one value, the name that comes first is shown.
         let mut secrets: Vec<&Known> = secrets.filter(|known| is_long_enough(&known.value)).collect();
         secrets.sort_by_key(|known| (Reverse(known.value.len()), known.name.clone()));
-        let mut spelt: BTreeMap<Vec<u8>, Owner> = BTreeMap::new();
+        let mut encoded: BTreeMap<Vec<u8>, Owner> = BTreeMap::new();
         let (mut hex_digits_min, mut base64_digits_min, mut value_bytes_max) = (usize::MAX, usize::MAX, 0);
         for known in secrets {
             let value = beginning(known.value.trim());
-            let spellings = spelling::spellings(value);
-            hex_digits_min = hex_digits_min.min(spellings.hex_digits_min);
-            base64_digits_min = base64_digits_min.min(spellings.base64_digits_min);
+            let encodings = encoding::encodings(value);
+            hex_digits_min = hex_digits_min.min(encodings.hex_digits_min);
+            base64_digits_min = base64_digits_min.min(encodings.base64_digits_min);
             value_bytes_max = value_bytes_max.max(value.len());
-            for spelling in spellings.all {
-                let owner = || Owner { name: Arc::clone(&known.name), form: spelling.form };
-                spelt.entry(spelling.bytes).or_insert_with(owner);
+            for encoding in encodings.all {
+                let owner = || Owner { name: Arc::clone(&known.name), form: encoding.form };
+                encoded.entry(encoding.bytes).or_insert_with(owner);
             }
         }
-        if spelt.is_empty() {
+        if encoded.is_empty() {
             return None;
         }
-        let (spellings, owners): (Vec<Box<[u8]>>, Vec<Owner>) =
-            spelt.into_iter().map(|(spelling, owner)| (spelling.into(), owner)).unzip();
-        let prefixes = Prefixes::of(&spellings);
+        let (encodings, owners): (Vec<Box<[u8]>>, Vec<Owner>) =
+            encoded.into_iter().map(|(encoding, owner)| (encoding.into(), owner)).unzip();
+        let prefixes = Prefixes::of(&encodings);
         Some(Values {
-            spellings: spellings.into(),
+            encodings: encodings.into(),
             prefixes,
             automaton: OnceLock::new(),
             owners: owners.into(),
@@ -110,7 +112,7 @@ impl Values {
                 // Overlapping secrets must all be found, or the end of one would be left behind another.
                 .match_kind(MatchKind::Standard)
                 .start_kind(StartKind::Both)
-                .build(&self.spellings)
+                .build(&self.encodings)
                 .expect("values are bounded, so there are far fewer than 2^31 states")
         })
     }
@@ -138,17 +140,17 @@ impl Values {
         false
     }
 
-    /// True if a spelling has the same beginning as this text.
+    /// True if an encoding has the same beginning as this text.
     fn one_begins_as(&self, text: &[u8]) -> bool {
         let beginning = text.get(..PREFIX_BYTES).unwrap_or(text);
-        let place = self.spellings.partition_point(|spelling| &**spelling < beginning);
-        self.spellings.get(place).is_some_and(|spelling| spelling.starts_with(beginning))
+        let place = self.encodings.partition_point(|encoding| &**encoding < beginning);
+        self.encodings.get(place).is_some_and(|encoding| encoding.starts_with(beginning))
     }
 
     /// How long the longest may be as it is written, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
-        let spelling = self.spellings.iter().map(|spelling| spelling.len()).max().unwrap_or(0);
-        spelling.max(self.value_bytes_max * ESCAPED_BYTES_EACH)
+        let encoding = self.encodings.iter().map(|encoding| encoding.len()).max().unwrap_or(0);
+        encoding.max(self.value_bytes_max * ESCAPED_BYTES_EACH)
     }
 
     /// Adds the places in `text` that hold one, which begins at `offset` in a longer text.
@@ -261,7 +263,7 @@ impl Values {
                 Form::Base64 { has_rest: false } | Form::Hex | Form::Text => found.end(),
             };
             let hit = Hit { start: found.start(), end, rank: 0, name: Name::Known(name.clone()) };
-            // Spellings of one value that end at one place: the longest holds the others.
+            // Encodings of one value that end at one place: the longest holds the others.
             match hits.last_mut().filter(|last| last.end == hit.end && last.start >= hit.start) {
                 Some(last) => *last = hit,
                 None => hits.push(hit),

@@ -1,4 +1,4 @@
-//! Knows every spelling of a secret and strikes it out.
+//! Knows every encoding of a secret and strikes it out.
 //!
 //! Two kinds of things are struck out: values that are known to be secret, in whatever encoding, as `[REDACTED:NAME]`,
 //! or as `***` if they have no name, and what looks like a secret by a maintained set of patterns, as `[REDACTED:kind]`. Nothing here logs, stores or
@@ -11,7 +11,11 @@ mod known;
 mod patterns;
 mod placeholder;
 mod redactor;
+mod search;
+mod vocabulary;
 
 pub use config::{Config, Fault};
+pub use known::Known;
 pub use placeholder::placeholder_lines;
-pub use redactor::{Known, Redactor, Struck};
+pub use redactor::{Redactor, Struck};
+pub use vocabulary::{Holds, Vocabulary};

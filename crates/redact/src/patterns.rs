@@ -5,6 +5,7 @@
 //! enough to hold a secret.
 
 mod assignment;
+mod filter;
 mod looks;
 mod name;
 mod rule;
@@ -16,8 +17,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input};
 
-use crate::config::Filter;
 use crate::hits::{Hit, Name};
+pub(crate) use filter::Filter;
 use looks::fits;
 use rule::{Form, Looks, Rule};
 

@@ -2,13 +2,26 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use redact::{Config, Known, Redactor};
+use redact::{Config, Holds, Known, Redactor, Vocabulary};
 
 fn redactor(secrets: &[(&str, &str)], config: &Config) -> Redactor {
-    let redactor = Redactor::new(config);
+    let redactor = Redactor::with_vocabulary(config, vocabulary());
     let known = secrets.iter().map(|(name, value)| Known { name: (*name).into(), value: (*value).into() });
     redactor.know("test", known.collect());
     redactor
+}
+
+/// Some words of a protocol.
+fn vocabulary() -> Vocabulary {
+    let others = ["content", "contents", "isError", "messages", "resource", "text", "uri"];
+    let forms = [
+        ("blob", Holds::Bytes),
+        ("data", Holds::Bytes),
+        ("mimeType", Holds::MediaType),
+        ("role", Holds::Words(&["user", "assistant"])),
+        ("type", Holds::Words(&["text", "image", "resource"])),
+    ];
+    others.map(|name| (name, Holds::Other)).into_iter().chain(forms).collect()
 }
 
 fn known_only() -> Config {
@@ -319,7 +332,7 @@ fn what_has_no_name_shows_as_stars() {
     let redactor = redactor(&secrets, &known_only());
     assert_eq!(redactor.text("no alpha-value").as_ref(), "no ***");
     // The escapes of JSON in JSON make the longest spelling of it.
-    assert_eq!(redactor.spelling_bytes_max(), 14 * "alpha-value".len());
+    assert_eq!(redactor.encoding_bytes_max(), 14 * "alpha-value".len());
 }
 
 #[test]

@@ -7,17 +7,18 @@ use serde_json::{Map, Value};
 use crate::encoded;
 use crate::names::{Content, Declared, Taken};
 use crate::paths;
-use crate::token::{self, Kind, Marks, Owner, Token};
+use crate::token::{self, Kind, Marks, Token};
+use crate::vocabulary::Owner;
 
 /// The member that says how others of its object are to be read, and what it says for bytes.
 const ENCODING: (&str, &str) = ("encoding", "base64");
 
 /// Whether any text of a value is what a rule looks for, or any name.
-pub(crate) fn holds(content: &Content, value: &Value, owner: Owner) -> bool {
+pub(crate) fn holds(content: &Content, value: &Value, owner: Owner<'_>) -> bool {
     finds(content, value, (Marks::default(), false), owner)
 }
 
-fn finds(content: &Content, value: &Value, (marks, is_coded): (Marks, bool), owner: Owner) -> bool {
+fn finds(content: &Content, value: &Value, (marks, is_coded): (Marks, bool), owner: Owner<'_>) -> bool {
     let is_found = |text: Cow<'_, str>, kind| Token { text, kind, marks }.is_found(content, 0);
     match value {
         Value::Object(members) => members.iter().any(|(name, value)| {
@@ -75,6 +76,8 @@ pub(crate) struct Striking<'r> {
     content: Option<&'r Content>,
     placeholder: &'r str,
     of_paths: OfPaths,
+    /// The arguments that name paths, if the tool says so of itself.
+    paths: Option<&'r [&'r str]>,
     /// True once a path was met that has something to strike, where those are refused.
     is_in_path: bool,
     /// Names that are no content.
@@ -86,10 +89,10 @@ impl<'r> Striking<'r> {
     pub(crate) fn new(
         content: Option<&'r Content>,
         placeholder: &'r str,
-        of_paths: OfPaths,
+        (of_paths, paths): (OfPaths, Option<&'r [&'r str]>),
         declared: &'r Declared,
     ) -> Striking<'r> {
-        Striking { content, placeholder, of_paths, is_in_path: false, declared, count: 0 }
+        Striking { content, placeholder, of_paths, paths, is_in_path: false, declared, count: 0 }
     }
 
     /// How many places were struck out.
@@ -103,7 +106,7 @@ impl<'r> Striking<'r> {
     }
 
     /// Strikes them out of all arguments.
-    pub(crate) fn all(&mut self, arguments: &mut Value, owner: Owner) {
+    pub(crate) fn all(&mut self, arguments: &mut Value, owner: Owner<'_>) {
         self.value(arguments, None, (Marks::default(), false), owner);
     }
 
@@ -112,7 +115,7 @@ impl<'r> Striking<'r> {
         value: &mut Value,
         name: Option<&str>,
         (marks, is_coded): (Marks, bool),
-        owner: Owner,
+        owner: Owner<'_>,
     ) {
         match value {
             Value::Object(members) => {
@@ -137,8 +140,8 @@ impl<'r> Striking<'r> {
                 items.iter_mut().for_each(|item| self.value(item, name, (marks, is_coded), owner));
             }
             Value::String(text) => {
-                let is_path = || name.is_some_and(paths::is_path_name) && paths::looks_like_path(text);
-                if self.of_paths == OfPaths::Spared && is_path() {
+                let is_path = name.is_some_and(|name| self.names_path(name)) && paths::looks_like_path(text);
+                if self.of_paths == OfPaths::Spared && is_path {
                     return;
                 }
                 let left = self.token(&mut Token { text: Cow::Borrowed(text), kind: Kind::Text, marks });
@@ -146,7 +149,7 @@ impl<'r> Striking<'r> {
                 // With blanks it is prose as like as not, and prose can be struck.
                 if left.is_some()
                     && self.of_paths == OfPaths::Refused
-                    && is_path()
+                    && is_path
                     && !text.contains(char::is_whitespace)
                 {
                     self.is_in_path = true;
@@ -159,6 +162,13 @@ impl<'r> Striking<'r> {
                 left.into_iter().for_each(|left| *value = Value::String(left));
             }
             Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn names_path(&self, name: &str) -> bool {
+        match self.paths {
+            Some(paths) => paths.contains(&name),
+            None => paths::is_path_name(name),
         }
     }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::rule::Mode;
+use crate::vocabulary::Vocabulary;
 
 /// Rules for AI: what agents may see, do and send, by paths and contents. A folder's rules are in
 /// `.toolcrib/ai-rules.json` (or `.yaml`, `.yml`) in the workspace; `.oppla/ai-rules.json` is read as well. A change of a
@@ -85,4 +86,6 @@ pub struct Settings {
     pub own_servers: Option<BTreeSet<String>>,
     /// The upstreams that run on this machine: programs, sockets, and addresses of this machine.
     pub local_upstreams: BTreeSet<String>,
+    /// The words of the protocol whose messages are judged.
+    pub vocabulary: Vocabulary,
 }

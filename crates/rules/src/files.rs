@@ -48,7 +48,7 @@ impl Layer {
 
 /// A file that may hold rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FileLocation {
     pub(crate) layer: Layer,
     pub(crate) path: PathBuf,
     /// True if it was named, so that it must be there.
@@ -67,19 +67,19 @@ pub struct Found {
 }
 
 /// All files that may hold rules, the organisation's first.
-pub(crate) fn places(settings: &Settings) -> Vec<Place> {
-    let mut places = Vec::new();
+pub(crate) fn locations(settings: &Settings) -> Vec<FileLocation> {
+    let mut locations = Vec::new();
     let mut layer = |layer, named: &Option<PathBuf>, folders: &[PathBuf]| match named {
-        Some(path) => places.push(Place { layer, path: path.clone(), is_named: true }),
+        Some(path) => locations.push(FileLocation { layer, path: path.clone(), is_named: true }),
         None => {
             let paths = folders.iter().flat_map(|folder| NAMES.map(|name| folder.join(name)));
-            places.extend(paths.map(|path| Place { layer, path, is_named: false }));
+            locations.extend(paths.map(|path| FileLocation { layer, path, is_named: false }));
         }
     };
     layer(Layer::Organisation, &settings.organisation, &[]);
     layer(Layer::Project, &settings.project, &FOLDERS.map(|folder| settings.workspace.join(folder)));
     layer(Layer::User, &settings.user, settings.user_folder.as_slice());
-    places
+    locations
 }
 
 /// What tells one state of a file from another.
@@ -143,7 +143,7 @@ fn is_lost(path: &Path) -> bool {
     is_link(path) || path.parent().is_some_and(|folder| is_link(folder) && folder.metadata().is_err())
 }
 
-impl Place {
+impl FileLocation {
     /// Reads the file; nothing if there is none and none must be.
     pub(crate) fn read(&self, workspace: &Workspace) -> Option<Found> {
         let rules = match text(&self.path) {

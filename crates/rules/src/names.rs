@@ -1,4 +1,4 @@
-//! The names of members: which of them are what a rule looks for, which are nobody's content, and how they stay apart once
+//! The names of members: which of them are what a rule looks for, which a tool declares, and how they stay apart once
 //! something is struck out of them.
 
 use std::collections::{HashMap, HashSet};
@@ -8,151 +8,13 @@ use bytes::Bytes;
 use regex::Regex;
 use serde_json::Value;
 
-/// The protocol's own names of members, which no rule strikes in the protocol's own objects. Sorted.
-const PROTOCOL_NAMES: [&str; 131] = [
-    "$schema",
-    "_meta",
-    "action",
-    "additionalProperties",
-    "annotations",
-    "anyOf",
-    "argument",
-    "arguments",
-    "audience",
-    "blob",
-    "cacheScope",
-    "capabilities",
-    "code",
-    "completion",
-    "const",
-    "content",
-    "contents",
-    "context",
-    "costPriority",
-    "createdAt",
-    "cursor",
-    "data",
-    "default",
-    "description",
-    "elicitation",
-    "elicitationId",
-    "enum",
-    "enumNames",
-    "error",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "execution",
-    "form",
-    "format",
-    "hasMore",
-    "hints",
-    "icons",
-    "id",
-    "includeContext",
-    "input",
-    "inputRequests",
-    "inputResponses",
-    "inputSchema",
-    "instructions",
-    "intelligencePriority",
-    "isError",
-    "items",
-    "lastModified",
-    "lastUpdatedAt",
-    "level",
-    "listChanged",
-    "logger",
-    "maxItems",
-    "maxLength",
-    "maxTokens",
-    "maximum",
-    "message",
-    "messages",
-    "metadata",
-    "method",
-    "mimeType",
-    "minItems",
-    "minLength",
-    "minimum",
-    "mode",
-    "model",
-    "modelPreferences",
-    "multipleOf",
-    "name",
-    "nextCursor",
-    "oneOf",
-    "outputSchema",
-    "params",
-    "pattern",
-    "pollInterval",
-    "pollIntervalMs",
-    "priority",
-    "progress",
-    "progressToken",
-    "prompts",
-    "properties",
-    "ref",
-    "requestId",
-    "requestState",
-    "requestedSchema",
-    "required",
-    "resource",
-    "resourceTemplates",
-    "resources",
-    "result",
-    "resultType",
-    "role",
-    "roots",
-    "sampling",
-    "signal",
-    "size",
-    "sizes",
-    "speedPriority",
-    "src",
-    "status",
-    "statusMessage",
-    "stopReason",
-    "stopSequences",
-    "structuredContent",
-    "subscribe",
-    "systemPrompt",
-    "task",
-    "taskId",
-    "taskSupport",
-    "tasks",
-    "temperature",
-    "text",
-    "theme",
-    "timestamp",
-    "title",
-    "toolChoice",
-    "toolResult",
-    "toolUseId",
-    "tools",
-    "total",
-    "ttl",
-    "ttlMs",
-    "type",
-    "uniqueItems",
-    "uri",
-    "uriTemplate",
-    "url",
-    "value",
-    "values",
-    "version",
-    "websiteUrl",
-];
+use crate::assigned;
 
 /// What a name or number is put behind where several members of one object would have one name.
 const NUMBER: char = '#';
 
 /// What stands between words, as an expression. Whatever else does is `_` in one of the forms that are searched.
 const BETWEEN: &str = "[-_./: ]";
-
-/// True for a name of the protocol's own.
-pub(crate) fn is_protocols(name: &str) -> bool {
-    PROTOCOL_NAMES.binary_search(&name).is_ok()
-}
 
 /// What a rule looks for in texts, and in names as whole words.
 #[derive(Debug, Clone)]
@@ -255,7 +117,7 @@ impl Content {
     /// What is left of a name that is what is looked for.
     pub(crate) fn strike(&self, placeholder: &str, name: &str) -> (String, u32) {
         // In another spelling it is not found again.
-        crate::strike::matches(&self.text, placeholder, name).unwrap_or_else(|| (placeholder.to_owned(), 1))
+        assigned::strike(&self.text, placeholder, name).unwrap_or_else(|| (placeholder.to_owned(), 1))
     }
 }
 
@@ -403,12 +265,6 @@ mod tests {
         // What is no word is found wherever it stands.
         check("sk-[a-z]{3}", &[("my_sk-abcdef", Some(Whole)), ("xsk-abcd", Some(Whole)), ("sk", None)]);
         check("4[0-9]{15}", &[("x4111111111111111y", Some(Part)), ("41111111111111111", Some(Whole))]);
-    }
-
-    #[test]
-    fn the_protocols_names_are_found() {
-        assert!(PROTOCOL_NAMES.is_sorted());
-        assert!(["_meta", "content", "uri"].into_iter().all(is_protocols) && !is_protocols("token"));
     }
 
     #[test]

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::encoded;
-use crate::judge::{Finding, InForce, Stop};
+use crate::finding::{Finding, Stop};
+use crate::in_force::InForce;
 use crate::names::Declared;
 use crate::rule::{Action, Mode};
 use crate::strike;
-use crate::token::{self, Kind, Marks, Owner, Token};
+use crate::token::{self, Kind, Marks, Token};
+use crate::vocabulary::{Owner, Vocabulary};
 
 /// The rules that a result is held against.
 #[derive(Debug)]
@@ -17,6 +19,7 @@ pub struct OnResult {
     rules: Vec<InForce>,
     /// Names that are no content.
     declared: Declared,
+    vocabulary: Vocabulary,
     findings: Vec<Finding>,
     stop: Option<Stop>,
     struck: u32,
@@ -34,14 +37,27 @@ pub struct Words {
 }
 
 impl OnResult {
-    pub(crate) fn new(tool: &str, rules: Vec<InForce>, declared: Declared) -> OnResult {
-        OnResult { tool: tool.into(), rules, declared, findings: Vec::new(), stop: None, struck: 0 }
+    pub(crate) fn new(
+        tool: &str,
+        rules: Vec<InForce>,
+        declared: Declared,
+        vocabulary: Vocabulary,
+    ) -> OnResult {
+        OnResult {
+            tool: tool.into(),
+            rules,
+            declared,
+            vocabulary,
+            findings: Vec::new(),
+            stop: None,
+            struck: 0,
+        }
     }
 
     /// The same rules for what is told beside the result, with nothing found yet.
     #[must_use]
     pub fn anew(&self) -> OnResult {
-        OnResult::new(&self.tool, self.rules.clone(), self.declared.clone())
+        OnResult::new(&self.tool, self.rules.clone(), self.declared.clone(), self.vocabulary.clone())
     }
 
     /// These rules and those of another judgement of the same call.
@@ -80,7 +96,8 @@ impl OnResult {
 
     /// The same for JSON text in an object of the protocol's: a result, or what a client is asked.
     pub fn message(&mut self, json: &[u8]) -> Option<String> {
-        self.json(json, Owner::Protocol)
+        let vocabulary = self.vocabulary.clone();
+        self.json(json, Owner::Protocol(&vocabulary))
     }
 
     /// What came of it.
@@ -88,7 +105,7 @@ impl OnResult {
         Words { findings: self.findings, stop: self.stop, struck: self.struck }
     }
 
-    fn json(&mut self, json: &[u8], owner: Owner) -> Option<String> {
+    fn json(&mut self, json: &[u8], owner: Owner<'_>) -> Option<String> {
         let text = String::from_utf8_lossy(json);
         strike::json(&text, owner, |token| self.look(token))
     }

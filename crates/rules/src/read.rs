@@ -1,6 +1,7 @@
 //! A rules file becomes rules, or everything that is wrong with it, each with its place.
 
 mod action;
+mod problem;
 mod reader;
 
 use std::sync::Arc;
@@ -9,23 +10,18 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::RegexBuilder;
 
 use crate::names::Content;
-use crate::node::{Form, Node, Place, Written};
+use crate::node::{self, Form, Node, Place, Written};
 use crate::patterns::{PathPatterns, Reading};
 use crate::rule::{Category, Matches, Mode, Rule};
 use crate::workspace::Workspace;
-use reader::Reader;
+pub use problem::Problem;
+use reader::{PATTERNS_MAX, Reader};
 
 /// The version of the form that is read here.
 const VERSION: &str = "1.0";
 
 /// Most rules in one file.
 const RULES_MAX: usize = 1_000;
-
-/// Most patterns in one list of a rule.
-const PATTERNS_MAX: usize = 200;
-
-/// Longest pattern, name or placeholder, in bytes.
-const PATTERN_BYTES_MAX: usize = 1_000;
 
 /// Longest id, in characters.
 const ID_CHARS_MAX: usize = 100;
@@ -39,21 +35,12 @@ const REGEX_STATES_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// How deep the groups of a content pattern are nested at most.
 const REGEX_NEST_MAX: u32 = 100;
 
-/// One thing that is wrong with a rules file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Where it stands; none if the file itself is at fault.
-    pub place: Option<Place>,
-    /// What is wrong and what to try, in a sentence without a full stop.
-    pub what: String,
-}
-
 /// Reads a text.
 ///
 /// # Errors
 /// Everything that is wrong with it, in the order of the text.
 pub(crate) fn read(text: &str, form: Form, workspace: &Workspace) -> Result<Vec<Rule>, Vec<Problem>> {
-    let node = Node::read(text, form)
+    let node = node::read(text, form)
         .map_err(|fault| vec![Problem { place: Some(fault.place), what: fault.what }])?;
     let mut reader = Reader { workspace: workspace.clone(), problems: Vec::new() };
     let rules = file(&mut reader, &node);

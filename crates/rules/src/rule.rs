@@ -42,7 +42,7 @@ impl Category {
     ];
 }
 
-/// What happens to a call that a rule matches, the mildest first.
+/// What happens to a call that a rule matches, the most lenient first.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Nothing; it is noted that the rule matched.
@@ -145,8 +145,8 @@ impl Mode {
         }
     }
 
-    /// The milder of two.
-    pub(crate) fn or_milder(self, other: Mode) -> Mode {
+    /// The more lenient of two.
+    pub(crate) fn or_more_lenient(self, other: Mode) -> Mode {
         if self == Mode::Enforce { other } else { self }
     }
 }

@@ -3,67 +3,22 @@
 
 use crate::encoded;
 use crate::token::Kind;
+use crate::vocabulary::Holds;
 
-/// Members whose words are no content, and the words that they may be: striking those would break the message.
-const WORDS: [(&str, &[&str]); 11] = [
-    (
-        "type",
-        &[
-            "text",
-            "image",
-            "audio",
-            "resource",
-            "resource_link",
-            "tool_use",
-            "tool_result",
-            "object",
-            "string",
-            "number",
-            "integer",
-            "boolean",
-            "array",
-            "ref/prompt",
-            "ref/resource",
-        ],
-    ),
-    ("role", &["user", "assistant"]),
-    ("method", &["elicitation/create", "sampling/createMessage", "roots/list"]),
-    ("action", &["accept", "decline", "cancel"]),
-    ("resultType", &["complete", "input_required", "task"]),
-    ("status", &["working", "input_required", "completed", "failed", "cancelled"]),
-    ("level", &["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]),
-    ("cacheScope", &["public", "private"]),
-    ("stopReason", &["endTurn", "stopSequence", "maxTokens", "toolUse"]),
-    ("mode", &["form", "url", "auto", "required", "none"]),
-    ("format", &["email", "uri", "date", "date-time"]),
-];
-
-/// The member that holds the name of a media type.
-const MEDIA: &str = "mimeType";
-
-/// Members that hold a time.
-const TIMES: [&str; 3] = ["createdAt", "lastUpdatedAt", "lastModified"];
-
-/// Members that hold a name which somebody gave to something, to find it again.
-const NAMES: [&str; 6] =
-    ["taskId", "toolUseId", "elicitationId", "requestState", "nextCursor", "progressToken"];
-
-/// Longest such name that is left, in bytes. In longer ones there is room for a file.
-const NAME_BYTES_MAX: usize = 128;
+/// Longest identifier that is left, in bytes. In longer ones there is room for a file.
+const IDENTIFIER_BYTES_MAX: usize = 128;
 
 /// Longest time, in bytes.
 const TIME_BYTES_MAX: usize = 40;
 
-/// What the text of one of the protocol's members is.
-pub(crate) fn kind_of(member: &str, text: &str) -> Kind {
-    if WORDS.iter().any(|(name, words)| *name == member && words.contains(&text)) {
-        return Kind::Word;
-    }
-    let is_formed = match member {
-        MEDIA => encoded::is_media_type(text),
-        _ if TIMES.contains(&member) => is_time(text),
-        _ if NAMES.contains(&member) => is_name(text),
-        _ => false,
+/// What the text of one of the protocol's members is, which holds this.
+pub(crate) fn kind_of(holds: Option<Holds>, text: &str) -> Kind {
+    let is_formed = match holds {
+        Some(Holds::Words(words)) if words.contains(&text) => return Kind::Word,
+        Some(Holds::MediaType) => encoded::is_media_type(text),
+        Some(Holds::Time) => is_time(text),
+        Some(Holds::Identifier) => is_identifier(text),
+        Some(Holds::Words(_) | Holds::Foreign | Holds::Other) | None => false,
     };
     if is_formed { Kind::Coded } else { Kind::Text }
 }
@@ -75,8 +30,8 @@ fn is_time(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_digit() || b"-:.+TZtz ".contains(&byte))
 }
 
-fn is_name(text: &str) -> bool {
-    text.len() <= NAME_BYTES_MAX
+fn is_identifier(text: &str) -> bool {
+    text.len() <= IDENTIFIER_BYTES_MAX
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/+=~".contains(&byte))
 }
 
@@ -86,6 +41,8 @@ mod tests {
 
     #[test]
     fn what_is_not_shaped_so_is_content() {
+        let vocabulary = crate::vocabulary::sample();
+        let kind_of = |member: &str, text: &str| super::kind_of(vocabulary.holds(member), text);
         for (member, text, expected) in [
             ("status", "completed", Kind::Word),
             ("status", "the key is 5", Kind::Text),
@@ -100,6 +57,6 @@ mod tests {
         ] {
             assert_eq!(kind_of(member, text), expected, "{member} {text}");
         }
-        assert_eq!(kind_of("taskId", &"x".repeat(NAME_BYTES_MAX + 1)), Kind::Text);
+        assert_eq!(kind_of("taskId", &"x".repeat(IDENTIFIER_BYTES_MAX + 1)), Kind::Text);
     }
 }

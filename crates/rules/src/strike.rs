@@ -1,50 +1,19 @@
-//! Striking what a rule matches out of texts, and out of the strings of JSON texts, which stay as they are otherwise.
+//! Striking what a rule matches out of the strings of JSON texts, which stay as they are otherwise.
 
 use std::borrow::Cow;
-
-use regex::Regex;
 
 use crate::encoded;
 use crate::names::Taken;
 use crate::shapes;
-use crate::token::{Kind, Marks, Owner, Token};
-
-/// The text with everything that `content` matches struck out, and how many places that were; nothing if there were
-/// none. What is assigned to a match goes with it: of `API_KEY=abc` a pattern for `API_KEY` strikes the whole.
-pub(crate) fn matches(content: &Regex, placeholder: &str, text: &str) -> Option<(String, u32)> {
-    let mut found = content.find_iter(text).peekable();
-    found.peek()?;
-    let (mut out, mut copied, mut count) = (String::with_capacity(text.len()), 0, 0u32);
-    for one in found {
-        if one.start() < copied || one.is_empty() {
-            continue;
-        }
-        out.push_str(&text[copied..one.start()]);
-        out.push_str(placeholder);
-        copied = end_of_assigned(text, one.end());
-        count = count.saturating_add(1);
-    }
-    out.push_str(&text[copied..]);
-    (count > 0).then_some((out, count))
-}
-
-/// Where what is assigned to the name that ends, or goes on, at `end` ends itself; `end` if nothing is assigned.
-fn end_of_assigned(text: &str, end: usize) -> usize {
-    let rest = &text[end..];
-    let line = &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())];
-    let after = line.trim_start_matches(|c: char| c.is_alphanumeric() || "_-.".contains(c));
-    let after = after.trim_start_matches(['"', '\'', '\\', '`', ']']).trim_start();
-    let is_assigned = (after.starts_with(['=', ':']) && !after.starts_with("://"))
-        && !after.trim_matches(['=', ':', '>', ' ', '\t']).is_empty();
-    if is_assigned { end + line.len() } else { end }
-}
+use crate::token::{Kind, Marks, Token};
+use crate::vocabulary::Owner;
 
 /// Shows every string, name and number of a JSON text to `visit`, and puts what it returns in their place. Names of one
 /// object that become the same get numbers. Nothing if nothing was changed. The text must be JSON; of one that is not, some
 /// part is not seen.
 pub(crate) fn json(
     json: &str,
-    owner: Owner,
+    owner: Owner<'_>,
     mut visit: impl FnMut(&mut Token<'_>) -> Option<String>,
 ) -> Option<String> {
     let bytes = json.as_bytes();
@@ -85,12 +54,12 @@ pub(crate) fn json(
 }
 
 /// Where in a JSON text one is.
-struct Walk {
-    levels: Vec<Level>,
-    owner: Owner,
+struct Walk<'v> {
+    levels: Vec<Level<'v>>,
+    owner: Owner<'v>,
 }
 
-struct Level {
+struct Level<'v> {
     is_object: bool,
     /// In an object: the member that is being read, once its name has been.
     key: Option<String>,
@@ -98,14 +67,14 @@ struct Level {
     marks: Marks,
     /// For all that is in here.
     inherited: Marks,
-    owner: Owner,
+    owner: Owner<'v>,
     /// The byte at which it begins.
     begin: usize,
     /// Its names, once one of them is struck.
     taken: Option<Taken>,
 }
 
-impl Walk {
+impl<'v> Walk<'v> {
     /// Passes punctuation.
     fn pass(&mut self, byte: u8, at: usize) {
         match byte {
@@ -117,7 +86,8 @@ impl Walk {
                 let (marks, inherited) = match self.levels.last() {
                     None => (Marks::default(), Marks::default()),
                     Some(above) => {
-                        let for_all = if above.owner == Owner::Tool { above.marks } else { Marks::default() };
+                        let for_all =
+                            if matches!(above.owner, Owner::Tool) { above.marks } else { Marks::default() };
                         let own = if is_list { above.marks } else { Marks::default() };
                         (own, above.inherited.and(for_all))
                     }
@@ -156,8 +126,10 @@ impl Walk {
         let Some(name) = key.filter(|_| is_text) else {
             return shown(text, if is_text { Kind::Text } else { Kind::Number });
         };
-        let is_protocols = self.owner() == Owner::Protocol;
-        let shape = if is_protocols { shapes::kind_of(name, &text) } else { Kind::Text };
+        let (shape, is_protocols) = match self.owner() {
+            Owner::Tool => (Kind::Text, false),
+            Owner::Protocol(vocabulary) => (shapes::kind_of(vocabulary.holds(name), &text), true),
+        };
         if shape != Kind::Text || !encoded::holds_bytes(name) {
             return shown(text, shape);
         }
@@ -174,7 +146,7 @@ impl Walk {
         })
     }
 
-    fn owner(&self) -> Owner {
+    fn owner(&self) -> Owner<'v> {
         self.levels.last().map_or(self.owner, |level| level.owner)
     }
 
@@ -264,29 +236,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_text(pattern: &str, text: &str, expected: Option<(&str, u32)>) {
-        let regex = Regex::new(pattern).expect("a pattern");
-        let struck = matches(&regex, "#", text);
-        assert_eq!(struck.as_ref().map(|(text, count)| (text.as_str(), *count)), expected, "{text}");
-    }
-
-    #[test]
-    fn what_matches_goes_with_what_is_assigned_to_it() {
-        let words = "(?i)(api_key|secret|password|token)";
-        check_text(words, "nothing here", None);
-        check_text(words, "API_KEY=abc\nPORT=1\n", Some(("#\nPORT=1\n", 1)));
-        check_text(words, "MY_API_KEY_ID = abc", Some(("MY_#", 1)));
-        check_text(words, "password: \"a b\"\r\nuser: c", Some(("#\r\nuser: c", 1)));
-        check_text(words, "{\"password\": \"x\"}", Some(("{\"#", 1)));
-        check_text(words, "a secret of mine, and a token", Some(("a # of mine, and a #", 2)));
-        check_text(words, "see token://x", Some(("see #://x", 1)));
-        check_text(words, "password:\n  next", Some(("#:\n  next", 1)));
-        check_text(words, "token token=a", Some(("# #", 2)));
-        check_text("sk-[a-z]+", "use sk-abc, then", Some(("use #, then", 1)));
-    }
-
-    #[track_caller]
-    fn check_json(owner: Owner, text: &str, expected: Option<&str>) {
+    fn check_json(owner: Owner<'_>, text: &str, expected: Option<&str>) {
         let mut seen = Vec::new();
         let struck = json(text, owner, |token| {
             seen.push(format!("{:?} {:?}", token.kind, token.text));
@@ -302,7 +252,8 @@ mod tests {
 
     #[test]
     fn strings_of_json_are_struck_and_the_rest_stays() {
-        use Owner::{Protocol, Tool};
+        use Owner::Tool;
+        let vocabulary = crate::vocabulary::sample();
         check_json(Tool, r#"{"a":"x"}"#, None);
         check_json(Tool, r#"{ "a" : "\u00e9\n\"" , "n":1.50}"#, Some(r##"{ "a" : "#\n\"" , "n":1.50}"##));
         check_json(
@@ -318,19 +269,31 @@ mod tests {
         );
         check_json(Tool, r#"{"type":"é"}"#, Some(r##"{"type":"#"}"##));
         check_json(
-            Protocol,
+            Owner::Protocol(&vocabulary),
             r#"{"content":[{"type":"text","text":"é"}]}"#,
             Some(r##"{"content":[{"type":"text","text":"#"}]}"##),
         );
         let structured = r#"{"structuredContent":{"type":"é"},"x":{"role":"é"}}"#;
-        check_json(Protocol, structured, Some(r##"{"structuredContent":{"type":"#"},"x":{"role":"#"}}"##));
-        check_json(Protocol, r#"{"mimeType":"text/42"}"#, Some(r##"{"mimeType":"text/#"}"##));
-        check_json(Protocol, r#"{"contents":[{"blob":"w6k="}]}"#, Some(r#"{"contents":[{"blob":"Iw=="}]}"#));
-        check_json(Protocol, r#"{"contents":[{"blob":"/w=="}]}"#, None);
+        check_json(
+            Owner::Protocol(&vocabulary),
+            structured,
+            Some(r##"{"structuredContent":{"type":"#"},"x":{"role":"#"}}"##),
+        );
+        check_json(
+            Owner::Protocol(&vocabulary),
+            r#"{"mimeType":"text/42"}"#,
+            Some(r##"{"mimeType":"text/#"}"##),
+        );
+        check_json(
+            Owner::Protocol(&vocabulary),
+            r#"{"contents":[{"blob":"w6k="}]}"#,
+            Some(r#"{"contents":[{"blob":"Iw=="}]}"#),
+        );
+        check_json(Owner::Protocol(&vocabulary), r#"{"contents":[{"blob":"/w=="}]}"#, None);
         for blob in ["w6k", "w\\n6k=", "w6l=", "/zQy", "_zQy"] {
             let text = format!(r#"{{"contents":[{{"blob":"{blob}"}}]}}"#);
             assert!(
-                json(&text, Protocol, |token| {
+                json(&text, Owner::Protocol(&vocabulary), |token| {
                     (token.kind != Kind::Key && (token.text.contains('é') || token.text.contains("42")))
                         .then(String::new)
                 })

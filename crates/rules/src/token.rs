@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::names::{self, Content, Declared, Fit};
-use crate::strike;
-
-/// Where the protocol's objects hold a tool's own.
-const PROTOCOL_FOREIGN: [&str; 3] = ["structuredContent", "_meta", "arguments"];
+use crate::assigned;
+use crate::names::{Content, Declared, Fit};
+use crate::vocabulary::Owner;
 
 /// One value or name in a JSON text.
 pub(crate) struct Token<'t> {
@@ -76,27 +74,10 @@ pub(crate) enum Kind {
     Number,
 }
 
-/// Whose object a JSON text is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// A tool's: every word is content.
-    Tool,
-    /// The protocol's.
-    Protocol,
-}
-
-impl Owner {
-    /// Whose object stands below a name in one of this owner's.
-    pub(crate) fn of(self, name: &str) -> Owner {
-        if PROTOCOL_FOREIGN.contains(&name) { Owner::Tool } else { self }
-    }
-}
-
 impl Token<'_> {
     /// A name in somebody's object.
-    pub(crate) fn of_name(name: &str, owner: Owner) -> Token<'_> {
-        let is_label = owner == Owner::Protocol && names::is_protocols(name);
-        let kind = if is_label { Kind::Label } else { Kind::Key };
+    pub(crate) fn of_name<'n>(name: &'n str, owner: Owner<'_>) -> Token<'n> {
+        let kind = if owner.has(name) { Kind::Label } else { Kind::Key };
         Token { text: Cow::Borrowed(name), kind, marks: Marks::default() }
     }
 
@@ -147,6 +128,6 @@ pub(crate) fn strike(
         // A name that fits is what the value is assigned to.
         (kind, Some(_)) if token.marks.take(nth, text, kind) => whole(),
         (Kind::Bytes, Some(content)) => whole().filter(|_| content.is_in(text)),
-        (_, Some(content)) => strike::matches(content.text(), placeholder, text),
+        (_, Some(content)) => assigned::strike(content.text(), placeholder, text),
     }
 }

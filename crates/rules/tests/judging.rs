@@ -24,8 +24,29 @@ use std::fmt::Write as _;
 use std::ops::Not as _;
 use std::path::PathBuf;
 
-use rules::{Call, Mode, OnResult, Rules, Settings};
+use rules::{Call, Holds, Mode, OnResult, Rules, Settings, Vocabulary};
 use serde_json::Value;
+
+/// Some words of a protocol.
+fn vocabulary() -> Vocabulary {
+    let others =
+        ["content", "contents", "text", "data", "blob", "uri", "name", "message", "isError", "maxTokens"];
+    let forms = [
+        ("action", Holds::Words(&["accept", "decline", "cancel"])),
+        ("arguments", Holds::Foreign),
+        ("_meta", Holds::Foreign),
+        ("createdAt", Holds::Time),
+        ("mimeType", Holds::MediaType),
+        ("progressToken", Holds::Identifier),
+        ("resultType", Holds::Words(&["complete", "task"])),
+        ("role", Holds::Words(&["user", "assistant"])),
+        ("status", Holds::Words(&["working", "input_required", "completed", "failed", "cancelled"])),
+        ("structuredContent", Holds::Foreign),
+        ("taskId", Holds::Identifier),
+        ("type", Holds::Words(&["text", "image", "resource", "object", "string"])),
+    ];
+    others.map(|name| (name, Holds::Other)).into_iter().chain(forms).collect()
+}
 
 /// A workspace called `internal/monorepo`, with whatever rules files.
 struct World {
@@ -43,7 +64,9 @@ impl World {
         let local_upstreams = ["git".to_owned()].into();
         let spellings = vec!["/workspace".into()];
         let home = workspace.parent().map(PathBuf::from);
-        let settings = Settings { workspace, spellings, home, local_upstreams, ..Settings::default() };
+        let vocabulary = vocabulary();
+        let settings =
+            Settings { workspace, spellings, home, local_upstreams, vocabulary, ..Settings::default() };
         World { folder, settings, schema: None }
     }
 
@@ -114,6 +137,8 @@ impl World {
             upstream,
             open_world,
             is_action: false,
+            // Our own tools say which of their arguments are paths.
+            paths: (upstream.is_none() && tool.starts_with("workspace_")).then_some(&["path"]),
             input_schema: self.schema.as_ref(),
             output_schema: self.schema.as_ref(),
             arguments: &arguments,

@@ -14,6 +14,7 @@ use std::{
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use data_encoding::HEXLOWER;
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
 use crate::{StoreError, folder};
@@ -165,7 +166,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 /// be followed by `=`. Nothing if it spells none.
 pub fn key_spellings(text: &str) -> impl Iterator<Item = String> {
     let spellings = |key: [u8; KEY_BYTES]| {
-        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits: String = HEXLOWER.encode(&key);
         let base64 = [STANDARD_NO_PAD, URL_SAFE_NO_PAD].map(|engine| engine.encode(key));
         [digits.to_uppercase(), digits].into_iter().chain(base64)
     };
@@ -263,7 +264,7 @@ fn put(dir: &Path, path: &Path) -> io::Result<()> {
     let mut random = [0; KEY_BYTES + size_of::<u64>()];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     let (key, name) = random.split_at(KEY_BYTES);
-    let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name: String = HEXLOWER.encode(&name);
     let draft = dir.join(format!("{FILE}.{name}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&draft)?;
     let written = file.write_all(key).and_then(|()| file.sync_all());

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, ToolError, ToolName};
+use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, Need, ToolError, ToolName};
 
 use crate::run::{call, call_with};
 use crate::schema::{compiled, objections};
@@ -60,7 +60,11 @@ fn check_about(about: &About) {
     );
     assert!(!summary.contains("  "), "the summary of {name} has a hole in it");
     let writes = matches!(about.effect, Effect::Writes | Effect::Destroys);
-    assert_eq!(writes, !about.writes.is_empty(), "{name} must name the arguments that name files it writes");
+    assert_eq!(
+        writes,
+        !about.arguments.writes.is_empty(),
+        "{name} must name the arguments that name files it writes"
+    );
     assert!(!about.scopes.is_empty(), "{name} needs no scope");
     assert!(about.timeout > Duration::ZERO, "{name} has no time to run");
     assert!(!about.examples.is_empty(), "{name} has no example");
@@ -75,10 +79,14 @@ fn check_schemas(definition: &Definition) {
     assert_eq!(schema["type"], "object", "the schema of {name}");
     assert_eq!(schema["additionalProperties"], false, "the schema of {name} is open");
     if let Listing::Ours(about) = definition.listing {
-        about
-            .writes
-            .iter()
-            .for_each(|field| assert!(schema["properties"][field].is_object(), "{name}.{field}"));
+        let roles = about.arguments;
+        roles.names().for_each(|field| assert!(schema["properties"][field].is_object(), "{name}.{field}"));
+        assert!(
+            roles.writes.iter().all(|field| roles.paths.contains(field)),
+            "{name} writes what is no path"
+        );
+        let needs_files = about.needs.contains(&Need::Files);
+        assert!(needs_files || roles.paths.is_empty(), "{name} takes paths and needs no files");
     }
     for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
         assert!(schema["description"].is_string(), "{name}.{field} is not described");

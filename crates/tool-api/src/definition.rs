@@ -55,6 +55,16 @@ pub enum Listing {
     Relayed(Bytes),
 }
 
+impl Listing {
+    /// The arguments that name paths, if the tool says so of itself.
+    pub fn paths(&self) -> Option<&'static [&'static str]> {
+        match self {
+            Listing::Ours(about) => Some(about.arguments.paths),
+            Listing::Relayed(_) => None,
+        }
+    }
+}
+
 /// A tool as the gate sees it.
 #[derive(Debug, Clone)]
 pub struct Definition {

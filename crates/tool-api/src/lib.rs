@@ -4,6 +4,7 @@
 
 mod about;
 mod arguments;
+mod cancel;
 mod client;
 mod context;
 mod definition;
@@ -15,10 +16,11 @@ pub mod permit;
 mod secrets;
 mod tool;
 
-pub use about::{About, Effect, Example};
+pub use about::{About, ArgumentRoles, Effect, Example, Need};
 pub use arguments::{Arguments, ArgumentsFault};
+pub use cancel::Cancel;
 pub use client::{Client, Input};
-pub use context::{Cancel, Context, Listener, Progress};
+pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, ToolName};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, Features, Held, Item};

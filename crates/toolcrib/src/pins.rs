@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::Catalog;
@@ -226,7 +227,7 @@ fn part_key(key: &str, whole: &str, index: usize) -> String {
 }
 
 fn digest(record: &str) -> String {
-    Sha256::digest(record.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(record.as_bytes()))
 }
 
 #[cfg(test)]

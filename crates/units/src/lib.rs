@@ -1,5 +1,5 @@
-//! Amounts as people write them: lengths of time and sizes, each a number with its unit. Whether an amount is sensible is
-//! for those to say who use it.
+//! Lengths of time and sizes as people write them, each a number with its unit. Whether one is sensible is for those to say
+//! who use it.
 
 mod size;
 mod span;

@@ -31,9 +31,8 @@ impl FromStr for Size {
     type Err = NoSize;
 
     fn from_str(text: &str) -> Result<Size, NoSize> {
-        let (number, unit, rest) = written::first(text, &UNITS).ok_or(NoSize)?;
-        let bytes = number.checked_mul(UNITS[unit].1).filter(|_| rest.is_empty());
-        bytes.map(Size).ok_or(NoSize)
+        let (number, factor) = written::read(text, &UNITS).ok_or(NoSize)?;
+        number.checked_mul(factor).map(Size).ok_or(NoSize)
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::SpanRelativeTo;
+use jiff::fmt::friendly::SpanParser;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
@@ -20,18 +22,14 @@ pub struct Span(pub Duration);
 #[error("write {}", Span::EXPECTED)]
 pub struct NoSpan;
 
-/// Names and milliseconds.
-const UNITS: [Unit; 6] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
-
-/// Days are the largest unit that is written: everybody says 365 days, and nobody 52 weeks and a day.
-const WRITTEN: usize = 5;
+/// The units in which a length is written, in milliseconds. Everybody says 365 days, and nobody 52 weeks and a day.
+const UNITS: [Unit; 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 impl Span {
     /// What is wanted of somebody who writes one.
     pub const EXPECTED: &str = "a time such as \"90s\", \"1h 30m\" or \"7d\" (units: ms, s, m, h, d, w)";
 
-    /// What a schema says of its text.
+    /// What a schema says of its text: the short form. The long one (`"5 days"`) is read as well.
     pub const PATTERN: &str =
         "^([0-9]+ *w *)?([0-9]+ *d *)?([0-9]+ *h *)?([0-9]+ *m *)?([0-9]+ *s *)?([0-9]+ *ms *)?$";
 }
@@ -40,24 +38,21 @@ impl FromStr for Span {
     type Err = NoSpan;
 
     fn from_str(text: &str) -> Result<Span, NoSpan> {
-        read(text).map(|ms| Span(Duration::from_millis(ms))).ok_or(NoSpan)
+        // A sign says nothing of a length, and months have none.
+        let is_length = text.starts_with(|c: char| c.is_ascii_digit());
+        let read = SpanParser::new().parse_span(text).ok().filter(|_| is_length).ok_or(NoSpan)?;
+        if read.get_years() != 0 || read.get_months() != 0 || read.is_negative() {
+            return Err(NoSpan);
+        }
+        let length = read.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| NoSpan)?;
+        Duration::try_from(length).map(Span).map_err(|_| NoSpan)
     }
-}
-
-fn read(text: &str) -> Option<u64> {
-    let (mut ms, mut smaller, mut rest) = (0_u64, UNITS.len(), text);
-    while !rest.is_empty() || rest.len() == text.len() {
-        let (number, unit, behind) = written::first(rest, &UNITS[..smaller])?;
-        ms = ms.checked_add(number.checked_mul(UNITS[unit].1)?)?;
-        (smaller, rest) = (unit, behind.trim_start_matches(' '));
-    }
-    Some(ms)
 }
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
-        match written::whole(ms, &UNITS[..WRITTEN]) {
+        match written::whole(ms, &UNITS) {
             (0, _) => f.write_str("0s"),
             (number, name) => write!(f, "{number}{name}"),
         }
@@ -115,7 +110,9 @@ mod tests {
             ("10", None),
             ("1h 10", None),
             ("d", None),
-            ("5 days", None),
+            ("5 days", Some(432_000_000)),
+            ("1 hour, 30 minutes", Some(5_400_000)),
+            ("1 month", None),
             ("5S", None),
             ("1\u{e4}", None),
             (" 5s", None),

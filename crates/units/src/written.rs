@@ -1,4 +1,4 @@
-//! What all amounts share: numbers and units in a text, and the text of a setting.
+//! What lengths of time and sizes share: numbers and units in a text, and the text of a setting.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -9,21 +9,18 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 /// A unit: its name, and how many of the smallest it is.
 pub(crate) type Unit = (&'static str, u64);
 
-/// Reads a number and its unit at the beginning of a text; gives the number, the place of the unit in the list, and the
-/// rest of the text.
-pub(crate) fn first<'t>(text: &'t str, units: &[Unit]) -> Option<(u64, usize, &'t str)> {
+/// Reads a number and its unit: the number, and how many of the smallest unit one of them is.
+pub(crate) fn read(text: &str, units: &[Unit]) -> Option<(u64, u64)> {
     let (digits, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let rest = rest.trim_start_matches(' ');
-    let (name, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
-    let unit = units.iter().position(|(known, _)| *known == name)?;
-    Some((digits.parse().ok()?, unit, rest))
+    let (_, factor) = units.iter().find(|(name, _)| *name == rest.trim_start_matches(' '))?;
+    Some((digits.parse().ok()?, *factor))
 }
 
-/// The amount with the largest unit of which it is a whole number. The first unit is the smallest.
-pub(crate) fn whole(amount: u64, units: &[Unit]) -> (u64, &'static str) {
-    let divides = |(_, factor): &&Unit| amount.is_multiple_of(*factor);
+/// The number with the largest unit of which it is a whole one. The first unit is the smallest.
+pub(crate) fn whole(number: u64, units: &[Unit]) -> (u64, &'static str) {
+    let divides = |(_, factor): &&Unit| number.is_multiple_of(*factor);
     let (name, factor) = units.iter().rev().find(divides).unwrap_or(&units[0]);
-    (amount / factor, name)
+    (number / factor, name)
 }
 
 /// Reads a setting.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::Revision;
 use wire::initialize;
 use wire::message::Text;
-use wire::meta::{self, Said};
+use wire::meta::{self, OwnEnvelope};
 
 use crate::World;
 use crate::answer;
@@ -106,7 +106,7 @@ impl Meeting<'_> {
     /// Asks what only a modern server knows.
     async fn discover(&self, line: &Line) -> Result<Reply, Fault> {
         let ourselves = self.ourselves();
-        let said = Said {
+        let said = OwnEnvelope {
             revision: Revision::MODERN,
             client: &ourselves,
             capabilities: "{}",

@@ -40,6 +40,7 @@ pub mod trust;
 mod turns;
 mod upstream;
 mod uri_map;
+mod vocabulary;
 
 pub use config::{
     Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
@@ -54,3 +55,4 @@ pub use start::{LIST_TIMEOUT, START_TIMEOUT};
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};
 pub use upstream::{END_TIMEOUT, Upstream, World};
+pub use vocabulary::redaction_vocabulary;

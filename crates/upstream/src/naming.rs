@@ -4,9 +4,9 @@
 //! rules and habits stay right when the list changes.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use tool_api::{NAME_CHARS_MAX, ToolName};
 
@@ -69,7 +69,7 @@ pub(crate) fn offered(prefix: &str, tool: &str) -> Option<ToolName> {
     if name.len() > NAME_CHARS_MAX {
         name.truncate(NAME_CHARS_MAX - HASH_CHARS - 1);
         name.push('_');
-        name.push_str(&hex(&Sha256::digest(full.as_bytes()))[..HASH_CHARS]);
+        name.push_str(&HEXLOWER.encode(&Sha256::digest(full.as_bytes()))[..HASH_CHARS]);
     }
     ToolName::parse(&name)
 }
@@ -82,14 +82,6 @@ pub(crate) fn sanitised(name: &str) -> String {
 /// True for the characters of a tool's name.
 pub(crate) fn is_legal(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_' || character == '-'
-}
-
-/// `bytes` in lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
 }
 
 #[cfg(test)]

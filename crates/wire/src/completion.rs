@@ -2,8 +2,8 @@
 
 use crate::edit::{self, Edit};
 use crate::error::WireError;
-use crate::message::Text;
 use crate::relayed::{Extras, invalid};
+use crate::text::Text;
 
 /// What is being filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn complete_params(params: Option<&Text>) -> Result<CompleteParams, WireErro
         }
     }
     let reference = reference.ok_or_else(|| invalid("\"ref\" must name a prompt or a resource"))?;
-    if !argument.is_some_and(|it| it.string("name").is_some() && it.string("value").is_some()) {
+    if !argument.is_some_and(|object| object.string("name").is_some() && object.string("value").is_some()) {
         return Err(invalid("\"argument\" must have the strings \"name\" and \"value\""));
     }
     Ok(CompleteParams { reference, extras, params: text.clone() })
@@ -61,10 +61,10 @@ fn reference(value: &str) -> Option<Reference> {
 /// The parameters as they go to an upstream: with `said` as the prompt's name or the template's text, with
 /// `meta` (JSON text) or none as `_meta`, and every other byte as it came. `params` must have been read by
 /// [`complete_params`].
-pub fn redirected(params: &Text, said: &str, meta: Option<&str>) -> String {
+pub fn redirected(params: &Text, name: &str, meta: Option<&str>) -> String {
     let Some(object) = params.object() else { return params.as_str().to_owned() };
     let named = edit::members(object, |member| match member.key().as_ref() {
-        "ref" => Edit::value_or_keep(redirected_reference(member.value, said)),
+        "ref" => Edit::value_or_keep(redirected_reference(member.value, name)),
         "_meta" => Edit::Drop,
         _ => Edit::Keep,
     });
@@ -75,7 +75,7 @@ pub fn redirected(params: &Text, said: &str, meta: Option<&str>) -> String {
     }
 }
 
-fn redirected_reference(value: &str, said: &str) -> Option<String> {
+fn redirected_reference(value: &str, name: &str) -> Option<String> {
     let object = crate::Object::parse(value)?;
     let key = match object.string("type")?.as_ref() {
         "ref/prompt" => "name",
@@ -83,7 +83,7 @@ fn redirected_reference(value: &str, said: &str) -> Option<String> {
     };
     edit::members(object, |member| {
         let named = member.is(key);
-        if named { Edit::value_or_keep(edit::mapped(member.value, &|_| said.to_owned())) } else { Edit::Keep }
+        if named { Edit::value_or_keep(edit::mapped(member.value, &|_| name.to_owned())) } else { Edit::Keep }
     })
 }
 
@@ -111,10 +111,10 @@ mod tests {
                 assert_eq!(read.params, params);
                 let sent = redirected(&params, "new\"", Some("{\"m\":1}"));
                 let again = complete_params(Some(&text(&sent))).expect("still sound");
-                let said = match again.reference {
-                    Reference::Prompt(said) | Reference::Resource(said) => said,
+                let name = match again.reference {
+                    Reference::Prompt(name) | Reference::Resource(name) => name,
                 };
-                assert_eq!(said, "new\"");
+                assert_eq!(name, "new\"");
                 let plain = redirected(&params, "new", None);
                 format!("{:?}\n{sent}\n{plain}", read.reference)
             }
@@ -163,6 +163,6 @@ mod tests {
         let mut out = Vec::new();
         write_empty_result(&mut out);
         let result = Text::check(out.into()).expect("sound");
-        assert!(result.object().and_then(|it| it.object("completion")).is_some());
+        assert!(result.object().and_then(|object| object.object("completion")).is_some());
     }
 }

@@ -68,17 +68,17 @@ pub(crate) fn elements<'t>(
 }
 
 /// `said` as a JSON string.
-pub(crate) fn literal(said: &str) -> String {
-    let mut out = Vec::with_capacity(said.len() + 2);
-    string::encode(said, &mut out);
+pub(crate) fn literal(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    string::encode(text, &mut out);
     String::from_utf8(out).expect("an encoded string is UTF-8")
 }
 
 /// The string `value` after `map`; nothing if that changes nothing or it is no string.
 pub(crate) fn mapped(value: &str, map: &dyn Fn(&str) -> String) -> Option<String> {
-    let said = string::decode_if_string(value)?;
-    let becomes = map(&said);
-    (becomes != said).then(|| literal(&becomes))
+    let text = string::decode_if_string(value)?;
+    let becomes = map(&text);
+    (becomes != text).then(|| literal(&becomes))
 }
 
 /// The offset behind the comma that follows, or of whatever else follows.
@@ -183,7 +183,7 @@ mod tests {
             scan::check(after.as_bytes()).expect("sound");
             let object = Object::parse(&after).expect("an object");
             let left: Vec<(String, String)> =
-                object.members().map(|it| (it.key().into_owned(), it.value.to_owned())).collect();
+                object.members().map(|member| (member.key().into_owned(), member.value.to_owned())).collect();
             let expected: Vec<(String, String)> = names.iter().filter(|name| !["drop", "gone"].contains(name))
                 .map(|name| ((*name).to_owned(), if *name == "set" { "7" } else { "1" }.to_owned())).collect();
             prop_assert_eq!(left, expected);

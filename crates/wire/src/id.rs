@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytestring::ByteString;
 
-use crate::message::Text;
+use crate::text::Text;
 
 /// Longest id we accept, in bytes of JSON text. Real ones are under 50; the bound keeps maps small.
 pub const ID_BYTES_MAX: usize = 1024;

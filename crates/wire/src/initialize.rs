@@ -1,9 +1,9 @@
 //! The handshake of the legacy revisions, from both sides.
 
 use crate::error::{Code, WireError};
-use crate::message::Text;
 use crate::revision::Revision;
 use crate::string;
+use crate::text::Text;
 
 /// Longest name or version of a peer that we keep, in characters.
 const PEER_TEXT_CHARS_MAX: usize = 200;
@@ -57,8 +57,8 @@ pub fn hello(params: Option<&Text>) -> Result<Hello, WireError> {
 /// Reads an `Implementation` object.
 pub fn peer(text: &str) -> Peer {
     let cut = |key| {
-        let said = crate::Object::parse(text).and_then(|object| object.string(key));
-        said.unwrap_or_default().chars().take(PEER_TEXT_CHARS_MAX).collect()
+        let text = crate::Object::parse(text).and_then(|object| object.string(key));
+        text.unwrap_or_default().chars().take(PEER_TEXT_CHARS_MAX).collect()
     };
     Peer { name: cut("name"), version: cut("version") }
 }
@@ -194,8 +194,8 @@ mod tests {
     fn what_one_side_says_the_other_reads() {
         let ourselves = Ourselves { name: "toolcrib", version: "1" };
         let capabilities = r#"{"tools":{}}"#;
-        let said = welcome(Revision::V2025_06_18, ourselves, capabilities, Some("be \"kind\""));
-        let read = read_welcome(&text(std::str::from_utf8(&said).expect("UTF-8"))).expect("sound");
+        let text = welcome(Revision::V2025_06_18, ourselves, capabilities, Some("be \"kind\""));
+        let read = read_welcome(&text(std::str::from_utf8(&text).expect("UTF-8"))).expect("sound");
         let expected = Welcome {
             revision: Revision::V2025_06_18,
             capabilities: Some(text(capabilities)),
@@ -204,8 +204,8 @@ mod tests {
         };
         assert_eq!(read, expected);
 
-        let said = our_hello(Revision::V2025_11_25, ourselves, r#"{"roots":{}}"#);
-        let read = hello(Some(&text(std::str::from_utf8(&said).expect("UTF-8")))).expect("sound");
+        let text = our_hello(Revision::V2025_11_25, ourselves, r#"{"roots":{}}"#);
+        let read = hello(Some(&text(std::str::from_utf8(&text).expect("UTF-8")))).expect("sound");
         assert_eq!((read.revision, read.client.name.as_str()), (Revision::V2025_11_25, "toolcrib"));
         assert_eq!(read.capabilities, Some(text(r#"{"roots":{}}"#)));
     }

@@ -30,9 +30,11 @@ pub mod shallow;
 pub mod sse;
 pub mod string;
 pub mod subscriptions;
+mod text;
 pub mod tools;
 pub mod uri_template;
 pub mod uris;
+pub mod vocabulary;
 pub mod write;
 
 /// Text that shares the memory of the frame it came in: a method, a name.

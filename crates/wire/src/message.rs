@@ -1,15 +1,13 @@
 //! One frame: a JSON-RPC message, or a batch of them, with `params` and `result` kept as text.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use bytestring::ByteString;
 
 use crate::error::{Code, WireError};
 use crate::id::Id;
 use crate::object::{self, Object};
-use crate::scan;
-use crate::{BATCH_MESSAGES_MAX, string};
+pub use crate::text::Text;
+use crate::{BATCH_MESSAGES_MAX, scan, string};
 
 /// A checked JSON text that came as one unit: a line on stdio, a body over HTTP, an event's data.
 #[derive(Debug)]
@@ -55,76 +53,6 @@ pub enum Message {
         /// The result's or the error object's JSON text.
         answer: Result<Text, Text>,
     },
-}
-
-/// A piece of checked JSON text that shares the frame's memory.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Text(ByteString);
-
-impl Text {
-    /// Checks `bytes` and keeps them.
-    pub fn check(bytes: Bytes) -> Result<Text, scan::Fault> {
-        let text = ByteString::try_from(bytes).map_err(|error| scan::Fault::Utf8(error.valid_up_to()))?;
-        scan::check_text(&text)?;
-        Ok(Text(text))
-    }
-
-    /// Takes bytes that were part of a checked text before, such as a listing or a result on its way through; nothing
-    /// if they are no UTF-8 after all.
-    pub fn known(bytes: Bytes) -> Option<Text> {
-        ByteString::try_from(bytes).ok().map(Text)
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The same bytes, shared.
-    pub fn bytes(&self) -> Bytes {
-        self.0.as_bytes().clone()
-    }
-
-    /// The bytes themselves.
-    pub fn into_bytes(self) -> Bytes {
-        self.0.into_bytes()
-    }
-
-    /// A part of this text, sharing its memory. `part` must be a slice of it.
-    pub fn slice(&self, part: &str) -> Text {
-        Text(self.0.slice_ref(part))
-    }
-
-    /// What a string in this text says; the memory is shared unless escapes spell it. Nothing for a value of
-    /// another kind. `value` must be a slice of this text.
-    pub(crate) fn said(&self, value: &str) -> Option<ByteString> {
-        Some(match string::decode_if_string(value)? {
-            Cow::Borrowed(said) => self.0.slice_ref(said),
-            Cow::Owned(said) => ByteString::from(said),
-        })
-    }
-
-    /// A text of ours that was put together from checked pieces and is not checked again.
-    pub(crate) fn from_checked(text: String) -> Text {
-        debug_assert!(scan::check_text(&text).is_ok(), "put together wrongly");
-        Text(ByteString::from(text))
-    }
-
-    /// The text itself, shared.
-    pub(crate) fn into_inner(self) -> ByteString {
-        self.0
-    }
-
-    /// The text as an object, if it is one.
-    pub fn object(&self) -> Option<Object<'_>> {
-        Object::parse(self.as_str())
-    }
-}
-
-impl std::fmt::Debug for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Text({} bytes)", self.0.len())
-    }
 }
 
 impl Frame {
@@ -205,7 +133,7 @@ impl Message {
             return Err(invalid(id, "the member \"jsonrpc\" must be \"2.0\""));
         }
         match (envelope.method, envelope.result, envelope.error) {
-            (Some(method), None, None) => asked(text, id, method, envelope.params),
+            (Some(method), None, None) => request(text, id, method, envelope.params),
             (None, Some(result), None) => Ok(Message::Response { id, answer: Ok(text.slice(result)) }),
             (None, None, Some(error)) => Ok(Message::Response { id, answer: Err(text.slice(error)) }),
             (None, ..) => {
@@ -228,8 +156,8 @@ fn id_beside_twins(bytes: Bytes, fault: &scan::Fault) -> Option<Id> {
     if another.is_some() || !is_request { None } else { Id::parse(&text, id.value) }
 }
 
-fn asked(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
-    let Some(method) = text.said(method) else {
+fn request(text: &Text, id: Option<Id>, method: &str, params: Option<&str>) -> Result<Message, Rejected> {
+    let Some(method) = text.string(method) else {
         return Err(invalid(id, "the member \"method\" must be a string"));
     };
     let params = match params {

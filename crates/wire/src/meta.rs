@@ -3,9 +3,9 @@
 
 use crate::error::{Code, WireError};
 use crate::log_level::LogLevel;
-use crate::message::Text;
 use crate::object::{Member, Object};
 use crate::revision::Revision;
+use crate::text::Text;
 use crate::{patch, string};
 
 /// Names the revision of a request.
@@ -24,7 +24,8 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const PROGRESS_TOKEN: &str = "progressToken";
 
 /// The keys of the modern envelope. They say something of one hop and are never passed on as they are.
-const ENVELOPE: [&str; 5] = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+pub(crate) const ENVELOPE: [&str; 5] =
+    [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
 
 /// What a modern client says with a request.
 #[derive(Debug, Clone)]
@@ -128,7 +129,7 @@ pub fn missing_capability(required: &str) -> WireError {
 
 /// What we say of the client whose request we pass on, and of ourselves.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'a> {
+pub struct OwnEnvelope<'a> {
     /// The revision spoken with the upstream.
     pub revision: Revision,
     /// Who sends: an `Implementation` object as JSON text.
@@ -153,9 +154,9 @@ fn is_of_envelope(member: &Member<'_>) -> bool {
 /// The `_meta` object of a request to an upstream as JSON text. `passed_on` is the `_meta` that our own client
 /// sent; its envelope is left out, everything else in it goes on byte for byte. Nothing if there is nothing
 /// to say, which happens with legacy upstreams only.
-pub fn write(passed_on: Option<Object<'_>>, said: &Said<'_>) -> Option<String> {
+pub fn write(passed_on: Option<Object<'_>>, own: &OwnEnvelope<'_>) -> Option<String> {
     let passed_bytes = passed_on.map_or(0, |meta| meta.text().len());
-    let mut out = Vec::with_capacity(256 + said.client.len() + said.capabilities.len() + passed_bytes);
+    let mut out = Vec::with_capacity(256 + own.client.len() + own.capabilities.len() + passed_bytes);
     let mut member = |key: &str, quote: &str, value: &str| {
         out.push(if out.is_empty() { b'{' } else { b',' });
         string::encode(key, &mut out);
@@ -164,15 +165,15 @@ pub fn write(passed_on: Option<Object<'_>>, said: &Said<'_>) -> Option<String> {
             out.extend_from_slice(piece.as_bytes());
         }
     };
-    if said.revision.is_modern() {
-        member(PROTOCOL_VERSION, "\"", said.revision.name());
-        member(CLIENT_INFO, "", said.client);
-        member(CLIENT_CAPABILITIES, "", said.capabilities);
-        if let Some(level) = said.log_level {
+    if own.revision.is_modern() {
+        member(PROTOCOL_VERSION, "\"", own.revision.name());
+        member(CLIENT_INFO, "", own.client);
+        member(CLIENT_CAPABILITIES, "", own.capabilities);
+        if let Some(level) = own.log_level {
             member(LOG_LEVEL, "\"", level.name());
         }
     }
-    if let Some(token) = said.progress_token {
+    if let Some(token) = own.progress_token {
         member(PROGRESS_TOKEN, "", token);
     }
     let passed = passed_on.into_iter().flat_map(Object::members);
@@ -273,14 +274,14 @@ mod tests {
 
     #[track_caller]
     fn check_written(revision: Revision, passed_on: &str, token: Option<&str>, expected: Expect) {
-        let said = Said {
+        let own = OwnEnvelope {
             revision,
             client: "{}",
             capabilities: r#"{"roots":{}}"#,
             log_level: Some(LogLevel::Info),
             progress_token: token,
         };
-        let written = write(Object::parse(passed_on), &said);
+        let written = write(Object::parse(passed_on), &own);
         if let Some(written) = &written {
             text(written);
         }

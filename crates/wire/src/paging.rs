@@ -1,9 +1,9 @@
 //! What all lists share: the cursor of a request, the pages of an upstream, and our own answers.
 
 use crate::error::{Code, WireError};
-use crate::message::Text;
 use crate::object::{self, Object};
 use crate::string;
+use crate::text::Text;
 
 /// The cursor in the parameters of a list request.
 ///
@@ -171,17 +171,17 @@ mod tests {
             let cache = Cache { ttl_ms, scope: if public { Scope::Public } else { Scope::Private } };
             let written: Vec<Vec<u8>> = entries.iter().map(|entry| format!("\"{entry}\"").into_bytes()).collect();
             let hints = modern.then_some(cache);
-            let out = write_list_result("tools", written.iter().map(|it| &it[..]), next.as_deref(), hints);
+            let out = write_list_result("tools", written.iter().map(|entry| &entry[..]), next.as_deref(), hints);
             let result = Text::check(out.into()).expect("sound");
             let read = |_: &Text, entry: &str| {
-                string::decode_if_string(entry).filter(|said| said != "x").map(|said| said.into_owned())
+                string::decode_if_string(entry).filter(|entry_name| entry_name != "x").map(|entry_name| entry_name.into_owned())
             };
             let page = read_page(&result, "tools", read).expect("a list");
             prop_assert_eq!(page.unusable, entries.iter().filter(|entry| *entry == "x").count());
             prop_assert_eq!(page.entries.len() + page.unusable, entries.len());
             prop_assert_eq!(page.next_cursor, next);
             prop_assert_eq!(page.cache, hints.unwrap_or_default());
-            prop_assert_eq!(result.object().and_then(|it| it.get("resultType")).is_some(), modern);
+            prop_assert_eq!(result.object().and_then(|entry| entry.get("resultType")).is_some(), modern);
         }
     }
 }

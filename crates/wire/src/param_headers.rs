@@ -28,7 +28,7 @@ const PLACE_CHARS_MAX: usize = 100;
 
 /// Why a tool's annotations cannot be followed. HTTP clients must not offer such a tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum AnnotationFault {
     /// The name is no string, empty, too long, or has characters that no header name has.
     #[error("the {ANNOTATION} of {0:?} is no header name")]
     NotAToken(String),
@@ -48,7 +48,7 @@ pub enum Fault {
 
 /// What a request says in one header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeaderSaid<'h> {
+pub enum HeaderText<'h> {
     /// It is not there.
     Absent,
     /// It is there once, with this value.
@@ -79,7 +79,7 @@ impl ParamHeaders {
     ///
     /// # Errors
     /// If one of them breaks a rule; the sentence says which.
-    pub fn read(input_schema: &str) -> Result<ParamHeaders, Fault> {
+    pub fn read(input_schema: &str) -> Result<ParamHeaders, AnnotationFault> {
         if !may_annotate(input_schema) {
             return Ok(ParamHeaders::default());
         }
@@ -96,9 +96,9 @@ impl ParamHeaders {
     /// The headers to send with a call: full names in small letters, and encoded values. What is absent or null
     /// has no header, nor has what a broken call puts in place of a plain value.
     pub fn values(&self, arguments: Option<Object<'_>>) -> Vec<(String, String)> {
-        let said = |it: &Annotated| {
-            let said = spelt(it.value(arguments)?)?;
-            Some((it.header.clone(), headers::encode(&said).into_owned()))
+        let said = |annotated: &Annotated| {
+            let said = header_text(annotated.value(arguments)?)?;
+            Some((annotated.header.clone(), headers::encode(&said).into_owned()))
         };
         self.annotated.iter().filter_map(said).collect()
     }
@@ -111,9 +111,11 @@ impl ParamHeaders {
     pub fn check<'h>(
         &self,
         arguments: Option<Object<'_>>,
-        header: &dyn Fn(&str) -> HeaderSaid<'h>,
+        header: &dyn Fn(&str) -> HeaderText<'h>,
     ) -> Result<(), String> {
-        self.annotated.iter().try_for_each(|it| it.check(it.value(arguments), header(&it.header)))
+        self.annotated
+            .iter()
+            .try_for_each(|annotated| annotated.check(annotated.value(arguments), header(&annotated.header)))
     }
 }
 
@@ -125,18 +127,18 @@ impl Annotated {
         inner.get(last).filter(|value| *value != "null")
     }
 
-    fn check(&self, value: Option<&str>, said: HeaderSaid<'_>) -> Result<(), String> {
+    fn check(&self, value: Option<&str>, said: HeaderText<'_>) -> Result<(), String> {
         let name = &self.header;
         let header = match (said, value) {
-            (HeaderSaid::Absent, None) => return Ok(()),
+            (HeaderText::Absent, None) => return Ok(()),
             // A list or an object has no spelling; the input schema refuses it.
-            (HeaderSaid::Absent, Some(value)) if spelt(value).is_none() => return Ok(()),
-            (HeaderSaid::Absent, Some(_)) => {
+            (HeaderText::Absent, Some(value)) if header_text(value).is_none() => return Ok(()),
+            (HeaderText::Absent, Some(_)) => {
                 return Err(format!("the header {name} is missing, but its argument has a value"));
             }
-            (HeaderSaid::Repeated, _) => return Err(format!("the header {name} is there more than once")),
-            (HeaderSaid::Unreadable, _) => return Err(format!("the header {name} is not printable ASCII")),
-            (HeaderSaid::Once(header), _) => header,
+            (HeaderText::Repeated, _) => return Err(format!("the header {name} is there more than once")),
+            (HeaderText::Unreadable, _) => return Err(format!("the header {name} is not printable ASCII")),
+            (HeaderText::Once(header), _) => header,
         };
         let header = headers::decode(header).map_err(|bad| format!("the header {name}: {bad}"))?;
         let Some(value) = value else {
@@ -144,14 +146,14 @@ impl Annotated {
         };
         let same = match (self.is_integer && !value.starts_with('"'), header_number(&header)) {
             (true, Some(number)) if whole(value) == Some(number) => true,
-            _ => spelt(value).is_some_and(|value| value == header),
+            _ => header_text(value).is_some_and(|value| value == header),
         };
         if same { Ok(()) } else { Err(format!("the header {name} and its argument differ")) }
     }
 }
 
 /// How a header spells a plain value; nothing for lists and objects.
-fn spelt(value: &str) -> Option<Cow<'_, str>> {
+fn header_text(value: &str) -> Option<Cow<'_, str>> {
     match value.as_bytes().first() {
         Some(b'"') => Some(string::decode(value)),
         Some(b'{' | b'[') | None => None,
@@ -193,7 +195,7 @@ struct Walk {
 
 impl Walk {
     /// `plain` while nothing but `properties` led here.
-    fn schema(&mut self, schema: &str, plain: bool) -> Result<(), Fault> {
+    fn schema(&mut self, schema: &str, plain: bool) -> Result<(), AnnotationFault> {
         let Some(object) = Object::parse(schema) else { return Ok(()) };
         for member in object.members() {
             match member.key().as_ref() {
@@ -212,7 +214,7 @@ impl Walk {
     }
 
     /// Schemas by name.
-    fn named(&mut self, schemas: &str, plain: bool) -> Result<(), Fault> {
+    fn named(&mut self, schemas: &str, plain: bool) -> Result<(), AnnotationFault> {
         let members = Object::parse(schemas).into_iter().flat_map(Object::members);
         for member in members {
             self.path.push(member.key().into_owned());
@@ -223,30 +225,30 @@ impl Walk {
     }
 
     /// A schema or a list of them below any other keyword.
-    fn elsewhere(&mut self, value: &str) -> Result<(), Fault> {
+    fn elsewhere(&mut self, value: &str) -> Result<(), AnnotationFault> {
         match object::elements(value) {
             Some(mut elements) => elements.try_for_each(|element| self.elsewhere(element)),
             None => self.schema(value, false),
         }
     }
 
-    fn annotation(&mut self, schema: Object<'_>, name: &str, plain: bool) -> Result<(), Fault> {
+    fn annotation(&mut self, schema: Object<'_>, name: &str, plain: bool) -> Result<(), AnnotationFault> {
         let place = || self.path.join(".").chars().take(PLACE_CHARS_MAX).collect::<String>();
         if !plain || self.path.is_empty() {
-            return Err(Fault::WrongPlace(place()));
+            return Err(AnnotationFault::WrongPlace(place()));
         }
         let name = string::decode_if_string(name).filter(|name| is_header_name(name));
-        let name = name.ok_or_else(|| Fault::NotAToken(place()))?;
+        let name = name.ok_or_else(|| AnnotationFault::NotAToken(place()))?;
         let header = [PARAM_PREFIX, &name.to_ascii_lowercase()].concat();
-        let kind = schema.string("type").ok_or_else(|| Fault::WrongType(place()))?;
+        let kind = schema.string("type").ok_or_else(|| AnnotationFault::WrongType(place()))?;
         if !matches!(kind.as_ref(), "integer" | "string" | "boolean") {
-            return Err(Fault::WrongType(place()));
+            return Err(AnnotationFault::WrongType(place()));
         }
         if self.found.iter().any(|known| known.header == header) {
-            return Err(Fault::Twice(place()));
+            return Err(AnnotationFault::Twice(place()));
         }
         if self.found.len() == PARAM_HEADERS_MAX {
-            return Err(Fault::TooMany);
+            return Err(AnnotationFault::TooMany);
         }
         self.found.push(Annotated { header, path: self.path.clone(), is_integer: kind == "integer" });
         Ok(())

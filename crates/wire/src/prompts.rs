@@ -1,11 +1,11 @@
 //! The messages about prompts: getting one, and listing them.
 
 use crate::error::WireError;
-use crate::message::Text;
 use crate::object::Object;
 use crate::paging::{self, Page};
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
+use crate::text::Text;
 
 /// The parameters of `prompts/get`.
 #[derive(Debug, Clone)]

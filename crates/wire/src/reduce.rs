@@ -6,12 +6,12 @@
 use memchr::memmem;
 
 use crate::edit::{self, Edit, literal};
-use crate::message::Text;
 use crate::meta;
 use crate::object::{self, Member, Object};
 use crate::patch;
 use crate::revision::Revision;
 use crate::string;
+use crate::text::Text;
 
 /// Members of results that legacy clients do not know, and strict ones refuse.
 const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
@@ -66,7 +66,8 @@ fn is_decoration_unknown(revision: Revision, member: &Member<'_>) -> bool {
 
 /// Before 2026-07-28 an output schema describes an object, and clients refuse whole lists over one that does not.
 fn fits_as_output_schema(revision: Revision, schema: &str) -> bool {
-    let is_of_object = || Object::parse(schema).and_then(|it| it.string("type")).as_deref() == Some("object");
+    let is_of_object =
+        || Object::parse(schema).and_then(|object| object.string("type")).as_deref() == Some("object");
     revision.has_any_structure() || (revision.has_structured_content() && is_of_object())
 }
 
@@ -83,17 +84,17 @@ pub fn call_result(revision: Revision, result: &Text) -> Text {
         !revision.has_structured_content() || (!revision.has_any_structure() && !value.starts_with('{'))
     });
     let content = object.get("content").filter(|content| content.starts_with('['));
-    let told = structured.filter(|value| *value != "null" && !content.is_some_and(has_text_block));
+    let structured = structured.filter(|value| *value != "null" && !content.is_some_and(has_text_block));
     let edited = edit::members(object, |member| match member.key().as_ref() {
         "structuredContent" => Edit::drop_if(structured.is_some()),
-        "content" => Edit::value_or_keep(content_blocks(revision, member.value, told)),
+        "content" => Edit::value_or_keep(content_blocks(revision, member.value, structured)),
         key => legacy_member(key, member),
     });
-    let edited = match (told, content) {
+    let edited = match (structured, content) {
         // There is no list to add to.
-        (Some(told), None) => {
+        (Some(structured), None) => {
             let text = edited.unwrap_or_else(|| object.text().to_owned());
-            let content = format!("[{}]", text_block(told));
+            let content = format!("[{}]", text_block(structured));
             Object::parse(&text).map(|object| patch::set(object, "content", &content))
         }
         _ => edited,
@@ -210,36 +211,37 @@ fn unknown_blocks(revision: Revision) -> impl Iterator<Item = &'static str> {
 }
 
 fn has_text_block(content: &str) -> bool {
-    let is_text = |block| Object::parse(block).and_then(|it| it.string("type")).as_deref() == Some("text");
+    let is_text =
+        |block| Object::parse(block).and_then(|object| object.string("type")).as_deref() == Some("text");
     object::elements(content).is_some_and(|mut blocks| blocks.any(is_text))
 }
 
 /// A list of blocks as the revision knows them, with `told` as a block of text behind them.
-fn content_blocks(revision: Revision, content: &str, told: Option<&str>) -> Option<String> {
+fn content_blocks(revision: Revision, content: &str, structured: Option<&str>) -> Option<String> {
     let edited = edit::elements(content, |written| block(revision, written));
-    let Some(told) = told else { return edited };
+    let Some(structured) = structured else { return edited };
     let mut text = edited.unwrap_or_else(|| content.to_owned());
     let is_empty = object::elements(&text)?.next().is_none();
     let end = text.rfind(']')?;
-    text.insert_str(end, &[if is_empty { "" } else { "," }, &text_block(told)].concat());
+    text.insert_str(end, &[if is_empty { "" } else { "," }, &text_block(structured)].concat());
     Some(text)
 }
 
 /// What stands in the place of a block that the revision lacks; nothing if it has it.
 fn block(revision: Revision, written: &str) -> Option<String> {
     let block = Object::parse(written)?;
-    let said = |key| block.string(key).unwrap_or_default();
-    match said("type").as_ref() {
+    let text_of = |key| block.string(key).unwrap_or_default();
+    match text_of("type").as_ref() {
         "audio" if !revision.has_audio() => Some(text_block(&format!(
             "[audio of the type {:?}: left out, since protocol version {} has none]",
-            said("mimeType"),
+            text_of("mimeType"),
             revision.name()
         ))),
         "resource_link" if !revision.has_resource_links() => {
-            let name = if block.get("title").is_some() { said("title") } else { said("name") };
-            let description = said("description");
+            let name = if block.get("title").is_some() { text_of("title") } else { text_of("name") };
+            let description = text_of("description");
             let pause = if description.is_empty() { "" } else { ": " };
-            Some(text_block(&format!("[resource {name}, {}{pause}{description}]", said("uri"))))
+            Some(text_block(&format!("[resource {name}, {}{pause}{description}]", text_of("uri"))))
         }
         _ => None,
     }

@@ -2,9 +2,9 @@
 //! of a request that takes several rounds (MCP 2026-07-28, "Multi Round-Trip Requests").
 
 use crate::error::{Code, WireError};
-use crate::message::Text;
 use crate::object::Object;
 use crate::string;
+use crate::text::Text;
 
 /// An `InvalidParams` with a sentence.
 pub(crate) fn invalid(why: &str) -> WireError {

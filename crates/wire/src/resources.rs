@@ -2,11 +2,11 @@
 
 use crate::edit::literal;
 use crate::error::WireError;
-use crate::message::Text;
 use crate::object::Object;
 use crate::paging::{self, Page};
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
+use crate::text::Text;
 
 /// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
 #[derive(Debug, Clone)]
@@ -87,9 +87,9 @@ pub fn read_templates_result(result: &Text) -> Option<Page<ListedTemplate>> {
 /// What identifies an entry, its name and its text. Only the first must be there.
 fn named(whole: &Text, entry: &str, key: &str) -> Option<(String, String, Text)> {
     let object = Object::parse(entry)?;
-    let said = object.string(key).filter(|said| !said.is_empty())?.into_owned();
+    let text = object.string(key).filter(|text| !text.is_empty())?.into_owned();
     let name = object.string("name").unwrap_or_default().into_owned();
-    Some((said, name, whole.slice(object.text())))
+    Some((text, name, whole.slice(object.text())))
 }
 
 /// The `data` member of the error about a resource that does not exist, as JSON text.
@@ -194,11 +194,11 @@ mod tests {
             };
             let written = Text::check(write_uri_params(&uri, &relayed).into()).expect("sound");
             let read = uri_params("resources/read", Some(&written)).expect("sound");
-            let said = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
+            let text = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
             prop_assert_eq!(read.uri, uri);
-            prop_assert_eq!(said(&read.extras.progress_token), token);
-            prop_assert_eq!(said(&read.extras.meta), meta);
-            prop_assert_eq!(said(&read.extras.input_responses), answers);
+            prop_assert_eq!(text(&read.extras.progress_token), token);
+            prop_assert_eq!(text(&read.extras.meta), meta);
+            prop_assert_eq!(text(&read.extras.input_responses), answers);
             prop_assert_eq!(read.extras.request_state, state);
         }
     }

@@ -296,8 +296,10 @@ mod tests {
         "#]]
         .assert_eq(std::str::from_utf8(&out).expect("UTF-8"));
         let read = read(std::str::from_utf8(&out).expect("UTF-8"), 7);
-        let shown: Vec<_> =
-            read.iter().map(|it| (it.kind.as_str(), it.data.as_str(), it.id.as_deref())).collect();
+        let shown: Vec<_> = read
+            .iter()
+            .map(|event| (event.kind.as_str(), event.data.as_str(), event.id.as_deref()))
+            .collect();
         let expected = [
             (ENDPOINT, "/message?session=1", None),
             ("", "", Some("s-1")),
@@ -323,7 +325,7 @@ mod tests {
             let mut found = Vec::new();
             for bytes in out.chunks(piece) {
                 events.feed(bytes).expect("small");
-                found.extend(std::iter::from_fn(|| events.next_event()).map(|it| (it.id, it.data)));
+                found.extend(std::iter::from_fn(|| events.next_event()).map(|event| (event.id, event.data)));
             }
             prop_assert_eq!(found, messages);
         }

@@ -126,16 +126,16 @@ pub fn decode(literal: &str) -> Cow<'_, str> {
     if !has_escape(inner.as_bytes()) {
         return Cow::Borrowed(inner);
     }
-    let mut said = String::with_capacity(inner.len());
+    let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
-        said.push_str(&rest[..at]);
+        text.push_str(&rest[..at]);
         let (character, used) = unescape(&rest[at..]);
-        said.push(character);
+        text.push(character);
         rest = &rest[at + used..];
     }
-    said.push_str(rest);
-    Cow::Owned(said)
+    text.push_str(rest);
+    Cow::Owned(text)
 }
 
 /// True if there is a backslash. Keys are short, and for them words beat setting up a vector search.
@@ -149,12 +149,12 @@ fn has_escape(inner: &[u8]) -> bool {
 }
 
 /// True if a checked JSON string (quotes included) says `said`.
-pub fn says(literal: &str, said: &str) -> bool {
+pub fn says(literal: &str, text: &str) -> bool {
     let inner = &literal[1..literal.len() - 1];
-    if inner == said {
+    if inner == text {
         !has_escape(inner.as_bytes())
     } else {
-        inner.len() > said.len() && decode(literal) == said
+        inner.len() > text.len() && decode(literal) == text
     }
 }
 
@@ -192,10 +192,10 @@ fn unescape_unicode(escape: &str) -> (char, usize) {
 }
 
 /// Appends `said` as a JSON string with its quotes.
-pub fn encode(said: &str, out: &mut Vec<u8>) {
-    out.reserve(said.len() + 2);
+pub fn encode(text: &str, out: &mut Vec<u8>) {
+    out.reserve(text.len() + 2);
     out.push(b'"');
-    let bytes = said.as_bytes();
+    let bytes = text.as_bytes();
     let mut at = 0;
     loop {
         let plain = plain_run(bytes, at);
@@ -239,14 +239,14 @@ mod tests {
             (r#""\ud83d\n""#, "\u{fffd}\n"),
             (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
         ];
-        for (literal, said) in cases {
-            assert_eq!(decode(literal), said, "{literal}");
+        for (literal, text) in cases {
+            assert_eq!(decode(literal), text, "{literal}");
         }
     }
 
     #[test]
     fn says_the_same_however_it_is_spelt() {
-        for (literal, said, same) in [
+        for (literal, text, same) in [
             (r#""name""#, "name", true),
             (r#""n\u0061me""#, "name", true),
             (r#""name""#, "nam", false),
@@ -256,7 +256,7 @@ mod tests {
             (r#""\\""#, "\\\\", false),
             (r#""""#, "", true),
         ] {
-            assert_eq!(says(literal, said), same, "{literal} {said}");
+            assert_eq!(says(literal, text), same, "{literal} {said}");
         }
     }
 
@@ -281,15 +281,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(said in "\\PC*|[\\x00-\\x7f]*") {
+        fn what_is_written_reads_back(text in "\\PC*|[\\x00-\\x7f]*") {
             let mut out = Vec::new();
-            encode(&said, &mut out);
+            encode(&text, &mut out);
             let literal = String::from_utf8(out).expect("valid UTF-8");
-            prop_assert_eq!(serde_json::from_str::<String>(&literal).expect("JSON"), said.clone());
+            prop_assert_eq!(serde_json::from_str::<String>(&literal).expect("JSON"), text.clone());
             let (bytes, whole) = (literal.as_bytes(), literal.len());
             prop_assert_eq!(end_and_escapes(bytes, 0), Ok((whole, literal.contains('\\'))));
             prop_assert_eq!(checked_end(bytes, 0), whole);
-            prop_assert_eq!(decode(&literal).into_owned(), said);
+            prop_assert_eq!(decode(&literal).into_owned(), text);
         }
     }
 }

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use crate::edit::literal;
 use crate::error::WireError;
 use crate::id::Id;
-use crate::message::Text;
 use crate::meta::SUBSCRIPTION_ID;
 use crate::object::{self, Object};
 use crate::relayed::invalid;
+use crate::text::Text;
 use crate::{patch, string, write};
 
 /// Most resources watched by one subscription.
@@ -83,7 +83,7 @@ impl Filter {
         for (name, list) in [("resourceSubscriptions", &self.uris), ("taskIds", &self.tasks)] {
             if !list.is_empty() {
                 key(out, name);
-                let list: Vec<String> = list.iter().map(|said| literal(said)).collect();
+                let list: Vec<String> = list.iter().map(|uri| literal(uri)).collect();
                 out.extend_from_slice(format!("[{}]", list.join(",")).as_bytes());
             }
         }
@@ -122,13 +122,13 @@ fn strings(key: &str, value: &str, most: usize) -> Result<Vec<String>, WireError
         if index == most {
             return Err(invalid(&format!("\"{key}\" holds at most {most} entries")));
         }
-        let said = string::decode_if_string(element)
+        let uri = string::decode_if_string(element)
             .ok_or_else(|| invalid(&format!("\"{key}\" must be an array of strings")))?;
-        if said.len() > WATCHED_BYTES_MAX {
+        if uri.len() > WATCHED_BYTES_MAX {
             return Err(invalid(&format!("an entry of \"{key}\" is longer than {WATCHED_BYTES_MAX} bytes")));
         }
-        if seen.insert(said.clone()) {
-            found.push(said.into_owned());
+        if seen.insert(uri.clone()) {
+            found.push(uri.into_owned());
         }
     }
     Ok(found)
@@ -280,8 +280,8 @@ mod tests {
         ) {
             let (uris, tasks) = (uris.into_iter().collect(), tasks.into_iter().collect());
             let filter = Filter { tools, prompts, resources, uris, tasks };
-            let asked = Text::check(filter.write_params(Some("{}")).into()).expect("sound");
-            prop_assert_eq!(&Filter::read(Some(&asked)).expect("sound"), &filter);
+            let request = Text::check(filter.write_params(Some("{}")).into()).expect("sound");
+            prop_assert_eq!(&Filter::read(Some(&request)).expect("sound"), &filter);
 
             let id = self::id(&id);
             let frame = Frame::parse(acknowledged(&id, &filter).into()).expect("sound");

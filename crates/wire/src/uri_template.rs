@@ -46,14 +46,15 @@ impl Templates {
             steps += template.steps.len();
             steps <= STEPS_MAX
         };
-        let read = templates.into_iter().filter_map(Template::parse).take_while(|it| has_room(it));
+        let read =
+            templates.into_iter().filter_map(Template::parse).take_while(|template| has_room(template));
         Templates { templates: read.collect() }
     }
 
     /// True if `uri` fits one of them. They are tried in order, for as long as [`WORK_MAX`] allows.
     pub fn matches(&self, uri: &str) -> bool {
         let mut left = WORK_MAX;
-        let (mut now, mut next) = (Places::default(), Places::default());
+        let (mut now, mut next) = (Positions::default(), Positions::default());
         for template in self.templates.iter().filter(|template| template.begins(uri)) {
             let Some(rest) = left.checked_sub(template.steps.len() * uri.len()) else { return false };
             left = rest;
@@ -127,7 +128,7 @@ impl Template {
 
     /// True if `uri` fits.
     pub fn matches(&self, uri: &str) -> bool {
-        self.run(uri, &mut Places::default(), &mut Places::default())
+        self.run(uri, &mut Positions::default(), &mut Positions::default())
     }
 
     /// True if `uri` begins with what stands before the first expression.
@@ -140,7 +141,7 @@ impl Template {
         literal.into_iter().all(|wanted| bytes.next() == Some(wanted))
     }
 
-    fn run(&self, uri: &str, now: &mut Places, next: &mut Places) -> bool {
+    fn run(&self, uri: &str, now: &mut Positions, next: &mut Positions) -> bool {
         if uri.len() > URI_BYTES_MAX {
             return false;
         }
@@ -165,7 +166,7 @@ impl Template {
     }
 
     /// Notes a place and all that can be reached from it without taking a byte.
-    fn arrive(&self, places: &mut Places, at: usize) {
+    fn arrive(&self, places: &mut Positions, at: usize) {
         places.open.push(at);
         while let Some(at) = places.open.pop() {
             if !places.add(at) {
@@ -309,14 +310,14 @@ impl<'t> Variable<'t> {
 
 /// Places in the program, each once.
 #[derive(Default)]
-struct Places {
+struct Positions {
     list: Vec<usize>,
     has: Vec<bool>,
     /// Those from which it has not been looked further yet.
     open: Vec<usize>,
 }
 
-impl Places {
+impl Positions {
     /// Makes room for the places of another program.
     fn make(&mut self, count: usize) {
         self.clear();

@@ -5,8 +5,8 @@
 use memchr::memmem;
 
 use crate::edit::{self, Edit};
-use crate::message::Text;
 use crate::object::{Member, Object};
+use crate::text::Text;
 
 /// Which result it is: that says where its URIs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +68,8 @@ fn block(written: &str, map: Map<'_>) -> Option<String> {
     match object.string("type")?.as_ref() {
         "resource_link" => with_uri(written, map),
         "resource" => edit::members(object, |member| {
-            let is_it = member.is("resource");
-            if is_it { Edit::value_or_keep(with_uri(member.value, map)) } else { Edit::Keep }
+            let is_uri = member.is("resource");
+            if is_uri { Edit::value_or_keep(with_uri(member.value, map)) } else { Edit::Keep }
         }),
         _ => None,
     }
@@ -115,8 +115,8 @@ pub fn rewrite_list_entry(entry: &Text, maps: Maps<'_>) -> Text {
 fn ui_meta(meta: &str, map: Map<'_>) -> Option<String> {
     let ui = |ui| {
         edit::members(Object::parse(ui)?, |member| {
-            let is_it = member.is("resourceUri");
-            if is_it { Edit::value_or_keep(edit::mapped(member.value, map)) } else { Edit::Keep }
+            let is_uri = member.is("resourceUri");
+            if is_uri { Edit::value_or_keep(edit::mapped(member.value, map)) } else { Edit::Keep }
         })
     };
     edit::members(Object::parse(meta)?, |member| match member.key().as_ref() {

@@ -37,20 +37,20 @@ pub fn error(out: &mut Vec<u8>, id: Option<&Id>, error: &WireError) {
 pub fn request(out: &mut Vec<u8>, id: &Id, method: &str, params: Option<&[u8]>) {
     head(out, id);
     out.push(b',');
-    asked(out, method, params);
+    request_head(out, method, params);
 }
 
 /// The same under an id of our own, which is a number.
 pub fn numbered_request(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&[u8]>) {
     use std::io::Write as _;
     write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},").expect("writing to memory cannot fail");
-    asked(out, method, params);
+    request_head(out, method, params);
 }
 
 /// Appends a notification; `params` is JSON text.
 pub fn notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
-    asked(out, method, params);
+    request_head(out, method, params);
 }
 
 fn head(out: &mut Vec<u8>, id: &Id) {
@@ -58,7 +58,7 @@ fn head(out: &mut Vec<u8>, id: &Id) {
     out.extend_from_slice(id.text().as_bytes());
 }
 
-fn asked(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
+fn request_head(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
     out.extend_from_slice(b"\"method\":");
     string::encode(method, out);
     if let Some(params) = params {

@@ -56,6 +56,7 @@ pub(crate) fn judge_news(
         upstream,
         open_world,
         is_action: true,
+        paths: None,
         input_schema: None,
         output_schema: None,
         arguments: &arguments,

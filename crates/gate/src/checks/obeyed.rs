@@ -17,7 +17,7 @@ const NAME: &str = "obeyed";
 /// The files that others obey among those that a call with these arguments would write.
 pub fn obeyed_files(files: &Root, definition: &Definition, arguments: &Value) -> Vec<ObeyedFile> {
     let Listing::Ours(about) = definition.listing else { return Vec::new() };
-    let named = about.writes.iter().filter_map(|name| arguments.get(name)).flat_map(texts);
+    let named = about.arguments.writes.iter().filter_map(|name| arguments.get(name)).flat_map(texts);
     // What is no path of the workspace is refused by the tool.
     let mut found: Vec<_> =
         named.flat_map(|text| files.locate(text).map(|path| files.obeyed(&path))).flatten().collect();

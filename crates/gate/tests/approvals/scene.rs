@@ -33,7 +33,12 @@ const ABOUT: About = About {
     title: "Burn",
     summary: "burns",
     effect: Effect::Executes,
-    writes: &["path"],
+    needs: &[],
+    arguments: tool_api::ArgumentRoles {
+        paths: &["path"],
+        writes: &["path"],
+        ..tool_api::ArgumentRoles::NONE
+    },
     scopes: &[],
     idempotent: true,
     open_world: false,

@@ -37,7 +37,8 @@ const fn about(name: &'static str, effect: Effect) -> About {
         title: name,
         summary: "a sample",
         effect,
-        writes: &[],
+        needs: &[],
+        arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
         scopes: match effect {
             Effect::Reads => &["read_workspace"],
             Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
@@ -90,7 +91,14 @@ struct Placed {
 struct Put;
 
 impl Tool for Put {
-    const ABOUT: About = About { writes: &["path"], ..about("put", Effect::Writes) };
+    const ABOUT: About = About {
+        arguments: tool_api::ArgumentRoles {
+            paths: &["path"],
+            writes: &["path"],
+            ..tool_api::ArgumentRoles::NONE
+        },
+        ..about("put", Effect::Writes)
+    };
     type Input = Placed;
     type Output = Structured<Heard>;
     async fn run(&self, placed: Placed, cx: &Context) -> Result<Structured<Heard>, ToolError> {

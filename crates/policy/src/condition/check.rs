@@ -4,8 +4,8 @@
 use cel::Program;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
-use super::given::{GROUND, PATTERN, STEP};
 use super::pattern::Pattern;
+use super::variables::{BASE, FIELDS, PATTERN, STEP, WORDS};
 use crate::near::nearest;
 
 /// Loops within loops. More of them would be a program.
@@ -13,45 +13,6 @@ const LOOPS_DEEP_MAX: usize = 2;
 
 /// Levels of a condition once it is read: whoever evaluates it goes as deep, on the thread that reads the request.
 const LEVELS_MAX: usize = 40;
-
-/// The values of one variable: its fields, and the words of those that have only some.
-pub(super) struct Fields {
-    pub(super) root: &'static str,
-    pub(super) names: &'static [&'static str],
-}
-
-/// The variables whose fields are known; `args` is the one beside them.
-pub(super) const FIELDS: [Fields; 3] = [
-    Fields { root: "caller", names: &["id", "kind", "via", "roles", "scopes"] },
-    Fields {
-        root: "tool",
-        names: &["name", "upstream", "action", "effect", "destructive", "leaves_machine"],
-    },
-    Fields { root: "now", names: &["unix", "hour", "minute", "weekday"] },
-];
-
-/// The fields that are one of a few words.
-const WORDS: [(&str, &str, &[&str]); 5] = [
-    ("caller", "kind", &["local_user", "key", "token"]),
-    ("caller", "via", &["stdio", "socket", "http", "command_line"]),
-    ("caller", "roles", &["owner", "maintainer", "developer", "auditor", "agent"]),
-    ("tool", "effect", &["reads", "writes", "destroys", "executes"]),
-    (
-        "tool",
-        "action",
-        &[
-            "tools_call",
-            "resources_read",
-            "resources_subscribe",
-            "resources_unsubscribe",
-            "prompts_get",
-            "completion_complete",
-            "tasks_get",
-            "tasks_update",
-            "tasks_cancel",
-        ],
-    ),
-];
 
 /// The functions a condition may call.
 const FUNCTIONS: [&str; 13] = [
@@ -123,7 +84,7 @@ fn place(program: &Program, source: &str, id: u64) -> String {
     }
 }
 
-struct Fault {
+struct ReadFault {
     id: u64,
     what: String,
 }
@@ -139,9 +100,9 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), Fault> {
+    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), ReadFault> {
         let id = node.id;
-        let fault = |what: String| Err(Fault { id, what });
+        let fault = |what: String| Err(ReadFault { id, what });
         if let Some(path) = argument_path(node) {
             self.paths.push(path);
         }
@@ -151,7 +112,7 @@ impl Reading<'_> {
         self.levels += 1;
         let read = match &mut node.expr {
             Expr::Literal(_) => Ok(()),
-            Expr::Ident(name) => self.variable(name).map_err(|what| Fault { id, what }),
+            Expr::Ident(name) => self.variable(name).map_err(|what| ReadFault { id, what }),
             Expr::Select(select) => self.select(select, id),
             Expr::Call(call) => self.call(call, id),
             Expr::List(list) => list.elements.iter_mut().try_for_each(|element| self.expression(element)),
@@ -186,11 +147,11 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), Fault> {
+    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), ReadFault> {
         if select.field.contains('.') {
             // The name of the whole is looked up with dots between its parts, so it would mean something else.
             let what = format!("a name with a dot in it needs brackets: `[\"{}\"]`", select.field);
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         if let Expr::Ident(root) = &select.operand.expr
             && let Some(known) = FIELDS.iter().find(|known| known.root == root)
@@ -200,12 +161,12 @@ impl Reading<'_> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", known.names.join(", ")),
             };
-            return Err(Fault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
+            return Err(ReadFault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
         }
         self.expression(&mut select.operand)
     }
 
-    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
         let name = call.func_name.as_str();
         let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic());
         if is_word && !FUNCTIONS.contains(&name) {
@@ -216,26 +177,27 @@ impl Reading<'_> {
                     FUNCTIONS.join(", ")
                 ),
             };
-            return Err(Fault { id, what: format!("unknown function `{name}`; {more}") });
+            return Err(ReadFault { id, what: format!("unknown function `{name}`; {more}") });
         }
         if !is_word && name.contains('?') && name != operators::CONDITIONAL {
-            return Err(Fault {
-                id, what: "optional values are not for conditions; use has(…)".to_owned()
+            return Err(ReadFault {
+                id,
+                what: "optional values are not for conditions; use has(…)".to_owned(),
             });
         }
         if name == "isUnder" && call.target.is_none() {
             let what = "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned();
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         if name == "matches" {
             self.pattern(call, id)?;
         } else if name == "isUnder" {
             call.target.iter_mut().try_for_each(|target| self.expression(target))?;
             call.args.iter_mut().try_for_each(|node| self.expression(node))?;
-            call.args.push(IdedExpr { id, expr: Expr::Ident(GROUND.to_owned()) });
+            call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
             return Ok(());
         } else if let Some(what) = odd_comparison(call) {
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         call.target.iter_mut().try_for_each(|target| self.expression(target))?;
         let is_pattern =
@@ -244,56 +206,56 @@ impl Reading<'_> {
     }
 
     /// A pattern that came with the arguments could be made to cost much, so it must stand in the rule.
-    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
         let Some(last) = call.args.last_mut() else {
-            return Err(Fault { id, what: "`matches` needs a pattern".to_owned() });
+            return Err(ReadFault { id, what: "`matches` needs a pattern".to_owned() });
         };
         let Expr::Literal(LiteralValue::String(text)) = &last.expr else {
             let what = "the pattern of `matches` must be a text written in the rule".to_owned();
-            return Err(Fault { id: last.id, what });
+            return Err(ReadFault { id: last.id, what });
         };
-        let pattern = Pattern::compile(text.inner()).map_err(|what| Fault { id: last.id, what })?;
+        let pattern = Pattern::compile(text.inner()).map_err(|what| ReadFault { id: last.id, what })?;
         last.expr = Expr::Ident(format!("{PATTERN}{}", self.patterns.len()));
         self.patterns.push(pattern);
         Ok(())
     }
 
-    fn comprehension(&mut self, it: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
+    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), ReadFault> {
         if self.loops == LOOPS_DEEP_MAX {
             let what = format!("there are more than {LOOPS_DEEP_MAX} loops within each other");
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
         let is_ours = |name: &str| name == "args" || FIELDS.iter().any(|known| known.root == name);
-        if is_ours(&it.iter_var) {
+        if is_ours(&comprehension.iter_var) {
             let what = format!(
                 "`{}` has a meaning already; call the variable of the loop something else",
-                it.iter_var
+                comprehension.iter_var
             );
-            return Err(Fault { id, what });
+            return Err(ReadFault { id, what });
         }
-        self.expression(&mut it.iter_range)?;
-        self.expression(&mut it.accu_init)?;
+        self.expression(&mut comprehension.iter_range)?;
+        self.expression(&mut comprehension.accu_init)?;
         let before = self.bound.len();
-        self.bound.extend([it.iter_var.clone(), it.accu_var.clone()]);
-        self.bound.extend(it.iter_var2.clone());
+        self.bound.extend([comprehension.iter_var.clone(), comprehension.accu_var.clone()]);
+        self.bound.extend(comprehension.iter_var2.clone());
         self.loops += 1;
-        self.expression(&mut it.loop_cond)?;
-        self.expression(&mut it.loop_step)?;
-        self.expression(&mut it.result)?;
+        self.expression(&mut comprehension.loop_cond)?;
+        self.expression(&mut comprehension.loop_step)?;
+        self.expression(&mut comprehension.result)?;
         self.loops -= 1;
         self.bound.truncate(before);
-        count_steps(it);
+        count_steps(comprehension);
         Ok(())
     }
 }
 
 /// Puts the request for a step where an error ends the loop at once.
-fn count_steps(it: &mut ComprehensionExpr) {
-    if !matches!(it.loop_cond.expr, Expr::Literal(_)) {
-        return counted(&mut it.loop_cond);
+fn count_steps(comprehension: &mut ComprehensionExpr) {
+    if !matches!(comprehension.loop_cond.expr, Expr::Literal(_)) {
+        return counted(&mut comprehension.loop_cond);
     }
     // `map` and `filter` run in a faster way as long as their condition is a plain `true`.
-    match &mut it.loop_step.expr {
+    match &mut comprehension.loop_step.expr {
         Expr::Call(call) if call.func_name == operators::CONDITIONAL => {
             if let Some(guard) = call.args.first_mut() {
                 counted(guard);
@@ -302,10 +264,10 @@ fn count_steps(it: &mut ComprehensionExpr) {
         Expr::Call(call) if call.func_name == operators::ADD => {
             match call.args.last_mut().map(|last| &mut last.expr) {
                 Some(Expr::List(list)) => list.elements.iter_mut().for_each(counted),
-                _ => counted(&mut it.loop_cond),
+                _ => counted(&mut comprehension.loop_cond),
             }
         }
-        _ => counted(&mut it.loop_cond),
+        _ => counted(&mut comprehension.loop_cond),
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a condition is evaluated over: the caller, the tool, the arguments and the time, each turned into a value of the
 //! expression language only when it is looked at. Strings are borrowed, so a large text costs nothing.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
@@ -11,10 +11,13 @@ use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use serde_json::Value;
 
-use super::Conditions;
-use super::pattern::{Ground, Pattern};
-use crate::config::TOOLS_CALL;
+use super::pattern::{Base, Pattern, Places};
+use super::variables::{BASE, FIELDS, PATTERN, STEP};
 use crate::facts::Facts;
+use crate::names::BUILT_IN;
+use crate::role::Role;
+use crate::scope::Scope;
+use crate::words::TOOLS_CALL;
 
 /// The most steps of loops in one decision: some milliseconds. All conditions share them.
 pub(crate) const STEPS_MAX: i64 = 10_000;
@@ -28,15 +31,6 @@ const VALUE_BYTES: usize = 16;
 
 /// The most values in arguments that a condition looks at as a whole: some milliseconds to turn over.
 pub(crate) const VALUES_MAX: usize = 50_000;
-
-/// The name under which a loop asks for its next step. No expression can spell it.
-pub(super) const STEP: &str = "@step";
-
-/// What the names of patterns begin with.
-pub(super) const PATTERN: &str = "@pattern";
-
-/// The name under which `isUnder` asks what paths stand on.
-pub(super) const GROUND: &str = "@ground";
 
 /// Why a name has no value, if it is not for being unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +50,7 @@ pub(crate) struct Given<'a> {
     /// In seconds since 1970.
     now: i64,
     patterns: &'a [Pattern],
-    ground: Ground,
+    base: Base,
     /// Negative until the first step.
     steps: AtomicI64,
     reached: AtomicU8,
@@ -69,17 +63,18 @@ impl<'a> Given<'a> {
         facts: &'a Facts<'a>,
         arguments: Option<&'a Value>,
         now: i64,
-        conditions: &'a Conditions,
+        patterns: &'a [Pattern],
+        places: Option<&Arc<Places>>,
     ) -> Given<'a> {
         // Where a server's tools begin is not known.
-        let places = conditions.places.as_ref().filter(|_| facts.upstream.is_none());
+        let places = places.filter(|_| facts.upstream.is_none());
         let (steps, reached) = (AtomicI64::new(-1), AtomicU8::new(0));
         Given {
             facts,
             arguments,
             now,
-            patterns: &conditions.patterns,
-            ground: Ground(places.cloned()),
+            patterns,
+            base: Base(places.cloned()),
             steps,
             reached,
             whole: OnceLock::new(),
@@ -139,13 +134,13 @@ impl<'a> Given<'a> {
             ("caller", "id") => text(caller.id()),
             ("caller", "kind") => text(caller.kind().as_str()),
             ("caller", "via") => text(caller.via().as_str()),
-            ("caller", "roles") => Some(list(caller.roles().iter().map(crate::Role::as_str))),
+            ("caller", "roles") => Some(list(caller.roles().iter().map(Role::as_str))),
             ("caller", "scopes") => Some(match caller.scopes().named() {
-                Some(named) => list(named.iter().map(crate::Scope::as_str)),
+                Some(named) => list(named.iter().map(Scope::as_str)),
                 None => list(["*"].into_iter()),
             }),
             ("tool", "name") => text(self.facts.tool),
-            ("tool", "upstream") => text(self.facts.upstream.unwrap_or(crate::BUILT_IN)),
+            ("tool", "upstream") => text(self.facts.upstream.unwrap_or(BUILT_IN)),
             ("tool", "action") => text(self.facts.action.unwrap_or(TOOLS_CALL)),
             ("tool", "effect") => text(self.facts.effect.as_str()),
             ("tool", "destructive") => Some(Box::new(CelBool::from(self.facts.marked_destructive))),
@@ -176,7 +171,7 @@ impl VariableResolver for Given<'_> {
         match variable {
             "args" => return self.all_arguments(),
             STEP => return self.step(),
-            GROUND => return Some(CowVal::Borrowed(&self.ground)),
+            BASE => return Some(CowVal::Borrowed(&self.base)),
             _ => {}
         }
         if let Some((root, field)) = variable.split_once('.') {
@@ -189,7 +184,7 @@ impl VariableResolver for Given<'_> {
             let pattern = self.patterns.get(nth.parse::<usize>().ok()?)?;
             return Some(CowVal::Borrowed(pattern));
         }
-        let known = super::check::FIELDS.iter().find(|known| known.root == variable)?;
+        let known = FIELDS.iter().find(|known| known.root == variable)?;
         Some(self.record(known.root, known.names))
     }
 }

@@ -13,17 +13,17 @@ use regex::Regex;
 
 static PATTERN_TYPE: Type = pattern_type();
 
-static GROUND_TYPE: Type = ground_type();
+static BASE_TYPE: Type = base_type();
 
 const fn pattern_type() -> Type {
     Type::new_unspecified_type("pattern")
 }
 
-/// The name of the type of what paths stand on, which nobody has written.
-pub(super) const GROUND_NAME: &str = "ground";
+/// The name of the type of what relative paths begin at, which nobody has written.
+pub(super) const BASE_NAME: &str = "base";
 
-const fn ground_type() -> Type {
-    Type::new_unspecified_type(GROUND_NAME)
+const fn base_type() -> Type {
+    Type::new_unspecified_type(BASE_NAME)
 }
 
 /// The size of one compiled pattern, in bytes. A few of the Unicode classes fit.
@@ -42,8 +42,8 @@ impl Pattern {
             // The last line of a long drawing says what it is.
             error => {
                 let text = error.to_string();
-                let said = text.lines().last().unwrap_or_default();
-                format!("the pattern cannot be used: {}", said.strip_prefix("error: ").unwrap_or(said))
+                let message = text.lines().last().unwrap_or_default();
+                format!("the pattern cannot be used: {}", message.strip_prefix("error: ").unwrap_or(message))
             }
         })
     }
@@ -79,7 +79,7 @@ pub(super) fn environment() -> Env {
     env.add_overload("matches", "matches_pattern", vec![STRING_TYPE, pattern_type()], matches).expect(unique);
     env.add_member_overload("matches", "string_matches_pattern", STRING_TYPE, vec![pattern_type()], matches)
         .expect(unique);
-    let given = vec![STRING_TYPE, ground_type()];
+    let given = vec![STRING_TYPE, base_type()];
     env.add_member_overload("isUnder", "string_is_under_string", STRING_TYPE, given, is_under).expect(unique);
     env
 }
@@ -95,11 +95,12 @@ fn matches<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Executi
 }
 
 fn is_under<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
-    let text =
-        |nth: usize| given.get(nth).and_then(|it| it.downcast_ref::<CelString<'_>>()).map(CelString::inner);
-    let ground = given.get(2).and_then(|it| it.downcast_ref::<Ground>());
-    match (text(0), text(1), ground) {
-        (Some(path), Some(folder), Some(ground)) => match ground.lies_under(path, folder) {
+    let text = |nth: usize| {
+        given.get(nth).and_then(|value| value.downcast_ref::<CelString<'_>>()).map(CelString::inner)
+    };
+    let base = given.get(2).and_then(|value| value.downcast_ref::<Base>());
+    match (text(0), text(1), base) {
+        (Some(path), Some(folder), Some(base)) => match base.lies_under(path, folder) {
             Ok(yes) => Ok(answer(yes)),
             Err(why) => Err(ExecutionError::function_error("isUnder", why)),
         },
@@ -115,24 +116,24 @@ fn answer<'b, 'v>(yes: bool) -> CowVal<'b, 'v> {
 /// on the way followed. An error says why it cannot be told, without the path.
 pub type Places = dyn Fn(&str) -> Result<Vec<PathBuf>, &'static str> + Send + Sync;
 
-/// What paths stand on, as the value that `isUnder` is given: the workspace for our own tools, and nothing that is known
+/// What relative paths begin at, as the value that `isUnder` is given: the workspace for our own tools, and nothing that is known
 /// for those of servers.
 #[derive(Clone, Default)]
-pub(super) struct Ground(pub(super) Option<Arc<Places>>);
+pub(super) struct Base(pub(super) Option<Arc<Places>>);
 
-impl fmt::Debug for Ground {
+impl fmt::Debug for Base {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ground").field(&self.0.is_some()).finish()
+        f.debug_tuple("Base").field(&self.0.is_some()).finish()
     }
 }
 
-impl Val for Ground {
+impl Val for Base {
     fn get_type(&self) -> &Type {
-        &GROUND_TYPE
+        &BASE_TYPE
     }
 
     fn cel_type() -> &'static Type {
-        &GROUND_TYPE
+        &BASE_TYPE
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
@@ -147,9 +148,9 @@ impl Val for Ground {
     }
 }
 
-impl StaticVal for Ground {}
+impl StaticVal for Base {}
 
-impl Ground {
+impl Base {
     /// Whether a path names the folder or something below it. The same answer permits in one rule and denies in another,
     /// so where there is no plain one there is none.
     fn lies_under(&self, path: &str, folder: &str) -> Result<bool, &'static str> {
@@ -213,7 +214,7 @@ mod tests {
             ("anything", ".", Ok(true)),
             ("", "docs", Ok(false)),
         ] {
-            assert_eq!(Ground::default().lies_under(path, folder), expected, "{path} under {folder}");
+            assert_eq!(Base::default().lies_under(path, folder), expected, "{path} under {folder}");
         }
     }
 
@@ -225,7 +226,7 @@ mod tests {
             let real = inside.replace("pub", "secrets").replace("store", "vault");
             Ok(vec![Path::new("/w").join(inside), Path::new("/w").join(real)])
         };
-        let ground = Ground(Some(Arc::new(places)));
+        let base = Base(Some(Arc::new(places)));
         let link = Err("the path leads through a link; name the place where it really lies");
         for (path, folder, expected) in [
             ("secrets/key", "secrets", Ok(true)),
@@ -239,9 +240,9 @@ mod tests {
             ("store/a", "store", Ok(true)),
             ("vault/a", "store", Ok(true)),
         ] {
-            assert_eq!(ground.lies_under(path, folder), expected, "{path} under {folder}");
+            assert_eq!(base.lies_under(path, folder), expected, "{path} under {folder}");
         }
-        let lost = Ground(Some(Arc::new(|_: &str| Err("no"))));
+        let lost = Base(Some(Arc::new(|_: &str| Err("no"))));
         assert_eq!(lost.lies_under("a", "a"), Err("no"));
     }
 }

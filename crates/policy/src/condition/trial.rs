@@ -3,27 +3,16 @@
 
 use serde_json::{Map, Value, json};
 
-use cel::ExecutionError;
-
-use super::given::Given;
-use super::{Condition, Conditions, Fault, told};
-use crate::caller::{Caller, Via};
-use crate::facts::{Effect, Facts};
-
 /// How many samples a condition is tried on: every sort of value for each of three arguments.
 const SAMPLES_MAX: usize = 1_000;
 
-/// Any time; a Tuesday.
-const NOW: i64 = 1_700_000_000;
-
-/// Tries a condition.
+/// Tries a condition that looks at these arguments; `tried` evaluates it.
 ///
 /// # Errors
 /// It gave no answer on any sample.
 pub(super) fn try_out(
-    conditions: &Conditions,
-    condition: &Condition,
     paths: &[Vec<String>],
+    tried: impl Fn(&Value) -> Result<(), String>,
 ) -> Result<(), String> {
     let is_inner =
         |path: &&Vec<String>| paths.iter().any(|other| other.len() > path.len() && other.starts_with(path));
@@ -43,7 +32,7 @@ pub(super) fn try_out(
         for (leaf, path) in leaves.iter().enumerate() {
             put(&mut arguments, path, sorts[of_leaf(leaf)].clone());
         }
-        match tried(conditions, condition, &arguments) {
+        match tried(&arguments) {
             Ok(()) => return Ok(()),
             Err(why) => first = first.or(Some(why)),
         }
@@ -53,36 +42,6 @@ pub(super) fn try_out(
         Some(_) if all > SAMPLES_MAX => Ok(()),
         Some(why) => Err(why),
         None => Ok(()),
-    }
-}
-
-fn tried(conditions: &Conditions, condition: &Condition, arguments: &Value) -> Result<(), String> {
-    let caller = Caller::local_user(Via::Stdio);
-    let facts = Facts {
-        caller: &caller,
-        tool: "a_tool",
-        upstream: None,
-        action: None,
-        effect: Effect::Reads,
-        marked_destructive: false,
-        leaves_machine: false,
-    };
-    let given = Given::new(&facts, Some(arguments), NOW, conditions);
-    let Some(evaluation) = conditions.evaluation(&given) else { return Ok(()) };
-    match condition.outcome(&evaluation) {
-        Ok(_) => Ok(()),
-        Err(Fault::Evaluation(error)) => match error {
-            // It depends on what is in the arguments, which the next ones may have.
-            ExecutionError::NoSuchKey(_)
-            | ExecutionError::IndexOutOfBounds(_)
-            | ExecutionError::DivisionByZero(_)
-            | ExecutionError::RemainderByZero(_)
-            | ExecutionError::Overflow(..)
-            | ExecutionError::FunctionError { .. } => Ok(()),
-            error => Err(told(&error, condition.source(), given.reached())),
-        },
-        Err(Fault::NotBoolean(sort)) => Err(format!("it gives a value of type {sort}, not true or false")),
-        Err(Fault::Panic) => Err("it cannot be evaluated".to_owned()),
     }
 }
 

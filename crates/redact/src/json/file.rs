@@ -1,4 +1,4 @@
-//! Files inside of JSON: the base64 behind `data` and `blob` of content, which must stay base64, or whoever gets the
+//! Files inside of JSON: the base64 in the protocol's members for it, which must stay base64, or whoever gets the
 //! result refuses all of it.
 
 use std::borrow::Cow;
@@ -8,9 +8,9 @@ use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
-use crate::hits::Hit;
+use crate::hits::{Hit, replaced};
 use crate::known::Values;
-use crate::redactor::replaced;
+use crate::vocabulary::{Holds, Vocabulary};
 
 /// Stands for digits that say something of a secret.
 const BLANK: u8 = b'A';
@@ -23,8 +23,8 @@ static ALPHABETS: [GeneralPurpose; 2] =
     [GeneralPurpose::new(&alphabet::STANDARD, LENIENT), GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT)];
 
 /// What is in the file; nothing if the value of this member is none.
-pub(super) fn decoded(name: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
-    if !matches!(name, Some(b"data" | b"blob")) || value.is_empty() {
+pub(super) fn decoded(vocabulary: &Vocabulary, name: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
+    if vocabulary.holds(name?) != Some(Holds::Bytes) || value.is_empty() {
         return None;
     }
     let digits: Cow<'_, [u8]> = match value.iter().any(u8::is_ascii_whitespace) {

@@ -1,163 +1,7 @@
-//! Words of MCP, JSON-RPC and JSON Schema. A name of a member or a value that is one of them as a whole is no secret
-//! wherever it stands, whatever else is called so: without it nobody could read the message that it is in.
+//! The protocol's words in a JSON text. A name of a member, or a value of a member that has such words, is no secret if it is
+//! one of them as a whole, whatever else is called so: without it nobody could read the message that it is in.
 
-/// Names of members, in their order. Words of fewer than four letters are too short to be struck out.
-const NAMES: &[&str] = &[
-    "$schema",
-    "_meta",
-    "action",
-    "additionalProperties",
-    "allOf",
-    "annotations",
-    "anyOf",
-    "argument",
-    "arguments",
-    "audience",
-    "cacheScope",
-    "capabilities",
-    "code",
-    "completion",
-    "const",
-    "content",
-    "contents",
-    "context",
-    "createdAt",
-    "cursor",
-    "data",
-    "default",
-    "description",
-    "destructiveHint",
-    "enum",
-    "error",
-    "execution",
-    "format",
-    "hasMore",
-    "hints",
-    "icons",
-    "idempotentHint",
-    "inputRequests",
-    "inputResponses",
-    "inputSchema",
-    "instructions",
-    "isError",
-    "items",
-    "jsonrpc",
-    "lastModified",
-    "lastUpdatedAt",
-    "level",
-    "logger",
-    "maxItems",
-    "maxLength",
-    "maxTokens",
-    "maximum",
-    "message",
-    "messages",
-    "method",
-    "mimeType",
-    "minItems",
-    "minLength",
-    "minimum",
-    "mode",
-    "model",
-    "modelPreferences",
-    "name",
-    "nextCursor",
-    "oneOf",
-    "openWorldHint",
-    "outputSchema",
-    "params",
-    "pattern",
-    "patternProperties",
-    "pollInterval",
-    "priority",
-    "progress",
-    "progressToken",
-    "prompts",
-    "properties",
-    "protocolVersion",
-    "readOnlyHint",
-    "requestState",
-    "requestedSchema",
-    "required",
-    "resource",
-    "resourceTemplates",
-    "resources",
-    "result",
-    "resultType",
-    "role",
-    "roots",
-    "serverInfo",
-    "size",
-    "sizes",
-    "status",
-    "statusMessage",
-    "stopReason",
-    "structuredContent",
-    "systemPrompt",
-    "task",
-    "taskId",
-    "taskSupport",
-    "tasks",
-    "text",
-    "theme",
-    "title",
-    "tools",
-    "total",
-    "ttlMs",
-    "type",
-    "uriTemplate",
-    "value",
-    "values",
-    "version",
-];
-
-/// Values that have a meaning of their own, in their order.
-const VALUES: &[&str] = &[
-    "accept",
-    "alert",
-    "array",
-    "assistant",
-    "audio",
-    "boolean",
-    "cancel",
-    "cancelled",
-    "complete",
-    "completed",
-    "critical",
-    "debug",
-    "decline",
-    "elicitation/create",
-    "emergency",
-    "endTurn",
-    "error",
-    "failed",
-    "forbidden",
-    "form",
-    "image",
-    "info",
-    "input_required",
-    "integer",
-    "notice",
-    "null",
-    "number",
-    "object",
-    "optional",
-    "private",
-    "public",
-    "required",
-    "resource",
-    "resource_link",
-    "roots/list",
-    "sampling/createMessage",
-    "string",
-    "task",
-    "text",
-    "tool_result",
-    "tool_use",
-    "user",
-    "warning",
-    "working",
-];
+use crate::vocabulary::{Holds, Vocabulary};
 
 /// Kinds of media, which are what a MIME type begins with.
 const MEDIA: &[&str] =
@@ -201,16 +45,19 @@ const MIME_BYTES_MAX: usize = 40;
 const IN_MIME_BYTES_MIN: usize = 8;
 
 /// How long a known value must be to be struck out of this name of a member, in bytes.
-pub(super) fn least_in_name(name: &[u8]) -> usize {
-    if holds(NAMES, name) { usize::MAX } else { 0 }
+pub(super) fn least_in_name(vocabulary: &Vocabulary, name: &[u8]) -> usize {
+    if vocabulary.holds(name).is_some() { usize::MAX } else { 0 }
 }
 
-/// The same for the value of a member of this name.
-pub(super) fn least_in_value(name: Option<&[u8]>, value: &[u8]) -> usize {
-    match name {
-        _ if holds(VALUES, value) => usize::MAX,
-        Some(b"mimeType") => least_in_mime(value),
-        _ => 0,
+/// The same for the value of a member of this name, or for one in a list.
+pub(super) fn least_in_value(vocabulary: &Vocabulary, name: Option<&[u8]>, value: &[u8]) -> usize {
+    let Some(name) = name else {
+        return if vocabulary.is_word_of_any(value) { usize::MAX } else { 0 };
+    };
+    match vocabulary.holds(name) {
+        Some(Holds::Words(words)) if words.iter().any(|word| word.as_bytes() == value) => usize::MAX,
+        Some(Holds::MediaType) => least_in_mime(value),
+        Some(Holds::Words(_) | Holds::Bytes | Holds::Other) | None => 0,
     }
 }
 
@@ -235,15 +82,25 @@ mod tests {
 
     #[test]
     fn words_of_the_protocol_are_known() {
-        assert!(NAMES.is_sorted() && VALUES.is_sorted() && SUBTYPES.is_sorted());
-        for name in ["content", "structuredContent", "uriTemplate"] {
-            assert_eq!(least_in_name(name.as_bytes()), usize::MAX, "{name}");
+        assert!(SUBTYPES.is_sorted());
+        let members = [
+            ("content", Holds::Other),
+            ("role", Holds::Words(&["user", "assistant"])),
+            ("type", Holds::Words(&["text"])),
+            ("mimeType", Holds::MediaType),
+        ];
+        let vocabulary: Vocabulary = members.into_iter().collect();
+        for (name, expected) in [("content", usize::MAX), ("role", usize::MAX), ("contents2", 0), ("", 0)] {
+            assert_eq!(least_in_name(&vocabulary, name.as_bytes()), expected, "{name}");
         }
-        assert_eq!([least_in_name(b"contents2"), least_in_name(b"")], [0, 0]);
         for (name, value, expected) in [
             (None, "text", usize::MAX),
+            (None, "texts", 0),
             (Some("role"), "user", usize::MAX),
             (Some("role"), "users", 0),
+            // A word is one where it belongs, and nowhere else.
+            (Some("role"), "text", 0),
+            (Some("content"), "text", 0),
             (Some("mimeType"), "text/html", usize::MAX),
             (Some("mimeType"), "application/vnd.api+json", 8),
             (Some("mimeType"), "text/correct-horse-battery", 8),
@@ -251,11 +108,8 @@ mod tests {
             (Some("type"), "text/html", 0),
             (None, "text/html", 0),
         ] {
-            assert_eq!(
-                least_in_value(name.map(str::as_bytes), value.as_bytes()),
-                expected,
-                "{name:?} {value}"
-            );
+            let least = least_in_value(&vocabulary, name.map(str::as_bytes), value.as_bytes());
+            assert_eq!(least, expected, "{name:?} {value}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Which four bytes a spelling may begin with: a bit for each, found by a hash.
+//! Which four bytes an encoding may begin with: a bit for each, found by a hash.
 //!
 //! Nearly every place in a text is ruled out by one look at it, which costs a fraction of a step of the automaton.
 
-/// Bytes of a spelling that are looked at; none is shorter.
+/// Bytes of an encoding that are looked at; none is shorter.
 pub(super) const PREFIX_BYTES: usize = 4;
 
-/// Bits for each spelling, so that few places pass that do not begin one.
+/// Bits for each encoding, so that few places pass that do not begin one.
 const BITS_EACH: usize = 64;
 
 /// Most bits, so that they stay in the nearest caches.
@@ -19,18 +19,18 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    pub(super) fn of(spellings: &[Box<[u8]>]) -> Prefixes {
-        let count = (spellings.len() * BITS_EACH).next_power_of_two().clamp(BITS_EACH, BITS_MAX);
+    pub(super) fn of(encodings: &[Box<[u8]>]) -> Prefixes {
+        let count = (encodings.len() * BITS_EACH).next_power_of_two().clamp(BITS_EACH, BITS_MAX);
         let mut prefixes =
             Prefixes { bits: vec![0; count / 64].into(), shift: u32::BITS - count.trailing_zeros() };
-        for prefix in spellings.iter().filter_map(|spelling| spelling.first_chunk()) {
+        for prefix in encodings.iter().filter_map(|encoding| encoding.first_chunk()) {
             let bit = prefixes.bit(*prefix);
             prefixes.bits[bit / 64] |= 1 << (bit % 64);
         }
         prefixes
     }
 
-    /// The next place from `at` on where a spelling may begin.
+    /// The next place from `at` on where an encoding may begin.
     pub(super) fn next(&self, text: &[u8], at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let found = rest.windows(PREFIX_BYTES).position(|window| {

@@ -5,7 +5,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Number;
 
-use super::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
+use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     if text.trim().is_empty() {

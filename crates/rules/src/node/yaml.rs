@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 use serde_json::Number;
 
-use super::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
+use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut building = Building { open: Vec::new(), anchors: HashMap::new(), left: NODES_MAX, whole: None };

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::path::{Component, Path};
 
-use super::{Named, OTHER_BYTES_MAX, PATH_BYTES_MAX, SHORT_MAX, Short, address};
+use super::address;
+use super::named::{Named, OTHER_BYTES_MAX, PATH_BYTES_MAX, SHORT_MAX, Short};
 use crate::variables::{self, Spelt};
 use crate::workspace::{Looks, TooMany, Workspace, without_dots};
 

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use std::path::Path;
 
+use super::named::OTHER_BYTES_MAX;
 use super::*;
 
 fn of_call(arguments: &Value, workspace: &Workspace) -> Result<Vec<String>, TooMany> {

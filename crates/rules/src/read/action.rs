@@ -6,8 +6,7 @@ use crate::node::{Node, Place};
 use crate::rule::{Action, PLACEHOLDER};
 use crate::transform::{Change, EDITS_MAX, Edit, Pointer};
 
-use super::PATTERNS_MAX;
-use super::reader::{Reader, Table};
+use super::reader::{PATTERNS_MAX, Reader, Table};
 
 /// Longest placeholder, in characters.
 const PLACEHOLDER_CHARS_MAX: usize = 100;

@@ -3,7 +3,13 @@
 use crate::node::{Member, Node, Place, Written};
 use crate::workspace::Workspace;
 
-use super::{PATTERN_BYTES_MAX, Problem};
+use super::problem::Problem;
+
+/// Most patterns in one list of a rule.
+pub(super) const PATTERNS_MAX: usize = 200;
+
+/// Longest pattern, name or placeholder, in bytes.
+pub(super) const PATTERN_BYTES_MAX: usize = 1_000;
 
 /// More than this many problems are one problem: the wrong file.
 const PROBLEMS_MAX: usize = 100;

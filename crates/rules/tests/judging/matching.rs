@@ -14,6 +14,21 @@ fn check(matches: &str, cases: &[(&str, bool)]) {
 }
 
 #[test]
+fn our_own_tools_say_which_arguments_are_paths() {
+    check(
+        "{paths: ['.env']}",
+        &[
+            (r#"workspace_write {"path":".env","content":"x"}"#, true),
+            (r#"workspace_write {"path":["a",".env"]}"#, true),
+            (r#"workspace_write {"path":"a.md","content":".env"}"#, false),
+            (r#"workspace_write {"path":"a.md","file":".env"}"#, false),
+            // Of others nobody knows.
+            (r#"git/write {"path":"a.md","content":".env"}"#, true),
+        ],
+    );
+}
+
+#[test]
 fn paths_are_meant_in_every_spelling() {
     check(
         "{paths: ['.env']}",

@@ -6,13 +6,13 @@
 //! it. The file becomes a new one: hard links keep the old content.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{DirBuilder, DirBuilderExt};
+use data_encoding::HEXLOWER;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fsync, openat, readlinkat, renameat,
     renameat_with, statat, unlinkat,
@@ -111,7 +111,7 @@ impl Root {
         }
         fsync(&place.folder).map_err(place.error())?;
         let created = place.present.is_none();
-        Ok(Written { created, sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
+        Ok(Written { created, sha256: HEXLOWER.encode(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
     }
 
     /// The files that a write to `path` would reach or pass, and that others obey: a link that they are called by counts,
@@ -309,7 +309,7 @@ impl<'a> Place<'a> {
         if is_kept(&present) {
             return Err(FileError::Kept);
         }
-        let found = hex(&Sha256::digest(&present));
+        let found = HEXLOWER.encode(&Sha256::digest(&present));
         let is_expected = match expect {
             Expect::Anything => true,
             Expect::Absent => false,
@@ -392,7 +392,7 @@ fn link_target(folder: &File, name: &Path, asked: &Inside) -> Result<PathBuf, Fi
 fn temporary_name() -> Result<String, FileError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
-    Ok(format!(".toolcrib-{}.tmp", hex(&random)))
+    Ok(format!(".toolcrib-{}.tmp", HEXLOWER.encode(&random)))
 }
 
 fn sha256_of(file: &mut File) -> io::Result<String> {
@@ -400,15 +400,8 @@ fn sha256_of(file: &mut File) -> io::Result<String> {
     let mut buffer = vec![0; HASH_BUFFER_BYTES];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hash.finalize())),
+            0 => return Ok(HEXLOWER.encode(&hash.finalize())),
             read => hash.update(&buffer[..read]),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
 }

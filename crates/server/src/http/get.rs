@@ -8,7 +8,7 @@ use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use wire::http::{EVENT_STREAM, LAST_EVENT_ID};
-use wire::param_headers::HeaderSaid;
+use wire::param_headers::HeaderText;
 use wire::{Code, WireError};
 
 use super::answer::{self, Answer};
@@ -38,12 +38,12 @@ pub(super) fn open(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap) -> An
         }
     };
     let last = match head::said(headers, LAST_EVENT_ID) {
-        HeaderSaid::Absent => None,
-        HeaderSaid::Once(id) => match EventId::parse(id) {
+        HeaderText::Absent => None,
+        HeaderText::Once(id) => match EventId::parse(id) {
             Some(id) => Some(id),
             None => return nothing_kept(),
         },
-        HeaderSaid::Repeated | HeaderSaid::Unreadable => return nothing_kept(),
+        HeaderText::Repeated | HeaderText::Unreadable => return nothing_kept(),
     };
     match last {
         Some(last) if last.stream != STANDING => match streams::resume(&open, last) {

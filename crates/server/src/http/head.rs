@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, AsHeaderName, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION};
-use wire::param_headers::HeaderSaid;
+use wire::param_headers::HeaderText;
 use wire::{Code, Revision, WireError};
 
 use super::answer::{self, Answer};
@@ -54,18 +54,18 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// What stands in a header that may be there but once.
-pub(super) fn said(headers: &HeaderMap, name: impl AsHeaderName) -> HeaderSaid<'_> {
+pub(super) fn said(headers: &HeaderMap, name: impl AsHeaderName) -> HeaderText<'_> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (None, _) => HeaderSaid::Absent,
-        (Some(value), None) => value.to_str().map_or(HeaderSaid::Unreadable, HeaderSaid::Once),
-        (Some(_), Some(_)) => HeaderSaid::Repeated,
+        (None, _) => HeaderText::Absent,
+        (Some(value), None) => value.to_str().map_or(HeaderText::Unreadable, HeaderText::Once),
+        (Some(_), Some(_)) => HeaderText::Repeated,
     }
 }
 
 /// True if the version header names the modern revision, or one that is later by its date.
 pub(super) fn names_modern(headers: &HeaderMap) -> bool {
-    let HeaderSaid::Once(name) = said(headers, &REVISION) else { return false };
+    let HeaderText::Once(name) = said(headers, &REVISION) else { return false };
     let modern = Revision::MODERN.name();
     let is_date = name.len() == modern.len()
         && name.bytes().zip(modern.bytes()).all(|(byte, like)| match like {
@@ -81,9 +81,9 @@ pub(super) fn names_modern(headers: &HeaderMap) -> bool {
 /// The answer to a request that names one we do not speak (2025-06-18, "Protocol Version Header").
 pub(super) fn legacy_revision(headers: &HeaderMap) -> Result<Option<Revision>, Box<Answer>> {
     let known = match said(headers, &REVISION) {
-        HeaderSaid::Absent => return Ok(None),
-        HeaderSaid::Once(name) => Revision::parse(name),
-        HeaderSaid::Repeated | HeaderSaid::Unreadable => None,
+        HeaderText::Absent => return Ok(None),
+        HeaderText::Once(name) => Revision::parse(name),
+        HeaderText::Repeated | HeaderText::Unreadable => None,
     };
     known.map(Some).ok_or_else(|| {
         let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.name()).collect();

@@ -7,7 +7,7 @@ use gate::Gate;
 use hyper::header::HeaderMap;
 use wire::http::{METHOD, NAME, PROTOCOL_VERSION};
 use wire::message::Text;
-use wire::param_headers::{HeaderSaid, ParamHeaders};
+use wire::param_headers::{HeaderText, ParamHeaders};
 use wire::{Code, Object, Revision, WireError, headers, meta};
 
 use super::head::said;
@@ -79,10 +79,10 @@ pub(super) async fn arguments(
 /// The value of a header that may be there but once.
 fn once<'h>(head: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, WireError> {
     let why = match said(head, name) {
-        HeaderSaid::Absent => return Ok(None),
-        HeaderSaid::Once(value) => return Ok(Some(value)),
-        HeaderSaid::Repeated => "is there more than once",
-        HeaderSaid::Unreadable => "is not printable ASCII",
+        HeaderText::Absent => return Ok(None),
+        HeaderText::Once(value) => return Ok(Some(value)),
+        HeaderText::Repeated => "is there more than once",
+        HeaderText::Unreadable => "is not printable ASCII",
     };
     Err(WireError::new(Code::HeaderMismatch, format!("Header mismatch: {name} {why}")))
 }

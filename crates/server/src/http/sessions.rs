@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use data_encoding::HEXLOWER;
 use gate::{Caller, Proof};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -177,7 +178,7 @@ impl Sessions {
     ) -> Result<(String, Arc<Open>), OpenFault> {
         let mut random = [0u8; ID_BYTES];
         getrandom::fill(&mut random).map_err(|_| OpenFault::NoRandomness)?;
-        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id: String = HEXLOWER.encode(&random);
         let now_s = self.now_s();
         let opened = Arc::new(Open::new(session, self.total.clone(), Kind::Kept, outbound, now_s));
         let mut table = self.lock();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use data_encoding::HEXLOWER;
 use gate::{Caller, CallerKind, Role, Roles, Scope, Scopes, Via};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
@@ -201,8 +202,7 @@ fn clean(subject: &str) -> String {
     if cleaned.len() <= SUBJECT_BYTES_MAX {
         return cleaned;
     }
-    let hash: String =
-        digest(&SHA256, subject.as_bytes()).as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = HEXLOWER.encode(&digest(&SHA256, subject.as_bytes()).as_ref()[..16]);
     format!("{}~{hash}", &cleaned[..SUBJECT_BYTES_MAX - hash.len() - 1])
 }
 

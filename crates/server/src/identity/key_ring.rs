@@ -1,6 +1,7 @@
 //! The keys that were created, as they are kept: by whom they are held and what their holders may do, and of the key
 //! itself a hash. For the command line, which waits for the disk.
 
+use data_encoding::HEXLOWER;
 use gate::{Caller, Role, Roles, Scope, Scopes};
 use serde::{Deserialize, Serialize};
 use store::{Store, StoreError, StoredRecord};
@@ -184,7 +185,7 @@ pub fn create(store: &dyn Store, request: KeyRequest) -> Result<(Key, KeyEntry),
     let entry = KeyEntry {
         id: key.id().to_owned(),
         name,
-        sha256: key::hash(key.reveal()).iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: HEXLOWER.encode(&key::hash(key.reveal())),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         scopes: request.scopes.map(|scopes| scopes.iter().map(|scope| scope.as_str().to_owned()).collect()),
         person: request.person,

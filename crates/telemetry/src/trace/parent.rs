@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
+
 /// Which trace, and which span of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceParent {
@@ -27,30 +29,25 @@ impl TraceParent {
 
     /// The trace's name as records write it: 32 hexadecimal digits.
     pub fn trace_id(&self) -> String {
-        hex(&self.trace)
+        HEXLOWER.encode(&self.trace)
     }
 }
 
 impl fmt::Display for TraceParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{}-{}-0{}", hex(&self.trace), hex(&self.span), u8::from(self.sampled))
+        write!(
+            f,
+            "00-{}-{}-0{}",
+            HEXLOWER.encode(&self.trace),
+            HEXLOWER.encode(&self.span),
+            u8::from(self.sampled)
+        )
     }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
-    let is_lower = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if digits.len() != 2 * N || !digits.bytes().all(is_lower) {
-        return None;
-    }
     let mut out = [0; N];
-    for (byte, pair) in out.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
+    (digits.len() == 2 * N).then(|| HEXLOWER.decode_mut(digits.as_bytes(), &mut out).ok())??;
     Some(out)
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use upstream::{Reference, references};
@@ -118,7 +119,7 @@ pub(super) fn of_permissions(permissions: &[Value]) -> (String, Vec<Line>, Vec<S
 
 fn digest(what: &impl serde::Serialize) -> String {
     let text = serde_json::to_vec(what).expect("values of a file are JSON");
-    Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(&text))
 }
 
 /// A variable's value may decide what a program runs, so it is shown.

@@ -4,6 +4,7 @@
 mod governing;
 mod learnt;
 mod servers;
+mod vocabulary;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,12 +73,16 @@ impl Settings {
             secret_files: Vec::new(),
             offer: tools::Offer::default(),
             rates: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() }.into(),
-            rules: rules::Settings { workspace: folder.to_owned(), ..rules::Settings::default() },
+            rules: rules::Settings {
+                workspace: folder.to_owned(),
+                vocabulary: vocabulary::rules_vocabulary(),
+                ..rules::Settings::default()
+            },
             policy: policy::Policy::new(&everything).expect("`*` is a glob"),
             approvals: gate::approvals::Config::default(),
             telemetry: telemetry::Config::default(),
             audit: audit::Config::default(),
-            redactor: redact::Redactor::new(&redact::Config::default()),
+            redactor: redactor(&redact::Config::default()),
             redaction: redact::Config::default(),
             secrets: Vec::new(),
             kept: Kept::new(&folder.join("state"), KeySource::State),
@@ -96,6 +101,11 @@ pub(super) struct Whole<'a> {
     pub(super) surroundings: &'a Surroundings,
     /// The servers that folders have declared, with the kept secrets that each may use.
     pub(super) folders: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Knows no secret yet.
+fn redactor(config: &redact::Config) -> redact::Redactor {
+    redact::Redactor::with_vocabulary(config, upstream::redaction_vocabulary())
 }
 
 /// Settles a file.
@@ -127,7 +137,7 @@ pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Re
         (Some(offer), Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
             let log = file.log;
-            let redactor = redact::Redactor::new(&file.redaction);
+            let redactor = redactor(&file.redaction);
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
             let secret_files = secret_files.into_inner();
             let state = kept.state().to_owned();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use tool_api::Context;
-use wire::meta::{self, PROGRESS_TOKEN, Said};
+use wire::meta::{self, OwnEnvelope, PROGRESS_TOKEN};
 use wire::{LogLevel, Object, Revision};
 
 use super::log_level;
@@ -96,7 +96,7 @@ impl Envelope {
         let client = cx.map(Context::client);
         let info = client.and_then(|client| client.info.as_ref()).and_then(text);
         let token = token.map(|token| token.to_string());
-        let said = Said {
+        let said = OwnEnvelope {
             revision: self.revision,
             client: info.unwrap_or(&self.ourselves),
             capabilities: client.and_then(|client| text(&client.capabilities)).unwrap_or("{}"),

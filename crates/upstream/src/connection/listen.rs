@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 use wire::message::Text;
-use wire::meta::{self, Said};
+use wire::meta::{self, OwnEnvelope};
 use wire::subscriptions::{Filter, TASKS_MAX};
 use wire::{Code, Revision};
 
@@ -282,7 +282,7 @@ impl Keeper {
             true => "{}",
             false => r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#,
         };
-        let said = Said {
+        let said = OwnEnvelope {
             revision: Revision::MODERN,
             client: &self.ourselves,
             capabilities,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tool_api::Hold;
@@ -14,7 +15,6 @@ use super::Fault;
 use super::asked::Question;
 use super::call::Call;
 use super::pending::{Happening, Next, Reply};
-use crate::naming::hex;
 
 /// Most calls of one connection that wait so.
 const CALLS_MAX: usize = 1_000;
@@ -163,7 +163,7 @@ impl Parked {
     pub(super) fn put(self: &Arc<Self>, stay: Stay) -> Result<(Arc<str>, Hold), Fault> {
         let mut random = [0; NAME_BYTES];
         getrandom::fill(&mut random).map_err(|_| Fault::Busy)?;
-        let name: Arc<str> = hex(&random).into();
+        let name: Arc<str> = HEXLOWER.encode(&random).into();
         let (table, own, now) = (Arc::downgrade(self), name.clone(), Instant::now());
         let (due, old) = (now + ANSWER_TIMEOUT, now + UNSEEN_MAX);
         let mut parked = self.table();

@@ -1,9 +1,9 @@
 //! What identifies a server, as one hash.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::Endpoint;
-use crate::naming::hex;
 
 /// The SHA-256 of everything that says which server is meant. Every part is preceded by its length, so that
 /// no two endpoints run together into the same bytes.
@@ -56,5 +56,5 @@ pub(super) fn of(endpoint: &Endpoint) -> String {
             }
         }
     }
-    hex(&hash.finalize())
+    HEXLOWER.encode(&hash.finalize())
 }

@@ -18,6 +18,7 @@ use wire::message::Text;
 use super::Endpoint;
 use crate::clean;
 use crate::signer::Signer;
+use crate::vocabulary::redaction_vocabulary;
 
 /// Shorter values are too likely to be ordinary words; a secret has more.
 const SECRET_BYTES_MIN: usize = 8;
@@ -115,7 +116,7 @@ impl Mask {
 
     /// How many bytes of a text's beginning may be the rest of a secret, if the text was cut there.
     pub(crate) fn rest_bytes_max(&self) -> usize {
-        self.redactor().map_or(0, Redactor::spelling_bytes_max).saturating_sub(1)
+        self.redactor().map_or(0, Redactor::encoding_bytes_max).saturating_sub(1)
     }
 
     fn struck(&self, json: &str) -> Option<Bytes> {
@@ -139,7 +140,8 @@ impl Mask {
 }
 
 fn redactor(values: &[Arc<str>]) -> Redactor {
-    let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
+    let config = redact::Config { patterns: false, ..redact::Config::default() };
+    let redactor = Redactor::with_vocabulary(&config, redaction_vocabulary());
     redactor.know("settings", values.iter().cloned().map(nameless).collect());
     redactor
 }

@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use sandbox::{Program, ServerFiles, is_code};
 use sha2::{Digest, Sha256};
 
 use super::{Endpoint, Settings};
-use crate::naming::{self, hex};
+use crate::naming;
 
 /// Keeps folders apart whose servers' names differ only in what no file's name may hold.
 const NAME_HASH_CHARS: usize = 16;
@@ -118,7 +119,7 @@ impl Settings {
         if *plain == *self.name {
             return plain;
         }
-        let hash = hex(&Sha256::digest(self.name.as_bytes()));
+        let hash = HEXLOWER.encode(&Sha256::digest(self.name.as_bytes()));
         format!("{plain}-{}", &hash[..NAME_HASH_CHARS])
     }
 

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wire::{Object, object, string};
 
 use super::What;
-use crate::naming::hex;
 
 /// The longest time of a change: nanoseconds and an offset take 35 bytes.
 const TIME_BYTES_MAX: usize = 40;
@@ -20,7 +20,7 @@ pub struct Hash(Box<str>);
 impl Hash {
     /// Of a definition in its canonical form.
     pub(crate) fn of(canonical: &str) -> Hash {
-        Hash(hex(&Sha256::digest(canonical.as_bytes())).into())
+        Hash(HEXLOWER.encode(&Sha256::digest(canonical.as_bytes())).into())
     }
 
     /// Its digits.

@@ -1,8 +1,8 @@
 //! What is run under a server's name, as far as consent is bound to it.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use crate::naming::hex;
 use crate::settings::{Endpoint, Settings};
 
 impl Settings {
@@ -42,6 +42,6 @@ impl Settings {
                 names.for_each(|pair| part(pair.split('=').next().unwrap_or_default().as_bytes()));
             }
         }
-        format!("{}/{}", self.name, hex(&hash.finalize()))
+        format!("{}/{}", self.name, HEXLOWER.encode(&hash.finalize()))
     }
 }

@@ -24,7 +24,7 @@ fn check_schema(schema: &str, expected: Expect) {
         Ok(read) => read
             .annotated
             .iter()
-            .map(|it| format!("{}={}", it.header, it.path.join(".")))
+            .map(|annotated| format!("{}={}", annotated.header, annotated.path.join(".")))
             .collect::<Vec<_>>()
             .join(" "),
         Err(fault) => fault.to_string(),
@@ -89,7 +89,7 @@ fn annotations_that_break_a_rule_are_named() {
         let properties = bad.to_owned();
         let schema = format!("{{\"properties\":{{{properties}}}}}");
         let fault = ParamHeaders::read(&schema).expect_err("the place is wrong");
-        assert!(matches!(fault, Fault::WrongPlace(_)), "{bad}: {fault}");
+        assert!(matches!(fault, AnnotationFault::WrongPlace(_)), "{bad}: {fault}");
     }
     check_schema(
         r#"{"type":"string","x-mcp-header":"V"}"#,
@@ -133,11 +133,11 @@ fn values_are_spelt_for_a_header() {
 }
 
 #[track_caller]
-fn check_pair(argument: &str, said: HeaderSaid<'_>, expected: Expect) {
+fn check_pair(argument: &str, value: HeaderText<'_>, expected: Expect) {
     let headers = ParamHeaders::read(SCHEMA).expect("sound");
     let arguments = format!("{{{argument}}}");
     let name = if argument.starts_with("\"i\"") { "mcp-param-i" } else { "mcp-param-s" };
-    let header = |asked: &str| if asked == name { said } else { HeaderSaid::Absent };
+    let header = |header: &str| if header == name { value } else { HeaderText::Absent };
     expected.assert_eq(
         &headers.check(Some(object(&arguments)), &header).map_or_else(|why| why, |()| "ok".into()),
     );
@@ -145,7 +145,7 @@ fn check_pair(argument: &str, said: HeaderSaid<'_>, expected: Expect) {
 
 #[test]
 fn headers_and_arguments_must_agree() {
-    use HeaderSaid::{Absent, Once, Repeated, Unreadable};
+    use HeaderText::{Absent, Once, Repeated, Unreadable};
     check_pair(r#""s":"a""#, Once("a"), expect!["ok"]);
     check_pair(r#""s":"a""#, Once(" a\t"), expect!["ok"]);
     check_pair(r#""s":"Hello""#, Once("=?base64?SGVsbG8=?="), expect!["ok"]);
@@ -185,7 +185,7 @@ fn headers_and_arguments_must_agree() {
 
 #[test]
 fn whole_numbers_are_compared_by_value() {
-    use HeaderSaid::Once;
+    use HeaderText::Once;
     for (argument, header, same) in [
         ("42", "42", true),
         ("42", "42.0", true),
@@ -225,9 +225,9 @@ proptest! {
         let headers = ParamHeaders::read(SCHEMA).expect("sound");
         let sent = headers.values(Some(object(&arguments)));
         prop_assert_eq!(sent.len(), members.len());
-        let header = |asked: &str| match sent.iter().find(|(name, _)| name == asked) {
-            Some((_, value)) => HeaderSaid::Once(value),
-            None => HeaderSaid::Absent,
+        let header = |header: &str| match sent.iter().find(|(name, _)| name == header) {
+            Some((_, value)) => HeaderText::Once(value),
+            None => HeaderText::Absent,
         };
         prop_assert_eq!(headers.check(Some(object(&arguments)), &header), Ok(()));
     }

@@ -3,9 +3,9 @@
 use bytestring::ByteString;
 
 use crate::error::WireError;
-use crate::message::Text;
 use crate::relayed::{Extras, Relayed, invalid};
 use crate::string;
+use crate::text::Text;
 
 /// Room for the `_meta` that is put behind the parameters once the request's number is known, in bytes: without
 /// it they would be copied once more.
@@ -36,7 +36,7 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
     let (mut name, mut arguments, mut task, mut extras) = (None, None, None, Extras::default());
     for member in object.members() {
         match member.key().as_ref() {
-            "name" => name = text.said(member.value),
+            "name" => name = text.string(member.value),
             "arguments" if member.value.starts_with('{') => arguments = Some(text.slice(member.value)),
             "arguments" => return Err(invalid("\"arguments\" must be an object")),
             "task" if member.value.starts_with('{') => task = Some(text.slice(member.value)),
@@ -110,9 +110,9 @@ mod tests {
     fn what_belongs_to_a_round_is_read_and_written() {
         let params = r#"{"name":"t","arguments":{ },"_meta":{"x":1.0},"inputResponses":{"k":{}},"requestState":"s\"","task":{"ttl":5}}"#;
         let read = call_params(Some(&text(params))).expect("sound");
-        let said = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
+        let text_of = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
         let (answers, task, meta) =
-            (said(&read.extras.input_responses), said(&read.task), said(&read.extras.meta));
+            (text_of(&read.extras.input_responses), text_of(&read.task), text_of(&read.extras.meta));
         assert_eq!((answers.as_deref(), task.as_deref()), (Some(r#"{"k":{}}"#), Some(r#"{"ttl":5}"#)));
         let relayed = Relayed {
             meta: meta.as_deref(),
@@ -120,7 +120,7 @@ mod tests {
             request_state: read.extras.request_state.as_deref(),
             task: task.as_deref(),
         };
-        let written = write_call(&read.name, said(&read.arguments).as_deref(), &relayed);
+        let written = write_call(&read.name, text_of(&read.arguments).as_deref(), &relayed);
         assert_eq!(String::from_utf8(written).expect("UTF-8"), params);
         assert_eq!(write_call("t", None, &Relayed::default()), br#"{"name":"t"}"#);
         // A hint that makes no sense is no reason to refuse a call.

@@ -39,9 +39,9 @@ impl Hints {
             ("idempotentHint", self.idempotent),
             ("openWorldHint", self.open_world),
         ];
-        let said: Vec<String> =
+        let members: Vec<String> =
             flags.iter().filter_map(|(key, flag)| flag.map(|flag| format!("\"{key}\":{flag}"))).collect();
-        out.extend_from_slice(format!("{{{}}}", said.join(",")).as_bytes());
+        out.extend_from_slice(format!("{{{}}}", members.join(",")).as_bytes());
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::entry::Hints;
 use crate::edit::literal;
-use crate::message::Text;
 use crate::object::Object;
 use crate::paging::{self, Cache};
 use crate::patch;
+use crate::text::Text;
 
 /// A tool in an upstream's list.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! `notifications/progress` of a call.
 
-use crate::message::Text;
 use crate::string;
+use crate::text::Text;
 
 /// Writes the parameters of `notifications/progress` under the client's own token (JSON text).
 pub fn write_progress(token: &Text, done: f64, total: Option<f64>, message: Option<&str>) -> Vec<u8> {

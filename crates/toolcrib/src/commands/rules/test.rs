@@ -24,6 +24,8 @@ struct Where {
     upstream: Option<String>,
     open_world: bool,
     /// What it declares of its arguments.
+    /// The arguments that name paths, if the tool says so of itself.
+    paths: Option<&'static [&'static str]>,
     input_schema: Option<Bytes>,
 }
 
@@ -56,7 +58,12 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
         Ok(if said.stop.is_some() || is_withheld { Ending::Refused } else { Ending::Good })
     };
     if let Some(upstream) = upstream {
-        return test(&Where { upstream: Some(upstream.to_owned()), open_world: true, input_schema: None });
+        return test(&Where {
+            upstream: Some(upstream.to_owned()),
+            open_world: true,
+            paths: None,
+            input_schema: None,
+        });
     }
     with_crib(cli, async |crib| {
         let offer = settled(crib).await?;
@@ -64,7 +71,8 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
         let definition = found.definition();
         let upstream = definition.upstream.as_deref().map(str::to_owned);
         let input_schema = Some(definition.input_schema.clone());
-        test(&Where { upstream, open_world: definition.open_world, input_schema })
+        let paths = definition.listing.paths();
+        test(&Where { upstream, open_world: definition.open_world, paths, input_schema })
     })
 }
 
@@ -74,6 +82,7 @@ fn judge(rules: &Rules, asked: &Asked<'_>, arguments: &Value, found: &Where) -> 
         upstream: found.upstream.as_deref(),
         open_world: found.open_world,
         is_action: false,
+        paths: found.paths,
         input_schema: found.input_schema.as_ref(),
         output_schema: None,
         arguments,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Settling;
+use super::vocabulary::rules_vocabulary;
 use crate::config::file::Limits;
 use crate::config::find::declaring_folder;
 use crate::config::problem::spot;
@@ -39,6 +40,7 @@ impl Settling<'_> {
             mode: config.mode.into(),
             own_servers: (!is_persons).then(own_servers),
             local_upstreams,
+            vocabulary: rules_vocabulary(),
         }
     }
 

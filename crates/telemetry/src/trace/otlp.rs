@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use crate::trace::{Finished, hex};
+use super::finished::{Finished, Step};
 
 /// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
 const SERVER: u8 = 2;
@@ -27,7 +28,7 @@ pub(crate) fn request(version: &str, batch: &[Finished]) -> Bytes {
 }
 
 fn spans(call: &Finished) -> Vec<Value> {
-    let (trace, own) = (hex(&call.parent.trace), hex(&call.parent.span));
+    let (trace, own) = (HEXLOWER.encode(&call.parent.trace), HEXLOWER.encode(&call.parent.span));
     let at = |since: Duration| (call.begun_ns + since.as_nanos()).to_string();
     let facts = &call.facts;
     let mut attributes = vec![
@@ -43,11 +44,11 @@ fn spans(call: &Finished) -> Vec<Value> {
         "status": status(facts.outcome == "result"),
     });
     if let Some(above) = &call.above {
-        root["parentSpanId"] = hex(above).into();
+        root["parentSpanId"] = HEXLOWER.encode(above).into();
     }
-    let step = |(nth, step): (usize, &crate::trace::Step)| {
+    let step = |(nth, step): (usize, &Step)| {
         json!({
-            "traceId": trace, "spanId": hex(&below(call.parent.span, nth)), "parentSpanId": own, "name": step.name,
+            "traceId": trace, "spanId": HEXLOWER.encode(&below(call.parent.span, nth)), "parentSpanId": own, "name": step.name,
             "kind": INTERNAL, "startTimeUnixNano": at(step.from), "endTimeUnixNano": at(step.to),
             "status": status(step.is_good),
         })
@@ -72,7 +73,8 @@ fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
 mod tests {
     use expect_test::expect;
 
-    use crate::trace::{Facts, Step, TraceParent};
+    use super::super::finished::Facts;
+    use super::super::parent::TraceParent;
 
     use super::*;
 

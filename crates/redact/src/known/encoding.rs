@@ -7,19 +7,26 @@
 use base64::Engine as _;
 use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use data_encoding::HEXLOWER;
 
 use super::escapes::{Families, pieces};
-use super::{LEVELS_MAX, view};
+use super::view;
+
+/// Shorter values are not looked for, in characters: they would strike out half of every text.
+pub(super) const VALUE_CHARACTERS_MIN: usize = 4;
+
+/// How often a text is read without its escapes: JSON inside JSON, in an address, in a page.
+pub(super) const LEVELS_MAX: usize = 3;
 
 /// A line of a value of several lines is a secret of its own from this length on, in characters: what shows a key
 /// may indent it. Shorter ones are too likely to be ordinary.
 const LINE_CHARACTERS_MIN: usize = 16;
 
-/// Fewest bytes of a spelling; as many as the shortest secret leaves at the worst alignment.
-const SPELLING_BYTES_MIN: usize = 4;
+/// Fewest bytes of an encoding; as many as the shortest secret leaves at the worst alignment.
+const ENCODING_BYTES_MIN: usize = 4;
 
 /// One way to write a value.
-pub(super) struct Spelling {
+pub(super) struct Encoding {
     pub(super) bytes: Vec<u8>,
     pub(super) form: Form,
 }
@@ -36,31 +43,31 @@ pub(super) enum Form {
 }
 
 /// All ways to write a value, some of them more than once, and what is least of them.
-pub(super) struct Spellings {
-    pub(super) all: Vec<Spelling>,
+pub(super) struct Encodings {
+    pub(super) all: Vec<Encoding>,
     pub(super) hex_digits_min: usize,
     pub(super) base64_digits_min: usize,
 }
 
-/// Every spelling of `value`.
-pub(super) fn spellings(value: &str) -> Spellings {
-    let mut spellings =
-        Spellings { all: Vec::new(), hex_digits_min: usize::MAX, base64_digits_min: usize::MAX };
-    spellings.add(value);
+/// Every encoding of `value`.
+pub(super) fn encodings(value: &str) -> Encodings {
+    let mut encodings =
+        Encodings { all: Vec::new(), hex_digits_min: usize::MAX, base64_digits_min: usize::MAX };
+    encodings.add(value);
     if value.contains(['\n', '\r']) {
         // The first and the last line of a key are the same for all keys.
         let lines = value.lines().map(str::trim).filter(|line| !line.starts_with("-----"));
-        lines.filter(|line| line.chars().count() >= LINE_CHARACTERS_MIN).for_each(|line| spellings.add(line));
+        lines.filter(|line| line.chars().count() >= LINE_CHARACTERS_MIN).for_each(|line| encodings.add(line));
     }
-    spellings
+    encodings
 }
 
-impl Spellings {
+impl Encodings {
     fn add(&mut self, value: &str) {
         for text in texts(value) {
             self.push(text, Form::Text);
         }
-        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = HEXLOWER.encode(value.as_bytes());
         self.hex_digits_min = self.hex_digits_min.min(hex.len());
         self.push(hex.into_bytes(), Form::Hex);
         let little: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -83,8 +90,8 @@ impl Spellings {
 
     fn push(&mut self, bytes: Vec<u8>, form: Form) {
         // Shorter ones hold another one anyway.
-        if bytes.len() >= SPELLING_BYTES_MIN {
-            self.all.push(Spelling { bytes, form });
+        if bytes.len() >= ENCODING_BYTES_MIN {
+            self.all.push(Encoding { bytes, form });
         }
     }
 }
@@ -105,8 +112,7 @@ fn texts(value: &str) -> Vec<Vec<u8>> {
         let mut text = texts[nth].clone();
         for _ in 0..LEVELS_MAX {
             let plain = view::read(&text, pieces(&text, Families::ALL));
-            if plain == text || String::from_utf8_lossy(&plain).chars().count() < super::VALUE_CHARACTERS_MIN
-            {
+            if plain == text || String::from_utf8_lossy(&plain).chars().count() < VALUE_CHARACTERS_MIN {
                 break;
             }
             texts.push(plain.clone());

@@ -1,0 +1,138 @@
+//! The words that rules are written in, each list of them one enum.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Verdict;
+use crate::role::Role;
+
+/// What a rule does with a call that fits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleEffect {
+    /// Run it.
+    Allow,
+    /// Run it if a person agrees.
+    Ask,
+    /// Do not run it.
+    #[default]
+    Deny,
+}
+
+impl From<RuleEffect> for Verdict {
+    fn from(effect: RuleEffect) -> Verdict {
+        match effect {
+            RuleEffect::Allow => Verdict::Allow,
+            RuleEffect::Ask => Verdict::Ask,
+            RuleEffect::Deny => Verdict::Deny,
+        }
+    }
+}
+
+/// What is done, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionWord {
+    /// A tool is called.
+    ToolsCall,
+    /// A resource is read.
+    ResourcesRead,
+    /// Changes of a resource are asked for.
+    ResourcesSubscribe,
+    /// They are no longer wanted.
+    ResourcesUnsubscribe,
+    /// A prompt is filled in.
+    PromptsGet,
+    /// What might be typed next is asked for.
+    CompletionComplete,
+    /// A task is looked at.
+    TasksGet,
+    /// A task is given what it waits for.
+    TasksUpdate,
+    /// A task is ended.
+    TasksCancel,
+}
+
+impl ActionWord {
+    /// The word, as [`Facts::action`](crate::Facts::action) has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolsCall => TOOLS_CALL,
+            Self::ResourcesRead => "resources_read",
+            Self::ResourcesSubscribe => "resources_subscribe",
+            Self::ResourcesUnsubscribe => "resources_unsubscribe",
+            Self::PromptsGet => "prompts_get",
+            Self::CompletionComplete => "completion_complete",
+            Self::TasksGet => "tasks_get",
+            Self::TasksUpdate => "tasks_update",
+            Self::TasksCancel => "tasks_cancel",
+        }
+    }
+}
+
+/// The action of a call of a tool, for which the facts name none.
+pub(crate) const TOOLS_CALL: &str = "tools_call";
+
+/// What a caller is, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RoleWord {
+    /// See [`Role::Owner`].
+    Owner,
+    /// See [`Role::Maintainer`].
+    Maintainer,
+    /// See [`Role::Developer`].
+    Developer,
+    /// See [`Role::Auditor`].
+    Auditor,
+    /// See [`Role::Agent`].
+    Agent,
+    /// A caller without any role.
+    None,
+}
+
+impl RoleWord {
+    /// The role; nothing for a caller without one.
+    pub const fn role(self) -> Option<Role> {
+        match self {
+            Self::Owner => Some(Role::Owner),
+            Self::Maintainer => Some(Role::Maintainer),
+            Self::Developer => Some(Role::Developer),
+            Self::Auditor => Some(Role::Auditor),
+            Self::Agent => Some(Role::Agent),
+            Self::None => None,
+        }
+    }
+}
+
+/// Who may answer a question. Agents answer for nothing, and auditors change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApproverWord {
+    /// See [`Role::Owner`].
+    Owner,
+    /// See [`Role::Maintainer`].
+    Maintainer,
+    /// See [`Role::Developer`].
+    Developer,
+}
+
+impl From<ApproverWord> for Role {
+    fn from(word: ApproverWord) -> Role {
+        match word {
+            ApproverWord::Owner => Role::Owner,
+            ApproverWord::Maintainer => Role::Maintainer,
+            ApproverWord::Developer => Role::Developer,
+        }
+    }
+}
+
+/// How arguments are put down in the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgumentsWord {
+    /// As they are, secrets struck out.
+    Redacted,
+    /// As a hash and a size.
+    Hash,
+}

@@ -1,0 +1,117 @@
+//! A value of a rules file, and where it stands.
+
+use serde_json::{Number, Value};
+
+/// Largest rules file, in bytes. A rule is some hundred bytes.
+pub const BYTES_MAX: u64 = 1024 * 1024;
+
+/// Deepest nesting: a rules file needs six levels, a value that is set in arguments some more.
+pub(super) const DEPTH_MAX: usize = 64;
+
+/// Most values in one file, those behind aliases counted as often as they are used.
+pub(super) const NODES_MAX: usize = 20_000;
+
+/// Where something stands in a text, counted from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// What makes a text no tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) place: Place,
+    pub(crate) what: String,
+}
+
+/// A value and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) written: Written,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Written {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Member>),
+}
+
+/// A member of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) place: Place,
+    pub(crate) name: String,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// What kind of value it is, for sentences.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.written {
+            Written::Null => "null",
+            Written::Bool(_) => "a boolean",
+            Written::Number(_) => "a number",
+            Written::Text(_) => "text",
+            Written::List(_) => "a list",
+            Written::Table(_) => "an object",
+        }
+    }
+
+    /// The same without its places.
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.written {
+            Written::Null => Value::Null,
+            Written::Bool(flag) => Value::Bool(*flag),
+            Written::Number(number) => Value::Number(number.clone()),
+            Written::Text(text) => Value::String(text.clone()),
+            Written::List(items) => items.iter().map(Node::to_json).collect(),
+            Written::Table(members) => {
+                Value::Object(members.iter().map(|it| (it.name.clone(), it.node.to_json())).collect())
+            }
+        }
+    }
+
+    /// How many values it is, itself included.
+    pub(super) fn count(&self) -> usize {
+        match &self.written {
+            Written::List(items) => 1 + items.iter().map(Node::count).sum::<usize>(),
+            Written::Table(members) => 1 + members.iter().map(|it| it.node.count()).sum::<usize>(),
+            Written::Null | Written::Bool(_) | Written::Number(_) | Written::Text(_) => 1,
+        }
+    }
+
+    /// How many levels it has, itself included. It has been built within [`DEPTH_MAX`].
+    pub(super) fn depth(&self) -> usize {
+        match &self.written {
+            Written::List(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
+            Written::Table(members) => 1 + members.iter().map(|it| it.node.depth()).max().unwrap_or(0),
+            Written::Null | Written::Bool(_) | Written::Number(_) | Written::Text(_) => 1,
+        }
+    }
+}
+
+/// A member that must not be there yet.
+pub(super) fn add(members: &mut Vec<Member>, place: Place, name: String, node: Node) -> Result<(), Fault> {
+    if members.iter().any(|member| member.name == name) {
+        return Err(Fault { place, what: format!("`{name}` is there twice; keep one of them") });
+    }
+    members.push(Member { place, name, node });
+    Ok(())
+}
+
+pub(super) fn too_deep(place: Place) -> Fault {
+    Fault { place, what: format!("this is nested more than {DEPTH_MAX} levels deep") }
+}
+
+pub(super) fn too_many(place: Place) -> Fault {
+    Fault { place, what: format!("from here on there are more than {NODES_MAX} values in the file") }
+}
