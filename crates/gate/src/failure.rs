@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_api::{ArgumentsFault, CallId, ToolError};
 
-use crate::approvals::time;
+use crate::clock::time;
 use crate::schema::Violation;
 use crate::seal::StateFault;
 
@@ -267,6 +267,12 @@ impl std::fmt::Display for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         Failure::Refused(refusal)
+    }
+}
+
+impl From<Internal> for Failure {
+    fn from(internal: Internal) -> Failure {
+        Failure::Internal(internal)
     }
 }
 
