@@ -1,8 +1,6 @@
 //! A call whose server is exchanged before the call was sent: the caller is told so and may call again; the gate sends the
 //! call nowhere else.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 #[path = "samples/definition.rs"]
 mod samples;
 
@@ -23,7 +21,7 @@ struct Tool {
 }
 
 impl Tool {
-    fn new(exchanged: Option<Arc<Catalog>>) -> Vec<Arc<dyn AnyTool>> {
+    fn offered(exchanged: Option<Arc<Catalog>>) -> Vec<Arc<dyn AnyTool>> {
         let definition = samples::definition(Some("a"), "t", Effect::Reads);
         vec![Arc::new(Tool { definition, exchanged })]
     }
@@ -37,7 +35,7 @@ impl AnyTool for Tool {
     fn run<'a>(&'a self, arguments: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         let done = match &self.exchanged {
             Some(catalog) => {
-                catalog.replace("a", Tool::new(None), Features::default());
+                catalog.replace("a", Tool::offered(None), Features::default());
                 Err(ToolError::gone("`a` has gone"))
             }
             None => {
@@ -53,7 +51,7 @@ impl AnyTool for Tool {
 async fn a_call_that_was_not_sent_says_so_and_the_next_one_finds_the_server_in_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(Vec::new());
-    catalog.replace("a", Tool::new(Some(catalog.clone())), Features::default());
+    catalog.replace("a", Tool::offered(Some(catalog.clone())), Features::default());
     let policy = policy::Policy::new(&policy::Config::default()).unwrap();
     let gate = Gate::new(Parts {
         catalog,
