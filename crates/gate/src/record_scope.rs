@@ -69,7 +69,7 @@ impl<'b> RecordScope<'b> {
         all_pass: &'static [(&'static str, &'static str)],
         (id, caller, call): (CallId, &Caller, &Call<'_>),
     ) -> Result<RecordScope<'b>, Refusal> {
-        audit_log.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
+        audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
         let parent = call.meta.as_deref().and_then(call_span::trace_parent);
         let span = CallSpan::open(telemetry, parent);
         // The local user is always the same.
@@ -132,7 +132,7 @@ impl<'b> RecordScope<'b> {
         self.has_effect = definition.effect > Effect::Reads;
         if let Some(opening) = &mut self.opening {
             opening.tool = definition.name.shared();
-            opening.upstream = definition.upstream.clone();
+            opening.upstream = definition.origin.upstream().cloned();
             opening.effect = Some(Cow::Borrowed(definition.effect.name()));
             opening.definition_sha256 = Some(offered.hash());
         }
@@ -223,7 +223,7 @@ impl<'b> RecordScope<'b> {
     pub(crate) async fn write_intent(&mut self) -> Result<(), Refusal> {
         if let (true, Some(opening)) = (self.has_effect, &self.opening) {
             let mark = self.audit_log.before_run(opening).await;
-            self.mark = Some(mark.map_err(|error| Refusal::NoBook(error.to_string()))?);
+            self.mark = Some(mark.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
         }
         Ok(())
     }

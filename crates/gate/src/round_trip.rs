@@ -145,7 +145,7 @@ impl RoundTrips {
 
     fn name_task(&self, identity: &Identity, id: Arc<str>) -> Arc<str> {
         let definition = identity.offered.definition();
-        let source = definition.upstream.clone().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
+        let source = definition.origin.upstream().cloned().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
         let new = || Origin { tool: definition.name.shared(), arguments: None };
         let origin = identity.origin.clone().unwrap_or_else(new);
         let token = self.task_token(&identity.caller, &Task { source, id, origin });

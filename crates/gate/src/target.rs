@@ -66,24 +66,17 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The protocol's name for it, for spans.
+    /// The protocol's method, for spans.
     pub(crate) fn method(self) -> &'static str {
-        match self {
-            Target::Tool(_) => "tools/call",
-            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
-                action.name()
-            }
-        }
+        self.action().map_or("tools/call", Action::method)
     }
 
     /// What records say before it is found: the tool's name, or the action's, since URIs and arguments may
     /// tell more than an audit log should hold.
     pub(crate) fn recorded(self) -> &'a str {
-        match self {
-            Target::Tool(name) => name,
-            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
-                action.name()
-            }
+        match self.action() {
+            Some(action) => action.name(),
+            None => self.name(),
         }
     }
 

@@ -19,7 +19,7 @@ pub use about::{About, Effect, Example};
 pub use arguments::{Arguments, ArgumentsFault};
 pub use client::{Client, Input};
 pub use context::{Cancel, Context, Listener, Progress};
-pub use definition::{Definition, Listing, NAME_CHARS_MAX, ToolName};
+pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, Features, Held, Item};
 pub use hold::Hold;

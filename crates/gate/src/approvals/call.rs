@@ -86,7 +86,7 @@ impl ExactCall {
         let (arguments, is_cut) = shown(clean);
         let beside = meta.as_ref().and_then(|meta| Some(meta_of(&meta.bound()?, redactor)));
         let tool = definition.name.to_string();
-        let upstream = definition.upstream.as_deref().map(str::to_owned);
+        let upstream = definition.upstream().map(str::to_owned);
         let caller = candidate.caller.id().clone();
         let key = candidate.caller.key_id().cloned();
         let hashed = candidate.offered.hash();

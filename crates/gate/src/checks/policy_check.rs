@@ -82,7 +82,7 @@ pub fn facts<'a>(caller: &'a Caller, definition: &'a Definition, action: Option<
     Facts {
         caller,
         tool: definition.name.as_str(),
-        upstream: definition.upstream.as_deref(),
+        upstream: definition.upstream(),
         action: action.map(Action::name),
         effect: match definition.effect {
             Effect::Reads => policy::Effect::Reads,

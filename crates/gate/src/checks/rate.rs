@@ -103,10 +103,13 @@ impl Rate {
             return Ok(());
         }
         let caller = candidate.caller.id();
-        let subscribing = (candidate.action == Some(Action::Subscribe)).then(|| rates.of_watches(caller));
+        let subscribing =
+            (candidate.action == Some(Action::Subscribe)).then(|| rates.of_subscriptions(caller));
         let wanted = match &subscribing {
             // A bucket of its own, beside that of the caller's calls.
-            Some(limit) => limit.iter().map(|limit| (limit, format!("{caller} watching").into())).collect(),
+            Some(limit) => {
+                limit.iter().map(|limit| (limit, format!("{caller} subscribing").into())).collect()
+            }
             None => wanted(rates, candidate),
         };
         if wanted.is_empty() {
@@ -240,7 +243,7 @@ fn wanted<'r>(rates: &'r Rates, candidate: &Candidate) -> SmallVec<[Want<'r>; 3]
     }
     let definition = candidate.offered.definition();
     wanted.extend(rates.of_tool(definition.name.as_str()).map(|limit| (limit, definition.name.shared())));
-    if let Some(upstream) = &definition.upstream {
+    if let Some(upstream) = definition.origin.upstream() {
         wanted.extend(rates.of_upstream(upstream).map(|limit| (limit, upstream.clone())));
     }
     wanted

@@ -24,7 +24,7 @@ pub(crate) fn ai_rules(candidate: &mut Candidate, rules: &Rules, engine: &dyn En
     let content = &candidate.content;
     let mut judged = rules.judge(&rules::Call {
         tool: definition.name.as_str(),
-        upstream: definition.upstream.as_deref(),
+        upstream: definition.upstream(),
         open_world: definition.open_world,
         is_action: candidate.action.is_some(),
         input_schema: Some(&definition.input_schema),
@@ -74,7 +74,7 @@ fn judge_task(judgement: &mut Judgement, origin: &Origin, candidate: &Candidate,
     let begun = begun_with(origin);
     let more = rules.judge(&rules::Call {
         tool: &origin.tool,
-        upstream: definition.upstream.as_deref(),
+        upstream: definition.upstream(),
         open_world: definition.open_world,
         is_action: true,
         input_schema: None,

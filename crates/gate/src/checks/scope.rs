@@ -27,7 +27,7 @@ pub(crate) fn has_scopes(caller: &Caller, definition: &Definition) -> bool {
 
 /// The scopes of the tool that the caller does not hold.
 pub fn missing_scopes<'a>(caller: &'a Caller, definition: &'a Definition) -> impl Iterator<Item = &'a str> {
-    let is_left_to_policy = |scope: &str| definition.upstream.is_some() && scope == ANY_SERVER;
+    let is_left_to_policy = |scope: &str| definition.upstream().is_some() && scope == ANY_SERVER;
     let scopes = definition.scopes.iter().map(AsRef::as_ref);
     scopes.filter(move |scope| !caller.scopes().contains(scope) && !is_left_to_policy(scope))
 }
@@ -38,7 +38,7 @@ mod tests {
 
     use bytes::Bytes;
     use policy::{Scopes, Via};
-    use tool_api::{Effect, Listing, ToolName};
+    use tool_api::{Effect, Listing, Origin, ToolName};
 
     use super::*;
 
@@ -46,7 +46,7 @@ mod tests {
     fn check(upstream: Option<&str>, scopes: &[&str], held: &[&str], expected: Result<(), &str>) {
         let definition = Definition {
             name: ToolName::parse("scoped").expect("a name"),
-            upstream: upstream.map(Into::into),
+            origin: upstream.map_or(Origin::BuiltIn, |name| Origin::Upstream(name.into())),
             description: "".into(),
             effect: Effect::Reads,
             marked_destructive: false,

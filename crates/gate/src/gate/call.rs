@@ -123,7 +123,7 @@ impl Gate {
         let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take())?;
 
         // Scope, policy, AI rules, input schema.
-        let is_elsewhere = found.offered.definition().upstream.is_some();
+        let is_elsewhere = found.offered.definition().upstream().is_some();
         let meta = call.meta.as_deref().filter(|_| is_elsewhere);
         let meta = Meta::of_call(meta, ruleset.rules.are_any());
         meta.iter().for_each(|meta| record.meta(meta.hash()));

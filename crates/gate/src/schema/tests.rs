@@ -20,9 +20,9 @@ fn check(value: Value, expected: Expect) {
         "additionalProperties": false,
     });
     let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
-    let told = schema.check(&value).err();
-    let told = told.map(|found| Violation::lines(&found.violations())).unwrap_or_default();
-    expected.assert_eq(&told);
+    let misfit = schema.check(&value).err();
+    let lines = misfit.map(|found| Violation::lines(&found.violations())).unwrap_or_default();
+    expected.assert_eq(&lines);
 }
 
 #[test]
@@ -296,14 +296,14 @@ fn check_chains() {
             let again = chain(length, lead, json!({ "additionalProperties": { "$ref": "#" } }));
             for schema in [again, chain(length, lead, json!({}))] {
                 let compiled = Schema::compile(schema.to_string().as_bytes());
-                let said = |compiled: &Schema, levels| match compiled.check(&deep(levels)) {
+                let end = |compiled: &Schema, levels| match compiled.check(&deep(levels)) {
                     Ok(()) => "fits",
                     Err(Misfit::Wrong(_)) => "wrong",
                     Err(Misfit::Undecided(_)) => "undecided",
                 };
                 ends.push(
                     compiled
-                        .map(|compiled| [5, 120].map(|levels| said(&compiled, levels)))
+                        .map(|compiled| [5, 120].map(|levels| end(&compiled, levels)))
                         .map_err(|_| length),
                 );
             }

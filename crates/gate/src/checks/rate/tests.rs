@@ -284,15 +284,15 @@ fn what_cannot_be_counted_does_not_run() {
 }
 
 #[test]
-fn watches_have_a_bucket_of_their_own() {
+fn subscriptions_have_a_bucket_of_their_own() {
     let rates = rates(
         "rate = { per_second = 10, burst = 3 }\ncallers.a = { per_second = 0 }\ncallers.b = { per_day = 1 }",
     )
     .expect("limits");
-    assert!(rates.of_watches("a").is_none());
-    assert_eq!(rates.of_watches("b").expect("a limit").per_day, None);
-    let (check, limit) = (Rate::counting(Quotas::default()), rates.of_watches("c").expect("a limit"));
-    let passes = |now_ms: u64| take(&check, &[(&limit, "c watching".into())], now_ms * MS).is_ok();
+    assert!(rates.of_subscriptions("a").is_none());
+    assert_eq!(rates.of_subscriptions("b").expect("a limit").per_day, None);
+    let (check, limit) = (Rate::counting(Quotas::default()), rates.of_subscriptions("c").expect("a limit"));
+    let passes = |now_ms: u64| take(&check, &[(&limit, "c subscribing".into())], now_ms * MS).is_ok();
     assert_eq!((0..1_100).filter(|_| passes(0)).count(), 1_000);
     assert_eq!((0..5).filter(|_| passes(100)).count(), 1);
 }
@@ -325,18 +325,21 @@ fn there_is_room_for_so_many_and_the_rest_share() {
 
 #[test]
 fn limits_that_limit_nothing_are_reported() {
-    let said = |toml| rates(toml).expect_err("no limits").join("\n");
-    assert_eq!(said("tools.x = {}"), "limits.tools.\"x\" limits nothing; give it `per_second` or `per_day`");
+    let faults = |toml| rates(toml).expect_err("no limits").join("\n");
     assert_eq!(
-        said("callers.'a[' = { burst = 3, per_day = 1 }\nupstreams.y = {}"),
+        faults("tools.x = {}"),
+        "limits.tools.\"x\" limits nothing; give it `per_second` or `per_day`"
+    );
+    assert_eq!(
+        faults("callers.'a[' = { burst = 3, per_day = 1 }\nupstreams.y = {}"),
         "limits.callers.\"a[\" has a `burst` and no `per_second` that it belongs to\n\
          limits.callers.\"a[\" is no pattern: unclosed character class; missing ']'\n\
          limits.upstreams.\"y\" limits nothing; give it `per_second` or `per_day`"
     );
     assert_eq!(
-        said("tools.'git/git_pay' = { per_day = 1 }"),
+        faults("tools.'git/git_pay' = { per_day = 1 }"),
         "limits.tools.\"git/git_pay\" fits nothing: no name of a tool or a server has a `/`"
     );
     assert!(rates("callers.'https://issuer/one' = { per_day = 1 }").is_ok());
-    assert!(said("tools.x = { per_day = 0 }").contains("nonzero"));
+    assert!(faults("tools.x = { per_day = 0 }").contains("nonzero"));
 }
