@@ -9,46 +9,46 @@
 mod answer;
 mod call;
 mod canonical;
+mod carried;
 mod code;
 mod config;
 mod fault;
 mod form;
+mod form_wait;
 mod ledger;
 mod presence;
 mod record;
 mod step;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use policy::Caller;
 use store::{Store, StoreError};
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::checks::Quotas;
+use crate::clock::{Clock, now_ms};
 pub use answer::Forgotten;
 pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
-use call::ExactCall;
+pub(crate) use call::ExactCall;
+pub(crate) use carried::{Brought, Carried, ClientQuestion};
 pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
+pub use form_wait::{is_question, unanswered};
 use ledger::{APPROVAL, Ledger, Standing};
 pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
-pub(crate) use step::{Admitted, Carried, Question, STEP};
+pub(crate) use step::{Asking, STEP, Settled};
 
 /// How often a waiting call looks whether another process has written an answer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// How often whoever waits for an answer says so, several times within the time that its question outlives them.
 pub const SIGN_EVERY: Duration = Duration::from_secs(4);
-
-/// The time in milliseconds since 1970.
-pub(crate) type Clock = fn() -> i64;
 
 /// Tells whether a caller may still come by what it has shown, or it was taken back. Blocks on the disk.
 pub type StillKnown = Box<dyn Fn(&Caller) -> Result<bool, StoreError> + Send + Sync>;
@@ -94,9 +94,9 @@ impl Approvals {
         })
     }
 
-    /// Counts of days that are kept in the same store, by the same clock.
-    pub(crate) fn quotas(&self) -> Quotas {
-        Quotas::kept_in(self.ledger.store.clone(), self.ledger.clock)
+    /// Where, and by which clock, all is kept that processes share about calls.
+    pub(crate) fn store(&self) -> (Arc<dyn Store>, Clock) {
+        (self.ledger.store.clone(), self.ledger.clock)
     }
 
     /// The time by the clock that questions end by, in milliseconds since 1970.
@@ -135,26 +135,9 @@ impl Approvals {
         self.ledger.stand(call, known)
     }
 
-    /// Resolves when a question that a client is asked (its `inputRequests`) is answered elsewhere, or ends. Never for
-    /// what tools ask.
-    pub async fn settled_elsewhere(self: &Arc<Approvals>, requests: &[u8]) {
-        let Some(id) = form::asked_for(requests) else { return std::future::pending().await };
-        let mut changes = self.changes.subscribe();
-        loop {
-            let (approvals, wanted) = (self.clone(), id.clone());
-            let is_open = spawn_blocking(move || approvals.is_open(&wanted)).await;
-            if !matches!(is_open, Ok(true)) {
-                return;
-            }
-            tokio::select! {
-                _ = changes.changed() => {}
-                () = sleep(LOOK_EVERY) => {
-                    let approvals = self.clone();
-                    // At the end of the program nobody looks any more.
-                    let _ = spawn_blocking(move || approvals.look()).await;
-                }
-            }
-        }
+    /// Tells whoever waits that something was answered, here or elsewhere.
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Notes that a call waits for this question, until what is returned is dropped.
@@ -222,19 +205,4 @@ impl Drop for Waiter<'_> {
             awaited.swap_remove(at);
         }
     }
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// True for the `inputRequests` by which a client is asked for an approval.
-pub fn is_question(requests: &[u8]) -> bool {
-    form::asked_for(requests).is_some()
-}
-
-/// The `inputResponses` of a client that could not be asked for an approval: the call then waits for somebody else.
-pub fn unanswered() -> bytes::Bytes {
-    form::unanswered()
 }

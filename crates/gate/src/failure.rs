@@ -1,10 +1,10 @@
-//! Why a call gave no outcome. Three kinds and no fourth; the door maps them to protocol.
+//! Why a call gave no outcome. Three kinds and no fourth; the transport maps them to protocol.
 
 use std::sync::Arc;
 
 use tool_api::{ArgumentsFault, CallId, ToolError};
 
-use crate::approvals::time;
+use crate::clock::time;
 use crate::schema::Violation;
 use crate::seal::StateFault;
 
@@ -125,7 +125,7 @@ pub enum Refusal {
         /// The tool.
         tool: String,
     },
-    /// People are asked too much already.
+    /// Too many questions wait for people already.
     #[error(
         "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; go on without it",
         if *.is_own_share { " of this caller" } else { "" }
@@ -172,7 +172,7 @@ pub enum Refusal {
     NoQuota(String),
     /// The call could not be written in the audit log, and what cannot be recorded does not run.
     #[error("the audit log cannot be written, so no call runs: {0}")]
-    NoBook(String),
+    NoAuditLog(String),
 }
 
 /// A question that waits for a person. A model reads the sentence: with the id, or a command or an address to answer at,
@@ -249,7 +249,7 @@ impl Refusal {
             Refusal::UnusableSchema { .. } => "unusable_schema",
             Refusal::RateLimited { .. } => "rate_limited",
             Refusal::NoQuota(_) => "limits_unavailable",
-            Refusal::NoBook(_) => "book_unavailable",
+            Refusal::NoAuditLog(_) => "book_unavailable",
         }
     }
 }
@@ -267,6 +267,12 @@ impl std::fmt::Display for Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         Failure::Refused(refusal)
+    }
+}
+
+impl From<Internal> for Failure {
+    fn from(internal: Internal) -> Failure {
+        Failure::Internal(internal)
     }
 }
 
@@ -325,9 +331,9 @@ mod tests {
                  without it",
             ),
         ] {
-            let said = refusal.to_string();
-            assert_eq!(said, expected);
-            assert!(COMMANDS.iter().all(|command| !said.contains(command)), "{said}");
+            let message = refusal.to_string();
+            assert_eq!(message, expected);
+            assert!(COMMANDS.iter().all(|command| !message.contains(command)), "{message}");
         }
     }
 }

@@ -1,26 +1,31 @@
-//! The gate itself: what it is made of, and one call from its arrival to its end.
-//!
-//! The order of the checks is in `checks.rs`; what runs with a permit, in `run.rs`.
+//! The gate itself: what it is made of, and what others may ask it. A call's way through it is in `gate/call.rs`.
 
-use crate::approvals::Admitted;
-use crate::beside::Beside;
-use crate::checks::Check;
-use crate::entry::Entry;
-use crate::pending::Pending;
-use crate::refusals::Refusals;
-use crate::seen::Seen;
-use crate::{
-    Action, Approvals, Caller, Cancel, Catalog, Client, Failure, Input, Listener, Offered, Outcome, Redactor,
-    Refusal, Ruleset, Sealer, Target, Telemetry, Tokens, ToolError,
-};
-use crate::{approvals, beside, catalog, checks, redaction, result, run};
+mod call;
+
+use std::sync::Arc;
+use std::time::Instant;
+
 use arc_swap::ArcSwap;
 use audit::AuditLog;
 use bytes::Bytes;
+use policy::Caller;
+use redact::Redactor;
 use sandbox::Root;
-use std::sync::Arc;
-use std::time::Instant;
-use tool_api::{Arguments, CallId};
+use telemetry::Telemetry;
+use tool_api::Action;
+
+use crate::approvals::Approvals;
+use crate::catalog::{Catalog, REPORT_WAIT_MAX};
+use crate::checks::{self, Quotas, Rate};
+use crate::failure::Refusal;
+use crate::find;
+use crate::large::Large;
+use crate::offer::{Offered, Source};
+use crate::refusal_limit::RefusalLimit;
+use crate::round_trip::RoundTrips;
+use crate::ruleset::Ruleset;
+use crate::target::Target;
+use crate::tokens::Task;
 
 /// What a gate is made of.
 pub struct Parts {
@@ -40,55 +45,18 @@ pub struct Parts {
 
 /// Admits, runs, cleans and records calls.
 pub struct Gate {
-    pub(crate) catalog: Arc<Catalog>,
-    pub(crate) ruleset: ArcSwap<Ruleset>,
-    pub(crate) redactor: Redactor,
-    pub(crate) approvals: Arc<Approvals>,
-    pub(crate) checks: Vec<Box<dyn Check>>,
-    pub(crate) audit_log: Arc<AuditLog>,
-    pub(crate) telemetry: Arc<Telemetry>,
-    pub(crate) since: Instant,
-    pub(crate) files: Root,
-    pub(crate) sealer: Sealer,
-    pub(crate) tokens: Tokens,
-    pub(crate) refusals: Arc<Refusals>,
-}
-
-/// A call as a door hands it in.
-pub struct Call<'a> {
-    /// What it is for.
-    pub target: Target<'a>,
-    /// The arguments object as JSON text. For anything but a tool: the parameters of the request without
-    /// those that belong to the protocol.
-    pub arguments: Option<Bytes>,
-    /// What the caller said beside the arguments, as JSON text; only an upstream gets to see it.
-    pub meta: Option<Bytes>,
-    /// Set by the door when the caller gives up.
-    pub cancel: Cancel,
-    /// Who hears of progress and log messages, if the caller asked for them.
-    pub listener: Option<Arc<dyn Listener>>,
-    /// The client at the far end.
-    pub client: Client,
-    /// What the client sends in a further round, its state as [`Gate::call`] gave it out.
-    pub input: Option<Input>,
-    /// The processes that it comes from, as far as the door knows.
-    pub askers: Arc<[approvals::Asker]>,
-}
-
-impl<'a> Call<'a> {
-    /// A plain call of a tool by somebody who only waits for its result.
-    pub fn tool(name: &'a str, arguments: Option<Bytes>) -> Call<'a> {
-        Call {
-            target: Target::Tool(name),
-            arguments,
-            meta: None,
-            cancel: Cancel::new(),
-            listener: None,
-            client: Client::default(),
-            input: None,
-            askers: Arc::default(),
-        }
-    }
+    catalog: Arc<Catalog>,
+    ruleset: ArcSwap<Ruleset>,
+    redactor: Redactor,
+    approvals: Arc<Approvals>,
+    rate: Rate,
+    audit_log: Arc<AuditLog>,
+    telemetry: Arc<Telemetry>,
+    since: Instant,
+    files: Root,
+    round_trips: RoundTrips,
+    refusals: Arc<RefusalLimit>,
+    large: Large,
 }
 
 impl Gate {
@@ -97,12 +65,10 @@ impl Gate {
     /// # Errors
     /// The system gives no randomness, without which nothing can be sealed.
     pub fn new(parts: Parts) -> Result<Gate, getrandom::Error> {
-        let [mut seal_key, mut token_key] = [[0; 32]; 2];
-        getrandom::fill(&mut seal_key)?;
-        getrandom::fill(&mut token_key)?;
+        let (store, clock) = parts.approvals.store();
         Ok(Gate {
             catalog: parts.catalog,
-            checks: checks::counting(parts.approvals.quotas()),
+            rate: Rate::counting(Quotas::kept_in(store, clock)),
             ruleset: ArcSwap::from_pointee(parts.ruleset),
             redactor: parts.redactor,
             approvals: parts.approvals,
@@ -110,9 +76,9 @@ impl Gate {
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             since: Instant::now(),
             files: parts.files,
-            sealer: Sealer::new(&seal_key),
-            tokens: Tokens::new(&token_key),
+            round_trips: RoundTrips::new()?,
             refusals: Arc::default(),
+            large: Large::default(),
         })
     }
 
@@ -133,167 +99,8 @@ impl Gate {
             return Some(error.to_string());
         }
         // One that is broken must not keep all others from being used.
-        let is_waited_for =
-            self.since.elapsed() < catalog::REPORT_WAIT_MAX && !self.catalog.offer().is_settled();
+        let is_waited_for = self.since.elapsed() < REPORT_WAIT_MAX && !self.catalog.offer().is_settled();
         is_waited_for.then(|| "not every upstream has reported yet".to_owned())
-    }
-
-    /// Carries one call from its arrival to its end. Every way out of here closes the call's record, even
-    /// if the future is dropped.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async function would hold the call twice: as what it was given and as its own"
-    )]
-    pub fn call<'a>(
-        &'a self,
-        caller: &'a Caller,
-        mut call: Call<'a>,
-    ) -> impl Future<Output = Result<Outcome, Failure>> + Send + use<'a> {
-        async move {
-            if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
-                Seen::turned_away(&self.telemetry, &refusal);
-                return Err(refusal.into());
-            }
-            let id = CallId::next();
-            let mut entry = Entry::open(&self.audit_log, &self.telemetry, &self.redactor, id, caller, &call)?;
-            let ruleset = self.ruleset.load_full();
-            let result = self.pass(id, caller, &mut call, &ruleset, &mut entry).await;
-            let (result, struck) = redaction::strike(&self.redactor, result);
-            entry.redacted(struck);
-            entry.close(&result);
-            if let Err(Failure::Refused(_)) = &result {
-                self.refusals.note(caller, &ruleset.rates);
-            }
-            result
-        }
-    }
-
-    async fn pass(
-        &self,
-        id: CallId,
-        caller: &Caller,
-        call: &mut Call<'_>,
-        ruleset: &Ruleset,
-        entry: &mut Entry<'_>,
-    ) -> Result<Outcome, Failure> {
-        let found = tokio::select! {
-            biased;
-            found = self.find_target(caller, call.target) => found?,
-            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
-        };
-        entry.found(&found.offered);
-        let name = call.target.name();
-        let arguments =
-            Arguments::parse(call.arguments.take()).map_err(|fault| Refusal::unreadable(name, &fault))?;
-        let mut round = self.open_round(caller, &call.target, &arguments, call.input.take())?;
-
-        let action = call.target.action();
-        let mut pending = Pending::new(id, caller, found.offered, arguments, round.goes_on, action);
-        pending.origin = found.origin;
-        pending.files = Some(&self.files);
-        pending.answers = round.input.as_ref().and_then(|input| input.responses.clone());
-        if pending.definition().upstream.is_some() {
-            pending.beside = Beside::of_call(call.meta.as_deref(), ruleset.rules.are_any());
-            pending.beside.iter().for_each(|beside| entry.beside(beside.hash()));
-        }
-        self.ask_checks(&mut pending, ruleset, entry)?;
-        if let Some(input) = &mut round.input {
-            input.responses = pending.answers.clone();
-        }
-        round.carried = match self.approve(&pending, call, &mut round, ruleset, entry).await? {
-            Admitted::Yes(carried) => carried,
-            Admitted::AskClient(outcome) => return Ok(outcome),
-        };
-
-        note_before_run(call, entry).await?;
-        if entry.has_waited() {
-            self.renew(&call.target, &mut pending);
-        }
-        let is_allowed = !pending.questions.is_empty();
-        if is_allowed {
-            self.judge_again(&mut pending, ruleset, entry)?;
-        }
-        round.ran = pending.came.is_some().then(|| pending.arguments.bytes());
-        let on_result = pending.on_result.take();
-        let on_messages = checks::on_messages(on_result.as_ref());
-        let waiting = run::Waiting {
-            meta: entry.onward(beside::onward(call.meta.take(), pending.beside.as_ref(), is_allowed)),
-            cancel: call.cancel.clone(),
-            listener: call
-                .listener
-                .take()
-                .map(|next| checks::listener(&on_messages, redaction::listener(&self.redactor, next))),
-            client: Client { caller: caller.id().clone(), ..std::mem::take(&mut call.client) },
-            input: round.input.take(),
-            key: found.key,
-            secrets: redaction::secrets(&self.redactor),
-        };
-        let (offered, origin) = (pending.offered.clone(), pending.origin.take());
-        let successor = self.successor(caller, call.target, &offered);
-        let ran = run::run(&self.files, pending, waiting, successor).await.map(|(outcome, _)| outcome);
-        entry.step("run", ran.is_ok());
-        checks::note_messages(&on_messages, entry);
-        let outcome = checks::judge_result(on_result, ran, entry)?;
-        let outcome = result::clean(&offered, outcome);
-        entry.step("clean", outcome.is_ok());
-        let outcome = outcome?;
-        self.close_round(caller, (offered.definition(), origin), &call.target, round, outcome, id)
-    }
-
-    /// Asks one check after the other, and notes what each says.
-    fn ask_checks(
-        &self,
-        pending: &mut Pending<'_>,
-        ruleset: &Ruleset,
-        entry: &mut Entry<'_>,
-    ) -> Result<(), Refusal> {
-        for check in &self.checks {
-            let verdict = check.check(pending, ruleset);
-            if std::mem::take(&mut pending.is_rewritten) {
-                entry.rewritten(pending.arguments.bytes());
-            }
-            entry.decided_by(&mut pending.decisions);
-            pending.decision.iter().for_each(|decision| entry.obliged(decision));
-            entry.verdict(check.name(), verdict)?;
-        }
-        entry.redacted(pending.struck);
-        Ok(())
-    }
-
-    /// Judges a call that a person has allowed by what is in force by now.
-    fn judge_again(
-        &self,
-        pending: &mut Pending<'_>,
-        then: &Ruleset,
-        entry: &mut Entry<'_>,
-    ) -> Result<(), Refusal> {
-        let judged = checks::judge_again(pending, then, &self.ruleset.load());
-        pending.decision.iter().for_each(|decision| entry.obliged(decision));
-        let Err((step, refusal)) = judged else { return Ok(()) };
-        entry.decided_by(&mut pending.decisions);
-        entry.verdict(step, Err(refusal))
-    }
-
-    /// While a call waited for a person or the disk, its server may have been exchanged for another one: the call then goes
-    /// to that, if its tool is still what was admitted.
-    fn renew(&self, target: &Target<'_>, pending: &mut Pending<'_>) {
-        let Target::Tool(name) = target else { return };
-        let offer = self.catalog.offer();
-        if let Some(now) = offer.get(name).filter(|now| now.hash() == pending.offered.hash()) {
-            pending.offered = now.clone();
-        }
-    }
-
-    /// What has taken the place of something that has left, if it is still what was admitted. Waits for it if it has not
-    /// reported.
-    async fn successor(
-        &self,
-        caller: &Caller,
-        target: Target<'_>,
-        left: &Arc<Offered>,
-    ) -> Option<Arc<Offered>> {
-        let now = Box::pin(self.find_target(caller, target)).await.ok()?.offered;
-        (!Arc::ptr_eq(&now, left) && now.hash() == left.hash()).then_some(now)
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.
@@ -301,19 +108,20 @@ impl Gate {
     /// # Errors
     /// There is no such tool, or none for this caller.
     pub async fn find(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Refusal> {
-        self.find_target(caller, Target::Tool(name)).await.map(|found| found.offered)
+        let engine = self.ruleset.load().policy.clone();
+        let found = find::find(&self.catalog, &*engine, caller, Target::Tool(name), None).await;
+        found.map(|found| found.offered)
     }
 
-    /// Whether a caller may see a tool. The one function behind listing and calling.
+    /// Whether a caller may see a tool. Listing and calling use the same function.
     pub fn may_see(&self, caller: &Caller, tool: &Offered) -> bool {
-        self.may_do(caller, tool, None)
+        find::may_do(&*self.ruleset.load().policy, caller, tool, None)
     }
 
-    /// The same for an action, which rules may tell from a call.
-    pub(crate) fn may_do(&self, caller: &Caller, offered: &Offered, action: Option<Action>) -> bool {
-        let definition = offered.definition();
-        checks::has_scopes(caller, definition)
-            && self.ruleset.load().policy.may_see(&checks::facts(caller, definition, action))
+    /// Whether a caller may do something with what a source offers. Listing prompts and resources and using them go by the
+    /// same function.
+    pub fn may_use(&self, caller: &Caller, source: &Source, action: Action) -> bool {
+        find::may_use(&*self.ruleset.load().policy, caller, source, action)
     }
 
     /// Puts other rules in force. Calls that are on their way go by the old ones.
@@ -341,20 +149,29 @@ impl Gate {
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
-}
 
-/// Writes down that the call is about to run, if it may change something.
-async fn note_before_run(call: &Call<'_>, entry: &mut Entry<'_>) -> Result<(), Failure> {
-    if call.cancel.is_cancelled() {
-        return Err(ToolError::cancelled().into());
+    /// What this caller knows a source's task by.
+    pub fn task_token(&self, caller: &Caller, task: &Task) -> String {
+        self.round_trips.task_token(caller, task)
     }
-    if entry.has_effect() {
-        // What is cancelled while the disk takes its time must not begin; its note is taken back.
-        tokio::select! {
-            biased;
-            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
-            noted = entry.before_run() => noted?,
-        }
+
+    /// The task of a token, if it was given to this caller.
+    pub fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
+        self.round_trips.open_task_token(caller, token)
     }
-    Ok(())
+
+    /// What a source tells of a task unasked, as far as the AI rules for its tool leave it, and without secrets; nothing
+    /// if they withhold it. `news` is the task as JSON text.
+    pub fn task_news(&self, task: &Task, news: &Bytes) -> Option<Bytes> {
+        let offer = self.catalog.offer();
+        let action = offer.source(&task.source).and_then(|source| source.action(Action::GetTask));
+        let action = action.map(|offered| offered.definition().name.shared());
+        let rules = &self.ruleset.load().rules;
+        let (begun, own) =
+            (Some((&*task.origin.tool, Some(&task.origin))), action.as_deref().map(|tool| (tool, None)));
+        let left = [begun, own].into_iter().flatten().try_fold(news.clone(), |left, (tool, origin)| {
+            checks::judge_news(rules, tool, origin, &task.source, left)
+        })?;
+        Some(self.redactor.json(&left).map_or(left, |struck| struck.bytes))
+    }
 }

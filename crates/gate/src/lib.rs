@@ -1,32 +1,35 @@
 //! The one way to a tool.
 //!
-//! A call's life is [`Gate::call`]: the record is opened, the tool found, every check asked, the tool run
-//! with a permit, its result cleaned, the record closed. Whoever wants to know what happens to a call reads
-//! that function; whoever wants to know in which order the checks are made reads `checks.rs`.
+//! What happens to a call, step by step, stands in `gate/call.rs`.
 
+mod admitted;
 pub mod approvals;
-mod beside;
+mod call_span;
+mod candidate;
 mod catalog;
 mod checks;
-mod entry;
+mod clock;
+mod deadline;
 mod failure;
+mod find;
 mod gate;
+mod large;
+mod meta;
 mod offer;
-mod pending;
+mod record_scope;
 mod redaction;
-mod refusals;
+mod refusal_limit;
+mod request;
 mod result;
-mod rounds;
+mod round_trip;
 mod ruleset;
 mod run;
 pub mod schema;
 mod seal;
-mod seen;
 mod target;
 mod tokens;
 
 pub use approvals::Approvals;
-pub use beside::meta_keys;
 pub use catalog::{BUILT_IN, Catalog};
 pub use failure::{Awaited, Failure, Internal, Refusal};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
@@ -34,11 +37,13 @@ pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
 pub use redact::Redactor;
 pub use ruleset::Ruleset;
 pub use telemetry::Telemetry;
-// What a door says of calls and reads of outcomes; doors depend on the gate alone.
+// What a transport says of calls and reads of outcomes; transports depend on the gate alone.
 pub use checks::{
     LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
 };
-pub use gate::{Call, Gate, Parts};
+pub use gate::{Gate, Parts};
+pub use meta::meta_keys;
+pub use request::Call;
 pub use result::RESULT_BYTES_MAX;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
 pub use target::Target;

@@ -75,7 +75,7 @@ fn hash_of(definition: &Definition) -> Hash {
     let flags = [definition.effect as u8, definition.marked_destructive.into(), definition.open_world.into()];
     let parts = [
         definition.name.as_str().as_bytes(),
-        definition.upstream.as_deref().unwrap_or_default().as_bytes(),
+        definition.upstream().unwrap_or_default().as_bytes(),
         definition.description.as_bytes(),
         title.as_bytes(),
         summary.as_bytes(),
@@ -235,11 +235,11 @@ pub struct Collision {
     pub source: Arc<str>,
 }
 
-/// Who offers something, and what it has beside its tools.
+/// Who offers something, and its features.
 pub struct Source {
     /// Its name.
     pub name: Arc<str>,
-    /// What it offers beside its tools.
+    /// What it offers besides tools.
     pub features: Features,
     actions: Vec<(Action, Arc<Offered>)>,
 }

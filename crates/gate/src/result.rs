@@ -1,20 +1,51 @@
-//! Cleaning a result, once, for the caller and the audit log alike.
+//! Cleaning a result, once, for the caller and the audit log alike: AI rules, output schema, size budget, redaction.
 
+use redact::Redactor;
+use rules::OnResult;
 use serde_json::Value;
 use tool_api::{Outcome, Payload, ToolError};
 
+use crate::checks::{Findings, judge_result};
+use crate::failure::Failure;
 use crate::offer::Offered;
+use crate::redaction::strike;
 use crate::schema::{Misfit, Violation};
 
 /// Largest result handed out, in bytes of content before encoding. A frame holds it even after base64.
 pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Checks a result against the tool's output schema and the size budget.
-///
-/// # Errors
-/// A result that breaks its own promise would make a strict client fail in a place where nobody sees why;
-/// the model gets told instead.
-pub(crate) fn clean(offered: &Offered, outcome: Outcome) -> Result<Outcome, ToolError> {
+/// What came of a call, fit to leave.
+pub(crate) struct Cleaned {
+    pub(crate) result: Result<Outcome, Failure>,
+    /// False if what the tool gave breaks its own promise.
+    pub(crate) is_sound: bool,
+    /// What the AI rules found in it.
+    pub(crate) findings: Findings,
+    /// How many secrets were struck out.
+    pub(crate) redacted: u32,
+}
+
+/// Cleans what a call gave. `on_result` are the AI rules that concern it.
+pub(crate) fn clean(
+    offered: &Offered,
+    on_result: Option<OnResult>,
+    redactor: &Redactor,
+    result: Result<Outcome, Failure>,
+) -> Cleaned {
+    let (result, findings) = judge_result(on_result, result);
+    let mut is_sound = true;
+    let result = result.and_then(|outcome| {
+        let checked = check(offered, &outcome);
+        is_sound = checked.is_ok();
+        checked.map(|()| outcome).map_err(Failure::from)
+    });
+    let (result, redacted) = strike(redactor, result);
+    Cleaned { result, is_sound, findings, redacted }
+}
+
+/// Checks a result against the tool's output schema and the size budget. One that breaks its own promise would make a strict
+/// client fail in a place where nobody sees why; the model gets told instead.
+fn check(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
     let bytes = outcome.payload.bytes();
     if bytes > RESULT_BYTES_MAX {
         let message = format!(
@@ -22,10 +53,7 @@ pub(crate) fn clean(offered: &Offered, outcome: Outcome) -> Result<Outcome, Tool
         );
         return Err(ToolError::new("result_too_large", message));
     }
-    if !outcome.is_error {
-        check_output(offered, &outcome)?;
-    }
-    Ok(outcome)
+    if outcome.is_error { Ok(()) } else { check_output(offered, outcome) }
 }
 
 fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {

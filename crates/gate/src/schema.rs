@@ -1,7 +1,8 @@
 //! JSON Schema, compiled once per definition, and violations that a model can act on.
 //!
 //! The draft is the one that a schema names, and 2020-12 if it names none. Nothing is fetched; a format is a remark and
-//! no check, as both drafts have it by default.
+//! no check, as both drafts have it by default. A pattern that cannot be run in linear time is not checked, which the log says
+//! when its schema is first used.
 
 mod cost;
 mod counted;
@@ -45,9 +46,6 @@ const STEPS_MAX: u64 = 20_000_000;
 /// Most steps to find out where what is wrong. They take longer, up to 200 ns each, since much is written down that is not
 /// used.
 const STEPS_TOLD_MAX: u64 = 100_000;
-
-/// How often the validator's own engine may go back over one name of a member, which it only does if the pattern needs it.
-const BACKTRACKS_MAX: usize = 10_000;
 
 /// One place where a value does not fit a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -172,19 +170,11 @@ impl Schema {
     }
 }
 
-/// Compiles a schema, with `pattern` in our hands, and those of names in linear time if all of them allow that.
+/// Compiles a schema, with `pattern` in our hands, and the patterns of names in linear time.
 fn validator(schema: &Value, options: &Options<'_>) -> Result<Validator<Counted>, ValidationError<'static>> {
     let patterns = Patterns::default();
     let options = options.clone().with_keyword("pattern", move |_, text, _| patterns.keyword(text));
-    let linear = options.clone().with_pattern_options(PatternOptions::regex()).build(schema);
-    linear.or_else(|error| match error.kind() {
-        // A pattern with look-around, most likely; such patterns are common in generated schemas.
-        ValidationErrorKind::Format { .. } => {
-            let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
-            options.with_pattern_options(patterns).build(schema)
-        }
-        _ => Err(error),
-    })
+    options.with_pattern_options(PatternOptions::regex()).build(schema)
 }
 
 fn expected(error: &ValidationError<'_>) -> String {

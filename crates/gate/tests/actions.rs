@@ -29,7 +29,7 @@ impl AnyTool for Scripted {
         let input = cx.input().cloned().unwrap_or_default();
         let heard = format!(
             r#"{{"by":"{}","key":"{}","state":"{}","arguments":{}}}"#,
-            self.0.upstream.as_deref().unwrap(),
+            self.0.upstream().unwrap(),
             cx.key().unwrap_or_default(),
             input.state.as_deref().unwrap_or_default(),
             arguments.text()

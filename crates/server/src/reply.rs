@@ -290,7 +290,7 @@ mod tests {
             "#]],
             ),
             (
-                Refusal::NoBook("full".into()),
+                Refusal::NoAuditLog("full".into()),
                 expect![[r#"
                 -32603 the audit log cannot be written, so no call runs: full
                 -32603 the audit log cannot be written, so no call runs: full

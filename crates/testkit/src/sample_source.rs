@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 use gate::Catalog;
 use serde_json::{Value, json};
 use tool_api::{
-    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Features, Item, Listing, Outcome,
-    Payload, Protocol, ToolError, ToolName,
+    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Features, Item, Listing, Origin,
+    Outcome, Payload, Protocol, ToolError, ToolName,
 };
 
 /// The name that the source reports under.
@@ -115,7 +115,7 @@ fn definition(name: &str, marked_destructive: bool) -> Definition {
     let listing = json!({ "name": name, "inputSchema": {}, "title": "T" });
     Definition {
         name: ToolName::parse(name).expect("a sample's name is legal"),
-        upstream: Some(SAMPLE_SOURCE.into()),
+        origin: Origin::Upstream(SAMPLE_SOURCE.into()),
         description: "a sample".into(),
         effect: Effect::Executes,
         marked_destructive,

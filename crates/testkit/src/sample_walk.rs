@@ -10,7 +10,7 @@ use gate::Catalog;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Effect, Features, Listing, Outcome, Payload, Progress,
+    AnyTool, Arguments, Context, Definition, Effect, Features, Listing, Origin, Outcome, Payload, Progress,
     ToolError, ToolName,
 };
 
@@ -75,7 +75,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
     let listing = json!({ "name": name, "inputSchema": schema });
     Definition {
         name: ToolName::parse(name).expect("a sample's name is legal"),
-        upstream: Some("walks".into()),
+        origin: Origin::Upstream("walks".into()),
         description: "a sample".into(),
         effect: Effect::Executes,
         marked_destructive: false,

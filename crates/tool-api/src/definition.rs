@@ -65,13 +65,36 @@ impl Listing {
     }
 }
 
+/// What kind of tool it is, for policy, rules and records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of this program.
+    BuiltIn,
+    /// Described by a person in a file.
+    Declared,
+    /// A script that a person has approved.
+    Script,
+    /// Offered by the MCP server of this name.
+    Upstream(Arc<str>),
+}
+
+impl Origin {
+    /// The server that the tool lives on, if it lives on one.
+    pub fn upstream(&self) -> Option<&Arc<str>> {
+        match self {
+            Origin::Upstream(name) => Some(name),
+            Origin::BuiltIn | Origin::Declared | Origin::Script => None,
+        }
+    }
+}
+
 /// A tool as the gate sees it.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The name offered.
     pub name: ToolName,
-    /// The upstream it lives on; nothing for ours.
-    pub upstream: Option<Arc<str>>,
+    /// Where it comes from.
+    pub origin: Origin,
     /// One paragraph for people.
     pub description: Arc<str>,
     /// The strongest thing it can do. For an upstream's tool this is our judgement, not its word.
@@ -93,4 +116,11 @@ pub struct Definition {
     pub output_schema: Option<Bytes>,
     /// How it is shown.
     pub listing: Listing,
+}
+
+impl Definition {
+    /// The server that the tool lives on, if it lives on one.
+    pub fn upstream(&self) -> Option<&str> {
+        self.origin.upstream().map(|name| &**name)
+    }
 }

@@ -12,7 +12,6 @@ pub struct ToolError {
     message: String,
     details: Option<Value>,
     protocol: Option<Box<Protocol>>,
-    is_orphan: bool,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -33,21 +32,22 @@ impl ToolError {
     /// The code of a call that was given up by its caller.
     pub const CANCELLED: &'static str = "cancelled";
 
+    /// The code of a call that was not sent, and may be made again.
+    pub const GONE: &'static str = "gone";
+
     /// An error with a stable code (`snake_case`) and a sentence.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> ToolError {
-        ToolError {
-            code: code.into(),
-            message: message.into(),
-            details: None,
-            protocol: None,
-            is_orphan: false,
-            source: None,
-        }
+        ToolError { code: code.into(), message: message.into(), details: None, protocol: None, source: None }
     }
 
     /// The caller gave the call up.
     pub fn cancelled() -> ToolError {
         ToolError::new(ToolError::CANCELLED, "the call was cancelled")
+    }
+
+    /// The call was not sent, since what the tool belongs to has gone: nothing has been done, and the call may be made again.
+    pub fn gone(message: impl Into<String>) -> ToolError {
+        ToolError::new(ToolError::GONE, message).with_details(serde_json::json!({ "retry": true }))
     }
 
     /// Adds facts for programs.
@@ -66,18 +66,6 @@ impl ToolError {
         self.protocol.as_deref()
     }
 
-    /// Says that nothing has been done, since what the tool belongs to has left: whatever took its place may be called
-    /// instead.
-    #[must_use]
-    pub fn of_orphan(self) -> ToolError {
-        ToolError { is_orphan: true, ..self }
-    }
-
-    /// True if nothing has been done, since what the tool belongs to has left.
-    pub fn is_of_orphan(&self) -> bool {
-        self.is_orphan
-    }
-
     /// Adds the private cause, for operators.
     pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> ToolError {
         ToolError { source: Some(Box::new(source)), ..self }
@@ -93,7 +81,7 @@ impl ToolError {
             Box::new(Protocol { code: protocol.code, message: reword(&protocol.message), data })
         });
         let message = reword(&self.message);
-        ToolError { code: self.code, message, details, protocol, is_orphan: self.is_orphan, source: None }
+        ToolError { code: self.code, message, details, protocol, source: None }
     }
 
     /// The stable code.

@@ -41,7 +41,21 @@ impl Action {
         Action::CancelTask,
     ];
 
-    /// The name in records, rules and logs.
+    /// The protocol's method, for spans.
+    pub fn method(self) -> &'static str {
+        match self {
+            Action::ReadResource => "resources/read",
+            Action::Subscribe => "resources/subscribe",
+            Action::Unsubscribe => "resources/unsubscribe",
+            Action::GetPrompt => "prompts/get",
+            Action::Complete => "completion/complete",
+            Action::GetTask => "tasks/get",
+            Action::UpdateTask => "tasks/update",
+            Action::CancelTask => "tasks/cancel",
+        }
+    }
+
+    /// The name in records, rules and logs, where a tool's name may stand as well.
     pub fn name(self) -> &'static str {
         match self {
             Action::ReadResource => "resources_read",

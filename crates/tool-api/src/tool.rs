@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::about::About;
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::definition::{Definition, Listing, ToolName};
+use crate::definition::{Definition, Listing, Origin, ToolName};
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
 
@@ -76,7 +76,7 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
     Definition {
         name: ToolName::parse(about.name)
             .expect("a built-in tool's name is legal; the catalogue test checks it"),
-        upstream: None,
+        origin: Origin::BuiltIn,
         description: about.summary.into(),
         effect: about.effect,
         marked_destructive: about.effect == crate::Effect::Destroys,

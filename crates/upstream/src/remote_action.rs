@@ -10,7 +10,8 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, Protocol, ToolError,
+    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, Protocol,
+    ToolError,
 };
 use wire::completion::{self, Reference};
 use wire::message::Text;
@@ -55,7 +56,7 @@ impl RemoteAction {
     pub(crate) fn new(action: Action, settings: &Settings, target: Arc<Target>) -> Option<RemoteAction> {
         let definition = Definition {
             name: naming::offered(&settings.prefix, action.name())?,
-            upstream: Some(settings.name.clone()),
+            origin: Origin::Upstream(settings.name.clone()),
             description: action.name().into(),
             // What stands behind a URI or a prompt is as unknown as what stands behind a tool.
             effect: Effect::Executes,
@@ -295,7 +296,7 @@ impl RemoteAction {
     }
 
     fn upstream_name(&self) -> &str {
-        self.definition.upstream.as_deref().unwrap_or_default()
+        self.definition.upstream().unwrap_or_default()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Effect, Listing, Outcome, Payload, ToolError, ToolName,
+    AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, ToolError, ToolName,
 };
 use wire::message::Text;
 use wire::param_headers::ParamHeaders;
@@ -88,7 +88,7 @@ impl RemoteTool {
         };
         let definition = Definition {
             name,
-            upstream: Some(settings.name.clone()),
+            origin: Origin::Upstream(settings.name.clone()),
             description: tool.description.into(),
             effect: effect(&tool.hints, settings.trust),
             marked_destructive: tool.hints.destructive == Some(true),
@@ -213,7 +213,7 @@ impl RemoteTool {
     }
 
     fn upstream_name(&self) -> &str {
-        self.definition.upstream.as_deref().unwrap_or_default()
+        self.definition.upstream().unwrap_or_default()
     }
 }
 

@@ -12,8 +12,8 @@ use super::canonical::Canonical;
 use super::config::Config;
 use super::presence::Asker;
 use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
-use crate::Target;
-use crate::pending::Pending;
+use crate::candidate::{Candidate, Consent, Content};
+use crate::target::Target;
 
 /// How much of the arguments a person is shown, in bytes, unless they have too many members. The hash binds all of them.
 const ARGUMENTS_SHOWN_BYTES_MAX: usize = 8 * 1024;
@@ -35,7 +35,7 @@ const POINTER_BYTES_MAX: usize = 256;
 
 /// A call that a person is asked about.
 #[derive(Debug, Clone)]
-pub(super) struct ExactCall {
+pub(crate) struct ExactCall {
     /// Binds all of it.
     pub(super) hash: Hash,
     pub(super) caller: Arc<str>,
@@ -68,27 +68,28 @@ pub(super) struct ExactCall {
 
 impl ExactCall {
     /// Of a call that the checks have questions about.
-    pub(super) fn of(
-        pending: &Pending<'_>,
-        target: &Target<'_>,
+    pub(crate) fn of(
+        candidate: &Candidate,
+        target: Target<'_>,
         (conversation, askers): (Option<u64>, &Arc<[Asker]>),
         redactor: &Redactor,
         config: &Config,
     ) -> ExactCall {
-        let definition = pending.definition();
-        let text = pending.arguments.text();
+        let definition = candidate.definition();
+        let Content { arguments, meta, .. } = &candidate.content;
+        let text = arguments.text();
         // Whatever was parsed can be read; what cannot has one spelling, its own.
         let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
         let written = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
         let (arguments, is_cut) = shown(clean);
-        let beside = pending.beside.as_ref().and_then(|beside| Some(beside_of(&beside.bound()?, redactor)));
+        let beside = meta.as_ref().and_then(|meta| Some(meta_of(&meta.bound()?, redactor)));
         let tool = definition.name.to_string();
-        let upstream = definition.upstream.as_deref().map(str::to_owned);
-        let caller = pending.caller.id().clone();
-        let key = pending.caller.key_id().cloned();
-        let hashed = pending.offered.hash();
+        let upstream = definition.upstream().map(str::to_owned);
+        let caller = candidate.caller.id().clone();
+        let key = candidate.caller.key_id().cloned();
+        let hashed = candidate.offered.hash();
         let definition_hash = hashed.to_string();
         let beside_hash = beside.as_ref().map(|beside| beside.sha256.to_string());
         let mut parts = vec![
@@ -106,7 +107,7 @@ impl ExactCall {
             hash: hash(&parts),
             caller,
             key,
-            via: pending.caller.via().as_str(),
+            via: candidate.caller.via().as_str(),
             tool,
             upstream,
             definition: hashed,
@@ -117,8 +118,8 @@ impl ExactCall {
             beside,
             arguments_bytes: text.len(),
             members: members(&canonical, clean),
-            questions: pending.questions.iter().map(|question| asked(question, config)).collect(),
-            lasts: lasts(pending, config),
+            questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
+            lasts: lasts(candidate, config),
             askers: askers.clone(),
             conversation,
         }
@@ -183,8 +184,8 @@ fn shown(clean: &str) -> (String, bool) {
     (cut(&text, MEMBERS_SHOWN_BYTES_MAX), true)
 }
 
-/// What is sent beside the arguments, under the name that the protocol has for it.
-fn beside_of(text: &str, redactor: &Redactor) -> Member {
+/// The caller's own `_meta`, under the name that the protocol has for it.
+fn meta_of(text: &str, redactor: &Redactor) -> Member {
     let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
     let written = canonical.text();
     let clean = clean(&written, redactor);
@@ -193,7 +194,7 @@ fn beside_of(text: &str, redactor: &Redactor) -> Member {
 }
 
 /// What a call that is no call of a tool acts on.
-fn acted(target: &Target<'_>, redactor: &Redactor) -> Option<Acted> {
+fn acted(target: Target<'_>, redactor: &Redactor) -> Option<Acted> {
     let kind = match target {
         Target::Tool(_) => return None,
         Target::Resource { .. } => "resource",
@@ -205,16 +206,16 @@ fn acted(target: &Target<'_>, redactor: &Redactor) -> Option<Acted> {
 }
 
 /// The shortest of the times that its rules give it.
-fn lasts(pending: &Pending<'_>, config: &Config) -> Duration {
-    let named = pending.questions.iter().filter_map(|question| question.lasts);
+fn lasts(candidate: &Candidate, config: &Config) -> Duration {
+    let named = candidate.judgement.consents.iter().filter_map(|consent| consent.lasts);
     named.min().unwrap_or(config.lasts)
 }
 
-fn asked(question: &crate::pending::Question, config: &Config) -> Asked {
-    let roles = if question.approvers.is_empty() { config.roles } else { question.approvers };
+fn asked(consent: &Consent, config: &Config) -> Asked {
+    let roles = if consent.approvers.is_empty() { config.roles } else { consent.approvers };
     Asked {
-        rule: question.rule.clone(),
-        why: question.why.clone(),
+        rule: consent.rule.clone(),
+        why: consent.why.clone(),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, de::DeserializeOwned};
 use store::{Store, StoreError, StoredRecord};
 
-use super::Clock;
 use super::call::ExactCall;
 use super::record::{Answered, Approval, Grant, State, Status, Through, new_id};
+use crate::clock::Clock;
 
 /// Under which kind questions are kept.
 pub(super) const APPROVAL: &str = "approval";

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use audit::Hash;
-use jiff::Timestamp;
 use policy::{Role, Roles};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::presence::Asker;
+pub use crate::clock::time;
 
 /// Letters and digits that nobody takes for one another.
 const ID_ALPHABET: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
@@ -375,12 +375,6 @@ impl Grant {
 /// The roles of these words; words of another version mean nobody.
 fn roles(words: &[String]) -> Roles {
     words.iter().filter_map(|word| Role::parse(word)).collect()
-}
-
-/// A time in milliseconds since 1970 as people read it: in UTC, to the second, after RFC 3339.
-pub fn time(ms: i64) -> String {
-    let time = Timestamp::from_millisecond(ms).and_then(|time| time.round(jiff::Unit::Second));
-    time.map_or_else(|_| "at an unknown time".to_owned(), |time| time.to_string())
 }
 
 /// A new id; nothing if the system gives no randomness.

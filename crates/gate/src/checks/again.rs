@@ -1,50 +1,59 @@
 //! A call that a person was asked about is judged once more, right before it runs: it may have waited for minutes, and what
 //! its arguments name, and what the rules say, need not be what they were.
 
-use super::Check;
-use super::policy_check::PolicyCheck;
-use super::rules_check::AiRules;
-use crate::approvals::STEP;
-use crate::failure::Refusal;
-use crate::pending::{Pending, Question};
-use crate::ruleset::Ruleset;
+use audit::Decided;
+use policy::Engine;
+use rules::Rules;
 
-/// Judges a call by what is in force by now, as it came. Nobody is asked: what has been answered is answered.
+use super::policy_check::policy;
+use super::rules_check::ai_rules;
+use crate::candidate::{Candidate, Consent};
+use crate::failure::Refusal;
+
+/// Why a call does not run that a person has allowed.
+pub(crate) struct Outdated {
+    /// The check that refuses it; nothing if the call is another one than was allowed.
+    pub(crate) check: Option<&'static str>,
+    pub(crate) refusal: Refusal,
+    /// The rules that had a say.
+    pub(crate) decided: Vec<Decided>,
+}
+
+/// Judges a call as it came by what is in force by now. Nobody is asked: what has been answered is answered.
+/// `roles_are_same` says whether the roles that answer by default are still those that were asked.
 ///
 /// # Errors
-/// Which step refuses it, and why: it is denied by now; a rule asks that nobody has answered; or it would run with other
-/// arguments than a person has seen.
+/// It is denied by now; a rule asks that nobody has answered; or it would run with other arguments than a person has seen.
 pub(crate) fn judge_again(
-    pending: &mut Pending<'_>,
-    then: &Ruleset,
-    now: &Ruleset,
-) -> Result<(), (&'static str, Refusal)> {
-    let mut fresh = pending.as_it_came();
-    for check in [&PolicyCheck as &dyn Check, &AiRules] {
-        if let Err(refusal) = check.check(&mut fresh, now) {
-            pending.decisions = fresh.decisions;
-            return Err((check.name(), refusal));
-        }
+    candidate: &mut Candidate,
+    (engine, rules): (&dyn Engine, &Rules),
+    roles_are_same: bool,
+) -> Result<(), Outdated> {
+    let mut fresh = candidate.as_it_came();
+    let judged = policy(&mut fresh, engine).map_err(|refusal| ("policy", refusal));
+    let judged =
+        judged.and_then(|()| ai_rules(&mut fresh, rules, engine).map_err(|refusal| ("ai_rules", refusal)));
+    if let Err((check, refusal)) = judged {
+        return Err(Outdated { check: Some(check), refusal, decided: fresh.judgement.decided });
     }
-    let roles_are_same = then.approvals.roles == now.approvals.roles;
-    let is_answered = |asked: &Question| {
-        pending.questions.iter().any(|known| {
+    let is_answered = |asked: &Consent| {
+        candidate.judgement.consents.iter().any(|known| {
             known.rule == asked.rule
                 && known.approvers == asked.approvers
                 && (roles_are_same || !asked.approvers.is_empty())
         })
     };
     // A link may lead elsewhere by now.
-    let is_same_file = fresh.obeyed.iter().all(|file| pending.obeyed.contains(file));
+    let is_same_file = fresh.judgement.obeyed.iter().all(|file| candidate.judgement.obeyed.contains(file));
     let is_same = is_same_file
-        && fresh.arguments.text() == pending.arguments.text()
-        && fresh.answers == pending.answers
-        && fresh.beside == pending.beside;
-    if !is_same || !fresh.questions.iter().all(is_answered) {
-        pending.decisions = fresh.decisions;
-        return Err((STEP, Refusal::Outdated { tool: pending.tool_name() }));
+        && fresh.content.arguments.text() == candidate.content.arguments.text()
+        && fresh.content.answers == candidate.content.answers
+        && fresh.content.meta == candidate.content.meta;
+    if !is_same || !fresh.judgement.consents.iter().all(is_answered) {
+        let refusal = Refusal::Outdated { tool: candidate.tool_name() };
+        return Err(Outdated { check: None, refusal, decided: fresh.judgement.decided });
     }
-    pending.decision = fresh.decision;
-    pending.on_result = fresh.on_result;
+    candidate.judgement.decision = fresh.judgement.decision;
+    candidate.judgement.on_result = fresh.judgement.on_result;
     Ok(())
 }

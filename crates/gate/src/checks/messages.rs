@@ -1,4 +1,4 @@
-//! What a call tells on its way, held against the AI rules that its result is held against.
+//! What a running call tells on its way, held against the AI rules that its result is held against.
 //!
 //! A message that a rule blocks is dropped, and the call goes on: what it gives in the end is judged by itself.
 
@@ -9,8 +9,8 @@ use rules::{OnResult, Rules};
 use serde_json::Value;
 use tool_api::{Listener, Progress};
 
-use super::rules_check::{begun_with, decided};
-use crate::entry::Entry;
+use super::result_rules::Findings;
+use super::rules_check::begun_with;
 use crate::tokens::Origin;
 
 /// The rules for one call's messages; nothing if it concerns none.
@@ -29,14 +29,13 @@ pub(crate) fn listener(rules: &OnMessages, next: Arc<dyn Listener>) -> Arc<dyn L
     }
 }
 
-/// Notes what the rules said of the messages so far.
-pub(crate) fn note_messages(rules: &OnMessages, entry: &mut Entry<'_>) {
-    let Some(rules) = rules else { return };
+/// What the rules found in the messages so far.
+pub(crate) fn findings(rules: &OnMessages) -> Findings {
+    let Some(rules) = rules else { return Findings::default() };
     let mut rules = lock(rules);
     let fresh = rules.anew();
-    let words = std::mem::replace(&mut *rules, fresh).end();
-    words.findings.into_iter().map(decided).for_each(|decided| entry.decided(decided));
-    entry.redacted(words.struck);
+    // A message that a rule stopped is gone already.
+    Findings::of(std::mem::replace(&mut *rules, fresh).end()).0
 }
 
 /// What a source tells of a task unasked, as far as the rules for `tool` leave it, and for the paths that the call named
@@ -46,7 +45,7 @@ pub(crate) fn judge_news(
     tool: &str,
     origin: Option<&Origin>,
     upstream: &str,
-    told: Bytes,
+    task: Bytes,
 ) -> Option<Bytes> {
     let arguments = Value::Object(serde_json::Map::new());
     let begun = origin.map(begun_with);
@@ -68,8 +67,8 @@ pub(crate) fn judge_news(
     if judgement.stop.is_some() {
         return None;
     }
-    let Some(mut on_result) = judgement.on_result else { return Some(told) };
-    let left = on_result.message(&told).map_or(told, Bytes::from);
+    let Some(mut on_result) = judgement.on_result else { return Some(task) };
+    let left = on_result.message(&task).map_or(task, Bytes::from);
     on_result.stopped().is_none().then_some(left)
 }
 

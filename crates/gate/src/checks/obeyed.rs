@@ -9,7 +9,7 @@ use sandbox::{ObeyedFile, Root};
 use serde_json::Value;
 use tool_api::{Definition, Listing};
 
-use crate::pending::{Pending, Question};
+use crate::candidate::{Candidate, Consent};
 
 /// Who asks, in records.
 const NAME: &str = "obeyed";
@@ -30,19 +30,24 @@ pub fn obeyed_rule(file: &ObeyedFile) -> Arc<str> {
     format!("{NAME}:{}", file.name).into()
 }
 
-/// Leaves a question about each such file. What was asked about arguments before they were changed is asked besides.
-pub(super) fn ask(pending: &mut Pending<'_>) {
-    let Some(files) = pending.files.filter(|_| pending.action.is_none()) else { return };
-    pending.obeyed = obeyed_files(files, pending.offered.definition(), pending.arguments.value());
-    for file in &pending.obeyed {
+/// Asks for consent to each such file. What was asked about arguments before they were changed is asked besides.
+pub(super) fn ask(candidate: &mut Candidate) {
+    if candidate.action.is_some() {
+        return;
+    }
+    let definition = candidate.offered.definition();
+    let files = obeyed_files(&candidate.files, definition, candidate.content.arguments.value());
+    let judgement = &mut candidate.judgement;
+    for file in &files {
         let rule = obeyed_rule(file);
         let why: Arc<str> = format!("writes {file}").into();
-        if pending.questions.iter().any(|known| known.rule == rule && known.why == why) {
+        if judgement.consents.iter().any(|known| known.rule == rule && known.why == why) {
             continue;
         }
-        pending.decisions.push(Decided { by: NAME, rule: rule.clone(), effect: "ask".into() });
-        pending.questions.push(Question { rule, why, approvers: Roles::default(), lasts: None });
+        judgement.decided.push(Decided { by: NAME, rule: rule.clone(), effect: "ask".into() });
+        judgement.consents.push(Consent { rule, why, approvers: Roles::default(), lasts: None });
     }
+    judgement.obeyed = files;
 }
 
 fn texts(value: &Value) -> Vec<&str> {

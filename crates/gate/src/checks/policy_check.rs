@@ -4,67 +4,64 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use audit::Decided;
-use policy::{Caller, Decision, Facts, Obligations, Recorded, Verdict};
+use policy::{Caller, Decision, Engine, Facts, Obligations, Recorded, Verdict};
 use tool_api::{Action, Definition, Effect};
 
-use super::{Check, obeyed};
+use super::obeyed;
+use crate::candidate::{Candidate, Consent};
 use crate::failure::Refusal;
-use crate::pending::{Pending, Question};
-use crate::ruleset::Ruleset;
 
-/// The check.
-pub(super) struct PolicyCheck;
-
-impl Check for PolicyCheck {
-    fn name(&self) -> &'static str {
-        "policy"
-    }
-
-    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
-        decide(pending, ruleset)
-    }
-}
-
-/// Decides about the arguments as they are now, and about the files that they name; what was decided about them before they were changed holds besides.
+/// Decides about the arguments as they are now, and about the files that they name. What was decided about them before they
+/// were changed holds besides.
 ///
 /// # Errors
 /// They are denied.
-pub(super) fn decide(pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
-    by_policy(pending, ruleset)?;
-    obeyed::ask(pending);
+pub(crate) fn policy(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(), Refusal> {
+    decide(candidate, engine)?;
+    obeyed::ask(candidate);
     Ok(())
 }
 
-fn by_policy(pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
-    let facts = facts(pending.caller, pending.offered.definition(), pending.action);
-    let decision = ruleset.policy.decide(&facts, pending.arguments.value());
-    let before = pending.decision.take();
+fn decide(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(), Refusal> {
+    let facts = facts(&candidate.caller, candidate.offered.definition(), candidate.action);
+    let decision = engine.decide(&facts, candidate.content.arguments.value());
+    let tool = || candidate.offered.definition().name.to_string();
+    let judgement = &mut candidate.judgement;
+    let before = judgement.decision.take();
     if before
         .as_ref()
         .is_some_and(|before| before.rule == decision.rule && before.verdict == decision.verdict)
     {
-        pending.decision = before;
+        judgement.decision = before;
         return Ok(());
     }
-    let refused = match decision.verdict {
+    let verdict = match decision.verdict {
         Verdict::Allow => Ok(()),
         Verdict::Ask => {
-            pending.questions.push(Question::of_policy(&decision));
+            judgement.consents.push(consent(&decision));
             Ok(())
         }
-        Verdict::Deny => Err(Refusal::Denied {
-            tool: pending.tool_name(),
-            rule: decision.rule.clone(),
-            why: decision.why.clone(),
-        }),
+        Verdict::Deny => {
+            Err(Refusal::Denied { tool: tool(), rule: decision.rule.clone(), why: decision.why.clone() })
+        }
     };
     let (by, effect) = ("policy", decision.verdict.as_str().into());
-    pending.decisions.push(Decided { by, rule: decision.rule.clone(), effect });
-    pending.decision = Some(match before {
+    judgement.decided.push(Decided { by, rule: decision.rule.clone(), effect });
+    judgement.decision = Some(match before {
         Some(before) => both(before, decision),
         None => decision,
     });
-    refused
+    verdict
+}
+
+/// What a rule of the policy asks a person.
+fn consent(decision: &Decision) -> Consent {
+    Consent {
+        rule: decision.rule.clone(),
+        why: decision.why.clone(),
+        approvers: decision.obligations.approvers,
+        lasts: decision.obligations.approval_lasts,
+    }
 }
 
 /// One decision that asks of the call what two do. It bears the name of the one that leaves it less time.
@@ -85,7 +82,7 @@ pub fn facts<'a>(caller: &'a Caller, definition: &'a Definition, action: Option<
     Facts {
         caller,
         tool: definition.name.as_str(),
-        upstream: definition.upstream.as_deref(),
+        upstream: definition.upstream(),
         action: action.map(Action::name),
         effect: match definition.effect {
             Effect::Reads => policy::Effect::Reads,

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
+use tokio::task::spawn_blocking;
 use tool_api::Action;
 
 use limits::Limit;
@@ -18,10 +19,8 @@ pub use limits::{LimitConfig, RateConfig, RateProblem, Rates};
 pub(crate) use quotas::Quotas;
 use quotas::Share;
 
-use super::Check;
+use crate::candidate::Candidate;
 use crate::failure::Refusal;
-use crate::pending::Pending;
-use crate::ruleset::Ruleset;
 
 /// Most buckets kept. Beyond it, those that are full are forgotten, which are as good as new; if none is, newcomers
 /// share one bucket for each limit.
@@ -37,10 +36,10 @@ const SHARES_PER_CALL_MAX: usize = 64;
 pub(crate) const NAME: &str = "rate";
 
 /// The check. What it remembers outlives a change of the limits.
-pub(super) struct Rate {
+pub(crate) struct Rate {
     begun: Instant,
     buckets: Mutex<Buckets>,
-    quotas: Quotas,
+    quotas: Arc<Quotas>,
 }
 
 /// A limit's name and what it limits.
@@ -86,27 +85,57 @@ enum Empty {
     Share,
 }
 
-impl Default for Rate {
-    fn default() -> Rate {
-        Rate::counting(Quotas::default())
-    }
-}
-
 impl Rate {
     /// A check that counts days so.
-    pub(super) fn counting(quotas: Quotas) -> Rate {
-        Rate { begun: Instant::now(), buckets: Mutex::default(), quotas }
+    pub(crate) fn counting(quotas: Quotas) -> Rate {
+        Rate { begun: Instant::now(), buckets: Mutex::default(), quotas: Arc::new(quotas) }
+    }
+
+    /// Lets the call pass, or says for how long not.
+    ///
+    /// # Errors
+    /// It comes too often, or the calls of its day cannot be counted.
+    pub(crate) async fn check(&self, candidate: &Candidate, rates: &Rates) -> Result<(), Refusal> {
+        // What ends a subscription was paid for by what began it, and who is refused to stop would be told of changes for
+        // ever. A further round has been paid for by the first, and its state is good only once: to refuse it would throw
+        // away what a person has answered.
+        if candidate.action == Some(Action::Unsubscribe) || candidate.goes_on {
+            return Ok(());
+        }
+        let caller = candidate.caller.id();
+        let subscribing =
+            (candidate.action == Some(Action::Subscribe)).then(|| rates.of_subscriptions(caller));
+        let wanted = match &subscribing {
+            // A bucket of its own, beside that of the caller's calls.
+            Some(limit) => {
+                limit.iter().map(|limit| (limit, format!("{caller} subscribing").into())).collect()
+            }
+            None => wanted(rates, candidate),
+        };
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let now_ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.take(&wanted, now_ns).await.map_err(|halt| match halt {
+            Halt::TooOften(TooOften { wait, limit }) => {
+                let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+                Refusal::RateLimited { retry_after_ms, limit }
+            }
+            Halt::Uncounted(why) => Refusal::NoQuota(why),
+        })
     }
 
     /// Takes one call out of every bucket at `now_ns`; out of none if one of them has none left.
-    fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+    async fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
         let counts_days = wanted.iter().any(|(limit, _)| limit.per_day.is_some());
         let now_ms = if counts_days { self.quotas.now_ms() } else { 0 };
         for _ in 0..SHARES_PER_CALL_MAX {
             let Some((key, per_day, before)) = self.take_at(wanted, now_ns, now_ms)? else { return Ok(()) };
             // Nobody waits for the disk but this call, and it only once for many calls.
-            let more = self.quotas.share(&key, per_day, before, now_ms).map_err(Halt::Uncounted)?;
-            self.buckets().kept.entry(key).or_default().day.add(more);
+            let quotas = self.quotas.clone();
+            let share = spawn_blocking(move || (quotas.share(&key, per_day, before, now_ms), key));
+            let (share, key) = share.await.map_err(|error| Halt::Uncounted(error.to_string()))?;
+            self.buckets().kept.entry(key).or_default().day.add(share.map_err(Halt::Uncounted)?);
         }
         Err(Halt::Uncounted("too many calls at once".to_owned()))
     }
@@ -204,52 +233,17 @@ impl Limit {
     }
 }
 
-impl Check for Rate {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
-        // What ends a watch was paid for by what began it, and who is refused to stop would be told of changes for ever. A
-        // further round has been paid for by the first, and its state is good only once: to refuse it would throw away
-        // what a person has answered.
-        if pending.action == Some(Action::Unsubscribe) || pending.goes_on {
-            return Ok(());
-        }
-        let now_ns = || u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let taken = if pending.action == Some(Action::Subscribe) {
-            let caller = pending.caller.id();
-            let limit = ruleset.rates.of_watches(caller);
-            // A bucket of its own, beside that of the caller's calls.
-            let wanted = limit.as_ref().map(|limit| (limit, format!("{caller} watching").into()));
-            wanted.map_or(Ok(()), |wanted| self.take(&[wanted], now_ns()))
-        } else {
-            match &wanted(&ruleset.rates, pending)[..] {
-                [] => Ok(()),
-                wanted => self.take(wanted, now_ns()),
-            }
-        };
-        taken.map_err(|halt| match halt {
-            Halt::TooOften(TooOften { wait, limit }) => {
-                let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-                Refusal::RateLimited { retry_after_ms, limit }
-            }
-            Halt::Uncounted(why) => Refusal::NoQuota(why),
-        })
-    }
-}
-
 /// The limits that a call has to meet.
-fn wanted<'r>(rates: &'r Rates, pending: &Pending<'_>) -> SmallVec<[Want<'r>; 3]> {
+fn wanted<'r>(rates: &'r Rates, candidate: &Candidate) -> SmallVec<[Want<'r>; 3]> {
     let mut wanted = SmallVec::new();
-    let caller = pending.caller.id();
+    let caller = candidate.caller.id();
     wanted.extend(rates.of_caller(caller).map(|limit| (limit, caller.clone())));
     if rates.are_plain() {
         return wanted;
     }
-    let definition = pending.offered.definition();
+    let definition = candidate.offered.definition();
     wanted.extend(rates.of_tool(definition.name.as_str()).map(|limit| (limit, definition.name.shared())));
-    if let Some(upstream) = &definition.upstream {
+    if let Some(upstream) = definition.origin.upstream() {
         wanted.extend(rates.of_upstream(upstream).map(|limit| (limit, upstream.clone())));
     }
     wanted

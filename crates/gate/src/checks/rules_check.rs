@@ -1,89 +1,81 @@
-//! What do the AI rules say of this call, and of what it gave?
+//! What do the AI rules say of this call?
 
 mod respell;
 
-use std::cell::RefCell;
-
 use audit::Decided;
 use bytes::Bytes;
-use policy::{Role, Roles};
-use rules::{Finding, Judgement, OnResult, Stop, Words};
+use policy::{Engine, Role, Roles};
+use rules::{Finding, Judgement, Rules, Stop};
 use serde_json::Value;
-use tool_api::{Action, Arguments, Block, Outcome, Payload, ToolError};
+use tool_api::{Action, Arguments};
 
-use super::{Check, policy_check};
-use crate::beside::Beside;
-use crate::entry::Entry;
-use crate::failure::{Failure, Refusal};
-use crate::pending::{Came, Pending, Question};
-use crate::ruleset::Ruleset;
+use super::policy_check::policy;
+use crate::candidate::{Candidate, Consent};
+use crate::failure::Refusal;
+use crate::meta::Meta;
 use crate::tokens::Origin;
 
-/// The check. It comes before the input schema, which then sees the arguments as the rules have made them.
-pub(super) struct AiRules;
-
-impl Check for AiRules {
-    fn name(&self) -> &'static str {
-        "ai_rules"
+/// The AI rules come before the input schema, which then sees the arguments as the rules have made them.
+///
+/// # Errors
+/// A rule forbids the call; or the policy denies what a rule has made of it.
+pub(crate) fn ai_rules(candidate: &mut Candidate, rules: &Rules, engine: &dyn Engine) -> Result<(), Refusal> {
+    let definition = candidate.offered.definition();
+    let content = &candidate.content;
+    let mut judged = rules.judge(&rules::Call {
+        tool: definition.name.as_str(),
+        upstream: definition.upstream(),
+        open_world: definition.open_world,
+        is_action: candidate.action.is_some(),
+        paths: definition.listing.paths().filter(|_| candidate.action.is_none()),
+        input_schema: Some(&definition.input_schema),
+        output_schema: definition.output_schema.as_ref(),
+        arguments: content.arguments.value(),
+        begun_with: None,
+        answers: content.answers.as_deref().and_then(|answers| std::str::from_utf8(answers).ok()),
+        meta: content.meta.as_ref().map(Meta::text),
+    });
+    if let Some(origin) = &candidate.origin {
+        judge_task(&mut judged, origin, candidate, rules);
     }
-
-    fn check(&self, pending: &mut Pending<'_>, ruleset: &Ruleset) -> Result<(), Refusal> {
-        let definition = pending.offered.definition();
-        let mut judgement = ruleset.rules.judge(&rules::Call {
-            tool: definition.name.as_str(),
-            upstream: definition.upstream.as_deref(),
-            open_world: definition.open_world,
-            is_action: pending.action.is_some(),
-            paths: definition.listing.paths().filter(|_| pending.action.is_none()),
-            input_schema: Some(&definition.input_schema),
-            output_schema: definition.output_schema.as_ref(),
-            arguments: pending.arguments.value(),
-            begun_with: None,
-            answers: pending.answers.as_deref().and_then(|answers| std::str::from_utf8(answers).ok()),
-            meta: pending.beside.as_ref().map(Beside::text),
-        });
-        if let Some(origin) = &pending.origin {
-            of_task(&mut judgement, origin, pending, ruleset);
-        }
-        pending.decisions.extend(judgement.findings.into_iter().map(decided));
-        let is_changed =
-            judgement.arguments.is_some() || judgement.answers.is_some() || judgement.meta.is_some();
-        if is_changed && pending.came.is_none() {
-            let (arguments, answers) = (pending.arguments.clone(), pending.answers.clone());
-            pending.came = Some(Box::new(Came { arguments, answers, beside: pending.beside.clone() }));
-        }
-        pending.answers = judgement.answers.map(Bytes::from).or(pending.answers.take());
-        pending.beside = judgement.meta.map(Beside::changed).or(pending.beside.take());
-        // Before it may be refused: the audit log is to hold what the rules leave, too.
-        if let Some(value) = judgement.arguments {
-            let before = &pending.arguments;
-            let text = respell::respell(before.text(), before.value(), &value);
-            let arguments = Arguments::parse(Some(Bytes::from(text)));
-            pending.arguments =
-                arguments.map_err(|fault| Refusal::unreadable(&pending.tool_name(), &fault))?;
-            pending.is_rewritten = true;
-        }
-        if let Some(Stop { rule, why }) = judgement.stop {
-            return Err(Refusal::RuleBlocked { tool: pending.tool_name(), rule, why });
-        }
-        pending.questions.extend(judgement.approvals.into_iter().map(question));
-        pending.struck = judgement.struck;
-        pending.on_result = judgement.on_result;
-        // What the policy has let pass was something else.
-        if pending.is_rewritten { policy_check::decide(pending, ruleset) } else { Ok(()) }
+    let is_changed = judged.arguments.is_some() || judged.answers.is_some() || judged.meta.is_some();
+    if is_changed && candidate.original.is_none() {
+        candidate.original = Some(Box::new(candidate.content.clone()));
     }
+    let tool = candidate.tool_name();
+    let Candidate { content, judgement, .. } = candidate;
+    judgement.decided.extend(judged.findings.into_iter().map(decided));
+    content.answers = judged.answers.map(Bytes::from).or(content.answers.take());
+    content.meta = judged.meta.map(Meta::changed).or(content.meta.take());
+    // Before it may be refused: the audit log is to hold what the rules leave, too.
+    if let Some(value) = judged.arguments {
+        let before = &content.arguments;
+        let text = respell::respell(before.text(), before.value(), &value);
+        let arguments = Arguments::parse(Some(Bytes::from(text)));
+        content.arguments = arguments.map_err(|fault| Refusal::unreadable(&tool, &fault))?;
+        judgement.is_rewritten = true;
+    }
+    if let Some(Stop { rule, why }) = judged.stop {
+        return Err(Refusal::RuleBlocked { tool, rule, why });
+    }
+    judgement.consents.extend(judged.approvals.into_iter().map(consent));
+    judgement.struck = judged.struck;
+    judgement.on_result = judged.on_result;
+    // What the policy has let pass was something else.
+    if judgement.is_rewritten { policy(candidate, engine) } else { Ok(()) }
 }
 
 /// Judges what is done with a task by the rules for the tool whose call it goes on with, too, and for the paths that it
 /// named. Its arguments are not those of that call, so rules that change them or look at them do not matter here, and the
 /// call has been allowed already.
-fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, ruleset: &Ruleset) {
-    let definition = pending.offered.definition();
-    let own = judgement.answers.as_deref().map(str::as_bytes).or(pending.answers.as_deref());
+fn judge_task(judgement: &mut Judgement, origin: &Origin, candidate: &Candidate, rules: &Rules) {
+    let definition = candidate.offered.definition();
+    let content = &candidate.content;
+    let own = judgement.answers.as_deref().map(str::as_bytes).or(content.answers.as_deref());
     let begun = begun_with(origin);
-    let more = ruleset.rules.judge(&rules::Call {
+    let more = rules.judge(&rules::Call {
         tool: &origin.tool,
-        upstream: definition.upstream.as_deref(),
+        upstream: definition.upstream(),
         open_world: definition.open_world,
         is_action: true,
         paths: None,
@@ -92,7 +84,7 @@ fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, ru
         arguments: &Value::Object(serde_json::Map::new()),
         begun_with: Some(&begun),
         answers: own.and_then(|answers| std::str::from_utf8(answers).ok()),
-        meta: judgement.meta.as_deref().or(pending.beside.as_ref().map(Beside::text)),
+        meta: judgement.meta.as_deref().or(content.meta.as_ref().map(Meta::text)),
     });
     for finding in more.findings {
         if !judgement.findings.contains(&finding) {
@@ -100,11 +92,11 @@ fn of_task(judgement: &mut Judgement, origin: &Origin, pending: &Pending<'_>, ru
         }
     }
     // To stop it is never worse than to let it go on.
-    if pending.action != Some(Action::CancelTask) {
+    if candidate.action != Some(Action::CancelTask) {
         judgement.stop = judgement.stop.take().or(more.stop);
     }
     // What is told to it now is new.
-    if pending.action == Some(Action::UpdateTask) {
+    if candidate.action == Some(Action::UpdateTask) {
         judgement.approvals.extend(more.approvals);
     }
     judgement.answers = more.answers.or(judgement.answers.take());
@@ -125,94 +117,10 @@ pub(super) fn decided(finding: Finding) -> Decided {
     Decided { by: "ai_rules", rule: finding.rule, effect: finding.effect }
 }
 
-fn question(approval: rules::Approval) -> Question {
+fn consent(approval: rules::Approval) -> Consent {
     let known: Roles = approval.roles.iter().filter_map(|role| Role::parse(role)).collect();
     // A role that nobody can hold here must not open the question to more people than were named.
     let is_owners = known.is_empty() && !approval.roles.is_empty();
     let approvers = if is_owners { Role::Owner.into() } else { known };
-    Question { rule: approval.rule, why: approval.why, approvers, lasts: None }
-}
-
-/// Holds what a call gave against the rules that concern it, and notes what they said.
-///
-/// # Errors
-/// A rule withholds it; or the failure that it was, without what the rules strike out.
-pub(crate) fn judge_result(
-    on_result: Option<OnResult>,
-    result: Result<Outcome, Failure>,
-    entry: &mut Entry<'_>,
-) -> Result<Outcome, Failure> {
-    let Some(mut on_result) = on_result else { return result };
-    let result = match result {
-        Ok(outcome) => Ok(Outcome { payload: payload(&mut on_result, outcome.payload), ..outcome }),
-        Err(Failure::Tool(error)) => {
-            let on_result = RefCell::new(&mut on_result);
-            let reword = |text: &str| on_result.borrow_mut().text(text).unwrap_or_else(|| text.to_owned());
-            Err(Failure::Tool(error.reworded(reword)))
-        }
-        Err(failure @ (Failure::Refused(_) | Failure::Internal(_))) => Err(failure),
-    };
-    let Words { findings, stop, struck } = on_result.end();
-    findings.into_iter().map(decided).for_each(|decided| entry.decided(decided));
-    entry.redacted(struck);
-    match stop {
-        None => result,
-        Some(Stop { rule, why }) => {
-            let message = format!(
-                "the call ran, and its result is withheld: it {why} (rule {rule}); do not try to get at it in another way"
-            );
-            let details = serde_json::json!({ "rule": &*rule });
-            Err(ToolError::new("rule_blocked", message).with_details(details).into())
-        }
-    }
-}
-
-fn payload(on_result: &mut OnResult, payload: Payload) -> Payload {
-    match payload {
-        Payload::Ours { blocks, structured } => {
-            let blocks = blocks.into_iter().map(|one| block(on_result, one)).collect();
-            let structured = structured.map(|json| match on_result.structured(&json) {
-                Some(left) => left.into(),
-                None => json,
-            });
-            Payload::Ours { blocks, structured }
-        }
-        Payload::Relayed { result, structured } => {
-            let structured = structured.map(|json| match on_result.structured(&json) {
-                Some(left) => left.into(),
-                None => json,
-            });
-            Payload::Relayed { result: message(on_result, result), structured }
-        }
-        Payload::InputRequired { requests, state, hold } => {
-            let requests = requests.map(|requests| message(on_result, requests));
-            Payload::InputRequired { requests, state, hold }
-        }
-        Payload::Task { result, id } => Payload::Task { result: message(on_result, result), id },
-    }
-}
-
-fn message(on_result: &mut OnResult, json: Bytes) -> Bytes {
-    match on_result.message(&json) {
-        Some(left) => left.into(),
-        None => json,
-    }
-}
-
-fn block(on_result: &mut OnResult, block: Block) -> Block {
-    match block {
-        Block::Text(text) => Block::Text(on_result.text(&text).unwrap_or(text)),
-        Block::Image { mime, bytes } => {
-            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
-            Block::Image { mime, bytes }
-        }
-        Block::Audio { mime, bytes } => {
-            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
-            Block::Audio { mime, bytes }
-        }
-        Block::Blob { uri, mime, bytes } => {
-            let bytes = on_result.bytes(&bytes).unwrap_or(bytes);
-            Block::Blob { uri, mime, bytes }
-        }
-    }
+    Consent { rule: approval.rule, why: approval.why, approvers, lasts: None }
 }

@@ -1,26 +1,14 @@
 //! Do the arguments fit the tool's input schema?
 
-use super::Check;
+use crate::candidate::Candidate;
 use crate::failure::Refusal;
-use crate::pending::Pending;
-use crate::ruleset::Ruleset;
 
-/// The check.
-pub(super) struct InputSchema;
-
-impl Check for InputSchema {
-    fn name(&self) -> &'static str {
-        "input_schema"
-    }
-
-    fn check(&self, pending: &mut Pending<'_>, _: &Ruleset) -> Result<(), Refusal> {
-        let schema = pending
-            .offered
-            .input_schema()
-            .map_err(|why| Refusal::UnusableSchema { tool: pending.tool_name(), why: why.to_owned() })?;
-        schema.check(pending.arguments.value()).map_err(|misfit| Refusal::InvalidArguments {
-            tool: pending.tool_name(),
-            violations: misfit.violations(),
-        })
-    }
+/// # Errors
+/// They do not fit, or the schema cannot be used.
+pub(crate) fn input_schema(candidate: &Candidate) -> Result<(), Refusal> {
+    let tool = || candidate.tool_name();
+    let schema = candidate.offered.input_schema();
+    let schema = schema.map_err(|why| Refusal::UnusableSchema { tool: tool(), why: why.to_owned() })?;
+    let checked = schema.check(candidate.content.arguments.value());
+    checked.map_err(|misfit| Refusal::InvalidArguments { tool: tool(), violations: misfit.violations() })
 }

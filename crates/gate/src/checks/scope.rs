@@ -3,26 +3,16 @@
 use policy::Caller;
 use tool_api::Definition;
 
-use super::Check;
 use crate::failure::Refusal;
-use crate::pending::Pending;
-use crate::ruleset::Ruleset;
 
-/// The check. The catalogue hides such tools already; this is the second fence, in case it ever does not.
-pub(super) struct Scope;
-
-impl Check for Scope {
-    fn name(&self) -> &'static str {
-        "scope"
-    }
-
-    fn check(&self, pending: &mut Pending<'_>, _: &Ruleset) -> Result<(), Refusal> {
-        if has_scopes(pending.caller, pending.definition()) {
-            Ok(())
-        } else {
-            // The same words as for a tool that does not exist: a caller learns nothing it may not see.
-            Err(Refusal::UnknownTool(pending.tool_name()))
-        }
+/// The catalogue hides tools whose scopes a caller lacks; this is the second fence, in case it ever does not.
+///
+/// # Errors
+/// The same words as for a tool that does not exist: a caller learns nothing it may not see.
+pub(crate) fn scope(caller: &Caller, definition: &Definition) -> Result<(), Refusal> {
+    match has_scopes(caller, definition) {
+        true => Ok(()),
+        false => Err(Refusal::UnknownTool(definition.name.to_string())),
     }
 }
 
@@ -37,42 +27,26 @@ pub(crate) fn has_scopes(caller: &Caller, definition: &Definition) -> bool {
 
 /// The scopes of the tool that the caller does not hold.
 pub fn missing_scopes<'a>(caller: &'a Caller, definition: &'a Definition) -> impl Iterator<Item = &'a str> {
-    let is_left_to_policy = |scope: &str| definition.upstream.is_some() && scope == ANY_SERVER;
+    let is_left_to_policy = |scope: &str| definition.upstream().is_some() && scope == ANY_SERVER;
     let scopes = definition.scopes.iter().map(AsRef::as_ref);
     scopes.filter(move |scope| !caller.scopes().contains(scope) && !is_left_to_policy(scope))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use bytes::Bytes;
-    use futures_util::future::BoxFuture;
-    use policy::{Policy, Scopes, Via};
-    use tool_api::{AnyTool, Arguments, CallId, Context, Effect, Listing, Outcome, ToolError, ToolName};
+    use policy::{Scopes, Via};
+    use tool_api::{Effect, Listing, Origin, ToolName};
 
     use super::*;
-    use crate::checks::RateConfig;
-    use crate::offer::Offered;
-
-    struct Guarded(Definition);
-
-    impl AnyTool for Guarded {
-        fn definition(&self) -> &Definition {
-            &self.0
-        }
-
-        fn run<'a>(&'a self, _: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-            unreachable!("nothing runs here")
-        }
-    }
 
     #[track_caller]
     fn check(upstream: Option<&str>, scopes: &[&str], held: &[&str], expected: Result<(), &str>) {
         let definition = Definition {
-            name: ToolName::parse("guarded").expect("a name"),
-            upstream: upstream.map(Into::into),
+            name: ToolName::parse("scoped").expect("a name"),
+            origin: upstream.map_or(Origin::BuiltIn, |name| Origin::Upstream(name.into())),
             description: "".into(),
             effect: Effect::Reads,
             marked_destructive: false,
@@ -86,18 +60,13 @@ mod tests {
         };
         let held: Scopes = held.iter().map(|scope| policy::Scope::parse(scope).expect("a scope")).collect();
         let caller = Caller::local_user(Via::Stdio).with_scopes(held);
-        let arguments = Arguments::parse(None).expect("none are fine");
-        let offered = Offered::new(Arc::new(Guarded(definition)));
-        let mut pending = Pending::new(CallId::next(), &caller, offered, arguments, false, None);
-        let ruleset =
-            Ruleset::new(Policy::new(&policy::Config::default()).expect("a policy"), RateConfig::default());
-        let said = Scope.check(&mut pending, &ruleset).map_err(|refusal| refusal.to_string());
-        assert_eq!(said, expected.map_err(str::to_owned), "{scopes:?} {held:?}", held = caller.scopes());
+        let verdict = scope(&caller, &definition).map_err(|refusal| refusal.to_string());
+        assert_eq!(verdict, expected.map_err(str::to_owned), "{scopes:?} {held:?}", held = caller.scopes());
     }
 
     #[test]
     fn the_second_fence_refuses_as_if_there_were_no_such_tool() {
-        let refused = Err("unknown tool: guarded");
+        let refused = Err("unknown tool: scoped");
         check(None, &["read_workspace"], &["read_workspace"], Ok(()));
         check(None, &["read_workspace", "network"], &["read_workspace"], refused);
         check(None, &["network"], &[], refused);

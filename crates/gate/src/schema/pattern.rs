@@ -1,9 +1,8 @@
 //! Patterns of schemas: read as ECMAScript reads them, run in counted steps.
 //!
-//! An engine that promises linear time may still take a microsecond for a byte, and one that goes back may take any time;
-//! neither counts over several texts. So both are run here step by step, on the meter of the check.
+//! An engine that promises linear time may still take a microsecond for a byte, and does not count over several texts. So it
+//! is run here step by step, on the meter of the check.
 
-mod backtracking;
 mod classes;
 mod ecma;
 mod linear;
@@ -18,46 +17,20 @@ use serde_json::Value;
 
 use super::counted::Counted;
 use super::meter;
-use backtracking::Program;
 use linear::Linear;
 pub(super) use rust::in_rust;
 
 /// Memory of all compiled patterns of one schema, at most. `^\p{L}{1,100}$`, a large one, takes 1.5 MiB.
 const PATTERNS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// One compiled pattern.
-#[derive(Debug)]
-enum Pattern {
-    Linear(Box<Linear>),
-    Backtracking(Program),
-}
-
-impl Pattern {
-    /// Compiles a pattern into at most so many bytes; tells how many those are.
-    fn compile(text: &str, bytes_max: usize, room: &Arc<AtomicUsize>) -> Result<(Pattern, usize), String> {
-        let linear = match ecma::read(text) {
-            Ok(part) => match part.linear() {
-                Some(linear) => linear,
-                None => {
-                    let program = Program::compile(&part)?;
-                    let bytes = program.bytes();
-                    let fits = bytes <= bytes_max;
-                    return fits.then_some((Pattern::Backtracking(program), bytes)).ok_or(too_large());
-                }
-            },
-            // Much is written for other engines: `(?i)`, `\A`, `(?P<name>…)`.
-            Err(why) => rust::read(text).ok_or(why)?,
-        };
-        let (linear, bytes) = Linear::compile(&linear, bytes_max, room)?;
-        Ok((Pattern::Linear(Box::new(linear)), bytes))
-    }
-
-    fn is_match(&self, text: &str) -> bool {
-        match self {
-            Pattern::Linear(linear) => linear.is_match(text),
-            Pattern::Backtracking(program) => program.is_match(text),
-        }
-    }
+/// Compiles a pattern into at most so many bytes; tells how many those are.
+fn compile(text: &str, bytes_max: usize, room: &Arc<AtomicUsize>) -> Result<(Linear, usize), String> {
+    let hir = match ecma::read(text) {
+        Ok(hir) => hir,
+        // Much is written for other engines: `(?i)`, `\A`, `(?P<name>…)`.
+        Err(why) => rust::read(text).ok_or(why)?,
+    };
+    Linear::compile(&hir, bytes_max, room)
 }
 
 fn too_large() -> String {
@@ -67,7 +40,7 @@ fn too_large() -> String {
 /// The patterns of one schema, each compiled once.
 #[derive(Debug)]
 pub(super) struct Patterns {
-    known: Mutex<HashMap<Box<str>, Arc<Pattern>>>,
+    known: Mutex<HashMap<Box<str>, Arc<Linear>>>,
     /// What is left of [`PATTERNS_BYTES_MAX`].
     bytes_left: AtomicUsize,
     /// What is left for running them faster the next time.
@@ -88,13 +61,13 @@ impl Patterns {
         self.get(text).is_ok()
     }
 
-    fn get(&self, text: &str) -> Result<Arc<Pattern>, String> {
+    fn get(&self, text: &str) -> Result<Arc<Linear>, String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(text) {
             return Ok(Arc::clone(known));
         }
         let bytes_left = self.bytes_left.load(Ordering::Relaxed);
-        let (pattern, bytes) = Pattern::compile(text, bytes_left, &self.room)?;
+        let (pattern, bytes) = compile(text, bytes_left, &self.room)?;
         self.bytes_left.store(bytes_left.saturating_sub(bytes), Ordering::Relaxed);
         let pattern = Arc::new(pattern);
         known.insert(text.into(), Arc::clone(&pattern));
@@ -118,7 +91,7 @@ impl Patterns {
 
 /// Patterns of names of members, which the validator runs by itself, by an engine that counts nothing.
 #[derive(Debug, Default)]
-pub(super) struct NamePatterns(Vec<Arc<Pattern>>);
+pub(super) struct NamePatterns(Vec<Arc<Linear>>);
 
 impl NamePatterns {
     /// Compiles them. One that is none is left out, for the validator has none of it either.
@@ -171,7 +144,7 @@ impl NamePatterns {
 /// The keyword.
 struct Matches {
     text: Box<str>,
-    pattern: Arc<Pattern>,
+    pattern: Arc<Linear>,
 }
 
 impl<'i> Keyword<'i, Counted> for Matches {

@@ -20,9 +20,9 @@ fn check(value: Value, expected: Expect) {
         "additionalProperties": false,
     });
     let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
-    let told = schema.check(&value).err();
-    let told = told.map(|found| Violation::lines(&found.violations())).unwrap_or_default();
-    expected.assert_eq(&told);
+    let misfit = schema.check(&value).err();
+    let lines = misfit.map(|found| Violation::lines(&found.violations())).unwrap_or_default();
+    expected.assert_eq(&lines);
 }
 
 #[test]
@@ -83,7 +83,6 @@ fn bombs_are_refused_or_harmless() {
     let array = |length: usize| Value::Array(vec![json!({}); length]);
     let outcome = |schema: &Value, value: &Value| tried(schema, value).map_err(|why| why[..22].to_owned());
     assert_eq!(outcome(&json!({ "pattern": "^(a+)+$" }), &long), Ok(false));
-    assert_eq!(outcome(&json!({ "pattern": "^(?=a)(a+)+$" }), &json!("a".repeat(60) + "!")), Ok(false));
     assert_eq!(outcome(&many, &json!({ "p9999": 1 })), Ok(true));
     assert_eq!(outcome(&many, &json!({ "p10000": 1 })), Ok(false));
     assert_eq!(outcome(&items, &array(10)), Ok(false));
@@ -97,10 +96,10 @@ fn bombs_are_refused_or_harmless() {
 }
 
 #[test]
-fn a_pattern_with_look_around_works() {
-    let schema = json!({ "pattern": "^(?!\\.)(?!.*\\.\\.)[a-z.]+@[a-z.]+$" });
-    for (text, fits) in [("a.b@c.org", true), (".a@c.org", false), ("a..b@c.org", false)] {
-        assert_eq!(tried(&schema, &json!(text)), Ok(fits), "{text}");
+fn a_pattern_with_look_around_is_not_checked_and_all_else_is() {
+    let schema = json!({ "pattern": "^(?!\\.)[a-z.]+$", "type": "string", "minLength": 2 });
+    for (value, fits) in [(json!("a.b"), true), (json!(".a"), true), (json!("a"), false), (json!(1), false)] {
+        assert_eq!(tried(&schema, &value), Ok(fits), "{value}");
     }
 }
 
@@ -212,13 +211,13 @@ fn check_texts(item: &Value, text: &str, expected: [bool; 3]) {
 
 #[test]
 fn all_texts_patterns_and_branches_are_one_sum() {
-    let patterns = |count: usize| json!({ "allOf": (0..count).map(|nth| json!({ "pattern": format!("a(?=[ab]*c){nth}|q") })).collect::<Vec<_>>() });
+    let patterns = |count: usize| json!({ "anyOf": (0..count).map(|nth| json!({ "pattern": format!("a[ab]*c{nth}|q") })).collect::<Vec<_>>() });
     let any_of =
         |count: usize| json!({ "anyOf": (0..count).map(|nth| json!({ "const": nth })).collect::<Vec<_>>() });
     let unseen = json!({ "allOf": vec![json!({}); 2_000] });
-    let name = json!({ "propertyNames": { "anyOf": [{ "pattern": "b(?!(ab)+a)0" }, { "type": "string" }] } });
+    let name = json!({ "propertyNames": { "anyOf": [{ "not": patterns(30) }, { "type": "string" }] } });
     let ab = "ab".repeat(100);
-    check_texts(&patterns(1), &ab, [true, true, false]);
+    check_texts(&patterns(1), &ab, [true, true, true]);
     check_texts(&json!({ "not": patterns(30) }), &ab, [true, true, false]);
     check_texts(&any_of(3), "x", [true, true, true]);
     check_texts(&any_of(5_000), "x", [true, true, false]);
@@ -230,7 +229,8 @@ fn all_texts_patterns_and_branches_are_one_sum() {
     };
     assert_eq!([1, 100, 10_000].map(|count| is_cheap(&name, &names(count))), [true, true, false]);
     // The validator's own engine runs those of names; what it takes is found before.
-    let patterned = json!({ "patternProperties": { "b(?!(ab)+a)0": {}, "^[a-z]*$": {} } });
+    let patterned =
+        json!({ "patternProperties": { "b(ab)+a0": {}, "^[a-z]*$": {}, "c1": {}, "c2": {}, "c3": {} } });
     assert_eq!([1, 100, 10_000].map(|count| is_cheap(&patterned, &names(count))), [true, true, false]);
     let honest = json!({ "patternProperties": { "^[a-zA-Z0-9._-]{1,64}$": { "type": "integer" } }, "additionalProperties": false });
     let ids = |count: usize| {
@@ -241,12 +241,15 @@ fn all_texts_patterns_and_branches_are_one_sum() {
 
 #[test]
 fn what_cannot_be_decided_says_so_and_the_next_check_is_not_affected() {
-    let schema = Schema::compile(br#"{"items":{"pattern":"(a*)*\\1b"}}"#).expect("sound");
-    let bomb = json!(vec!["a".repeat(60); 3_000]);
+    let schema = Schema::compile(br#"{"items":{"not":{"pattern":"1[01]{800}2"}}}"#).expect("sound");
+    let digits = |nth: u64| format!("{:064b}", nth.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let text = |nth: u64| (0..24).map(|part| digits(nth * 31 + part)).collect::<String>();
+    let bomb = (0..3_000).map(text).collect::<Value>();
     let Err(Misfit::Undecided(violation)) = schema.check(&bomb) else { panic!("it is decided") };
     assert_eq!(violation.expected, "a value that can be checked against the schema in time");
-    assert_eq!(schema.check(&json!(["b"])), Ok(()));
-    assert!(matches!(schema.check(&json!(["c"])), Err(Misfit::Wrong(_))));
+    assert_eq!(schema.check(&json!(["12"])), Ok(()));
+    let found = json!([format!("1{}2", "0".repeat(800))]);
+    assert!(matches!(schema.check(&found), Err(Misfit::Wrong(_))));
 }
 
 #[test]
@@ -257,7 +260,6 @@ fn patterns_that_other_engines_do_not_take_are_checked_as_they_are_meant() {
         (json!({ "pattern": "^[\\w-.]+$" }), json!("a-b.c"), json!("!!")),
         (named("^[\\w-.]+$"), json!({ "a-b.c": 1 }), json!({ "a": "s" })),
         (named("^a{,3}$"), json!({ "a{,3}": 1 }), json!({ "aa": 1 })),
-        (named("^(?!x)[\\w-]+$"), json!({ "a-b": 1 }), json!({ "xa": 1 })),
     ] {
         assert_eq!(tried(&schema, &fits), Ok(true), "{schema}");
         assert_eq!(tried(&schema, &does_not), Ok(false), "{schema}");
@@ -294,14 +296,14 @@ fn check_chains() {
             let again = chain(length, lead, json!({ "additionalProperties": { "$ref": "#" } }));
             for schema in [again, chain(length, lead, json!({}))] {
                 let compiled = Schema::compile(schema.to_string().as_bytes());
-                let said = |compiled: &Schema, levels| match compiled.check(&deep(levels)) {
+                let end = |compiled: &Schema, levels| match compiled.check(&deep(levels)) {
                     Ok(()) => "fits",
                     Err(Misfit::Wrong(_)) => "wrong",
                     Err(Misfit::Undecided(_)) => "undecided",
                 };
                 ends.push(
                     compiled
-                        .map(|compiled| [5, 120].map(|levels| said(&compiled, levels)))
+                        .map(|compiled| [5, 120].map(|levels| end(&compiled, levels)))
                         .map_err(|_| length),
                 );
             }

@@ -85,7 +85,7 @@ async fn calls_end_as_the_cases_say() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_is_in_the_book_as_abandoned() {
+async fn a_dropped_call_is_in_the_audit_log_as_abandoned() {
     let is_plain = |case: &Case| case.what.tool == "wait" && !case.cancelled && case.ai_rules.is_none();
     let case = cases().into_iter().find(is_plain).unwrap();
     let world = World::new(&case);

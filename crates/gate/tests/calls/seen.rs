@@ -49,7 +49,7 @@ refusals! {
     UnusableSchema { .. }
     RateLimited { .. }
     NoQuota(_)
-    NoBook(_)
+    NoAuditLog(_)
 }
 
 #[derive(Default)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gate::{Definition, Listing};
-use tool_api::{Effect, ToolName};
+use tool_api::{Effect, Origin, ToolName};
 
 /// A tool of this server, or one of ours, that takes whatever it is given.
 pub(crate) fn definition(upstream: Option<&str>, name: &str, effect: Effect) -> Definition {
     Definition {
         name: ToolName::parse(name).expect("a test uses good names"),
-        upstream: upstream.map(Arc::from),
+        origin: upstream.map_or(Origin::BuiltIn, |name| Origin::Upstream(name.into())),
         description: "".into(),
         effect,
         marked_destructive: false,

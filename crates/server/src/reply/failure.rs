@@ -50,7 +50,7 @@ pub(super) fn answer(asked: &Asked, failure: &Failure) -> Answer {
             | Refusal::HeldBack { .. }
             | Refusal::NoApprovals(_)
             | Refusal::NoQuota(_)
-            | Refusal::NoBook(_) => result(None),
+            | Refusal::NoAuditLog(_) => result(None),
             // A legacy client has no states; ours ran out between two rounds.
             Refusal::BadState(_) if !asked.revision.is_modern() => result(None),
             Refusal::UnknownTool(_)
@@ -124,7 +124,7 @@ fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
         Refusal::UnusableSchema { .. }
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
-        | Refusal::NoBook(_) => (Code::InternalError, refusal.to_string()),
+        | Refusal::NoAuditLog(_) => (Code::InternalError, refusal.to_string()),
     };
     let error = WireError::new(code, message);
     match facts(refusal) {
@@ -163,7 +163,7 @@ fn facts(refusal: &Refusal) -> Option<Value> {
         | Refusal::UnusableSchema { .. }
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
-        | Refusal::NoBook(_) => None,
+        | Refusal::NoAuditLog(_) => None,
     }
 }
 

@@ -224,7 +224,7 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::UnusableSchema { .. }
             | Refusal::RateLimited { .. }
             | Refusal::NoQuota(_)
-            | Refusal::NoBook(_) => Ending::Refused,
+            | Refusal::NoAuditLog(_) => Ending::Refused,
         },
         Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
     }

@@ -44,7 +44,7 @@ fn check(cli: &Cli, offline: bool) -> Result<Ending, Trouble> {
             with_crib(cli, async |crib| {
                 let offer = settled(crib).await?;
                 let known: Vec<(&str, Option<&str>)> = (offer.tools().iter())
-                    .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream.as_deref()))
+                    .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream()))
                     .collect();
                 odd.extend(policy.review_names(&known));
                 Ok(Ending::Good)

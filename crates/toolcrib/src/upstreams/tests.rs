@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Action, Call, Caller, Gate, Outcome, Parts, Payload, Target, Via};
+use gate::{Action, Call, Caller, Gate, Outcome, Parts, Payload, Target, ToolError, Via};
 use store::{Definitions, SqliteStore};
 use upstream::{Config, NotFollowed, State};
 
@@ -72,8 +72,16 @@ impl World {
 
     async fn call(&self, tool: &str) -> Result<String, String> {
         let caller = Caller::local_user(Via::CommandLine);
-        let called = tokio::time::timeout(PATIENCE, self.gate.call(&caller, Call::tool(tool, None))).await;
-        match called.expect("an answer in time") {
+        let calls = async {
+            loop {
+                match self.gate.call(&caller, Call::tool(tool, None)).await {
+                    // As clients do that are told so.
+                    Err(failure) if failure.code() == ToolError::GONE => {}
+                    done => return done,
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, calls).await.expect("an answer in time") {
             Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) => {
                 Ok(String::from_utf8_lossy(&result).into_owned())
             }

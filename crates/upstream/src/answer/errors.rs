@@ -182,8 +182,8 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
             ToolError::new("upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
         ConnectError::Ended => {
-            let said = format!("`{upstream}` cannot be used: {error}");
-            ToolError::new("upstream_unavailable", said).of_orphan()
+            let message = format!("`{upstream}` cannot be used: {error}");
+            return gone(upstream, message).with_source(error.clone());
         }
         // Their own words are for a person: they name what to set or run.
         ConnectError::Lacking(_) => {
@@ -279,9 +279,12 @@ pub(crate) fn held_back(upstream: &str, why: &str) -> ToolError {
 
 /// The configuration has changed under a caller that still holds the tool.
 pub(crate) fn removed(upstream: &str) -> ToolError {
-    let message = format!("`{upstream}` is no longer part of the configuration");
-    let said = ToolError::new("upstream_unavailable", message).of_orphan();
-    said.with_details(json!({ "upstream": upstream }))
+    gone(upstream, format!("`{upstream}` is no longer part of the configuration"))
+}
+
+/// The call was not sent, and whatever took the server's place can be called instead.
+fn gone(upstream: &str, message: String) -> ToolError {
+    ToolError::gone(message).with_details(json!({ "upstream": upstream, "retry": true }))
 }
 
 /// What came back is of no use.

@@ -167,7 +167,7 @@ async fn actions_have_definitions_that_rules_can_name() {
     let read = action(&it, Action::ReadResource).expect("offered");
     let definition = read.definition();
     assert_eq!(definition.name.as_str(), "my_all_resources_read");
-    assert_eq!(definition.upstream.as_deref(), Some("it"));
+    assert_eq!(definition.upstream(), Some("it"));
     assert_eq!((&definition.scopes[0] as &str, &definition.input_schema[..]), ("upstream:call", &b"{}"[..]));
 }
 

@@ -24,7 +24,7 @@ async fn tools_are_listed_and_called_byte_for_byte() {
         (definition.effect, definition.open_world, definition.marked_destructive),
         (Effect::Executes, true, false)
     );
-    assert_eq!(definition.upstream.as_deref(), Some("it"));
+    assert_eq!(definition.upstream(), Some("it"));
     let destroy = tool(&it, "it_destroy");
     let (destructive, effect) = (destroy.definition().marked_destructive, destroy.definition().effect);
     assert_eq!((destructive, effect), (true, Effect::Executes), "it says that it only reads");

@@ -16,8 +16,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// tries things out is refused often; who is refused more than that is no use to anybody.
 const REFUSALS_PER_CALL: u64 = 10;
 
-/// How many watches a caller may begin at once, whatever its burst: a client that has lost its connection watches all
-/// again that it has watched, and a session watches at most so many things.
+/// How many resources a caller may subscribe to at once, whatever its burst: a client that has lost its connection
+/// subscribes again to all it had, and a session has at most so many subscriptions.
 const WATCHES_BURST: u64 = 1_000;
 
 /// How often one caller may call tools. To begin to watch a resource is limited beside that: as often a second, but up to
@@ -195,8 +195,8 @@ impl Rates {
         Some(own.map_or(&self.every_caller, |(_, limit)| limit)).filter(|limit| limit.is_one())
     }
 
-    /// The limit of a caller over what they begin to watch; nothing if they may call as often as they like.
-    pub(super) fn of_watches(&self, id: &str) -> Option<Limit> {
+    /// The limit of a caller over what they subscribe to; nothing if they may call as often as they like.
+    pub(super) fn of_subscriptions(&self, id: &str) -> Option<Limit> {
         let limit = self.of_caller(id).filter(|limit| limit.every_ns > 0)?;
         let lacking_max_ns = limit.every_ns.saturating_mul(WATCHES_BURST - 1).max(limit.lacking_max_ns);
         Some(Limit { lacking_max_ns, per_day: None, ..limit.clone() })

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use store::{SECRET_NAME_BYTES_MAX, Store, StoreError};
 
 use super::Key;
-use crate::approvals::Clock;
+use crate::clock::Clock;
 
 /// Under which kind the counts are kept.
 const KIND: &str = "quota";

@@ -57,6 +57,12 @@ fn wanted_by<'r>(rates: &'r Rates, call: &str) -> Vec<Want<'r>> {
 type Expected<'a> = Option<(&'a str, u64)>;
 
 /// Each call: when in milliseconds, by whom of what, and what is expected.
+/// What comes of one call, on a thread that waits for it.
+fn take(check: &Rate, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(check.take(wanted, now_ns))
+}
+
 #[track_caller]
 fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     let rates = rates(toml).expect("limits");
@@ -64,7 +70,7 @@ fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     let check = process(&sqlite(&folder));
     for (at_ms, call, expected) in calls {
         NOW_MS.set(i64::try_from(*at_ms).expect("soon"));
-        let got = check.take(&wanted_by(&rates, call), at_ms * MS).err();
+        let got = take(&check, &wanted_by(&rates, call), at_ms * MS).err();
         let got = got.map(|halt| match halt {
             Halt::TooOften(refused) => (refused.limit.to_string(), refused.wait.as_nanos()),
             Halt::Uncounted(why) => panic!("{why}"),
@@ -188,7 +194,7 @@ fn a_day_begins_with_its_first_call() {
 
 /// How many of so many calls pass.
 fn passing(check: &Rate, rates: &Rates, calls: usize) -> usize {
-    (0..calls).filter(|_| check.take(&wanted_by(rates, "a/t"), 0).is_ok()).count()
+    (0..calls).filter(|_| take(check, &wanted_by(rates, "a/t"), 0).is_ok()).count()
 }
 
 #[test]
@@ -244,12 +250,12 @@ fn counts_of_days_that_are_over_go() {
     let rates = rates("rate = { per_second = 0, burst = 1 }\ntools.'t*' = { per_day = 5 }").expect("limits");
     let folder = tempfile::tempdir().expect("a folder");
     let (store, check) = (sqlite(&folder), process(&sqlite(&folder)));
-    let take = |tool: &str| assert!(check.take(&wanted_by(&rates, &format!("a/{tool}")), 0).is_ok());
+    let pass = |tool: &str| assert!(take(&check, &wanted_by(&rates, &format!("a/{tool}")), 0).is_ok());
     NOW_MS.set(0);
-    ["t1", "t2", &format!("t{}", "x".repeat(2_000))].into_iter().for_each(take);
+    ["t1", "t2", &format!("t{}", "x".repeat(2_000))].into_iter().for_each(pass);
     assert_eq!(store.records("quota").expect("readable").len(), 3);
     NOW_MS.set(DAY_MS);
-    take("t1");
+    pass("t1");
     assert_eq!(store.records("quota").expect("readable").len(), 1);
 }
 
@@ -273,63 +279,67 @@ fn what_cannot_be_counted_does_not_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let check =
         process(&(Arc::new(store::SqliteStore::at(&folder.path().join("no\0folder"))) as Arc<dyn Store>));
-    assert!(matches!(check.take(&wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
-    assert!(check.take(&wanted_by(&rates, "a/u"), 0).is_ok());
+    assert!(matches!(take(&check, &wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
+    assert!(take(&check, &wanted_by(&rates, "a/u"), 0).is_ok());
 }
 
 #[test]
-fn watches_have_a_bucket_of_their_own() {
+fn subscriptions_have_a_bucket_of_their_own() {
     let rates = rates(
         "rate = { per_second = 10, burst = 3 }\ncallers.a = { per_second = 0 }\ncallers.b = { per_day = 1 }",
     )
     .expect("limits");
-    assert!(rates.of_watches("a").is_none());
-    assert_eq!(rates.of_watches("b").expect("a limit").per_day, None);
-    let (check, limit) = (Rate::default(), rates.of_watches("c").expect("a limit"));
-    let take = |now_ms: u64| check.take(&[(&limit, "c watching".into())], now_ms * MS).is_ok();
-    assert_eq!((0..1_100).filter(|_| take(0)).count(), 1_000);
-    assert_eq!((0..5).filter(|_| take(100)).count(), 1);
+    assert!(rates.of_subscriptions("a").is_none());
+    assert_eq!(rates.of_subscriptions("b").expect("a limit").per_day, None);
+    let (check, limit) = (Rate::counting(Quotas::default()), rates.of_subscriptions("c").expect("a limit"));
+    let passes = |now_ms: u64| take(&check, &[(&limit, "c subscribing".into())], now_ms * MS).is_ok();
+    assert_eq!((0..1_100).filter(|_| passes(0)).count(), 1_000);
+    assert_eq!((0..5).filter(|_| passes(100)).count(), 1);
 }
 
 #[test]
 fn buckets_outlive_a_change_of_the_limits() {
-    let check = Rate::default();
+    let check = Rate::counting(Quotas::default());
     let (before, after) =
         (rates("rate = { per_second = 1, burst = 1 }"), rates("rate = { per_second = 2, burst = 1 }"));
-    assert!(check.take(&wanted_by(&before.expect("limits"), "a"), 0).is_ok());
-    assert!(check.take(&wanted_by(&after.expect("limits"), "a"), MS).is_err());
+    assert!(take(&check, &wanted_by(&before.expect("limits"), "a"), 0).is_ok());
+    assert!(take(&check, &wanted_by(&after.expect("limits"), "a"), MS).is_err());
 }
 
 #[test]
 fn there_is_room_for_so_many_and_the_rest_share() {
-    let (check, rates) = (Rate::default(), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
-    let take = |caller: &str, now_ns| check.take(&wanted_by(&rates, caller), now_ns);
+    let (check, rates) =
+        (Rate::counting(Quotas::default()), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
+    let call = |caller: &str, now_ns| take(&check, &wanted_by(&rates, caller), now_ns);
     for number in 0..BUCKETS_MAX {
-        assert!(take(&format!("caller {number}"), 0).is_ok());
+        assert!(call(&format!("caller {number}"), 0).is_ok());
     }
-    assert!(take("one more", 0).is_ok());
-    assert!(take("and another", 0).is_err(), "they share one bucket");
-    assert!(take("caller 7", 0).is_err(), "it has kept its own");
+    assert!(call("one more", 0).is_ok());
+    assert!(call("and another", 0).is_err(), "they share one bucket");
+    assert!(call("caller 7", 0).is_err(), "it has kept its own");
     assert_eq!(check.buckets().kept.len(), BUCKETS_MAX + 1);
     // Those that have rested make room.
-    assert!(take("and another", 2_000 * MS).is_ok());
+    assert!(call("and another", 2_000 * MS).is_ok());
     assert_eq!(check.buckets().kept.len(), 1);
 }
 
 #[test]
 fn limits_that_limit_nothing_are_reported() {
-    let said = |toml| rates(toml).expect_err("no limits").join("\n");
-    assert_eq!(said("tools.x = {}"), "limits.tools.\"x\" limits nothing; give it `per_second` or `per_day`");
+    let faults = |toml| rates(toml).expect_err("no limits").join("\n");
     assert_eq!(
-        said("callers.'a[' = { burst = 3, per_day = 1 }\nupstreams.y = {}"),
+        faults("tools.x = {}"),
+        "limits.tools.\"x\" limits nothing; give it `per_second` or `per_day`"
+    );
+    assert_eq!(
+        faults("callers.'a[' = { burst = 3, per_day = 1 }\nupstreams.y = {}"),
         "limits.callers.\"a[\" has a `burst` and no `per_second` that it belongs to\n\
          limits.callers.\"a[\" is no pattern: unclosed character class; missing ']'\n\
          limits.upstreams.\"y\" limits nothing; give it `per_second` or `per_day`"
     );
     assert_eq!(
-        said("tools.'git/git_pay' = { per_day = 1 }"),
+        faults("tools.'git/git_pay' = { per_day = 1 }"),
         "limits.tools.\"git/git_pay\" fits nothing: no name of a tool or a server has a `/`"
     );
     assert!(rates("callers.'https://issuer/one' = { per_day = 1 }").is_ok());
-    assert!(said("tools.x = { per_day = 0 }").contains("nonzero"));
+    assert!(faults("tools.x = { per_day = 0 }").contains("nonzero"));
 }

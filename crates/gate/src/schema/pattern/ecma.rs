@@ -1,7 +1,6 @@
 //! Patterns as ECMAScript reads them without flags (ECMA-262, with its annex B for what the web has always let pass): a
-//! brace, a bracket or a hyphen that cannot mean anything else means itself, `\d`, `\w` and `\b` are of ASCII.
-
-use std::sync::Arc;
+//! brace, a bracket or a hyphen that cannot mean anything else means itself, `\d`, `\w` and `\b` are of ASCII. Look-around and
+//! references back are not run: no engine does so in linear time.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
 
@@ -10,85 +9,25 @@ use super::classes;
 /// Deepest nesting of groups.
 const DEPTH_MAX: usize = 100;
 
-/// A pattern, or a part of one.
-#[derive(Debug)]
-pub(super) enum Part {
-    /// One character.
-    Class(Arc<ClassUnicode>),
-    Start,
-    End,
-    WordBoundary {
-        negated: bool,
-    },
-    Concat(Vec<Part>),
-    Either(Vec<Part>),
-    Repeat {
-        part: Box<Part>,
-        min: u32,
-        max: Option<u32>,
-        greedy: bool,
-    },
-    Group {
-        nth: usize,
-        part: Box<Part>,
-    },
-    LookAround {
-        part: Box<Part>,
-        is_behind: bool,
-        is_negative: bool,
-    },
-    /// What a group has matched.
-    Back {
-        nth: usize,
-    },
-}
-
-impl Part {
-    /// The same for an engine that reads each character once; nothing if it has look-around or references back.
-    pub(super) fn linear(&self) -> Option<Hir> {
-        let all = |parts: &[Part]| parts.iter().map(Part::linear).collect::<Option<Vec<Hir>>>();
-        Some(match self {
-            Part::Class(class) => Hir::class(Class::Unicode(ClassUnicode::clone(class))),
-            Part::Start => Hir::look(Look::Start),
-            Part::End => Hir::look(Look::End),
-            Part::WordBoundary { negated: false } => Hir::look(Look::WordAscii),
-            Part::WordBoundary { negated: true } => Hir::look(Look::WordAsciiNegate),
-            Part::Concat(parts) => Hir::concat(all(parts)?),
-            Part::Either(parts) => Hir::alternation(all(parts)?),
-            Part::Repeat { part, min, max, .. } => {
-                let sub = Box::new(part.linear()?);
-                Hir::repetition(Repetition { min: *min, max: *max, greedy: true, sub })
-            }
-            Part::Group { part, .. } => part.linear()?,
-            Part::LookAround { .. } | Part::Back { .. } => return None,
-        })
-    }
-}
+/// What a pattern is refused for that another engine could run.
+const NOT_LINEAR: &str = "it looks around, or refers back, which takes more than linear time";
 
 /// Reads a pattern.
 ///
 /// # Errors
-/// What is no pattern of ECMAScript, and why.
-pub(super) fn read(pattern: &str) -> Result<Part, &'static str> {
-    let mut reading = Reading { rest: pattern, groups: 0, depth: 0, names: Vec::new(), back: Vec::new() };
-    let part = reading.either()?;
+/// What is no pattern of ECMAScript, or none that is run here, and why.
+pub(super) fn read(pattern: &str) -> Result<Hir, &'static str> {
+    let mut reading = Reading { rest: pattern, depth: 0 };
+    let hir = reading.either()?;
     if !reading.rest.is_empty() {
         return Err("a parenthesis is closed that is not open");
     }
-    if reading.back.iter().any(|back| *back > reading.groups) {
-        return Err("it refers to a group that it does not have");
-    }
-    Ok(part)
+    Ok(hir)
 }
 
 struct Reading<'p> {
     rest: &'p str,
-    groups: usize,
     depth: usize,
-    /// Of groups, by their number; those without one have an empty one.
-    names: Vec<&'p str>,
-    /// Numbers of groups that are referred to.
-    back: Vec<usize>,
 }
 
 impl Reading<'_> {
@@ -104,7 +43,7 @@ impl Reading<'_> {
         Some(next)
     }
 
-    fn either(&mut self) -> Result<Part, &'static str> {
+    fn either(&mut self) -> Result<Hir, &'static str> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err("its groups are nested too deep");
@@ -114,103 +53,78 @@ impl Reading<'_> {
             branches.push(self.concat()?);
         }
         self.depth -= 1;
-        Ok(if branches.len() == 1 { branches.remove(0) } else { Part::Either(branches) })
+        Ok(Hir::alternation(branches))
     }
 
-    fn concat(&mut self) -> Result<Part, &'static str> {
+    fn concat(&mut self) -> Result<Hir, &'static str> {
         let mut parts = Vec::new();
         while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
             let part = self.atom()?;
             parts.push(self.repeated(part)?);
         }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Part::Concat(parts) })
+        Ok(Hir::concat(parts))
     }
 
-    fn atom(&mut self) -> Result<Part, &'static str> {
+    fn atom(&mut self) -> Result<Hir, &'static str> {
         if classes::quantifier(self.rest).is_some() {
             return Err("there is nothing to repeat");
         }
         let next = self.next().ok_or("it ends too early")?;
         Ok(match next {
-            '^' => Part::Start,
-            '$' => Part::End,
-            '.' => Part::Class(classes::any_but_line_ends().into()),
+            '^' => Hir::look(Look::Start),
+            '$' => Hir::look(Look::End),
+            '.' => Hir::class(Class::Unicode(classes::any_but_line_ends())),
             '(' => self.group()?,
             '[' => {
                 let (class, rest) = classes::bracketed(self.rest)?;
                 self.rest = rest;
-                Part::Class(class.into())
+                Hir::class(Class::Unicode(class))
             }
             '\\' => self.escape()?,
             own => literal(own),
         })
     }
 
-    fn repeated(&mut self, part: Part) -> Result<Part, &'static str> {
+    fn repeated(&mut self, part: Hir) -> Result<Hir, &'static str> {
         let Some((min, max, rest)) = classes::quantifier(self.rest) else { return Ok(part) };
         if max.is_some_and(|max| max < min) {
             return Err("the numbers in braces are out of order");
         }
-        let greedy = !rest.starts_with('?');
         self.rest = rest.strip_prefix('?').unwrap_or(rest);
-        Ok(Part::Repeat { part: Box::new(part), min, max, greedy })
+        // Which way is tried first does not matter for whether there is a match.
+        Ok(Hir::repetition(Repetition { min, max, greedy: true, sub: Box::new(part) }))
     }
 
-    fn group(&mut self) -> Result<Part, &'static str> {
-        let look = [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)];
-        let look = look.into_iter().find(|(sign, ..)| self.takes(sign));
-        let is_plain = look.is_none() && self.takes("?:");
-        let mut nth = None;
-        if look.is_none() && !is_plain {
-            let mut name = "";
-            if self.takes("?<") {
-                let (named, rest) = self.rest.split_once('>').ok_or("the name of a group has no end")?;
-                (name, self.rest) = (named, rest);
-            } else if self.rest.starts_with('?') {
-                return Err("a group begins in a way that ECMAScript does not know");
-            }
-            self.groups += 1;
-            self.names.push(name);
-            nth = Some(self.groups);
+    fn group(&mut self) -> Result<Hir, &'static str> {
+        if ["?=", "?!", "?<=", "?<!"].iter().any(|sign| self.rest.starts_with(sign)) {
+            return Err(NOT_LINEAR);
         }
-        let part = Box::new(self.either()?);
-        if !self.takes(")") {
-            return Err("a parenthesis is not closed");
+        if self.takes("?<") {
+            let (_, rest) = self.rest.split_once('>').ok_or("the name of a group has no end")?;
+            self.rest = rest;
+        } else if !self.takes("?:") && self.rest.starts_with('?') {
+            return Err("a group begins in a way that ECMAScript does not know");
         }
-        Ok(match (look, nth) {
-            (Some((_, is_behind, is_negative)), _) => Part::LookAround { part, is_behind, is_negative },
-            (None, Some(nth)) => Part::Group { nth, part },
-            (None, None) => *part,
-        })
+        let part = self.either()?;
+        if self.takes(")") { Ok(part) } else { Err("a parenthesis is not closed") }
     }
 
-    fn escape(&mut self) -> Result<Part, &'static str> {
+    fn escape(&mut self) -> Result<Hir, &'static str> {
         if self.takes("b") {
-            return Ok(Part::WordBoundary { negated: false });
+            return Ok(Hir::look(Look::WordAscii));
         }
         if self.takes("B") {
-            return Ok(Part::WordBoundary { negated: true });
+            return Ok(Hir::look(Look::WordAsciiNegate));
         }
-        if self.takes("k<") {
-            let (name, rest) = self.rest.split_once('>').ok_or("the name of a group has no end")?;
-            self.rest = rest;
-            let known = self.names.iter().position(|known| !name.is_empty() && *known == name);
-            return Ok(Part::Back { nth: known.ok_or("it refers to a group that it does not have")? + 1 });
-        }
-        let digits = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if digits > 0 && !self.rest.starts_with('0') {
-            let nth =
-                self.rest[..digits].parse().map_err(|_| "it refers to a group that it does not have")?;
-            self.rest = &self.rest[digits..];
-            self.back.push(nth);
-            return Ok(Part::Back { nth });
+        if self.rest.starts_with("k<") || self.rest.starts_with(|c: char| ('1'..='9').contains(&c)) {
+            return Err(NOT_LINEAR);
         }
         let (class, rest) = classes::escaped(self.rest)?;
         self.rest = rest;
-        Ok(Part::Class(class.into()))
+        Ok(Hir::class(Class::Unicode(class)))
     }
 }
 
-fn literal(own: char) -> Part {
-    Part::Class(ClassUnicode::new([ClassUnicodeRange::new(own, own)]).into())
+fn literal(own: char) -> Hir {
+    Hir::class(Class::Unicode(ClassUnicode::new([ClassUnicodeRange::new(own, own)])))
 }

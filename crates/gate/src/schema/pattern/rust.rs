@@ -11,7 +11,7 @@ pub(super) fn read(pattern: &str) -> Option<Hir> {
 
 /// What ECMAScript means by a pattern; nothing if Rust's engines have no words for it.
 pub(in crate::schema) fn in_rust(pattern: &str) -> Option<String> {
-    Some(ecma::read(pattern).ok()?.linear()?.to_string())
+    Some(ecma::read(pattern).ok()?.to_string())
 }
 
 /// The same with ends of words as ECMAScript knows them; an automaton cannot know others.

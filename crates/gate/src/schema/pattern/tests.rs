@@ -1,4 +1,4 @@
-//! Patterns: that they are read as ECMAScript reads them, that both engines agree, and what they cost in steps.
+//! Patterns: that they are read as ECMAScript reads them, and what they cost in steps.
 
 use super::super::meter;
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 /// Steps that one match may take here.
 const STEPS: u64 = 10_000_000;
 
-fn compiled(pattern: &str) -> Arc<Pattern> {
+fn compiled(pattern: &str) -> Arc<Linear> {
     Patterns::default().get(pattern).expect(pattern)
 }
 
@@ -43,7 +43,8 @@ fn patterns_are_read_as_ecmascript_reads_them() {
     check("^.$", &["a", "é", "😀"], &["\n", "\u{2028}", "ab"]);
     check("\\bé", &["aé"], &["é"]);
     check("^\\p{Lu}\\P{Lu}$", &["Éa"], &["aa"]);
-    check("^(?<a>x)\\k<a>$", &["xx"], &["x"]);
+    check("^(?<a>x)$", &["x"], &["xx"]);
+    check("^(a|ab)(b|$)", &["a", "abb"], &["c"]);
     check("^(?:ab|c){2,3}?$", &["abc", "ccc"], &["ab", "cccc"]);
     check("(?i)^abc$", &["ABC"], &["abd"]);
     check("(?i)\\babc\\b", &["x ABC,"], &["xabc"]);
@@ -51,30 +52,14 @@ fn patterns_are_read_as_ecmascript_reads_them() {
 }
 
 #[test]
-fn look_around_and_references_back_work() {
-    check("^(?!\\.)(?!.*\\.\\.)[a-z.]+$", &["a.b"], &[".a", "a..b"]);
-    check("^(?=.*[A-Z])(?=.*\\d).{4,}$", &["aB1x", "1xxB"], &["abcd", "B1"]);
-    check("(?<=\\$)\\d+(?!\\d*\\.)", &["$42", "x$7"], &["42", "$4.2"]);
-    check("(?<=^a+b*)c", &["aabbc", "ac"], &["bc", "xac"]);
-    check("(?<!a|bc)d", &["d", "xd"], &["ad", "bcd"]);
-    check("^(['\"])[^'\"]*\\1$", &["'a'", "\"\""], &["'a\"", "'"]);
-    check("^(a*)*\\1b$", &["aab", "b"], &["ac"]);
-    check("^(a*)+(?!c)$", &["aa", ""], &["ab"]);
-    check("^(?:(a)|b)\\1$", &["aa", "b"], &["ab", "a"]);
-    check("^(?=(a+))\\1b$", &["aab"], &["aa"]);
-    check("^(?=(?!b).)[^x]*(?<=(?<!c)d)$", &["ad", "d"], &["bd", "acd"]);
-    check("^(?=(a+?))\\1b$", &["ab"], &["aab"]);
-    check("(?!)", &[], &["", "a"]);
-}
-
-#[test]
 fn what_is_no_pattern_is_not_taken_for_one() {
-    for bad in
-        ["(", ")", "[a", "*a", "a{2,1}", "[z-a]", "\\", "(a)\\2", "\\k<x>", "(?>a)", "\\u12", "a\\Z", "(?<=a"]
-    {
+    for bad in ["(", ")", "[a", "*a", "a{2,1}", "[z-a]", "\\", "(?>a)", "\\u12", "a\\Z", "(?<=a"] {
         assert!(!Patterns::default().has(bad), "{bad}");
     }
-    for large in ["^.{1,1000000}$", "(?!b)a{30000}", "(\\p{L}{1000}){1000}", "((a{1000}){1000}){1000}"] {
+    for not_linear in ["^(?!\\.)[a-z.]+$", "(?<=\\$)\\d+", "^(['\"])[^'\"]*\\1$", "(?<a>x)\\k<a>", "(?!)"] {
+        assert!(Patterns::default().get(not_linear).is_err_and(|why| why.contains("linear")), "{not_linear}");
+    }
+    for large in ["^.{1,1000000}$", "(\\p{L}{1000}){1000}", "((a{1000}){1000}){1000}"] {
         assert!(!Patterns::default().has(large), "{large}");
     }
     assert!(!Patterns::default().has(&"(".repeat(10_000)), "nested too deep");
@@ -83,39 +68,6 @@ fn what_is_no_pattern_is_not_taken_for_one() {
     let patterns = Patterns::default();
     let made = (0..100).filter(|nth| patterns.get(&format!("^\\p{{L}}{{1,100}}{nth}$")).is_ok()).count();
     assert!((2..5).contains(&made), "those of one schema are one sum: {made}");
-}
-
-#[test]
-fn both_engines_say_the_same() {
-    let texts = ["", "a", "b", "ab", "ba", "aab", "abab", "a b", "é", "-", "aaa-b", "b\n", "ab_", "cab"];
-    for pattern in [
-        "a",
-        "^a",
-        "a$",
-        "^(a|b)*$",
-        "^a{2,3}",
-        "(ab)+",
-        "a|^b$",
-        "\\ba\\b",
-        "a\\B",
-        "[^a]",
-        "^(a*)*$",
-        "a?b?-",
-        "(a|ab)(b|$)",
-        "(?:a|b|ab)*c?$",
-        "^.*b$",
-        "()",
-        "(|a)+b",
-    ] {
-        let part = ecma::read(pattern).expect(pattern);
-        let program = Program::compile(&part).expect(pattern);
-        let linear = compiled(pattern);
-        for text in texts {
-            let both = || (linear.is_match(text), program.is_match(text));
-            let ((one, other), _) = meter::within(STEPS, 1, both).expect("it has enough steps");
-            assert_eq!(one, other, "{pattern} on {text:?}");
-        }
-    }
 }
 
 /// The steps for so many texts, or nothing if they are more than a tenth of what a check may have.
@@ -134,23 +86,14 @@ fn all_texts_are_one_sum() {
     let many = |length: usize| same(&"a".repeat(length));
     let random =
         |length: usize| Box::new(move |nth: usize| scrambled(nth, length)) as Box<dyn Fn(usize) -> String>;
-    let around = same(&format!("{}b{}", "a".repeat(1000), "c".repeat(1000)));
     // By one text, a hundred and ten thousand: whether that is within bounds.
     for (pattern, text, expected) in [
         // Patterns that have been bombs.
-        ("(?<=(a+)+)b(?!(c+)+d)", around, [true, false, false]),
-        ("(a*)*\\1b", many(60), [false, false, false]),
-        ("^(a|b|ab)*\\1c$", same(&"ab".repeat(20)), [false, false, false]),
-        ("a(?=[ab]*c)1|q", random(1000), [true, true, false]),
         ("a[ab]{800}c", random(1500), [true, false, false]),
         ("[ab]*a[ab]{800}c", random(1500), [true, false, false]),
         ("a[ab]{20}c", random(300), [true, false, false]),
         ("^(a+)+$", many(1000), [true, true, false]),
-        ("(?=.*x)(?=.*y)", many(1000), [true, true, false]),
-        ("(?!(a+)+$)x", many(40), [true, true, false]),
         // Honest ones, some of them large.
-        ("^(?!.*(password|secret)).*$", many(10), [true, true, true]),
-        ("^(?=.*[A-Z])(?=.*\\d).{8,}$", same("correctHorse"), [true, true, true]),
         (
             "^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\\.[a-zA-Z]{2,}$",
             same("somebody.else@example.org"),

@@ -70,7 +70,7 @@ fn free(file: &ObeyedFile) -> policy::Advice {
 }
 
 fn from(definition: &Definition) -> &str {
-    definition.upstream.as_deref().unwrap_or(policy::BUILT_IN)
+    definition.upstream().unwrap_or(policy::BUILT_IN)
 }
 
 fn page(

@@ -69,7 +69,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
         let offer = settled(crib).await?;
         let found = offer.get(asked.tool).ok_or_else(|| unknown(crib, asked.tool))?;
         let definition = found.definition();
-        let upstream = definition.upstream.as_deref().map(str::to_owned);
+        let upstream = definition.upstream().map(str::to_owned);
         let input_schema = Some(definition.input_schema.clone());
         let paths = definition.listing.paths();
         test(&Where { upstream, open_world: definition.open_world, paths, input_schema })

@@ -51,7 +51,7 @@ fn table(seen: &[&Definition]) -> String {
     let row = |definition: &&Definition| {
         vec![
             definition.name.to_string(),
-            definition.upstream.as_deref().unwrap_or(BUILT_IN).to_owned(),
+            definition.upstream().unwrap_or(BUILT_IN).to_owned(),
             definition.effect.name().to_owned(),
             summary(&definition.description),
         ]

@@ -51,7 +51,7 @@ pub(super) fn description(definition: &Definition) -> Value {
 }
 
 fn from(definition: &Definition) -> &str {
-    definition.upstream.as_deref().unwrap_or(BUILT_IN)
+    definition.upstream().unwrap_or(BUILT_IN)
 }
 
 fn page(definition: &Definition) -> String {

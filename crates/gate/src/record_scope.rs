@@ -1,26 +1,28 @@
 //! The record of one call, from its arrival to its end.
 //!
-//! An entry that is dropped without being closed belongs to a call whose future was dropped: its caller
-//! went away. That is noted, too, so there is no way out without a record.
+//! A scope that is dropped without being closed belongs to a call whose future was dropped: its caller went away. That is
+//! noted, too, so there is no way out without a record.
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Instant;
 
 use audit::{Approved, Arguments, AuditLog, Decided, Hash, JournalMark, Opening, Plain, Record};
 use bytes::Bytes;
-use policy::{CallerKind, Decision, Recorded};
+use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
 use telemetry::{Ended, Telemetry};
 use tool_api::{CallId, Effect, Outcome};
 
+use crate::call_span::{self, CallSpan};
+use crate::checks::Findings;
+use crate::clock::now_ms;
 use crate::failure::{Failure, Refusal};
 use crate::offer::Offered;
-use crate::seen::{self, Seen};
-use crate::{Call, Caller, checks};
+use crate::request::Call;
 
 /// What the record says of a check that let the call pass.
-const PASS: &str = "pass";
+pub(crate) const PASS: &str = "pass";
 
 /// What the record says of a check that did not.
 const REFUSE: &str = "refuse";
@@ -28,21 +30,19 @@ const REFUSE: &str = "refuse";
 /// What the record says of a check that has the client ask its user.
 const ASK: &str = "ask";
 
-/// What the records of most calls say: every check let them pass. They borrow it.
-static ALL_PASS: LazyLock<Vec<(&str, &str)>> =
-    LazyLock::new(|| checks::in_order().iter().map(|check| (check.name(), PASS)).collect());
-
 /// Where figures count a refusal by no check.
 const NO_CHECK: &str = "none";
 
 /// An open record.
-pub(crate) struct Entry<'b> {
+pub(crate) struct RecordScope<'b> {
     audit_log: &'b AuditLog,
     opening: Option<Opening>,
     /// As they came, or as AI rules have left them; the audit log strikes secrets out of them.
     arguments: Option<Bytes>,
     keeps: Arguments,
-    /// While it is borrowed, as much of [`ALL_PASS`] as there were checks.
+    /// What the records of most calls say: every check let them pass. They borrow it.
+    all_pass: &'static [(&'static str, &'static str)],
+    /// While it is borrowed, as much of `all_pass` as there were checks.
     verdicts: Cow<'static, [(&'static str, &'static str)]>,
     decisions: Vec<Decided>,
     approval: Option<Approved>,
@@ -54,31 +54,29 @@ pub(crate) struct Entry<'b> {
     has_effect: bool,
     since: Instant,
     method: &'static str,
-    seen: Seen<'b>,
+    span: CallSpan<'b>,
 }
 
-impl<'b> Entry<'b> {
+impl<'b> RecordScope<'b> {
     /// Opens the record of a call that has just come.
     ///
     /// # Errors
-    /// A audit log that cannot be written refuses the call; there is then nothing to close.
+    /// An audit log that cannot be written refuses the call; there is then nothing to close.
     pub(crate) fn open(
         audit_log: &'b AuditLog,
         telemetry: &'b Telemetry,
         redactor: &Redactor,
-        id: CallId,
-        caller: &Caller,
-        call: &Call<'_>,
-    ) -> Result<Entry<'b>, Refusal> {
-        audit_log.ready().map_err(|error| Refusal::NoBook(error.to_string()))?;
-        let told = call.meta.as_deref().and_then(seen::told);
-        let seen = Seen::open(telemetry, told);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        all_pass: &'static [(&'static str, &'static str)],
+        (id, caller, call): (CallId, &Caller, &Call<'_>),
+    ) -> Result<RecordScope<'b>, Refusal> {
+        audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
+        let parent = call.meta.as_deref().and_then(call_span::trace_parent);
+        let span = CallSpan::open(telemetry, parent);
         // The local user is always the same.
         let granted = caller.kind() != CallerKind::LocalUser;
         let opening = Opening {
             call_id: id.shared(),
-            opened_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+            opened_at_ms: now_ms(),
             caller: caller.id().clone(),
             caller_kind: Cow::Borrowed(caller.kind().as_str()),
             caller_roles: granted.then(|| caller.roles().words()),
@@ -87,18 +85,19 @@ impl<'b> Entry<'b> {
             tool: kept_of(call.target.recorded(), redactor),
             upstream: None,
             effect: None,
-            arguments_sha256: call.arguments.as_deref().map(Hash::of),
+            arguments_sha256: None,
             arguments_bytes: call.arguments.as_ref().map_or(0, bytes::Bytes::len) as u64,
             meta_sha256: None,
             arguments: None,
             definition_sha256: None,
-            trace_id: seen.trace_id().or_else(|| told.map(|told| told.trace_id().into())),
+            trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
         };
-        Ok(Entry {
+        Ok(RecordScope {
             audit_log,
             opening: Some(opening),
             arguments: call.arguments.clone(),
             keeps: audit_log.arguments(),
+            all_pass,
             verdicts: Cow::Borrowed(&[]),
             decisions: Vec::new(),
             approval: None,
@@ -108,12 +107,19 @@ impl<'b> Entry<'b> {
             has_effect: false,
             since: Instant::now(),
             method: call.target.method(),
-            seen,
+            span,
         })
     }
 
-    /// Notes what is sent beside the arguments.
-    pub(crate) fn beside(&mut self, hash: Hash) {
+    /// Notes the arguments as they came.
+    pub(crate) fn arguments(&mut self, hash: Hash) {
+        if let Some(opening) = &mut self.opening {
+            opening.arguments_sha256 = Some(hash);
+        }
+    }
+
+    /// Notes the caller's own `_meta`.
+    pub(crate) fn meta(&mut self, hash: Hash) {
         if let Some(opening) = &mut self.opening {
             opening.meta_sha256 = Some(hash);
         }
@@ -121,40 +127,35 @@ impl<'b> Entry<'b> {
 
     /// Notes which tool it is.
     pub(crate) fn found(&mut self, offered: &Offered) {
-        self.seen.found(offered);
+        self.span.found(offered);
         let definition = offered.definition();
         self.has_effect = definition.effect > Effect::Reads;
         if let Some(opening) = &mut self.opening {
             opening.tool = definition.name.shared();
-            opening.upstream = definition.upstream.clone();
+            opening.upstream = definition.origin.upstream().cloned();
             opening.effect = Some(Cow::Borrowed(definition.effect.name()));
             opening.definition_sha256 = Some(offered.hash());
         }
     }
 
-    /// Notes what a check decided and hands the decision on.
-    pub(crate) fn verdict(
-        &mut self,
-        check: &'static str,
-        verdict: Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
+    /// Notes what a check decided.
+    pub(crate) fn verdict(&mut self, check: &'static str, verdict: Result<(), &Refusal>) {
         self.note(check, if verdict.is_ok() { PASS } else { REFUSE });
-        self.seen.step(check, verdict.is_ok());
-        if let Err(refusal) = &verdict {
+        self.span.step(check, verdict.is_ok());
+        if let Err(refusal) = verdict {
             self.refused_by = Some(check);
-            self.seen.refused(check, refusal.code());
+            self.span.refused(check, refusal.code());
         }
-        verdict
     }
 
     /// A step that is no check is over.
     pub(crate) fn step(&mut self, name: &'static str, is_good: bool) {
-        self.seen.step(name, is_good);
+        self.span.step(name, is_good);
     }
 
-    /// What an upstream is sent beside the arguments.
+    /// The `_meta` that the tool is sent.
     pub(crate) fn onward(&self, meta: Option<Bytes>) -> Option<Bytes> {
-        self.seen.onward(meta)
+        self.span.onward(meta)
     }
 
     /// Notes a check whose question the caller's client must answer first.
@@ -162,13 +163,13 @@ impl<'b> Entry<'b> {
         self.note(check, ASK);
     }
 
-    fn note(&mut self, check: &'static str, said: &'static str) {
+    fn note(&mut self, check: &'static str, word: &'static str) {
         let before = self.verdicts.len();
-        match (&mut self.verdicts, ALL_PASS.get(..=before)) {
-            (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (check, said) => {
+        match (&mut self.verdicts, self.all_pass.get(..=before)) {
+            (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (check, word) => {
                 *passed = with_this
             }
-            (verdicts, _) => verdicts.to_mut().push((check, said)),
+            (verdicts, _) => verdicts.to_mut().push((check, word)),
         }
     }
 
@@ -186,9 +187,10 @@ impl<'b> Entry<'b> {
         self.arguments = Some(arguments);
     }
 
-    /// Notes a rule that had a say.
-    pub(crate) fn decided(&mut self, decided: Decided) {
-        self.decisions.push(decided);
+    /// Notes what AI rules found in what the call gave.
+    pub(crate) fn found_by_rules(&mut self, findings: Findings) {
+        self.decisions.extend(findings.decided);
+        self.redacted(findings.struck);
     }
 
     /// Takes the rules that had a say out of a list and notes them.
@@ -210,12 +212,7 @@ impl<'b> Entry<'b> {
     /// Notes how much was struck out.
     pub(crate) fn redacted(&mut self, count: u32) {
         self.redactions = self.redactions.saturating_add(count);
-        self.seen.redacted(count);
-    }
-
-    /// Whether the call must be written down before it runs.
-    pub(crate) fn has_effect(&self) -> bool {
-        self.has_effect
+        self.span.redacted(count);
     }
 
     /// Writes down, before it runs, a call that may change something. Waits for the disk, but holds up nobody
@@ -223,17 +220,12 @@ impl<'b> Entry<'b> {
     ///
     /// # Errors
     /// What cannot be written down does not run.
-    pub(crate) async fn before_run(&mut self) -> Result<(), Refusal> {
+    pub(crate) async fn write_intent(&mut self) -> Result<(), Refusal> {
         if let (true, Some(opening)) = (self.has_effect, &self.opening) {
             let mark = self.audit_log.before_run(opening).await;
-            self.mark = Some(mark.map_err(|error| Refusal::NoBook(error.to_string()))?);
+            self.mark = Some(mark.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
         }
         Ok(())
-    }
-
-    /// Whether the call may have waited, for a person or for the disk.
-    pub(crate) fn has_waited(&self) -> bool {
-        self.has_effect || self.approval.is_some()
     }
 
     /// Closes the record with what came of the call.
@@ -241,11 +233,11 @@ impl<'b> Entry<'b> {
         let (outcome, code, bytes) = match result {
             Ok(outcome) if outcome.is_error => (audit::Outcome::ToolError, None, outcome.payload.bytes()),
             Ok(outcome) => (audit::Outcome::Result, None, outcome.payload.bytes()),
-            Err(failure) => (ending(failure), Some(code(failure)), 0),
+            Err(failure) => (ending(failure), Some(code_of(failure)), 0),
         };
         if let (Err(Failure::Refused(refusal)), None) = (result, self.refused_by) {
             // Refused where there is no check: it was not found, could not be read, or not be noted.
-            self.seen.refused(NO_CHECK, refusal.code());
+            self.span.refused(NO_CHECK, refusal.code());
         }
         self.write(outcome, code, bytes);
     }
@@ -254,7 +246,7 @@ impl<'b> Entry<'b> {
         let Some(opening) = self.opening.take() else { return };
         let names = (self.method, opening.tool.clone(), opening.upstream.clone());
         let took = self.since.elapsed();
-        self.seen.close(ended(outcome), took, names, code.as_deref());
+        self.span.close(ended(outcome), took, names, code.as_deref());
         let record = Record {
             opening,
             verdicts: std::mem::take(&mut self.verdicts),
@@ -271,7 +263,7 @@ impl<'b> Entry<'b> {
     }
 }
 
-impl Drop for Entry<'_> {
+impl Drop for RecordScope<'_> {
     fn drop(&mut self) {
         self.write(audit::Outcome::Abandoned, None, 0);
     }
@@ -308,7 +300,7 @@ fn ended(outcome: audit::Outcome) -> Ended {
     }
 }
 
-fn code(failure: &Failure) -> Cow<'static, str> {
+fn code_of(failure: &Failure) -> Cow<'static, str> {
     match failure {
         Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
         Failure::Tool(error) => error.code().clone(),

@@ -1,5 +1,5 @@
-//! What a caller says beside the arguments: the members of `_meta` that are not the protocol's. An upstream is sent them and
-//! may act on them, so they are judged like arguments, and what a person allows is bound to them.
+//! The members of `_meta` that are the caller's own and not the protocol's. A tool elsewhere is sent them and may act on
+//! them, so they are judged like arguments, and what a person allows is bound to them.
 
 use std::borrow::Cow;
 
@@ -53,36 +53,36 @@ pub fn meta_keys() -> impl Iterator<Item = (String, bool)> {
 
 /// The members of one `_meta`, in their order; those that come twice are there twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Beside {
+pub(crate) struct Meta {
     /// An object as JSON text; what cannot be read stands as it came.
     own: String,
     is_changed: bool,
 }
 
-impl Beside {
+impl Meta {
     /// Of a call's `_meta`, that will be judged by rules or not.
-    pub(crate) fn of_call(meta: Option<&[u8]>, is_judged: bool) -> Option<Beside> {
-        let beside = Beside::of(meta?)?;
-        Some(if is_judged { beside.uncounted() } else { beside })
+    pub(crate) fn of_call(meta: Option<&[u8]>, is_judged: bool) -> Option<Meta> {
+        let own = Meta::of(meta?)?;
+        Some(if is_judged { own.uncounted() } else { own })
     }
 
     /// Of a `_meta` object as JSON text; nothing if all of it is the protocol's.
-    fn of(meta: &[u8]) -> Option<Beside> {
+    fn of(meta: &[u8]) -> Option<Meta> {
         let own = match serde_json::from_slice::<Own<'_>>(meta) {
             Ok(Own(members)) if members.is_empty() => return None,
             Ok(Own(members)) => written(members.iter().map(|(name, value)| (&**name, *value))),
             Err(_) => String::from_utf8_lossy(meta).into_owned(),
         };
-        Some(Beside { own, is_changed: false })
+        Some(Meta { own, is_changed: false })
     }
 
     /// The same without what is other each time, which a rule would take for something else: where contents and paths are
     /// judged, it stays here.
-    fn uncounted(self) -> Beside {
+    fn uncounted(self) -> Meta {
         let has_counted = serde_json::from_str::<All<'_>>(&self.own)
             .is_ok_and(|All(members)| members.iter().any(|(name, _)| is_counted(name)));
         match has_counted {
-            true => Beside { own: self.bound().unwrap_or_else(|| "{}".to_owned()), is_changed: true },
+            true => Meta { own: self.bound().unwrap_or_else(|| "{}".to_owned()), is_changed: true },
             false => self,
         }
     }
@@ -98,8 +98,8 @@ impl Beside {
     }
 
     /// The same as the rules have left it.
-    pub(crate) fn changed(own: String) -> Beside {
-        Beside { own, is_changed: true }
+    pub(crate) fn changed(own: String) -> Meta {
+        Meta { own, is_changed: true }
     }
 
     /// What a permission is bound to: nothing if there is nothing but what is other each time.
@@ -114,11 +114,11 @@ impl Beside {
     }
 }
 
-/// The `_meta` that goes on: `meta`, of which `beside` is what is left of the caller's own. `is_allowed` says that a person
+/// The `_meta` that goes on: `meta`, of which `left` is what is left of the caller's own. `is_allowed` says that a person
 /// has allowed the call.
-pub(crate) fn onward(meta: Option<Bytes>, beside: Option<&Beside>, is_allowed: bool) -> Option<Bytes> {
-    let Some(beside) = beside.filter(|beside| beside.is_changed || is_allowed) else { return meta };
-    let own = if is_allowed { beside.bound() } else { Some(beside.own.clone()) };
+pub(crate) fn onward(meta: Option<Bytes>, left: Option<&Meta>, is_allowed: bool) -> Option<Bytes> {
+    let Some(left) = left.filter(|left| left.is_changed || is_allowed) else { return meta };
+    let own = if is_allowed { left.bound() } else { Some(left.own.clone()) };
     // What cannot be read is not sent on.
     let All(all) = serde_json::from_slice(meta.as_deref()?).ok()?;
     let All(own) = serde_json::from_str(own.as_deref().unwrap_or("{}")).ok()?;
@@ -208,9 +208,9 @@ mod tests {
 
     #[track_caller]
     fn check(meta: &str, own: Option<&str>, bound: Option<&str>) {
-        let beside = Beside::of(meta.as_bytes());
-        assert_eq!(beside.as_ref().map(Beside::text), own, "{meta}");
-        assert_eq!(beside.and_then(|beside| beside.bound()).as_deref(), bound, "{meta}");
+        let found = Meta::of(meta.as_bytes());
+        assert_eq!(found.as_ref().map(Meta::text), own, "{meta}");
+        assert_eq!(found.and_then(|found| found.bound()).as_deref(), bound, "{meta}");
     }
 
     #[test]
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn what_is_other_each_time_is_neither_judged_nor_sent_where_rules_judge() {
         let sent = |meta: &'static str| {
-            let beside = Beside::of(meta.as_bytes()).map(Beside::uncounted);
-            let judged = beside.as_ref().map(|beside| beside.text().to_owned());
-            let sent = onward(Some(Bytes::from_static(meta.as_bytes())), beside.as_ref(), false);
+            let own = Meta::of(meta.as_bytes()).map(Meta::uncounted);
+            let judged = own.as_ref().map(|own| own.text().to_owned());
+            let sent = onward(Some(Bytes::from_static(meta.as_bytes())), own.as_ref(), false);
             (judged.unwrap_or_default(), String::from_utf8(sent.expect("some").to_vec()).expect("text"))
         };
         let claude = r#"{"claudecode/toolUseId":"toolu_01A09q90qw90lq917835lq9k","progressToken":1}"#;
@@ -255,9 +255,8 @@ mod tests {
 
     #[track_caller]
     fn check_onward(meta: &'static str, left: Option<&str>, is_allowed: bool, expected: Option<&str>) {
-        let beside =
-            left.map(|left| Beside::changed(left.to_owned())).or_else(|| Beside::of(meta.as_bytes()));
-        let sent = onward(Some(Bytes::from_static(meta.as_bytes())), beside.as_ref(), is_allowed);
+        let own = left.map(|left| Meta::changed(left.to_owned())).or_else(|| Meta::of(meta.as_bytes()));
+        let sent = onward(Some(Bytes::from_static(meta.as_bytes())), own.as_ref(), is_allowed);
         assert_eq!(sent.as_deref().map(|sent| std::str::from_utf8(sent).expect("text")), expected, "{meta}");
     }
 

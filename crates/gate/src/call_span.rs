@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent, Tracer};
 
-use crate::checks::RATE;
 use crate::failure::Refusal;
 use crate::offer::Offered;
 
@@ -18,7 +17,7 @@ use crate::offer::Offered;
 const TRACEPARENT: &str = "traceparent";
 
 /// One call as an operator sees it. It is counted as running until this is dropped.
-pub(crate) struct Seen<'t> {
+pub(crate) struct CallSpan<'t> {
     telemetry: &'t Telemetry,
     meter: Option<Arc<Meter>>,
     trace: Option<Traced>,
@@ -32,20 +31,20 @@ struct Traced {
     from: Instant,
 }
 
-impl<'t> Seen<'t> {
-    /// A call has come whose caller told of this trace.
-    pub(crate) fn open(telemetry: &'t Telemetry, told: Option<TraceParent>) -> Seen<'t> {
+impl<'t> CallSpan<'t> {
+    /// A call has come that belongs to this trace, as far as its caller says.
+    pub(crate) fn open(telemetry: &'t Telemetry, parent: Option<TraceParent>) -> CallSpan<'t> {
         telemetry.metrics.began();
-        let trace = telemetry.begin(told);
+        let trace = telemetry.begin(parent);
         let trace = trace.map(|(tracer, trace)| Traced { tracer, trace, from: Instant::now() });
-        Seen { telemetry, meter: None, trace }
+        CallSpan { telemetry, meter: None, trace }
     }
 
     /// A call was refused before anything was looked at.
-    pub(crate) fn turned_away(telemetry: &Telemetry, refusal: &Refusal) {
+    pub(crate) fn turned_away(telemetry: &Telemetry, check: &'static str, refusal: &Refusal) {
         let metrics = &telemetry.metrics;
         metrics.began();
-        metrics.refused(RATE, refusal.code());
+        metrics.refused(check, refusal.code());
         metrics.nobody().ended(Ended::Refused, Duration::ZERO);
         metrics.went();
     }
@@ -111,14 +110,14 @@ impl<'t> Seen<'t> {
     }
 }
 
-impl Drop for Seen<'_> {
+impl Drop for CallSpan<'_> {
     fn drop(&mut self) {
         self.telemetry.metrics.went();
     }
 }
 
 /// What a `_meta` object says of the trace that its call belongs to.
-pub(crate) fn told(meta: &[u8]) -> Option<TraceParent> {
+pub(crate) fn trace_parent(meta: &[u8]) -> Option<TraceParent> {
     // Every modern call has a `_meta`, and few tell of a trace: a search costs less than reading it. Only escapes could
     // spell the key in another way.
     let text = str::from_utf8(meta).ok()?;
@@ -126,11 +125,11 @@ pub(crate) fn told(meta: &[u8]) -> Option<TraceParent> {
         return None;
     }
     #[derive(Deserialize)]
-    struct Told<'m> {
+    struct Parent<'m> {
         #[serde(borrow)]
         traceparent: Cow<'m, str>,
     }
-    TraceParent::parse(&serde_json::from_str::<Told<'_>>(text).ok()?.traceparent)
+    TraceParent::parse(&serde_json::from_str::<Parent<'_>>(text).ok()?.traceparent)
 }
 
 #[cfg(test)]
@@ -154,28 +153,28 @@ mod tests {
     fn check(
         telemetry: &Telemetry,
         meta: Option<&'static str>,
-        expected: impl Fn(Option<&str>, &Seen<'_>) -> bool,
+        expected: impl Fn(Option<&str>, &CallSpan<'_>) -> bool,
     ) {
         let meta = meta.map(|text| Bytes::from_static(text.as_bytes()));
-        let seen = Seen::open(telemetry, meta.as_deref().and_then(told));
-        let onward = seen.onward(meta);
+        let span = CallSpan::open(telemetry, meta.as_deref().and_then(trace_parent));
+        let onward = span.onward(meta);
         let text = onward.as_deref().map(|text| std::str::from_utf8(text).expect("it is text"));
-        assert!(expected(text, &seen), "{text:?}");
+        assert!(expected(text, &span), "{text:?}");
     }
 
     #[test]
     fn an_upstream_is_below_our_span_and_all_else_stays() {
         let untraced = Telemetry::untraced("1");
-        check(&untraced, Some(TOLD), |text, seen| text == Some(TOLD) && seen.trace_id().is_none());
+        check(&untraced, Some(TOLD), |text, span| text == Some(TOLD) && span.trace_id().is_none());
         check(&untraced, None, |text, _| text.is_none());
         check(&traced(0.0), None, |text, _| text.is_none());
-        check(&traced(1.0), None, |text, seen| {
-            let trace = seen.trace_id().expect("it is traced");
+        check(&traced(1.0), None, |text, span| {
+            let trace = span.trace_id().expect("it is traced");
             text.is_some_and(|text| text.starts_with(&format!(r#"{{"traceparent":"00-{trace}-"#)))
         });
-        check(&traced(0.0), Some(TOLD), |text, seen| {
+        check(&traced(0.0), Some(TOLD), |text, span| {
             let text = text.expect("it is traced");
-            seen.trace_id().as_deref() == Some("0af7651916cd43dd8448eb211c80319c")
+            span.trace_id().as_deref() == Some("0af7651916cd43dd8448eb211c80319c")
                 && text.starts_with(r#"{"a":1.0,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-"#)
                 && text.ends_with(r#"-01","z":{"b": 2}}"#)
                 && !text.contains("b7ad6b7169203331")
@@ -187,22 +186,22 @@ mod tests {
         let telemetry = Telemetry::untraced("1");
         let running =
             |count: u32| telemetry.metrics.text().contains(&format!("toolcrib_calls_running {count}\n"));
-        let mut seen = Seen::open(&telemetry, None);
+        let mut span = CallSpan::open(&telemetry, None);
         assert!(running(1));
-        seen.close(
+        span.close(
             Ended::Refused,
             Duration::ZERO,
             ("tools/call", "a secret name".into(), None),
             Some("unknown_tool"),
         );
-        drop(seen);
+        drop(span);
         assert!(running(0));
         assert!(!telemetry.metrics.text().contains("a secret name"));
     }
 
     #[test]
     fn a_trace_is_taken_from_a_well_formed_parent_only() {
-        let trace_id = |meta: &[u8]| told(meta).map(|told| told.trace_id());
+        let trace_id = |meta: &[u8]| trace_parent(meta).map(|parent| parent.trace_id());
         let of = |parent: &str| trace_id(format!("{{\"a\":[1],\"traceparent\":{parent:?}}}").as_bytes());
         let id = "0af7651916cd43dd8448eb211c80319c";
         assert_eq!(of(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));

@@ -1,0 +1,103 @@
+//! Finding what a caller names, if this caller may see it. Listing and using share these functions.
+
+use std::sync::Arc;
+
+use policy::{Caller, Engine};
+use tool_api::Action;
+
+use crate::catalog::Catalog;
+use crate::checks::{facts, has_scopes};
+use crate::failure::Refusal;
+use crate::offer::{Offer, Offered, Source};
+use crate::target::Target;
+use crate::tokens::{Origin, Task};
+
+/// What was found for a target.
+pub(crate) struct Found {
+    pub(crate) offered: Arc<Offered>,
+    /// What the source knows the target by, if that is not what the caller said.
+    pub(crate) key: Option<Arc<str>>,
+    /// The call that goes on in the task that it is about.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Whether a caller may see a tool, or do this with it, which rules may tell from a call.
+pub(crate) fn may_do(
+    engine: &dyn Engine,
+    caller: &Caller,
+    offered: &Offered,
+    action: Option<Action>,
+) -> bool {
+    let definition = offered.definition();
+    has_scopes(caller, definition) && engine.may_see(&facts(caller, definition, action))
+}
+
+/// Whether a caller may do something with what a source offers.
+pub(crate) fn may_use(engine: &dyn Engine, caller: &Caller, source: &Source, action: Action) -> bool {
+    source.action(action).is_some_and(|offered| may_do(engine, caller, offered, Some(action)))
+}
+
+/// What runs for a target, if the caller may use it. Waits for sources that have not reported. `task` is the task that a
+/// target names, if it is this caller's.
+///
+/// # Errors
+/// There is no such thing, or none for this caller; or its source cannot do that with it.
+pub(crate) async fn find(
+    catalog: &Catalog,
+    engine: &dyn Engine,
+    caller: &Caller,
+    target: Target<'_>,
+    task: Option<Task>,
+) -> Result<Found, Refusal> {
+    match look_up(&catalog.offer(), engine, caller, target, task.clone()) {
+        Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),
+        Err(_) if !catalog.offer().is_settled() => {
+            look_up(&*catalog.settled().await, engine, caller, target, task)
+        }
+        found => found,
+    }
+}
+
+fn look_up(
+    offer: &Offer,
+    engine: &dyn Engine,
+    caller: &Caller,
+    target: Target<'_>,
+    task: Option<Task>,
+) -> Result<Found, Refusal> {
+    let unknown = || target.unknown();
+    let (source, action) = match target {
+        Target::Tool(name) => return look_up_tool(offer, engine, caller, name).ok_or_else(unknown)?,
+        Target::Resource { action, uri } => (offer.owner_of_resource(uri), action),
+        Target::Prompt { action, name } => (offer.owner_of_prompt(name), action),
+        Target::Task { action, .. } => (task.as_ref().and_then(|task| offer.source(&task.source)), action),
+    };
+    let source = source.ok_or_else(unknown)?;
+    let Some(offered) = source.action(action) else {
+        // Told only to those who may use something of this source: others must not learn whose the thing is.
+        let may_use = Action::ALL.into_iter().any(|action| may_use(engine, caller, source, action));
+        let unsupported = Refusal::Unsupported { upstream: source.name.to_string(), action: action.name() };
+        return Err(if may_use { unsupported } else { unknown() });
+    };
+    // The same words as for what does not exist: a caller learns nothing it may not see.
+    if !may_do(engine, caller, offered, Some(action)) {
+        return Err(unknown());
+    }
+    let (key, origin) = task.map(|task| (task.id, task.origin)).unzip();
+    Ok(Found { offered: offered.clone(), key, origin })
+}
+
+/// A tool of this name, or why it is not offered; nothing if there is none that the caller may see.
+fn look_up_tool(
+    offer: &Offer,
+    engine: &dyn Engine,
+    caller: &Caller,
+    name: &str,
+) -> Option<Result<Found, Refusal>> {
+    let may_see = |tool: &Offered| may_do(engine, caller, tool, None);
+    if let Some(offered) = offer.get(name).filter(|tool| may_see(tool)) {
+        return Some(Ok(Found { offered: offered.clone(), key: None, origin: None }));
+    }
+    let (_, why) = offer.held(name).filter(|(tool, _)| may_see(tool))?;
+    Some(Err(Refusal::HeldBack { tool: name.to_owned(), why: why.clone() }))
+}

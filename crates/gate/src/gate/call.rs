@@ -1,0 +1,366 @@
+//! One call, from its arrival to its end: every step by its name, in order.
+//!
+//! ```text
+//! admit   read the arguments · find the target · open the round trip · scope · policy · AI rules ·
+//!         input schema · rate · approval · intent · second judgement
+//! run     permit, hands, deadline
+//! finish  AI rules on the result · size budget · output schema · redaction · seal
+//! ```
+//!
+//! The record is open around all of them.
+
+use std::sync::Arc;
+
+use audit::Hash;
+use bytes::Bytes;
+use policy::Caller;
+use tool_api::{Arguments, ArgumentsFault, CallId, Client, Outcome, ToolError};
+
+use super::Gate;
+use crate::admitted::{Admitted, Identity, Ran};
+use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
+use crate::call_span::CallSpan;
+use crate::candidate::{Candidate, Content, Judgement};
+use crate::checks::{self, RATE};
+use crate::failure::{Failure, Internal, Refusal};
+use crate::find;
+use crate::large::INLINE_BYTES_MAX;
+use crate::meta::{self, Meta};
+use crate::record_scope::{PASS, RecordScope};
+use crate::redaction;
+use crate::request::Call;
+use crate::result;
+use crate::ruleset::Ruleset;
+use crate::run::{self, Live};
+use crate::target::Target;
+
+/// A check that only thinks: a function of what is known of the call, and of the rules in force.
+type Check = fn(&mut Candidate, &Ruleset) -> Result<(), Refusal>;
+
+/// The checks, but for the last. Cheap and certain first, what costs the caller something last.
+const CHECKS: [(&str, Check); 4] = [
+    ("scope", |candidate, _| checks::scope(&candidate.caller, candidate.offered.definition())),
+    ("policy", |candidate, ruleset| checks::policy(candidate, &*ruleset.policy)),
+    ("ai_rules", |candidate, ruleset| checks::ai_rules(candidate, &ruleset.rules, &*ruleset.policy)),
+    ("input_schema", |candidate, _| checks::input_schema(candidate)),
+];
+
+/// What the records of most calls say.
+const ALL_PASS: [(&str, &str); 5] =
+    [(CHECKS[0].0, PASS), (CHECKS[1].0, PASS), (CHECKS[2].0, PASS), (CHECKS[3].0, PASS), (RATE, PASS)];
+
+/// What comes of admission.
+enum Admission {
+    Run(Box<Admitted>),
+    /// The client asks its user first.
+    AskClient(Outcome),
+}
+
+impl Gate {
+    /// Carries one call from its arrival to its end. Every way out of here closes the call's record, even
+    /// if the future is dropped.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function would hold the call twice: as what it was given and as its own"
+    )]
+    pub fn call<'a>(
+        &'a self,
+        caller: &'a Caller,
+        mut call: Call<'a>,
+    ) -> impl Future<Output = Result<Outcome, Failure>> + Send + use<'a> {
+        async move {
+            if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
+                CallSpan::turned_away(&self.telemetry, RATE, &refusal);
+                return Err(refusal.into());
+            }
+            let id = CallId::next();
+            let opening = (id, caller, &call);
+            let mut record =
+                RecordScope::open(&self.audit_log, &self.telemetry, &self.redactor, &ALL_PASS, opening)?;
+            let ruleset = self.ruleset.load_full();
+            let result = match self.admit(id, caller, &mut call, &ruleset, &mut record).await {
+                Ok(Admission::Run(admitted)) => {
+                    let ran = self.run(*admitted, &mut call).await;
+                    self.finish(ran, &mut record).await
+                }
+                Ok(Admission::AskClient(outcome)) => self.redact(Ok(outcome), &mut record),
+                Err(failure) => self.redact(Err(failure), &mut record),
+            };
+            record.close(&result);
+            if let Err(Failure::Refused(_)) = &result {
+                self.refusals.note(caller, &ruleset.rates);
+            }
+            result
+        }
+    }
+
+    async fn admit(
+        &self,
+        id: CallId,
+        caller: &Caller,
+        call: &mut Call<'_>,
+        ruleset: &Arc<Ruleset>,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Admission, Failure> {
+        // Read the arguments, whose hash is in every record.
+        let arguments = self.read_arguments(id, call, record).await?;
+
+        // Find the target.
+        let task = match call.target {
+            Target::Task { token, .. } => self.open_task_token(caller, token),
+            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } => None,
+        };
+        let found = tokio::select! {
+            biased;
+            found = find::find(&self.catalog, &*ruleset.policy, caller, call.target, task) => found?,
+            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+        };
+        record.found(&found.offered);
+
+        // Open the round trip.
+        let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
+        let original = arguments.bytes();
+        let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take())?;
+
+        // Scope, policy, AI rules, input schema.
+        let is_elsewhere = found.offered.definition().upstream().is_some();
+        let meta = call.meta.as_deref().filter(|_| is_elsewhere);
+        let meta = Meta::of_call(meta, ruleset.rules.are_any());
+        meta.iter().for_each(|meta| record.meta(meta.hash()));
+        let answers = brought.input.as_ref().and_then(|input| input.responses.clone());
+        let mut candidate = Candidate {
+            caller: caller.clone(),
+            offered: found.offered,
+            action: call.target.action(),
+            origin: found.origin,
+            goes_on: brought.goes_on,
+            files: self.files.clone(),
+            content: Content { arguments, answers, meta },
+            original: None,
+            judgement: Judgement::default(),
+        };
+        for (name, check) in CHECKS {
+            let verdict = if candidate.bytes() > INLINE_BYTES_MAX {
+                let (ruleset, mut large) = (ruleset.clone(), candidate);
+                let work = self.large.think(move || {
+                    let verdict = check(&mut large, &ruleset);
+                    (large, verdict)
+                });
+                // Boxed, so that calls of the usual size hold no room for it.
+                let verdict;
+                (candidate, verdict) = Box::pin(work).await.ok_or(Internal { call: id })?;
+                verdict
+            } else {
+                check(&mut candidate, ruleset)
+            };
+            note(&mut candidate, record);
+            record.verdict(name, verdict.as_ref().copied());
+            verdict?;
+        }
+        record.redacted(candidate.judgement.struck);
+        if let Some(input) = &mut brought.input {
+            input.responses = candidate.content.answers.clone();
+        }
+
+        // Rate.
+        let verdict = self.rate.check(&candidate, &ruleset.rates).await;
+        record.verdict(RATE, verdict.as_ref().copied());
+        verdict?;
+
+        // Approval.
+        let approval = if candidate.judgement.consents.is_empty() {
+            // A client may have asked its user for what a change of the rules has allowed since.
+            brought.carried.take()
+        } else {
+            // Boxed, so that calls which nobody is asked about hold no room for it.
+            match Box::pin(self.approve(id, &candidate, call, (&mut brought, &original), ruleset, record))
+                .await?
+            {
+                Approved::Run(carried) => Some(carried),
+                Approved::AskClient(outcome) => return Ok(Admission::AskClient(outcome)),
+            }
+        };
+
+        // Intent.
+        write_intent(call, record).await?;
+
+        // Second judgement.
+        let is_asked = !candidate.judgement.consents.is_empty();
+        if is_asked {
+            self.judge_again(&mut candidate, ruleset, record)?;
+        }
+        let onward = meta::onward(call.meta.take(), candidate.content.meta.as_ref(), is_asked);
+        let target = call.target.shared_name(&candidate.offered);
+        let Candidate { caller, offered, action, origin, content, judgement, original: changed, .. } =
+            candidate;
+        let rewritten = changed.map(|_| content.arguments.bytes());
+        let arguments = original;
+        Ok(Admission::Run(Box::new(Admitted {
+            identity: Identity {
+                id,
+                caller,
+                offered,
+                action,
+                target,
+                origin,
+                arguments,
+                rewritten,
+                approval,
+            },
+            key: found.key,
+            arguments: content.arguments,
+            meta: record.onward(onward),
+            input: brought.input,
+            decision: judgement.decision,
+            obeyed: judgement.obeyed,
+            on_result: judgement.on_result,
+        })))
+    }
+
+    async fn run(&self, admitted: Admitted, call: &mut Call<'_>) -> Ran {
+        let client = std::mem::take(&mut call.client);
+        let live = Live {
+            cancel: call.cancel.clone(),
+            listener: call.listener.take(),
+            client: Client { caller: admitted.identity.caller.id().clone(), ..client },
+        };
+        run::run(&self.files, &self.redactor, admitted, live).await
+    }
+
+    async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {
+        let Ran { identity, on_result, in_messages, result } = ran;
+        record.step("run", result.is_ok());
+        record.found_by_rules(in_messages);
+        let (offered, redactor) = (identity.offered.clone(), self.redactor.clone());
+        let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
+        let clean = move || result::clean(&offered, on_result, &redactor, result);
+        let cleaned = match bytes > INLINE_BYTES_MAX {
+            true => Box::pin(self.large.think(clean)).await.ok_or(Internal { call: identity.id })?,
+            false => clean(),
+        };
+        record.found_by_rules(cleaned.findings);
+        record.redacted(cleaned.redacted);
+        record.step("clean", cleaned.is_sound);
+        self.round_trips.close(&identity, cleaned.result?)
+    }
+
+    /// Strikes secrets out of what comes of a call that does not run.
+    fn redact(
+        &self,
+        result: Result<Outcome, Failure>,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Outcome, Failure> {
+        let (result, count) = redaction::strike(&self.redactor, result);
+        record.redacted(count);
+        result
+    }
+
+    /// Hashes the arguments for the record, and parses them.
+    async fn read_arguments(
+        &self,
+        id: CallId,
+        call: &mut Call<'_>,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Result<Arguments, ArgumentsFault>, Failure> {
+        let Some(text) = call.arguments.take() else { return Ok(Arguments::parse(None)) };
+        let bytes = text.len();
+        let read = move || (Hash::of(&text), Arguments::parse(Some(text)));
+        let (hash, parsed) = match bytes > INLINE_BYTES_MAX {
+            true => Box::pin(self.large.think(read)).await.ok_or(Internal { call: id })?,
+            false => read(),
+        };
+        record.arguments(hash);
+        Ok(parsed)
+    }
+
+    /// Lets a call pass that a person has allowed.
+    async fn approve(
+        &self,
+        id: CallId,
+        candidate: &Candidate,
+        call: &Call<'_>,
+        (brought, original): (&mut Brought, &Bytes),
+        ruleset: &Ruleset,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Approved, Failure> {
+        let config = &ruleset.approvals;
+        let conversation = call.client.over.is_some().then_some(call.client.conversation);
+        let client = (conversation, &call.askers);
+        let exact = ExactCall::of(candidate, call.target, client, &self.redactor, config);
+        let asking = Asking {
+            approvals: &self.approvals,
+            config,
+            id,
+            candidate,
+            client: &call.client,
+            cancel: &call.cancel,
+            listener: call.listener.as_ref(),
+            askers: &call.askers,
+        };
+        let mut approved = None;
+        let settled = asking.settle(exact, brought, &mut approved).await;
+        approved.into_iter().for_each(|approved| record.approved(approved));
+        match settled {
+            Ok(Settled::Allowed(carried)) => {
+                record.verdict(approvals::STEP, Ok(()));
+                Ok(Approved::Run(carried))
+            }
+            Ok(Settled::AskClient(requests, question)) => {
+                let (caller, question) = (&candidate.caller, (requests, &question));
+                let asked = self.round_trips.ask(caller, call.target, original, question);
+                record.asks(approvals::STEP);
+                Ok(Approved::AskClient(asked.ok_or(Internal { call: id })?))
+            }
+            Err(failure) => {
+                if let Failure::Refused(refusal) = &failure {
+                    record.verdict(approvals::STEP, Err(refusal));
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Judges a call that a person has allowed by what is in force by now.
+    fn judge_again(
+        &self,
+        candidate: &mut Candidate,
+        then: &Ruleset,
+        record: &mut RecordScope<'_>,
+    ) -> Result<(), Refusal> {
+        let now = self.ruleset.load();
+        let roles_are_same = then.approvals.roles == now.approvals.roles;
+        let judged = checks::judge_again(candidate, (&*now.policy, &now.rules), roles_are_same);
+        candidate.judgement.decision.iter().for_each(|decision| record.obliged(decision));
+        judged.map_err(|mut outdated| {
+            record.decided_by(&mut outdated.decided);
+            record.verdict(outdated.check.unwrap_or(approvals::STEP), Err(&outdated.refusal));
+            outdated.refusal
+        })
+    }
+}
+
+/// What a person, or the client for one, says of a call.
+enum Approved {
+    Run(Carried),
+    AskClient(Outcome),
+}
+
+/// Notes what a check has left for the record.
+fn note(candidate: &mut Candidate, record: &mut RecordScope<'_>) {
+    let judgement = &mut candidate.judgement;
+    if std::mem::take(&mut judgement.is_rewritten) {
+        record.rewritten(candidate.content.arguments.bytes());
+    }
+    record.decided_by(&mut judgement.decided);
+    judgement.decision.iter().for_each(|decision| record.obliged(decision));
+}
+
+/// Writes down that the call is about to run, if it may change something.
+async fn write_intent(call: &Call<'_>, record: &mut RecordScope<'_>) -> Result<(), Failure> {
+    // A call cancelled while its intent is being written must not run: the intent is withdrawn.
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
+        written = record.write_intent() => Ok(written?),
+    }
+}

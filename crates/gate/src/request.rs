@@ -1,0 +1,46 @@
+//! A call as a transport hands it in.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tool_api::{Cancel, Client, Input, Listener};
+
+use crate::approvals::Asker;
+use crate::target::Target;
+
+/// A call as a transport hands it in.
+pub struct Call<'a> {
+    /// What it is for.
+    pub target: Target<'a>,
+    /// The arguments object as JSON text. For anything but a tool: the parameters of the request without
+    /// those that belong to the protocol.
+    pub arguments: Option<Bytes>,
+    /// The request's `_meta` as JSON text; only a tool elsewhere gets to see it.
+    pub meta: Option<Bytes>,
+    /// Set by the transport when the caller gives up.
+    pub cancel: Cancel,
+    /// Who hears of progress and log messages, if the caller asked for them.
+    pub listener: Option<Arc<dyn Listener>>,
+    /// The client at the far end.
+    pub client: Client,
+    /// What the client sends in a further round, its state as [`Gate::call`](crate::Gate::call) gave it out.
+    pub input: Option<Input>,
+    /// The processes that it comes from, as far as the transport knows.
+    pub askers: Arc<[Asker]>,
+}
+
+impl<'a> Call<'a> {
+    /// A plain call of a tool by somebody who only waits for its result.
+    pub fn tool(name: &'a str, arguments: Option<Bytes>) -> Call<'a> {
+        Call {
+            target: Target::Tool(name),
+            arguments,
+            meta: None,
+            cancel: Cancel::new(),
+            listener: None,
+            client: Client::default(),
+            input: None,
+            askers: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The rounds of a call whose tool, or approval, asks the client for more: each passes the gate anew, tied to the one before
+//! by a state that the gate has sealed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use policy::Caller;
+use serde_json::Value;
+use tool_api::{Arguments, Input, Outcome, Payload, ToolError};
+
+use crate::admitted::Identity;
+use crate::approvals::{Brought, Carried, ClientQuestion};
+use crate::failure::{Failure, Internal, Refusal};
+use crate::seal::{Binding, STATE_SEALED_MAX, Sealer, StateFault};
+use crate::target::Target;
+use crate::tokens::{Origin, Task, Tokens};
+
+/// What a state begins with that is our own question about an approval.
+const QUESTION: char = 'q';
+
+/// What a tool's state begins with.
+const TOOLS: char = 't';
+
+/// What a tool's state begins with whose call a person has allowed; the permission follows on a line of its own.
+const ALLOWED: char = 'a';
+
+/// Longest state of a tool, in bytes: beside it there is room for a permission.
+const TOOL_STATE_MAX: usize = STATE_SEALED_MAX - 16 * 1024;
+
+/// Opens and seals what clients keep between two rounds, and names the tasks that calls become.
+pub(crate) struct RoundTrips {
+    sealer: Sealer,
+    tokens: Tokens,
+}
+
+impl RoundTrips {
+    /// With keys that nobody knows.
+    ///
+    /// # Errors
+    /// The system gives no randomness, without which nothing can be sealed.
+    pub(crate) fn new() -> Result<RoundTrips, getrandom::Error> {
+        let [mut seal_key, mut token_key] = [[0; 32]; 2];
+        getrandom::fill(&mut seal_key)?;
+        getrandom::fill(&mut token_key)?;
+        Ok(RoundTrips { sealer: Sealer::new(&seal_key), tokens: Tokens::new(&token_key) })
+    }
+
+    /// Opens what the client brings from the round before.
+    ///
+    /// # Errors
+    /// A state that was not given to this caller for this very call, or not any more.
+    pub(crate) fn open(
+        &self,
+        caller: &Caller,
+        target: Target<'_>,
+        arguments: &Arguments,
+        input: Option<Input>,
+    ) -> Result<Brought, Refusal> {
+        let Some(Input { responses, state }) = input else { return Ok(Brought::default()) };
+        let Some(sealed) = state else {
+            let input = Some(Input { responses, state: None });
+            return Ok(Brought { input, ..Brought::default() });
+        };
+        let binding = bind(caller, target.recorded(), target.name(), arguments.value());
+        let state = self.sealer.open(&binding, &sealed).map_err(Refusal::BadState)?;
+        let first = Brought { goes_on: true, ..Brought::default() };
+        let of_tool = |state: &str| Some(Input { responses: responses.clone(), state: Some(state.into()) });
+        let mut rest = state.chars();
+        let brought = match (rest.next(), rest.as_str()) {
+            (Some(QUESTION), text) => ClientQuestion::parse(text).map(|(question, input)| Brought {
+                input,
+                question: Some(question),
+                answers: responses.clone(),
+                ..first
+            }),
+            (Some(ALLOWED), text) => text.split_once('\n').and_then(|(permission, state)| {
+                let carried = Some(Carried::parse(permission)?);
+                Some(Brought { input: of_tool(state), carried, ..first })
+            }),
+            (Some(TOOLS), state) => Some(Brought { input: of_tool(state), ..first }),
+            _ => None,
+        };
+        // Whatever opens was written here.
+        brought.ok_or(Refusal::BadState(StateFault::Foreign))
+    }
+
+    /// What has the client ask its user, and come back; nothing if the system gives no randomness.
+    pub(crate) fn ask(
+        &self,
+        caller: &Caller,
+        target: Target<'_>,
+        arguments: &Bytes,
+        (requests, question): (Bytes, &ClientQuestion),
+    ) -> Option<Outcome> {
+        let state = format!("{QUESTION}{}", question.to_text());
+        let state = self.seal_for(caller, (target.recorded(), target.name()), arguments, &state)?;
+        let payload = Payload::InputRequired { requests: Some(requests), state: Some(state), hold: None };
+        Some(Outcome { payload, is_error: false })
+    }
+
+    /// Seals what the tool wants back, and gives a task the name its caller knows it by.
+    ///
+    /// # Errors
+    /// A state that is too large to be opened again; or the system gives no randomness.
+    pub(crate) fn close(&self, identity: &Identity, outcome: Outcome) -> Result<Outcome, Failure> {
+        let payload = match outcome.payload {
+            Payload::InputRequired { requests, state: Some(state), hold } => {
+                let state = Some(self.seal(identity, &state)?);
+                Payload::InputRequired { requests, state, hold }
+            }
+            Payload::Task { result, id } => Payload::Task { result, id: self.name_task(identity, id) },
+            payload @ (Payload::Ours { .. } | Payload::Relayed { .. } | Payload::InputRequired { .. }) => {
+                payload
+            }
+        };
+        Ok(Outcome { payload, ..outcome })
+    }
+
+    fn seal(&self, identity: &Identity, state: &str) -> Result<Arc<str>, Failure> {
+        if state.len() > TOOL_STATE_MAX {
+            let why = format!("the tool asks the client to keep more than {TOOL_STATE_MAX} bytes for it");
+            return Err(ToolError::new("state_too_large", why).into());
+        }
+        let state = match &identity.approval {
+            Some(carried) => format!("{ALLOWED}{}\n{state}", carried.to_text()),
+            None => format!("{TOOLS}{state}"),
+        };
+        let name = &*identity.target;
+        let recorded = identity.action.map_or(name, |action| action.name());
+        let sealed = self.seal_for(&identity.caller, (recorded, name), &identity.arguments, &state);
+        sealed.ok_or(Failure::Internal(Internal { call: identity.id }))
+    }
+
+    fn seal_for(
+        &self,
+        caller: &Caller,
+        (recorded, name): (&str, &str),
+        arguments: &Bytes,
+        state: &str,
+    ) -> Option<Arc<str>> {
+        // They were parsed when the call came.
+        let arguments = Arguments::parse(Some(arguments.clone())).ok()?;
+        self.sealer.seal(&bind(caller, recorded, name, arguments.value()), state)
+    }
+
+    fn name_task(&self, identity: &Identity, id: Arc<str>) -> Arc<str> {
+        let definition = identity.offered.definition();
+        let source = definition.origin.upstream().cloned().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
+        let new = || Origin { tool: definition.name.shared(), arguments: None };
+        let origin = identity.origin.clone().unwrap_or_else(new);
+        let token = self.task_token(&identity.caller, &Task { source, id, origin });
+        // The task goes on with the call that began it: what is done with it later is judged by that call's arguments.
+        if identity.origin.is_none() {
+            let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+            let (original, rewritten) = (text(&identity.arguments), identity.rewritten.as_ref().map(text));
+            let begun_with = match rewritten {
+                Some(rewritten) => format!("[{original},{rewritten}]"),
+                None => original,
+            };
+            self.tokens.keep(&token, &begun_with);
+        }
+        token.into()
+    }
+
+    /// What this caller knows a source's task by.
+    pub(crate) fn task_token(&self, caller: &Caller, task: &Task) -> String {
+        self.tokens.seal(caller.id(), task)
+    }
+
+    /// The task of a token, if it was given to this caller.
+    pub(crate) fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
+        self.tokens.open(caller.id(), token)
+    }
+}
+
+fn bind(caller: &Caller, recorded: &str, name: &str, arguments: &Value) -> Binding {
+    Binding::new(caller.id(), &format!("{recorded}\n{name}"), arguments)
+}
