@@ -24,8 +24,8 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
     match command {
         Audit::Tail { lines, follow, filter } => tail::run(cli, &settings.state, lines, follow, &filter),
-        Audit::Verify { audit_log, keys, from } => {
-            let asked = verify::Asked { audit_log: audit_log.as_deref(), keys: &keys, from };
+        Audit::Verify { folder, keys, from } => {
+            let asked = verify::Asked { audit_log: folder.as_deref(), keys: &keys, from };
             verify::run(cli, &settings.state, &asked)
         }
         Audit::Acknowledge { because } => acknowledge::run(cli, settings, because.as_deref()),
