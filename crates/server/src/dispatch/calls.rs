@@ -12,15 +12,13 @@ use wire::message::Text;
 use wire::relayed::Extras;
 use wire::{ByteString, Code, Id, LogLevel, WireError, meta, prompts, resources, tools};
 
-use super::{Now, Outbox, Reply, Request};
+use super::request::Request;
+use crate::outgoing::{Now, Outbox, Reply};
 use crate::progress::{Furthest, Reporter};
-use crate::reply::{self, About, Asked};
+use crate::reply::{self, About, RequestFacts};
 use crate::rounds::{self, Asker};
 use crate::session::{InFlight, Session};
 use crate::{Server, abilities};
-
-/// What a client must declare to use tasks.
-pub(super) const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 /// Members of requests that belong to the protocol and are handed on beside the parameters.
 const PROTOCOL_MEMBERS: [&str; 3] = ["_meta", "inputResponses", "requestState"];
@@ -112,7 +110,7 @@ pub(super) fn complete(request: Request<'_>) -> Now {
 pub(super) fn task(request: Request<'_>, action: Action) -> Now {
     let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
     if !abilities::has_extension(capabilities, abilities::TASKS) {
-        return request.refuse(&meta::missing_capability(NEEDS_TASKS));
+        return request.refuse(&meta::missing_capability(abilities::NEEDS_TASKS));
     }
     let params = request.params.as_ref().and_then(Text::object);
     let Some(token) = params.and_then(|params| params.string("taskId")).map(std::borrow::Cow::into_owned)
@@ -156,7 +154,7 @@ struct Job {
     session: Arc<Session>,
     id: Id,
     wanted: Wanted,
-    asked: Asked,
+    facts: RequestFacts,
     /// What the client can do.
     capabilities: Bytes,
     handed: Handed,
@@ -203,7 +201,7 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
         session: request.session.clone(),
         id: request.id,
         wanted,
-        asked: Asked { revision, about, has_state },
+        facts: RequestFacts { revision, about, has_state },
         capabilities: client.capabilities.clone(),
         handed: Handed { arguments, meta: extras.meta.map(Text::into_bytes), client, listener, input },
         outbox,
@@ -237,19 +235,19 @@ impl Job {
             match result {
                 Err(failure) if failure.is_cancelled() => None,
                 Err(Failure::Refused(Refusal::Unsupported { .. }))
-                    if matches!(self.asked.about, About::Completion) =>
+                    if matches!(self.facts.about, About::Completion) =>
                 {
                     // Clients ask for completions as a person types; that there are none is no error.
-                    Some(reply::no_completions(&self.asked, &self.id))
+                    Some(reply::no_completions(&self.facts, &self.id))
                 }
                 result => Some(self.reply(result)),
             }
         }
     }
 
-    /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
+    /// All rounds of the request. A modern client makes further ones by itself; a legacy one is facts here.
     async fn pass(&mut self) -> Result<Outcome, Failure> {
-        if self.asked.revision.is_modern() {
+        if self.facts.revision.is_modern() {
             let handed = std::mem::take(&mut self.handed);
             return self.server.gate.call(&self.session.caller, self.call(handed)).await;
         }
@@ -299,7 +297,7 @@ impl Job {
             session: &self.session,
             redactor: self.server.gate.redactor(),
             capabilities: &self.capabilities,
-            revision: self.asked.revision,
+            revision: self.facts.revision,
             outbox: self.outbox.as_ref(),
             cancel: &self.in_flight.cancel,
         }
@@ -311,7 +309,7 @@ impl Job {
                 rounds::for_modern(requests, &self.capabilities)
             }
             Ok(Outcome { payload: Payload::Task { .. }, .. }) if !self.may_have_tasks() => {
-                Err(meta::missing_capability(NEEDS_TASKS))
+                Err(meta::missing_capability(abilities::NEEDS_TASKS))
             }
             _ => Ok(None),
         };
@@ -325,15 +323,15 @@ impl Job {
             (Err(error), _) => Reply::error(&self.id, &error),
             (Ok(Some(requests)), Ok(Outcome { payload: Payload::InputRequired { state, .. }, is_error })) => {
                 let payload = Payload::InputRequired { requests: Some(requests), state, hold: None };
-                reply::answer(&self.asked, &self.id, Ok(Outcome { payload, is_error }))
+                reply::answer(&self.facts, &self.id, Ok(Outcome { payload, is_error }))
             }
-            (Ok(_), result) => reply::answer(&self.asked, &self.id, result),
+            (Ok(_), result) => reply::answer(&self.facts, &self.id, result),
         }
     }
 
     fn may_have_tasks(&self) -> bool {
         let capabilities = std::str::from_utf8(&self.capabilities).unwrap_or("{}");
-        self.asked.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
+        self.facts.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
     }
 }
 
