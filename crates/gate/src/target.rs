@@ -13,6 +13,9 @@ use crate::tokens::Origin;
 /// Longest name that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 200;
 
+/// What records and spans say of a method of an extension before it is found: its name is the caller's word.
+const EXTENSION: &str = "extension";
+
 /// What a call is for, in the caller's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
@@ -39,6 +42,8 @@ pub enum Target<'a> {
         /// Which one.
         token: &'a str,
     },
+    /// This method of an extension that a source declares.
+    Extension(&'a str),
 }
 
 /// What was found for a target.
@@ -54,7 +59,7 @@ impl<'a> Target<'a> {
     /// What the caller calls it.
     pub fn name(self) -> &'a str {
         match self {
-            Target::Tool(name) | Target::Prompt { name, .. } => name,
+            Target::Tool(name) | Target::Prompt { name, .. } | Target::Extension(name) => name,
             Target::Resource { uri, .. } => uri,
             Target::Task { token, .. } => token,
         }
@@ -63,7 +68,7 @@ impl<'a> Target<'a> {
     /// What is done, unless a tool is called.
     pub(crate) fn action(self) -> Option<Action> {
         match self {
-            Target::Tool(_) => None,
+            Target::Tool(_) | Target::Extension(_) => None,
             Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
                 Some(action)
             }
@@ -74,6 +79,7 @@ impl<'a> Target<'a> {
     pub(crate) fn method(self) -> &'static str {
         match self {
             Target::Tool(_) => "tools/call",
+            Target::Extension(_) => EXTENSION,
             Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
                 action.name()
             }
@@ -85,6 +91,7 @@ impl<'a> Target<'a> {
     pub(crate) fn recorded(self) -> &'a str {
         match self {
             Target::Tool(name) => name,
+            Target::Extension(_) => EXTENSION,
             Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
                 action.name()
             }
@@ -98,6 +105,7 @@ impl<'a> Target<'a> {
             Target::Resource { .. } => Refusal::UnknownResource(shown),
             Target::Prompt { .. } => Refusal::UnknownPrompt(shown),
             Target::Task { .. } => Refusal::UnknownTask,
+            Target::Extension(_) => Refusal::UnknownMethod(shown),
         }
     }
 }
@@ -129,6 +137,7 @@ impl Gate {
                     None => unknown(),
                 });
             }
+            Target::Extension(method) => return self.extension_method(caller, offer, method),
             Target::Resource { action, uri } => (offer.owner_of_resource(uri), action, None),
             Target::Prompt { action, name } => (offer.owner_of_prompt(name), action, None),
             Target::Task { action, token } => {
@@ -150,6 +159,24 @@ impl Gate {
             Ok(Found { offered: offered.clone(), key, origin })
         } else {
             Err(unknown())
+        }
+    }
+
+    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use.
+    fn extension_method(&self, caller: &Caller, offer: &Offer, method: &str) -> Result<Found, Refusal> {
+        let mut owners = offer.sources().iter().filter_map(|source| {
+            let tool = source.features.extension_methods.as_ref()?(method)?;
+            let offered = Offered::uncounted(tool, &self.telemetry.metrics);
+            self.may_do(caller, &offered, None).then_some((source, offered))
+        });
+        let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
+        let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
+        match others.is_empty() {
+            true => Ok(Found { offered, key: None, origin: None }),
+            false => Err(Refusal::SeveralOwners {
+                method: method.chars().take(SHOWN_CHARS_MAX).collect(),
+                upstreams: [&[&*source.name][..], &others].concat().join("`, `"),
+            }),
         }
     }
 

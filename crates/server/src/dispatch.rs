@@ -80,7 +80,7 @@ fn legacy_method(request: Request<'_>, method: &str) -> Now {
         "logging/setLevel" => legacy::set_level(request),
         "initialize" => welcome::initialize(request),
         "ping" => request.answer(b"{}"),
-        _ => request.refuse_method(method),
+        _ => calls::extension_method(request, method),
     }
 }
 
@@ -100,7 +100,7 @@ fn modern_method(request: Request<'_>, method: &str) -> Now {
         "tasks/get" => calls::task(request, gate::Action::GetTask),
         "tasks/update" => calls::task(request, gate::Action::UpdateTask),
         "tasks/cancel" => calls::task(request, gate::Action::CancelTask),
-        _ => request.refuse_method(method),
+        _ => calls::extension_method(request, method),
     }
 }
 

@@ -88,6 +88,7 @@ fn relayed(out: &mut Vec<u8>, facts: &RequestFacts, result: &Bytes) {
     let fitting = match &facts.about {
         // What only a modern result has is added as it is written.
         About::Tool | About::Prompt | About::Completion if revision.is_modern() => known,
+        About::Extension => known,
         About::Tool => reduce::call_result(revision, &known),
         About::Prompt => reduce::prompt_result(revision, &known),
         About::Resource(_) => reduce::read_result(revision, &known),
@@ -300,7 +301,7 @@ mod tests {
         check(
             refused(Refusal::NeedsApproval { tool: "t".into(), rule: "r".into(), why: "is marked".into() }),
             expect![[
-                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be facts; go on without it"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be facts; go on without it"}},"isError":true}}"#
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}},"isError":true}}"#
             ]],
         );
         check(

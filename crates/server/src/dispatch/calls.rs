@@ -23,12 +23,33 @@ use crate::{Server, abilities};
 /// Members of requests that belong to the protocol and are handed on beside the parameters.
 const PROTOCOL_MEMBERS: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
+/// What the protocol's own methods begin with: no extension has methods among them.
+const PROTOCOL_PREFIXES: [&str; 13] = [
+    "completion",
+    "elicitation",
+    "logging",
+    "notifications",
+    "ping",
+    "prompts",
+    "resources",
+    "roots",
+    "sampling",
+    "server",
+    "subscriptions",
+    "tasks",
+    "tools",
+];
+
+/// Longest method of an extension, in bytes: it stands in records.
+const METHOD_BYTES_MAX: usize = 128;
+
 /// What is to be done, in the client's words.
 enum Wanted {
     Tool(ByteString),
     Prompt(Action, String),
     Resource(Action, String),
     Task(Action, String),
+    Extension(String),
 }
 
 impl Wanted {
@@ -38,13 +59,15 @@ impl Wanted {
             Wanted::Prompt(action, name) => Target::Prompt { action: *action, name },
             Wanted::Resource(action, uri) => Target::Resource { action: *action, uri },
             Wanted::Task(action, token) => Target::Task { action: *action, token },
+            Wanted::Extension(method) => Target::Extension(method),
         }
     }
 
-    /// What logs say of it: no URI and no token.
+    /// What logs say of it: no URI, no token and no method that a client made up.
     fn logged(&self) -> &str {
         match self {
             Wanted::Tool(name) => name,
+            Wanted::Extension(_) => "extension",
             Wanted::Prompt(action, _) | Wanted::Resource(action, _) | Wanted::Task(action, _) => {
                 action.name()
             }
@@ -127,6 +150,33 @@ pub(super) fn task(request: Request<'_>, action: Action) -> Now {
         extras: Extras { meta, ..Extras::default() },
     };
     start(request, Wanted::Task(action, token.clone()), About::Task(token), said)
+}
+
+/// Answers a method of an extension that a source declares, and says of any other that there is none.
+pub(super) fn extension_method(request: Request<'_>, method: &str) -> Now {
+    let revision = request.revision();
+    let is_declarable = revision.is_modern() || revision.has_execution();
+    let is_protocols = method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
+    let offer = request.server.gate.catalog().offer();
+    let is_declared = || {
+        let mut all = offer.sources().iter().filter_map(|source| source.features.extension_methods.as_ref());
+        all.any(|methods| methods(method).is_some())
+    };
+    if !is_declarable
+        || is_protocols
+        || method.len() > METHOD_BYTES_MAX
+        || (offer.is_settled() && !is_declared())
+    {
+        return request.refuse_method(method);
+    }
+    let params = request.params.as_ref().and_then(Text::object);
+    let meta = params.and_then(|params| params.object("_meta"));
+    let extras = Extras {
+        meta: meta.and_then(|meta| Some(request.params.as_ref()?.slice(meta.text()))),
+        ..Extras::default()
+    };
+    let said = Said { arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS), extras };
+    start(request, Wanted::Extension(method.to_owned()), About::Extension, said)
 }
 
 /// The parameters without those members. Where there are none of them it is the same bytes.
@@ -245,7 +295,7 @@ impl Job {
         }
     }
 
-    /// All rounds of the request. A modern client makes further ones by itself; a legacy one is facts here.
+    /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
     async fn pass(&mut self) -> Result<Outcome, Failure> {
         if self.facts.revision.is_modern() {
             let handed = std::mem::take(&mut self.handed);

@@ -47,7 +47,7 @@ pub(super) fn unsubscribe(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    // Not to be told of it any more is all that is facts for.
+    // Not to be told of it any more is all that is asked for.
     let Some(subscription) = request.session.end_subscription(&params.uri) else {
         return request.answer(b"{}");
     };

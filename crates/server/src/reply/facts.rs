@@ -24,6 +24,8 @@ pub(crate) enum About {
     Resource(String),
     /// An argument to be completed.
     Completion,
+    /// A method of an extension.
+    Extension,
     /// The task of this token.
     Task(String),
 }

@@ -56,6 +56,8 @@ pub(super) fn answer(facts: &RequestFacts, failure: &Failure) -> Answer {
             // A legacy client has no states; ours ran out between two rounds.
             Refusal::BadState(_) if !facts.revision.is_modern() => result(None),
             Refusal::UnknownTool(_)
+            | Refusal::UnknownMethod(_)
+            | Refusal::SeveralOwners { .. }
             | Refusal::UnknownResource(_)
             | Refusal::UnknownPrompt(_)
             | Refusal::UnknownTask
@@ -108,7 +110,9 @@ fn refused(facts: &RequestFacts, refusal: &Refusal) -> WireError {
             return not_found(facts.revision, "Resource not found", uri);
         }
         Refusal::UnknownResource(uri) => (Code::InvalidParams, format!("Unknown resource template: {uri}")),
-        Refusal::UnknownTask
+        Refusal::UnknownMethod(method) => (Code::MethodNotFound, format!("Method not found: {method}")),
+        Refusal::SeveralOwners { .. }
+        | Refusal::UnknownTask
         | Refusal::Unsupported { .. }
         | Refusal::HeldBack { .. }
         | Refusal::BadState(_)
@@ -154,6 +158,8 @@ fn details(refusal: &Refusal) -> Option<Value> {
         }
         Refusal::TooManyApprovals { max, .. } => Some(json!({ "code": refusal.code(), "pending_max": max })),
         Refusal::UnknownTool(_)
+        | Refusal::UnknownMethod(_)
+        | Refusal::SeveralOwners { .. }
         | Refusal::UnknownResource(_)
         | Refusal::UnknownPrompt(_)
         | Refusal::UnknownTask
@@ -174,7 +180,7 @@ fn not_found(revision: Revision, message: &str, uri: &str) -> WireError {
     WireError::new(code, message).with_data(resources::not_found_data(uri))
 }
 
-/// An upstream's error, for a client of the revision that was facts in.
+/// An upstream's error, for a client of the revision that was asked in.
 fn relayed(facts: &RequestFacts, protocol: &Protocol) -> WireError {
     let Protocol { code, message, data } = protocol;
     let names_uri = || data.as_deref().and_then(Object::parse).is_some_and(|data| data.get("uri").is_some());

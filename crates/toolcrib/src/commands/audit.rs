@@ -13,12 +13,12 @@ use audit::{AuditLog, PublicKey};
 use serde_json::json;
 use store::SqliteStore;
 
-use super::start_nobody;
-use crate::assemble::now_ms;
+use super::start::start_nobody;
 use crate::cli::{Audit, Cli};
 use crate::config::Settings;
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::times::now_ms;
 
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
