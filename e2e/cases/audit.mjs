@@ -70,11 +70,11 @@ await run({
     mkdirSync(copy);
     cpSync(book(config), path.join(copy, "audit.jsonl"));
     const verify = async (code, ...words) => (await audit(config, code, "verify", ...words)).stdout;
-    checkHolds("the verdict on the copy", await verify(0, "--book", copy, "--key", key), "none changed", "signed to its end");
+    checkHolds("the verdict on the copy", await verify(0, "--folder", copy, "--key", key), "none changed", "signed to its end");
     const innocent = linesOf(config).filter((line) => line.includes('"call_id"')).map((line) => line.replace("workspace_list", "harmless"));
     writeFileSync(path.join(copy, "audit.jsonl"), chained(innocent));
-    checkHolds("the verdict on one written anew", await verify(1, "--book", copy, "--key", key), "signed by nobody");
-    const unheld = await verify(0, "--book", copy);
+    checkHolds("the verdict on one written anew", await verify(1, "--folder", copy, "--key", key), "signed by nobody");
+    const unheld = await verify(0, "--folder", copy);
     checkHolds("the verdict without a key", unheld, "no signature was checked");
     check(!unheld.includes("none changed"), "no more than was checked", unheld);
     checkHolds("the verdict by our key", await verify(0, "--key", key), "signed to its end");
@@ -86,7 +86,7 @@ await run({
     await calls(config, 3);
     const copy = path.join(config.folder, "copy.jsonl");
     writeFileSync(copy, linesOf(config).slice(2).map((line) => `${line}\n`).join(""));
-    const verify = async (code, ...words) => (await audit(config, code, "verify", "--book", copy, ...words)).stdout;
+    const verify = async (code, ...words) => (await audit(config, code, "verify", "--folder", copy, ...words)).stdout;
     checkHolds("the verdict", await verify(1), "record 3", "what was before it is not here");
     checkHolds("the verdict on what is known", await verify(0, "--from", "3"), "it begins with record 3");
     checkHolds("the verdict on what is known wrongly", await verify(1, "--from", "2"), "not with record 2");
@@ -94,7 +94,7 @@ await run({
 
   "a book that was begun and holds no record is not found good": async () => {
     const config = configure();
-    checkHolds("the word on none", (await audit(config, 0, "verify")).stdout, "there is no book yet");
+    checkHolds("the word on none", (await audit(config, 0, "verify")).stdout, "there is no audit log yet");
     mkdirSync(path.dirname(book(config)), { recursive: true });
     writeFileSync(book(config), "");
     checkHolds("the refusal", (await audit(config, 1, "verify")).stderr, "holds no record");
@@ -129,12 +129,12 @@ await run({
     const config = configure();
     await calls(config, 1);
     for (const named of [config.workspace, config.file]) {
-      checkHolds("the refusal", (await audit(config, 1, "verify", "--book", named)).stderr, named, "holds no record of a book");
+      checkHolds("the refusal", (await audit(config, 1, "verify", "--folder", named)).stderr, named, "holds no record of an audit log");
     }
-    await audit(config, 0, "verify", "--book", book(config));
+    await audit(config, 0, "verify", "--folder", book(config));
     rmSync(book(config));
     execFileSync("mkfifo", [book(config)]);
-    for (const words of [["verify"], ["tail"], ["export"], ["verify", "--book", book(config)]]) {
+    for (const words of [["verify"], ["tail"], ["export"], ["verify", "--folder", book(config)]]) {
       checkHolds("the refusal of a pipe", (await audit(config, 1, ...words)).stderr, "audit.jsonl is no file");
     }
   },

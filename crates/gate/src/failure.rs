@@ -25,6 +25,19 @@ pub enum Refusal {
     /// There is no such tool, or none that this caller may see; the two read alike.
     #[error("unknown tool: {0}")]
     UnknownTool(String),
+    /// There is no such method, or none that this caller may use.
+    #[error("unknown method: {0}")]
+    UnknownMethod(String),
+    /// Several upstreams declare the extension of a method, and which one is meant is not guessed.
+    #[error(
+        "`{method}` is a method of several servers, `{upstreams}`, so none of them was asked; configure one of them only"
+    )]
+    SeveralOwners {
+        /// The method.
+        method: String,
+        /// Who declares its extension.
+        upstreams: String,
+    },
     /// There is no such resource, or none that this caller may see.
     #[error("unknown resource: {0}")]
     UnknownResource(String),
@@ -230,6 +243,8 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::UnknownTool(_) => "unknown_tool",
+            Refusal::UnknownMethod(_) => "unknown_method",
+            Refusal::SeveralOwners { .. } => "several_owners",
             Refusal::UnknownResource(_) => "unknown_resource",
             Refusal::UnknownPrompt(_) => "unknown_prompt",
             Refusal::UnknownTask => "unknown_task",

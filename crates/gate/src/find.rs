@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use policy::{Caller, Engine};
+use telemetry::Metrics;
 use tool_api::Action;
 
 use crate::catalog::Catalog;
 use crate::checks::{facts, has_scopes};
 use crate::failure::Refusal;
 use crate::offer::{Offer, Offered, Source};
-use crate::target::Target;
+use crate::target::{SHOWN_CHARS_MAX, Target};
 use crate::tokens::{Origin, Task};
 
 /// What was found for a target.
@@ -44,15 +45,16 @@ pub(crate) fn may_use(engine: &dyn Engine, caller: &Caller, source: &Source, act
 /// There is no such thing, or none for this caller; or its source cannot do that with it.
 pub(crate) async fn find(
     catalog: &Catalog,
+    metrics: &Metrics,
     engine: &dyn Engine,
     caller: &Caller,
     target: Target<'_>,
     task: Option<Task>,
 ) -> Result<Found, Refusal> {
-    match look_up(&catalog.offer(), engine, caller, target, task.clone()) {
+    match look_up(&catalog.offer(), metrics, engine, caller, target, task.clone()) {
         Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),
         Err(_) if !catalog.offer().is_settled() => {
-            look_up(&*catalog.settled().await, engine, caller, target, task)
+            look_up(&*catalog.settled().await, metrics, engine, caller, target, task)
         }
         found => found,
     }
@@ -60,6 +62,7 @@ pub(crate) async fn find(
 
 fn look_up(
     offer: &Offer,
+    metrics: &Metrics,
     engine: &dyn Engine,
     caller: &Caller,
     target: Target<'_>,
@@ -68,6 +71,7 @@ fn look_up(
     let unknown = || target.unknown();
     let (source, action) = match target {
         Target::Tool(name) => return look_up_tool(offer, engine, caller, name).ok_or_else(unknown)?,
+        Target::Extension(method) => return look_up_extension(offer, metrics, engine, caller, method),
         Target::Resource { action, uri } => (offer.owner_of_resource(uri), action),
         Target::Prompt { action, name } => (offer.owner_of_prompt(name), action),
         Target::Task { action, .. } => (task.as_ref().and_then(|task| offer.source(&task.source)), action),
@@ -100,4 +104,28 @@ fn look_up_tool(
     }
     let (_, why) = offer.held(name).filter(|(tool, _)| may_see(tool))?;
     Some(Err(Refusal::HeldBack { tool: name.to_owned(), why: why.clone() }))
+}
+
+/// What runs for a method of an extension: that of the one source that declares it, of those the caller may use.
+fn look_up_extension(
+    offer: &Offer,
+    metrics: &Metrics,
+    engine: &dyn Engine,
+    caller: &Caller,
+    method: &str,
+) -> Result<Found, Refusal> {
+    let mut owners = offer.sources().iter().filter_map(|source| {
+        let tool = source.features.extension_methods.as_ref()?(method)?;
+        let offered = Offered::uncounted(tool, metrics);
+        may_do(engine, caller, &offered, None).then_some((source, offered))
+    });
+    let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
+    let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
+    match others.is_empty() {
+        true => Ok(Found { offered, key: None, origin: None }),
+        false => Err(Refusal::SeveralOwners {
+            method: method.chars().take(SHOWN_CHARS_MAX).collect(),
+            upstreams: [&[&*source.name][..], &others].concat().join("`, `"),
+        }),
+    }
 }

@@ -25,6 +25,13 @@ impl Offered {
         Arc::new(Offered { tool, input, output, hash, meter })
     }
 
+    /// One whose name is a caller's word, and so no label: its calls count as those of tools that nobody offers.
+    pub(crate) fn uncounted(tool: Arc<dyn AnyTool>, metrics: &telemetry::Metrics) -> Arc<Offered> {
+        let offered = Offered::new(tool);
+        offered.meter.get_or_init(|| metrics.nobody().clone());
+        offered
+    }
+
     /// What is known of the tool.
     pub fn definition(&self) -> &Definition {
         self.tool.definition()

@@ -8,7 +8,10 @@ use crate::failure::Refusal;
 use crate::offer::Offered;
 
 /// Longest name that an error repeats, in characters.
-const SHOWN_CHARS_MAX: usize = 200;
+pub(crate) const SHOWN_CHARS_MAX: usize = 200;
+
+/// What records and spans say of a method of an extension before it is found: its name is the caller's word.
+const EXTENSION: &str = "extension";
 
 /// What a call is for, in the caller's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +39,15 @@ pub enum Target<'a> {
         /// Which one.
         token: &'a str,
     },
+    /// This method of an extension that a source declares.
+    Extension(&'a str),
 }
 
 impl<'a> Target<'a> {
     /// What the caller calls it.
     pub fn name(self) -> &'a str {
         match self {
-            Target::Tool(name) | Target::Prompt { name, .. } => name,
+            Target::Tool(name) | Target::Prompt { name, .. } | Target::Extension(name) => name,
             Target::Resource { uri, .. } => uri,
             Target::Task { token, .. } => token,
         }
@@ -59,7 +64,7 @@ impl<'a> Target<'a> {
     /// What is done, unless a tool is called.
     pub(crate) fn action(self) -> Option<Action> {
         match self {
-            Target::Tool(_) => None,
+            Target::Tool(_) | Target::Extension(_) => None,
             Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
                 Some(action)
             }
@@ -68,15 +73,24 @@ impl<'a> Target<'a> {
 
     /// The protocol's method, for spans.
     pub(crate) fn method(self) -> &'static str {
-        self.action().map_or("tools/call", Action::method)
+        match self {
+            Target::Tool(_) => "tools/call",
+            Target::Extension(_) => EXTENSION,
+            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
+                action.method()
+            }
+        }
     }
 
     /// What records say before it is found: the tool's name, or the action's, since URIs and arguments may
     /// tell more than an audit log should hold.
     pub(crate) fn recorded(self) -> &'a str {
-        match self.action() {
-            Some(action) => action.name(),
-            None => self.name(),
+        match self {
+            Target::Tool(name) => name,
+            Target::Extension(_) => EXTENSION,
+            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
+                action.name()
+            }
         }
     }
 
@@ -88,6 +102,7 @@ impl<'a> Target<'a> {
             Target::Resource { .. } => Refusal::UnknownResource(shown),
             Target::Prompt { .. } => Refusal::UnknownPrompt(shown),
             Target::Task { .. } => Refusal::UnknownTask,
+            Target::Extension(_) => Refusal::UnknownMethod(shown),
         }
     }
 }

@@ -8,6 +8,9 @@ use wire::{Object, Revision, patch, string};
 /// The extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
+/// What a client must declare to use tasks.
+pub(crate) const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
 /// Our `ServerCapabilities` as JSON text.
 ///
 /// Lists can always change, since sources come and go. While a source has not reported, everything is declared

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// The path of the MCP endpoint over HTTP.
+pub const MCP_PATH: &str = "/mcp";
+
 /// Longest path of a socket, in bytes. Systems take between 103 and 107.
 const SOCKET_PATH_BYTES_MAX: usize = 103;
 

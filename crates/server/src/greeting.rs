@@ -10,7 +10,7 @@ use gate::Cancel;
 use tokio::task::spawn_blocking;
 
 use crate::Server;
-use crate::dispatch::Outbox;
+use crate::outgoing::Outbox;
 use crate::rounds::Asker;
 use crate::session::Session;
 

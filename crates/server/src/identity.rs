@@ -4,7 +4,9 @@
 //! What a caller brings is for us alone: it is read here and handed to nobody, so it cannot reach an upstream.
 //! Stdio and the Unix socket have no part in this: there the system says that it is the local user.
 
+mod algorithm;
 mod attempts;
+mod auth_settings;
 mod config;
 mod credential;
 mod issuer;
@@ -15,7 +17,6 @@ mod key_ring;
 mod key_source;
 mod keys;
 mod resource;
-mod terms;
 mod unknown;
 mod verified;
 
@@ -30,10 +31,11 @@ use sandbox::Client;
 use store::Store;
 use tokio::sync::watch;
 
+pub use algorithm::Algorithm;
 use attempts::Attempts;
+use auth_settings::AuthSettings;
 pub use config::{Config, Issuer as IssuerConfig, Problem};
 use credential::Credential;
-pub use jwt::Algorithm;
 use jwt::Token;
 pub use key::Key;
 pub use key_ring::{
@@ -43,7 +45,6 @@ use keys::Keys;
 pub use resource::METADATA_PATH;
 use resource::Resource;
 pub(crate) use resource::is_loopback;
-use terms::Terms;
 pub use unknown::Unknown;
 use verified::Verified;
 
@@ -65,8 +66,8 @@ pub struct Parts<'a> {
 pub struct Identity {
     keys: Keys,
     /// What is in force.
-    terms: ArcSwap<Terms>,
-    /// Told whenever other terms are.
+    settings: ArcSwap<AuthSettings>,
+    /// Told whenever other settings are.
     changes: watch::Sender<()>,
     attempts: Attempts,
     /// Who somebody on this machine is that says nothing.
@@ -85,7 +86,7 @@ impl Identity {
         let Parts { config, open_on_loopback, store, client, now_ms } = parts;
         Identity {
             keys: Keys::new(store),
-            terms: ArcSwap::from_pointee(Terms::new(config, open_on_loopback, &client)),
+            settings: ArcSwap::from_pointee(AuthSettings::new(config, open_on_loopback, &client)),
             changes: watch::Sender::new(()),
             attempts: Attempts::default(),
             local_user: Caller::local_user(Via::Http),
@@ -113,14 +114,14 @@ impl Identity {
     /// Puts another section and another `server.open_on_loopback` in force, which have been checked: whoever comes from
     /// now on is known by them or not at all. Keys that were fetched are kept.
     pub fn govern(&self, config: &Config, open_on_loopback: Option<bool>) {
-        let next = self.terms.load().next(config, open_on_loopback, &self.client);
+        let next = self.settings.load().next(config, open_on_loopback, &self.client);
         if let Some(next) = next {
-            self.terms.store(Arc::new(next));
+            self.settings.store(Arc::new(next));
             self.changes.send_replace(());
         }
     }
 
-    /// Hears of other terms, from now on.
+    /// Hears of other settings, from now on.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -130,7 +131,7 @@ impl Identity {
     /// # Errors
     /// The keys cannot be read.
     pub async fn knows_anybody(&self) -> Result<bool, Unknown> {
-        Ok(!self.terms.load().issuers.is_empty() || self.keys.is_any().await?)
+        Ok(!self.settings.load().issuers.is_empty() || self.keys.is_any().await?)
     }
 
     /// Whether whoever is on this machine may call without a key or token: if the configuration says so; or, if it
@@ -141,8 +142,8 @@ impl Identity {
     /// The keys cannot be read.
     pub async fn is_open(&self) -> Result<bool, Unknown> {
         let by_terms = {
-            let terms = self.terms.load();
-            terms.open_on_loopback.or((!terms.issuers.is_empty()).then_some(false))
+            let settings = self.settings.load();
+            settings.open_on_loopback.or((!settings.issuers.is_empty()).then_some(false))
         };
         match by_terms {
             Some(open) => Ok(open),
@@ -176,7 +177,7 @@ impl Identity {
         })
     }
 
-    /// Whether a caller of an earlier request could still be one: a key may have been revoked since, or other terms been
+    /// Whether a caller of an earlier request could still be one: a key may have been revoked since, or other settings been
     /// put in force. What cannot be found out changes nothing; the next request will say. `good_until_s` is the end of
     /// the latest token it has come with, in seconds since 1970, and `known_at` when it came first.
     pub(crate) async fn still_knows(&self, caller: &Caller, good_until_s: i64, known_at: Instant) -> bool {
@@ -185,7 +186,7 @@ impl Identity {
             CallerKind::LocalUser => self.is_open().await.unwrap_or(true),
             CallerKind::Token => {
                 (self.now_ms)().div_euclid(1000) < good_until_s
-                    && self.terms.load().still_trusts(caller, known_at)
+                    && self.settings.load().still_trusts(caller, known_at)
             }
         }
     }
@@ -201,7 +202,7 @@ impl Identity {
         } else {
             "this server is used with a key or token"
         };
-        let how = match self.terms.load().issuers.is_empty() {
+        let how = match self.settings.load().issuers.is_empty() {
             true => "send a key as `Authorization: Bearer tc_…`, which a person makes on that machine",
             false => "sign in with a client that can, or send a key as `Authorization: Bearer tc_…`",
         };
@@ -210,51 +211,51 @@ impl Identity {
 
     async fn bearer(&self, text: &str) -> Result<Caller, Unknown> {
         // The whole way by the same ones.
-        let terms = self.terms.load_full();
-        if terms.issuers.is_empty() {
+        let settings = self.settings.load_full();
+        if settings.issuers.is_empty() {
             return Err(Unknown::invalid(
                 "this is no key of toolcrib, and no issuer of tokens is trusted here",
             ));
         }
         let now_s = (self.now_ms)().div_euclid(1000);
         let hash = key::hash(text);
-        if let Some(verified) = terms.checked.get(&hash, now_s)
-            && terms.is_current(&verified)
+        if let Some(verified) = settings.checked.get(&hash, now_s)
+            && settings.is_current(&verified)
         {
             return Ok(verified.caller);
         }
         let token = Token::parse(text).map_err(Unknown::invalid)?;
-        let issuer = terms.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
+        let issuer = settings.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
         let issuer =
             issuer.ok_or_else(|| Unknown::invalid("the issuer of the token is not trusted here (iss)"))?;
         let is_ours =
-            |audience: &str| self.resource(&terms).is_some_and(|resource| resource.is_audience(audience));
-        let (caller, generation) = terms.issuers[issuer].caller(&token, now_s, is_ours).await?;
+            |audience: &str| self.resource(&settings).is_some_and(|resource| resource.is_audience(audience));
+        let (caller, generation) = settings.issuers[issuer].caller(&token, now_s, is_ours).await?;
         let expires_s = token.claims.expires_s();
         let caller = caller.with_proof(Proof::Until(expires_s));
         let verified = Verified { caller: caller.clone(), expires_s, issuer, generation };
-        terms.checked.keep(hash, verified, now_s);
+        settings.checked.keep(hash, verified, now_s);
         Ok(caller)
     }
 
     /// What to put into `WWW-Authenticate` for somebody unknown; nothing if credentials are not what is missing.
     pub(crate) fn challenge(&self, unknown: &Unknown, headers: &HeaderMap) -> Option<String> {
-        let terms = self.terms.load();
-        let resource = self.resource(&terms).filter(|_| !terms.issuers.is_empty());
-        resource::challenge(unknown, resource.map(|resource| (resource, &terms.notice)), headers)
+        let settings = self.settings.load();
+        let resource = self.resource(&settings).filter(|_| !settings.issuers.is_empty());
+        resource::challenge(unknown, resource.map(|resource| (resource, &settings.notice)), headers)
     }
 
     /// What clients are told who look for where to sign in, as JSON text; nothing if that is not what is at this
     /// path, or there is nowhere to sign in.
     pub(crate) fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
-        let terms = self.terms.load();
-        let resource = self.resource(&terms).filter(|_| !terms.issuers.is_empty())?;
-        resource.is_metadata_path(path).then(|| resource.metadata(&terms.notice, headers))
+        let settings = self.settings.load();
+        let resource = self.resource(&settings).filter(|_| !settings.issuers.is_empty())?;
+        resource.is_metadata_path(path).then(|| resource.metadata(&settings.notice, headers))
     }
 
     /// What we are to those who issue tokens for us.
-    fn resource<'a>(&'a self, terms: &'a Terms) -> Option<&'a Resource> {
-        terms.resource.as_ref().or_else(|| self.local.get())
+    fn resource<'a>(&'a self, settings: &'a AuthSettings) -> Option<&'a Resource> {
+        settings.resource.as_ref().or_else(|| self.local.get())
     }
 }
 

@@ -4,26 +4,31 @@
 //! authorisation is decided here.
 
 mod abilities;
-mod announcer;
 mod config;
 mod dispatch;
-mod feed;
 mod greeting;
 pub mod http;
 pub mod identity;
 mod instructions;
+mod list_kind;
 mod lists;
+mod literal;
+mod notification_stream;
+mod notifier;
+mod ourselves;
+mod outgoing;
 mod progress;
 mod reply;
 mod rounds;
 mod server;
 mod session;
 pub mod stdio;
+mod subscription;
 pub mod unix;
-mod watch;
 
 pub use config::{Config, Problem};
 pub use greeting::Greeting;
 pub use instructions::Instructions;
+pub use ourselves::OURSELVES;
 pub use reply::outcome_json;
-pub use server::{OURSELVES, Server};
+pub use server::Server;

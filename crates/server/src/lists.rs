@@ -11,8 +11,8 @@ use wire::paging::{Cache, Scope};
 use wire::tools::{Hints, ToolEntry};
 use wire::{Code, Object, Revision, WireError, cursor, meta, paging, reduce};
 
-use crate::reply::OUR_INFO;
-use crate::session::Kind;
+use crate::list_kind::ListKind;
+use crate::ourselves::OUR_INFO;
 
 /// Most entries in one page. Many clients never ask for a second one, so a page holds what real servers have.
 const PAGE_ENTRIES_MAX: usize = 1_000;
@@ -34,7 +34,7 @@ pub(crate) struct Lists {
 
 #[derive(Clone, PartialEq)]
 struct Key {
-    kind: Kind,
+    kind: ListKind,
     version: u64,
     revision: Revision,
     scopes: gate::Scopes,
@@ -49,7 +49,7 @@ struct View<'a> {
     offer: &'a Offer,
     caller: &'a Caller,
     revision: Revision,
-    kind: Kind,
+    kind: ListKind,
 }
 
 /// One entry.
@@ -83,7 +83,7 @@ impl Lists {
         offer: &Offer,
         caller: &Caller,
         revision: Revision,
-        kind: Kind,
+        kind: ListKind,
         cursor: Option<&str>,
     ) -> Result<Bytes, WireError> {
         let view = View { gate, offer, caller, revision, kind };
@@ -112,7 +112,7 @@ impl<'a> View<'a> {
         let Some(after) = cursor::parse(cursor) else {
             return Err(invalid("this cursor was not made here; ask again without one"));
         };
-        if self.kind == Kind::Tools {
+        if self.kind == ListKind::Tools {
             // They are in the order of their names, so there is a place after one that has gone.
             let tools = self.offer.tools();
             let start = tools.partition_point(|tool| tool.definition().name.as_str() <= &after[..]);
@@ -133,10 +133,10 @@ impl<'a> View<'a> {
     /// All that the caller may see.
     fn rows(&self) -> Vec<Row<'a>> {
         match self.kind {
-            Kind::Tools => self.tools(self.offer.tools()),
-            Kind::Prompts => self.items(self.offer.prompts(), Action::GetPrompt),
-            Kind::Resources => self.items(self.offer.resources(), Action::ReadResource),
-            Kind::Templates => self.items(self.offer.templates(), Action::ReadResource),
+            ListKind::Tools => self.tools(self.offer.tools()),
+            ListKind::Prompts => self.items(self.offer.prompts(), Action::GetPrompt),
+            ListKind::Resources => self.items(self.offer.resources(), Action::ReadResource),
+            ListKind::Templates => self.items(self.offer.templates(), Action::ReadResource),
         }
     }
 
@@ -154,10 +154,10 @@ impl<'a> View<'a> {
         let next =
             page.last().filter(|_| page.len() < rows.len()).map(|last| cursor::after(&mark(last.name())));
         let member = match self.kind {
-            Kind::Tools => "tools",
-            Kind::Prompts => "prompts",
-            Kind::Resources => "resources",
-            Kind::Templates => "resourceTemplates",
+            ListKind::Tools => "tools",
+            ListKind::Prompts => "prompts",
+            ListKind::Resources => "resources",
+            ListKind::Templates => "resourceTemplates",
         };
         let cache = Cache { ttl_ms: LIST_MS, scope: Scope::Private };
         let written: Vec<Bytes> = page.iter().map(|row| self.entry(row)).collect();
@@ -182,9 +182,9 @@ impl<'a> View<'a> {
     fn entry(&self, row: &Row<'_>) -> Bytes {
         let reduce = match (row, self.kind) {
             (Row::Tool(tool), _) => return self.tool(tool.definition()),
-            (Row::Item(_), Kind::Prompts) => reduce::prompt,
-            (Row::Item(_), Kind::Templates) => reduce::template,
-            (Row::Item(_), Kind::Resources | Kind::Tools) => reduce::resource,
+            (Row::Item(_), ListKind::Prompts) => reduce::prompt,
+            (Row::Item(_), ListKind::Templates) => reduce::template,
+            (Row::Item(_), ListKind::Resources | ListKind::Tools) => reduce::resource,
         };
         let Row::Item(item) = row else { return Bytes::new() };
         reduced(self.revision, &item.listing, reduce)

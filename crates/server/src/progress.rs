@@ -7,7 +7,7 @@ use gate::{Listener, Progress};
 use wire::message::Text;
 use wire::{LogLevel, Object, Revision, patch, tools, write};
 
-use crate::dispatch::Outbox;
+use crate::outgoing::Outbox;
 
 /// Writes what a call tells as notifications, as far as its client has asked for them.
 pub(crate) struct Reporter {

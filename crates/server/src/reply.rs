@@ -1,77 +1,39 @@
 //! From outcomes and failures to protocol. The only place where our errors become wire.
 
+mod facts;
 mod failure;
-
-use std::sync::LazyLock;
+mod modern;
 
 use bytes::Bytes;
 use gate::{Block, Failure, Outcome, Payload};
 use wire::message::Text;
-use wire::{Id, Object, Revision, completion, meta, patch, reduce, string, tools, write};
+use wire::{Id, Revision, completion, reduce, tools, write};
 
-use crate::OURSELVES;
-use crate::dispatch::Reply;
+use crate::ourselves::OUR_META;
+use crate::outgoing::Reply;
+pub(crate) use facts::{About, RequestFacts};
 use failure::Answer;
 pub(crate) use failure::protocol_error;
+use modern::{input_required, mark_complete, under_token, write_modern};
 
 /// Room for an answer beyond its content, in bytes.
 const FRAME_BYTES: usize = 256;
 
-/// Who we are, as JSON text.
-pub(crate) static OUR_INFO: LazyLock<String> = LazyLock::new(|| OURSELVES.json());
-
-/// The `_meta` of a modern result of ours, as JSON text.
-pub(crate) static OUR_META: LazyLock<String> =
-    LazyLock::new(|| format!("{{\"{}\":{}}}", meta::SERVER_INFO, *OUR_INFO));
-
-/// What a request was, as far as its answer depends on it.
-#[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    /// What the client speaks.
-    pub(crate) revision: Revision,
-    /// What it asked for.
-    pub(crate) about: About,
-    /// True if it brought a state from an earlier round.
-    pub(crate) has_state: bool,
-}
-
-/// What a request is about.
-#[derive(Debug, Clone)]
-pub(crate) enum About {
-    /// The use of a tool.
-    Tool,
-    /// A prompt.
-    Prompt,
-    /// The resource of this URI.
-    Resource(String),
-    /// An argument to be completed.
-    Completion,
-    /// The task of this token.
-    Task(String),
-}
-
-impl Asked {
-    /// Something about a resource.
-    pub(crate) fn resource(revision: Revision, uri: &str) -> Asked {
-        Asked { revision, about: About::Resource(uri.to_owned()), has_state: false }
-    }
-}
-
 /// Writes the answer to a call.
-pub(crate) fn answer(asked: &Asked, id: &Id, result: Result<Outcome, Failure>) -> Reply {
+pub(crate) fn answer(facts: &RequestFacts, id: &Id, result: Result<Outcome, Failure>) -> Reply {
     let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
     let mut frame = Vec::with_capacity(bytes + bytes / 16 + FRAME_BYTES);
     let mut code = None;
     match result {
-        Ok(outcome) => write::result_by(&mut frame, id, |out| outcome_text(out, asked, &outcome)),
-        Err(failure) => match failure::answer(asked, &failure) {
+        Ok(outcome) => write::result_by(&mut frame, id, |out| outcome_text(out, facts, &outcome)),
+        Err(failure) => match failure::answer(facts, &failure) {
             Answer::Protocol(error) => {
                 code = Some(error.code);
                 write::error(&mut frame, Some(id), &error);
             }
             Answer::Result { details } => {
                 write::result_by(&mut frame, id, |out| {
-                    failure::write_result(out, asked.revision, &failure, details);
+                    failure::write_result(out, facts.revision, &failure, details);
                 });
             }
         },
@@ -82,20 +44,20 @@ pub(crate) fn answer(asked: &Asked, id: &Id, result: Result<Outcome, Failure>) -
 /// The result object that a client of `revision` gets for the outcome of a tool, as JSON text.
 pub fn outcome_json(revision: Revision, outcome: &Outcome) -> Vec<u8> {
     let mut out = Vec::new();
-    outcome_text(&mut out, &Asked { revision, about: About::Tool, has_state: false }, outcome);
+    outcome_text(&mut out, &RequestFacts { revision, about: About::Tool, has_state: false }, outcome);
     out
 }
 
-fn outcome_text(out: &mut Vec<u8>, asked: &Asked, outcome: &Outcome) {
+fn outcome_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
     match &outcome.payload {
         Payload::Ours { blocks, structured } => {
             let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
             let blocks = blocks.iter().map(block);
-            let our_meta = asked.revision.is_modern().then(|| OUR_META.as_str());
-            tools::write_call_result(out, asked.revision, blocks, structured, outcome.is_error, our_meta);
-            mark_complete(out, asked.revision);
+            let our_meta = facts.revision.is_modern().then(|| OUR_META.as_str());
+            tools::write_call_result(out, facts.revision, blocks, structured, outcome.is_error, our_meta);
+            mark_complete(out, facts.revision);
         }
-        Payload::Relayed { result, .. } => relayed(out, asked, result),
+        Payload::Relayed { result, .. } => relayed(out, facts, result),
         Payload::InputRequired { requests, state, .. } => {
             input_required(out, requests.as_deref(), state.as_deref());
         }
@@ -115,25 +77,18 @@ fn block(block: &Block) -> tools::Block<'_> {
     }
 }
 
-/// Puts the type of a complete result behind the other members of the object that has just been written.
-fn mark_complete(out: &mut Vec<u8>, revision: Revision) {
-    if revision.is_modern() {
-        out.pop();
-        out.extend_from_slice(b",\"resultType\":\"complete\"}");
-    }
-}
-
 fn text(bytes: &Bytes) -> Option<Text> {
     Text::known(bytes.clone())
 }
 
 /// A result of an upstream, as the client's revision knows it.
-fn relayed(out: &mut Vec<u8>, asked: &Asked, result: &Bytes) {
+fn relayed(out: &mut Vec<u8>, facts: &RequestFacts, result: &Bytes) {
     let Some(known) = text(result) else { return out.extend_from_slice(result) };
-    let revision = asked.revision;
-    let fitting = match &asked.about {
+    let revision = facts.revision;
+    let fitting = match &facts.about {
         // What only a modern result has is added as it is written.
         About::Tool | About::Prompt | About::Completion if revision.is_modern() => known,
+        About::Extension => known,
         About::Tool => reduce::call_result(revision, &known),
         About::Prompt => reduce::prompt_result(revision, &known),
         About::Resource(_) => reduce::read_result(revision, &known),
@@ -150,77 +105,13 @@ fn relayed(out: &mut Vec<u8>, asked: &Asked, result: &Bytes) {
     }
 }
 
-/// The result of a source about a task, with the caller's token in place of the source's id.
-fn under_token(result: &Text, token: &str) -> Option<String> {
-    let object = result.object()?;
-    if object.get("taskId").is_none() {
-        return Some(object.text().to_owned());
-    }
-    Some(patch::set(object, "taskId", &literal(token)))
-}
-
-/// Writes a result with its type and who we are, where it does not say so itself. In most cases this copies it
-/// once.
-fn write_modern(out: &mut Vec<u8>, result: &str) {
-    let Some(object) = Object::parse(result) else { return out.extend_from_slice(result.as_bytes()) };
-    let (mut has_type, mut own_meta, mut is_empty) = (false, None, true);
-    for member in object.members() {
-        is_empty = false;
-        has_type |= member.is("resultType");
-        if member.is("_meta") {
-            own_meta = Some(member.value);
-        }
-    }
-    let names_server =
-        |value: &str| Object::parse(value).is_some_and(|it| it.get(meta::SERVER_INFO).is_some());
-    match own_meta {
-        Some(value) if has_type && names_server(value) => out.extend_from_slice(object.text().as_bytes()),
-        Some(_) => out.extend_from_slice(meta::complete(object, &OUR_INFO).as_bytes()),
-        None => {
-            out.push(b'{');
-            if !has_type {
-                out.extend_from_slice(b"\"resultType\":\"complete\",");
-            }
-            out.extend_from_slice(b"\"_meta\":");
-            out.extend_from_slice(OUR_META.as_bytes());
-            if !is_empty {
-                out.push(b',');
-            }
-            out.extend_from_slice(&object.text().as_bytes()[1..]);
-        }
-    }
-}
-
-/// What a modern client is asked for before the call can go on. `requests` is JSON text.
-fn input_required(out: &mut Vec<u8>, requests: Option<&[u8]>, state: Option<&str>) {
-    out.extend_from_slice(b"{\"resultType\":\"input_required\"");
-    if let Some(requests) = requests {
-        out.extend_from_slice(b",\"inputRequests\":");
-        out.extend_from_slice(requests);
-    }
-    if let Some(state) = state {
-        out.extend_from_slice(b",\"requestState\":");
-        string::encode(state, out);
-    }
-    out.extend_from_slice(b",\"_meta\":");
-    out.extend_from_slice(OUR_META.as_bytes());
-    out.push(b'}');
-}
-
 /// The answer to a completion that nobody can give.
-pub(crate) fn no_completions(asked: &Asked, id: &Id) -> Reply {
+pub(crate) fn no_completions(facts: &RequestFacts, id: &Id) -> Reply {
     let mut result = Vec::with_capacity(64);
     completion::write_empty_result(&mut result);
     let mut frame = Vec::with_capacity(FRAME_BYTES);
-    write::result_by(&mut frame, id, |out| relayed(out, asked, &result.into()));
+    write::result_by(&mut frame, id, |out| relayed(out, facts, &result.into()));
     Reply { frame, code: None }
-}
-
-/// `said` as a JSON string.
-pub(crate) fn literal(said: &str) -> String {
-    let mut out = Vec::with_capacity(said.len() + 2);
-    string::encode(said, &mut out);
-    String::from_utf8(out).expect("an encoded string is UTF-8")
 }
 
 #[cfg(test)]
@@ -233,8 +124,8 @@ mod tests {
 
     #[track_caller]
     fn check(result: Result<Outcome, Failure>, expected: Expect) {
-        let asked = Asked { revision: Revision::LATEST_LEGACY, about: About::Tool, has_state: false };
-        let reply = answer(&asked, &Id::number(1), result);
+        let facts = RequestFacts { revision: Revision::LATEST_LEGACY, about: About::Tool, has_state: false };
+        let reply = answer(&facts, &Id::number(1), result);
         expected.assert_eq(&String::from_utf8(reply.frame).expect("UTF-8"));
     }
 
@@ -242,8 +133,8 @@ mod tests {
     #[track_caller]
     fn check_error(about: About, failure: &Failure, expected: Expect) {
         let told = [Revision::LATEST_LEGACY, Revision::MODERN].map(|revision| {
-            let asked = Asked { revision, about: about.clone(), has_state: false };
-            let error = protocol_error(&asked, failure);
+            let facts = RequestFacts { revision, about: about.clone(), has_state: false };
+            let error = protocol_error(&facts, failure);
             let data = error.data.map(|data| format!(" {data}")).unwrap_or_default();
             format!("{} {}{data}\n", error.code.number(), error.message)
         });

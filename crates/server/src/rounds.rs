@@ -12,8 +12,8 @@ use wire::message::Text;
 use wire::{Code, Id, Object, Revision, WireError, meta, patch, string, write};
 
 use crate::abilities::{self, NotAsked};
-use crate::dispatch::Outbox;
-use crate::reply::literal;
+use crate::literal::literal;
+use crate::outgoing::Outbox;
 use crate::session::{Question, Session};
 
 /// Most rounds of one call of a legacy client. A tool that needs more is going in circles.

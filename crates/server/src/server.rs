@@ -3,10 +3,6 @@
 use crate::{Instructions, lists::Lists};
 use gate::{Cancel, Gate};
 use std::sync::Arc;
-use wire::initialize::Ourselves;
-
-/// What we call ourselves on the wire.
-pub const OURSELVES: Ourselves<'static> = Ourselves { name: "toolcrib", version: env!("CARGO_PKG_VERSION") };
 
 /// What all doors share.
 pub struct Server {

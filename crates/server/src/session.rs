@@ -15,16 +15,16 @@ use sandbox::Process;
 use wire::{Id, LogLevel, Revision};
 
 use crate::abilities;
-use crate::watch::Watch;
+use crate::subscription::ResourceSubscription;
 use questions::Questions;
 pub(crate) use questions::{Answer, Question};
-pub(crate) use seen::{Kind, PROMPTS_CHANGED, RESOURCES_CHANGED, Seen, TOOLS_CHANGED};
+pub(crate) use seen::Seen;
 
 /// Most calls that one client may have unanswered.
 pub(crate) const CALLS_IN_FLIGHT_MAX: usize = 10_000;
 
-/// Most resources that one session may watch.
-pub(crate) const WATCHED_MAX: usize = 1_000;
+/// Most resources that one session may subscription.
+pub(crate) const SUBSCRIBED_MAX: usize = 1_000;
 
 /// Most subscriptions that may be open on one connection of the modern revision.
 pub(crate) const LISTENS_MAX: usize = 64;
@@ -53,8 +53,8 @@ pub(crate) struct Session {
     /// Whether the client has said that it is ready.
     is_ready: AtomicBool,
     calls: Mutex<HashMap<Id, Cancel>>,
-    questions: Mutex<Questions>,
-    watched: Mutex<HashMap<Arc<str>, Watch>>,
+    questions: Questions,
+    subscribed: Mutex<HashMap<Arc<str>, ResourceSubscription>>,
     listens: AtomicUsize,
     /// The processes at its other end, as far as the system tells.
     askers: OnceLock<Arc<[Asker]>>,
@@ -97,8 +97,8 @@ impl Session {
                 over: None,
             }),
             calls: Mutex::default(),
-            questions: Mutex::default(),
-            watched: Mutex::default(),
+            questions: Questions::default(),
+            subscribed: Mutex::default(),
             listens: AtomicUsize::new(0),
             askers: OnceLock::new(),
         };
@@ -213,56 +213,56 @@ impl Session {
         let over = lock(&self.said).over.take();
         over.iter().for_each(Cancel::cancel);
         // Let go of outside the lock, since each then asks for something.
-        let watched = std::mem::take(&mut *lock(&self.watched));
-        drop(watched);
+        let subscribed = std::mem::take(&mut *lock(&self.subscribed));
+        drop(subscribed);
     }
 
     /// A request of ours to the client; nothing if too many are unanswered.
-    pub(crate) fn ask(self: &Arc<Session>) -> Option<Question> {
-        Questions::ask(self)
+    pub(crate) fn ask(&self) -> Option<Question> {
+        self.questions.ask()
     }
 
     /// Hands the client's answer to whoever asked. False if nobody did.
     pub(crate) fn answer(&self, id: &Id, answer: Answer) -> bool {
-        lock(&self.questions).answer(id, answer)
+        self.questions.answer(id, answer)
     }
 
-    /// True if the client watches the resource.
-    pub(crate) fn is_watching(&self, uri: &str) -> bool {
-        lock(&self.watched).contains_key(uri)
+    /// True if the client subscriptions the resource.
+    pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
+        lock(&self.subscribed).contains_key(uri)
     }
 
-    /// True if the client may watch one more resource.
-    pub(crate) fn may_watch(&self) -> bool {
-        lock(&self.watched).len() < WATCHED_MAX
+    /// True if the client may subscription one more resource.
+    pub(crate) fn may_subscribe(&self) -> bool {
+        lock(&self.subscribed).len() < SUBSCRIBED_MAX
     }
 
-    /// Keeps a watch until the client ends it. What cannot be kept ends at once.
-    pub(crate) fn watch(&self, watch: Watch) {
-        let mut watched = lock(&self.watched);
-        let surplus = if watched.len() < WATCHED_MAX || watched.contains_key(watch.uri()) {
-            watched.insert(watch.uri().clone(), watch)
+    /// Keeps a subscription until the client ends it. What cannot be kept ends at once.
+    pub(crate) fn keep_subscription(&self, subscription: ResourceSubscription) {
+        let mut subscribed = lock(&self.subscribed);
+        let surplus = if subscribed.len() < SUBSCRIBED_MAX || subscribed.contains_key(subscription.uri()) {
+            subscribed.insert(subscription.uri().clone(), subscription)
         } else {
-            Some(watch)
+            Some(subscription)
         };
-        drop(watched);
+        drop(subscribed);
         drop(surplus);
     }
 
-    /// Gives up a watch, for its end to be told.
-    pub(crate) fn unwatch(&self, uri: &str) -> Option<Watch> {
-        lock(&self.watched).remove(uri)
+    /// Gives up a subscription, for its end to be told.
+    pub(crate) fn end_subscription(&self, uri: &str) -> Option<ResourceSubscription> {
+        lock(&self.subscribed).remove(uri)
     }
 
-    /// All that is watched.
-    pub(crate) fn watched(&self) -> Vec<Arc<str>> {
-        lock(&self.watched).keys().cloned().collect()
+    /// All that is subscribed.
+    pub(crate) fn subscribed(&self) -> Vec<Arc<str>> {
+        lock(&self.subscribed).keys().cloned().collect()
     }
 
     /// True if a legacy client is told of this.
     pub(crate) fn wants(&self, event: &Event) -> bool {
         match event {
-            Event::ResourceUpdated { uri } => self.is_watching(uri),
+            Event::ResourceUpdated { uri } => self.is_subscribed(uri),
             Event::ElicitationComplete { conversation, .. } => {
                 *conversation == self.conversation && abilities::has_url_elicitation(self.revision())
             }

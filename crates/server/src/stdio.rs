@@ -1,4 +1,4 @@
-//! The door on standard input and output, and on a connection that speaks the same: one client, one task, no
+//! The transport on standard input and output, and on a connection that speaks the same: one client, one task, no
 //! thread but its own.
 //!
 //! One `read` may bring many requests; what can be answered at once goes out with one `write`. Calls that
@@ -22,9 +22,10 @@ use wire::message::Rejected;
 use wire::{Code, Frame, Line, Lines, Revision, STDIO_MESSAGE_BYTES_MAX, WireError, write};
 
 use crate::Server;
-use crate::announcer::Announcer;
-use crate::dispatch::{self, Later, Now, Outbox, Reply};
+use crate::dispatch;
 use crate::greeting::{Greeting, greet};
+use crate::notifier::Notifier;
+use crate::outgoing::{Later, Now, Outbox, Reply};
 use crate::session::Session;
 use input::Input;
 use output::Output;
@@ -53,7 +54,7 @@ pub async fn serve(
     greeting: Option<Arc<dyn Greeting>>,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    // A task of its own, so that it is heard while a slow reader holds up the door. It ends with the
+    // A task of its own, so that it is heard while a slow reader holds up the transport. It ends with the
     // program, or when the program is told to end.
     let heard = server.clone();
     tokio::spawn(async move {
@@ -86,9 +87,9 @@ async fn converse(
     let events: FuturesUnordered<BoxFuture<'static, Event>> = FuturesUnordered::new();
     let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
     session.comes_from(client);
-    events.push(next_announcement(Box::new(Announcer::new(&server, session.clone()))));
+    events.push(next_notification(Box::new(Notifier::new(&server, session.clone()))));
     events.push(stopped(server.clone()));
-    let mut door = Door {
+    let mut transport = Transport {
         session,
         lines: Lines::new(STDIO_MESSAGE_BYTES_MAX),
         output,
@@ -99,8 +100,8 @@ async fn converse(
         outbox,
         reports,
     };
-    let served = door.serve(&mut input).await;
-    door.session.end();
+    let served = transport.serve(&mut input).await;
+    transport.session.end();
     match served {
         Err(error) if is_gone(&error) => Ok(()),
         served => served,
@@ -111,13 +112,13 @@ fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
 }
 
-/// What the door waits for beside its input. They share one set, which looks only at what has woken; a loop
+/// What the transport waits for beside its input. They share one set, which looks only at what has woken; a loop
 /// over everything that might happen would cost each request more than parsing it.
 enum Event {
     /// A call has its answer, or none if it was cancelled.
     Answer(Option<Reply>),
     /// There is something to tell unasked.
-    Announcement(Vec<u8>, Box<Announcer>),
+    Notification(Vec<u8>, Box<Notifier>),
     /// The person behind the client has been asked what there was to ask.
     Greeted,
     /// The program is to end.
@@ -132,15 +133,15 @@ fn stopped(server: Arc<Server>) -> BoxFuture<'static, Event> {
     .boxed()
 }
 
-fn next_announcement(mut announcer: Box<Announcer>) -> BoxFuture<'static, Event> {
+fn next_notification(mut notifier: Box<Notifier>) -> BoxFuture<'static, Event> {
     async move {
-        let frame = announcer.next().await;
-        Event::Announcement(frame, announcer)
+        let frame = notifier.next().await;
+        Event::Notification(frame, notifier)
     }
     .boxed()
 }
 
-struct Door {
+struct Transport {
     server: Arc<Server>,
     session: Arc<Session>,
     lines: Lines,
@@ -154,7 +155,7 @@ struct Door {
     reports: mpsc::Receiver<Vec<u8>>,
 }
 
-impl Door {
+impl Transport {
     async fn serve(&mut self, input: &mut Input) -> std::io::Result<()> {
         loop {
             tokio::select! {
@@ -208,9 +209,9 @@ impl Door {
                 self.calls_waiting -= 1;
                 self.answer(reply);
             }
-            Event::Announcement(frame, announcer) => {
+            Event::Notification(frame, notifier) => {
                 self.output.line(&frame);
-                self.events.push(next_announcement(announcer));
+                self.events.push(next_notification(notifier));
             }
             Event::Greeted => {}
             Event::Shutdown => return ControlFlow::Break(()),

@@ -281,15 +281,15 @@ mod tests {
                 tools: 4,
                 held_back: 1,
             }],
-            book_writable: true,
+            audit_log_writable: true,
             spans_dropped: 1,
             started_at_s: 1_700_000_000,
         });
         check(
             &metrics,
-            &["upstream", "spans", "start_time", "book"],
+            &["upstream", "spans", "start_time", "audit_log"],
             expect![[r#"
-                toolcrib_book_writable 1
+                toolcrib_audit_log_writable 1
                 toolcrib_spans_dropped_total 1
                 toolcrib_start_time_seconds 1700000000
                 toolcrib_upstream_held_back{upstream="a \"quoted\" name"} 1

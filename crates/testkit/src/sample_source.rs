@@ -87,6 +87,11 @@ fn features(watched: &Watched) -> Features {
         templates: vec![item("note:{name}", json!({ "name": "n", "uriTemplate": "note:{name}" }))],
         claims: Some(Arc::new(|uri| uri.starts_with("note:"))),
         actions: actions.map(|(action, run)| (action, scripted(action.name(), run))).into(),
+        extension_methods: Some(Arc::new(|method| {
+            let name = method.strip_prefix("skills/").map(|name| format!("skills_{name}"))?;
+            let run = |arguments: &Arguments, _: &Context| relayed(&json!({ "handed": arguments.value() }));
+            Some(scripted(&name, Box::new(run)))
+        })),
         abilities: Abilities {
             logging: true,
             completions: true,

@@ -99,6 +99,9 @@ pub struct Abilities {
 /// Whether a URI is one that the source would read.
 pub type Claims = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
+/// What runs for a method of an extension that the source declares; nothing for any other method.
+pub type ExtensionMethods = Arc<dyn Fn(&str) -> Option<Arc<dyn AnyTool>> + Send + Sync>;
+
 /// All that a source offers beside its tools. Lists are in the source's own order.
 #[derive(Clone, Default)]
 pub struct Features {
@@ -112,6 +115,8 @@ pub struct Features {
     pub claims: Option<Claims>,
     /// What can be done with them.
     pub actions: Vec<(Action, Arc<dyn AnyTool>)>,
+    /// The methods of its extensions, if it declares any.
+    pub extension_methods: Option<ExtensionMethods>,
     /// What the source can do.
     pub abilities: Abilities,
     /// What it tells models about its use.

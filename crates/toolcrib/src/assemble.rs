@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use audit::AuditLog;
 use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
@@ -15,12 +15,16 @@ use server::Instructions;
 use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
 
-use crate::GUARD;
 use crate::config::Settings;
+use crate::ending::Trouble;
 use crate::keeper::StateKeeper;
 use crate::observing::{self, Observing};
+use crate::pins;
+use crate::times::now_ms;
 use crate::upstreams::{Start, Upstreams};
-use crate::{pins, times};
+
+/// The first argument of a process that is to guard another; not for people, so not in the help.
+pub(crate) const GUARD: &str = "__guard";
 
 /// Everything that serves, put together.
 pub(crate) struct Crib {
@@ -57,6 +61,12 @@ pub(crate) enum AssembleError {
     /// Nothing can be sealed without it.
     #[error("the system gives no randomness: {0}")]
     Randomness(getrandom::Error),
+}
+
+impl From<AssembleError> for Trouble {
+    fn from(error: AssembleError) -> Trouble {
+        Trouble::Failed(error.to_string())
+    }
 }
 
 /// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
@@ -210,11 +220,6 @@ pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World,
         pins: None,
         trace: None,
     })
-}
-
-/// The time in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    times::ms(SystemTime::now())
 }
 
 impl Crib {

@@ -1,8 +1,8 @@
-//! Other MCP clients: where each keeps its servers, and in which form. One file for each; this file is the list of them,
-//! and what is done with all of them alike.
+//! Other MCP clients: where each keeps its servers, and in which form. One file for each; this file is the list of them.
 
 mod claude_code;
 mod claude_desktop;
+mod client;
 mod codex;
 mod cursor;
 mod entry;
@@ -15,16 +15,15 @@ mod server;
 mod variables;
 mod vscode;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use fields::Fields;
+pub(crate) use client::{Client, Export, Found};
 pub(crate) use form::{Form, Written, to_json};
 pub(crate) use origin::{Origin, Place, Whereabouts};
 pub(crate) use server::{Oauth, Server};
 pub(crate) use variables::Findings;
-use variables::Syntax;
 
 /// Clients write into their files themselves, some of them a lot, in bytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -39,66 +38,6 @@ pub(crate) const CLIENTS: [&Client; 7] = [
     &codex::CLIENT,
     &scorpiox::CLIENT,
 ];
-
-/// A client: what differs between them.
-pub(crate) struct Client {
-    /// What it is called on the command line.
-    pub(crate) id: &'static str,
-    /// What it is called.
-    pub(crate) title: &'static str,
-    /// How its files' paths end.
-    files: &'static [&'static str],
-    /// The files it may read here, which need not exist, the user's before projects'.
-    places: fn(&Whereabouts<'_>) -> Vec<Place>,
-    form: Form,
-    syntax: Syntax,
-    /// Whether a file of unknown name may be one of its.
-    knows: fn(&Map<String, Value>) -> bool,
-    /// The tables of servers in a file, at least one; the first is the one to write to.
-    slots: fn(&Value, &Origin<'_>) -> Vec<Slot>,
-    /// A server's entry.
-    read: fn(&mut Fields<'_>) -> Result<Server, String>,
-    /// What else there is to say about a file.
-    notes: fn(&Value, &Origin<'_>) -> Vec<String>,
-    /// The entry for a server with a command, in a file that holds this.
-    write: fn(&Value, &Server) -> Written,
-    /// A new file.
-    fresh: &'static str,
-}
-
-/// A table of servers in a client's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// The keys that lead to it.
-    pub(crate) keys: Vec<String>,
-    /// The project that its servers are for, where the file says so.
-    project: Option<PathBuf>,
-}
-
-/// A server in a client's file.
-#[derive(Debug)]
-pub(crate) struct Found {
-    /// Its name there.
-    pub(crate) name: String,
-    /// What it is, or why it cannot be taken over.
-    pub(crate) server: Result<Server, String>,
-    /// What came up.
-    pub(crate) findings: Findings,
-}
-
-/// What a client's file becomes by an export.
-pub(crate) struct Export {
-    /// Where in it.
-    pub(crate) slot: Slot,
-    /// What stood there under the name, in the file's own form and without what may be secret.
-    pub(crate) old: Option<String>,
-    /// What is to stand there.
-    pub(crate) new: Written,
-    /// The same in the file's own form.
-    pub(crate) shown: String,
-    /// The whole text, if it changes.
-    pub(crate) text: Option<String>,
-}
 
 /// The client of this name.
 pub(crate) fn client(id: &str) -> Option<&'static Client> {
@@ -115,122 +54,6 @@ pub(crate) fn client_of(path: &Path, text: &str) -> Option<&'static Client> {
     let form = if is_toml { Form::Toml } else { Form::Json };
     let Ok(Value::Object(root)) = form.read(text) else { return None };
     CLIENTS.into_iter().find(|client| client.form == form && (client.knows)(&root))
-}
-
-impl Client {
-    /// The files it may read on this machine, the user's before projects'. They need not exist.
-    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<Place> {
-        (self.places)(whereabouts)
-    }
-
-    /// The file that an export goes to: the user's that is there, else the one that the client would make.
-    pub(crate) fn target(&self, whereabouts: &Whereabouts<'_>) -> Option<PathBuf> {
-        let users = || self.places(whereabouts).into_iter().filter(|place| place.project.is_none());
-        users().find(|place| place.path.is_file()).or_else(|| users().next()).map(|place| place.path)
-    }
-
-    /// The servers in a file of its, and what else there is to say about it.
-    ///
-    /// # Errors
-    /// A sentence with line and column, if the text is broken.
-    pub(crate) fn servers(
-        &self,
-        text: &str,
-        origin: &Origin<'_>,
-    ) -> Result<(Vec<Found>, Vec<String>), String> {
-        let root = self.form.read(text)?;
-        let mut all = Vec::new();
-        for Slot { keys, project } in (self.slots)(&root, origin) {
-            let project = project.or_else(|| origin.place.project.clone());
-            let place = Place { path: origin.place.path.clone(), project };
-            let origin = Origin { place: &place, surroundings: origin.surroundings };
-            let servers = table(&root, &keys).and_then(Value::as_object);
-            all.extend(servers.into_iter().flatten().map(|(name, entry)| self.found(name, entry, &origin)));
-        }
-        Ok((all, (self.notes)(&root, origin)))
-    }
-
-    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> Found {
-        let name = name.to_owned();
-        let Some(entry) = entry.as_object() else {
-            return Found {
-                name,
-                server: Err("its entry is no table".to_owned()),
-                findings: Findings::default(),
-            };
-        };
-        let mut fields = Fields::new(entry, self.syntax, origin);
-        let server = (self.read)(&mut fields).map(|server| settled(server, origin));
-        Found { name, server, findings: fields.finish("") }
-    }
-
-    /// The file with a server in it, in the client's own words. No text: the file is not there yet.
-    ///
-    /// # Errors
-    /// A sentence, with line and column if the text is broken.
-    pub(crate) fn export(
-        &self,
-        text: Option<&str>,
-        name: &str,
-        server: &Server,
-        origin: &Origin<'_>,
-    ) -> Result<Export, String> {
-        let text = text.filter(|text| !text.trim().is_empty()).unwrap_or(self.fresh);
-        let root = self.form.read(text)?;
-        let slot = (self.slots)(&root, origin).swap_remove(0);
-        let new = (self.write)(&root, server);
-        let old = table(&root, &slot.keys).and_then(|servers| servers.get(name)).cloned();
-        let is_same = old.as_ref().is_some_and(|old| {
-            let found = self.found(name, old, origin);
-            found.findings == Findings::default() && found.server.as_ref() == Ok(server)
-        });
-        let shown = self.form.shown(&slot.keys, name, &new)?;
-        let shown_old = old.as_ref().map(|old| self.form.shown_old(&slot.keys, name, old));
-        let text = if is_same { None } else { Some(self.form.put(text, &slot.keys, name, &new)?) };
-        Ok(Export { slot, old: shown_old, new, shown, text })
-    }
-}
-
-fn table<'v>(root: &'v Value, slot: &[String]) -> Option<&'v Value> {
-    slot.iter().try_fold(root, |table, key| table.get(key))
-}
-
-/// Paths that begin at home or at the project are made whole, since neither is known where the server is started.
-fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
-    let home = origin::home(origin.surroundings);
-    let project = origin.place.project.as_deref();
-    let whole = |path: &str| match (path.strip_prefix("~/"), &home, project) {
-        (Some(below), Some(home), _) => home.join(below).to_string_lossy().into_owned(),
-        (None, _, Some(project)) => {
-            let joined: PathBuf = project.join(path).components().collect();
-            joined.to_string_lossy().into_owned()
-        }
-        _ => path.to_owned(),
-    };
-    let is_relative = |word: &String| word.starts_with("./") || word.starts_with("../");
-    if server.args.iter().any(is_relative) && server.cwd.is_none() {
-        server.cwd = project.map(|project| project.to_string_lossy().into_owned());
-    }
-    // A word such as `.` or `server.py` was meant from there, too.
-    project.iter().for_each(|project| _ = server.place_in(project));
-    server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
-    let command = server.command.take();
-    server.command = command.map(|command| match command.starts_with("~/") || is_relative(&command) {
-        true => whole(&command),
-        false => command,
-    });
-    server
-}
-
-/// The table at these keys.
-fn slot(keys: &[&str]) -> Slot {
-    Slot { keys: keys.iter().map(|key| (*key).to_owned()).collect(), project: None }
-}
-
-/// A command with its arguments, as most clients write it.
-fn program(server: &Server) -> Written {
-    let command = server.command.clone().unwrap_or_default();
-    vec![("command", form::Word::Text(command)), ("args", form::Word::List(server.args.clone()))]
 }
 
 #[cfg(test)]

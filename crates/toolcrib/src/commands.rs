@@ -1,5 +1,4 @@
-//! The commands, one file each. This file is the list of them, and what they share: loading the
-//! configuration and starting the log.
+//! The commands, one file each. This file is the list of them.
 
 mod approvals;
 mod audit;
@@ -16,18 +15,13 @@ mod rules;
 mod secrets;
 mod selftest;
 mod serve;
+mod start;
 mod stdio;
 mod tools;
 mod trust;
 
-use redact::Known;
-use store::SqliteStore;
-
 use crate::cli::{Cli, Command};
-use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::log::{self, Level};
-use crate::print;
 
 /// Runs a command to its end.
 pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
@@ -49,114 +43,4 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Audit(command) => audit::run(cli, command),
         Command::Completions { shell } => completions::run(shell),
     }
-}
-
-/// How much of the log a command needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Log {
-    /// As configured: the log of a server is what its owner reads.
-    AsConfigured,
-    /// Only our own failures, unless TOOLCRIB_LOG asks for more: the command tells the rest itself.
-    Quiet,
-}
-
-/// Whether a command may ask the person at its terminal about what a folder declares.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asking {
-    /// Before it does anything.
-    Here,
-    /// Its standard input is not for that, or it starts nothing: what waits is told.
-    Nobody,
-}
-
-/// Loads the configuration in effect and starts the log.
-fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Trouble> {
-    let mut loaded = load(cli)?;
-    begin(&loaded, log)?;
-    match (asking, log) {
-        (Asking::Here, _) => {
-            if trust::agree_here(&loaded, cli.json)? {
-                let begun = loaded.learner;
-                loaded = load(cli)?;
-                // What prints and logs goes by the configuration that it was begun with.
-                begun.configured(loaded.settings.secrets.clone());
-                know(&loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?);
-            }
-        }
-        (Asking::Nobody, Log::Quiet) => trust::line(&loaded.held).iter().for_each(|line| print::remark(line)),
-        (Asking::Nobody, Log::AsConfigured) => {
-            trust::line(&loaded.held).iter().for_each(|line| tracing::warn!("{line}"));
-        }
-    }
-    if log == Log::Quiet {
-        loaded.settings.too_wide.iter().for_each(|line| print::remark(line));
-    }
-    for line in loaded.passed_over.iter().chain(&loaded.settings.too_wide) {
-        tracing::warn!("{line}");
-    }
-    // If it cannot be found out, whoever needs the state is told why.
-    if let Ok(Some(lost)) = SqliteStore::at(&loaded.settings.state).lost() {
-        tracing::error!("{lost}");
-    }
-    Ok(loaded)
-}
-
-/// The same for what starts no server, and has to work in an emergency: neither a secret that is missing nor one that
-/// cannot be opened stands in the way.
-fn start_nobody(cli: &Cli) -> Result<Loaded, Trouble> {
-    let loaded = load_resting(cli)?;
-    begin_resting(&loaded)?;
-    Ok(loaded)
-}
-
-/// Starts the log of what starts no server.
-fn begin_resting(loaded: &Loaded) -> Result<(), Trouble> {
-    let kept = loaded.settings.kept.known().unwrap_or_else(|why| {
-        print::remark(&print::harmless(&format!("the kept secrets are not struck out of this: {why}")));
-        Vec::new()
-    });
-    begin_knowing(loaded, kept, Log::Quiet)
-}
-
-/// Starts the log. Before a word is said, what must not be said is known.
-fn begin(loaded: &Loaded, log: Log) -> Result<(), Trouble> {
-    begin_knowing(loaded, loaded.settings.kept.known().map_err(Trouble::Failed)?, log)
-}
-
-/// Tells the redactor of the secrets that this configuration has.
-fn know(loaded: &Loaded, kept: Vec<Known>) {
-    loaded.learner.configured(loaded.settings.secrets.clone());
-    loaded.learner.kept(kept);
-}
-
-fn begin_knowing(loaded: &Loaded, kept: Vec<Known>, log: Log) -> Result<(), Trouble> {
-    let settings = &loaded.settings;
-    know(loaded, kept);
-    print::without_secrets(&settings.redactor);
-    let mut config = loaded.settings.log.clone();
-    if log == Log::Quiet {
-        config.level = config.level.min(Level::Error);
-    }
-    let started = log::start(&config, loaded.log_override.as_deref(), &loaded.settings.redactor);
-    started.map_err(|error| Trouble::Misused(error.to_string()))
-}
-
-/// Loads the configuration in effect.
-fn load(cli: &Cli) -> Result<Loaded, Trouble> {
-    load_with(cli, Unfollowed::FailsItsServer)
-}
-
-/// The same where no server is started.
-fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
-    load_with(cli, Unfollowed::IsPassedOver)
-}
-
-fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
-    Ok(configuration::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
-}
-
-/// The process's surroundings, with what the command line says of the configuration.
-fn surroundings(cli: &Cli) -> Result<Surroundings, Trouble> {
-    Surroundings::of_process(cli.flags())
-        .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))
 }

@@ -2,17 +2,16 @@
 //! [`Settings`] is what it means. All problems are told at once, each with its line and column.
 
 mod check;
-mod consent;
+pub(crate) mod consent;
 mod declaration;
-pub(crate) mod edit;
 mod file;
-mod find;
+pub(crate) mod find;
 mod folder;
-mod held;
+pub(crate) mod held;
 mod instructions;
 mod join;
 pub(crate) mod problem;
-mod read;
+pub(crate) mod read;
 mod reference;
 mod secret;
 mod settings;
@@ -32,7 +31,6 @@ use serde_json::Value;
 use crate::secrets::{Kept, Learner};
 use consent::Consent;
 
-pub(crate) use check::nearest;
 pub(crate) use consent::Agreement;
 pub(crate) use declaration::Declaration;
 #[cfg(test)]

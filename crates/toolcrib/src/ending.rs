@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::assemble::AssembleError;
 use crate::config::problem::Problems;
+use crate::error_chain::chain;
 
 /// How a command ended that could do its work. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +57,7 @@ pub(crate) enum Trouble {
 impl Trouble {
     /// The work could not be done, for the reason that an error and its causes give.
     pub(crate) fn because(error: impl std::error::Error) -> Trouble {
-        let mut reason = error.to_string();
-        let mut cause = error.source();
-        while let Some(source) = cause {
-            reason = format!("{reason}: {source}");
-            cause = source.source();
-        }
-        Trouble::Failed(reason)
+        Trouble::Failed(chain(&error))
     }
 
     /// For programs, as they are told of a call that failed.
@@ -86,12 +80,6 @@ impl Trouble {
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
             Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
         }
-    }
-}
-
-impl From<AssembleError> for Trouble {
-    fn from(error: AssembleError) -> Trouble {
-        Trouble::Failed(error.to_string())
     }
 }
 

@@ -9,9 +9,9 @@ use oauth::{KeepError, Keeper, Kept, Unfinished};
 use store::{Secrets, StoreError};
 use tokio::task::spawn_blocking;
 
-use crate::assemble::now_ms;
+use crate::error_chain::chain;
 use crate::runtime;
-use crate::secrets::chain;
+use crate::times::now_ms;
 
 /// Keeps records in the state folder. Nothing touches the disk until something is asked or kept.
 pub(crate) struct StateKeeper {

@@ -6,10 +6,13 @@ mod cli;
 mod clients;
 mod commands;
 mod config;
+mod config_edit;
 mod control;
 mod ending;
+mod error_chain;
 mod keeper;
 mod log;
+mod nearest;
 mod observing;
 mod open_files;
 mod person;
@@ -28,10 +31,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use assemble::GUARD;
 use ending::{Ending, Trouble};
-
-/// The first argument of a process that is to guard another; not for people, so not in the help.
-const GUARD: &str = "__guard";
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);

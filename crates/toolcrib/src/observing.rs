@@ -42,7 +42,7 @@ pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, audit
             .flat_map(|upstreams| upstreams.iter())
             .map(|one| reading(&one))
             .collect(),
-        book_writable: audit_log.upgrade().is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
+        audit_log_writable: audit_log.upgrade().is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
         spans_dropped: spans_dropped(),
         started_at_s,
     });

@@ -14,7 +14,7 @@ use store::{RECORD_BYTES_MAX, Store, StoreError, StoredRecord};
 use tokio::task::spawn_blocking;
 use upstream::trust::{KeepError, Keeper, Kept, Neighbours, Pins};
 
-use crate::secrets::chain;
+use crate::error_chain::chain;
 
 /// The kind of these records.
 const KIND: &str = "pin";

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::Store;
 
-use crate::secrets::chain;
+use crate::error_chain::chain;
 
 /// How often a record is read anew that another process has changed meanwhile.
 const TRIES_MAX: usize = 16;

@@ -14,7 +14,8 @@ use redact::Known;
 use store::{KeySource, Named, SecretName, Secrets, SqliteStore, Store};
 use upstream::NotFollowed;
 
-use crate::config::nearest;
+use crate::error_chain::chain;
+use crate::nearest::nearest;
 
 pub(crate) use bound::{Bound, bind, unbind};
 pub(crate) use config::Config;
@@ -137,12 +138,6 @@ impl Kept {
 /// A secret for the redactor.
 pub(crate) fn known(name: &str, value: &str) -> Known {
     Known { name: name.into(), value: value.into() }
-}
-
-/// What went wrong with all its causes; none of them holds what was kept.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |said, cause| format!("{said}: {cause}"))
 }
 
 #[cfg(test)]

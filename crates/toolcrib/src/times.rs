@@ -6,8 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use units::Span;
 
-use crate::assemble::now_ms;
 use crate::ending::Trouble;
+
+/// The time in milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    ms(SystemTime::now())
+}
 
 /// Milliseconds since 1970; none for what was before.
 pub(crate) fn ms(time: SystemTime) -> i64 {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use store::{Store, StoredRecord};
 
+use crate::error_chain::chain;
 use crate::records::Record;
-use crate::secrets::chain;
 
 /// The kind of these records.
 const KIND: &str = "trust";

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use upstream::{Report, Settings, State, Status, Upstream, World};
 
-use crate::assemble::now_ms;
+use crate::times::now_ms;
 use leaving::{Asked, Leaving};
 use task::{Known, Task};
 

@@ -69,7 +69,7 @@ pub(crate) const AGAIN: &str = "again";
 /// What is asked of a server.
 pub(crate) struct Request<'a> {
     /// Which method.
-    pub method: &'static str,
+    pub method: &'a str,
     /// The parameters as the text of a JSON object without `_meta`; empty for none.
     pub params: Vec<u8>,
     /// The call it is made for; nothing for a request of our own.

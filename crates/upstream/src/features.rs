@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use tool_api::{Abilities, Action, AnyTool, Claims, Features, Item};
+use tool_api::{Abilities, Action, AnyTool, Claims, ExtensionMethods, Features, Item};
 use wire::Object;
 use wire::message::Text;
 use wire::uri_template::Templates;
@@ -17,6 +17,7 @@ use crate::listing::{Entry, Kind};
 use crate::lists::Lists;
 use crate::naming::Names;
 use crate::remote_action::{RemoteAction, Target};
+use crate::remote_extension::RemoteExtension;
 use crate::settings::Settings;
 use crate::trust::{self, HeldBack, Judge, What};
 use crate::uri_map::UriMap;
@@ -71,7 +72,39 @@ pub(crate) fn features(
     });
     let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
     let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
-    Features { prompts, resources, templates, claims, actions, abilities, instructions, held: Vec::new() }
+    let extension_methods = extension_methods(&abilities, settings, upstream);
+    Features {
+        prompts,
+        resources,
+        templates,
+        claims,
+        actions,
+        extension_methods,
+        abilities,
+        instructions,
+        held: Vec::new(),
+    }
+}
+
+/// The methods of the extensions that the server declares; nothing if it declares none but tasks, which have actions.
+fn extension_methods(
+    abilities: &Abilities,
+    settings: &Settings,
+    upstream: &Weak<Upstream>,
+) -> Option<ExtensionMethods> {
+    let declared = abilities.extensions.iter().map(|(name, _)| name).filter(|name| ***name != *TASKS);
+    let declared: Vec<Arc<str>> = declared.cloned().collect();
+    if declared.is_empty() {
+        return None;
+    }
+    let (settings, upstream) = (settings.clone(), upstream.clone());
+    Some(Arc::new(move |method| {
+        // The method `skills/list` is one of the extension `VENDOR/skills`.
+        let (prefix, _) = method.split_once('/')?;
+        declared.iter().find(|name| name.rsplit('/').next() == Some(prefix))?;
+        let tool = RemoteExtension::new(method, &settings, upstream.clone())?;
+        Some(Arc::new(tool) as Arc<dyn AnyTool>)
+    }))
 }
 
 fn abilities(lists: &Lists) -> Abilities {

@@ -25,6 +25,7 @@ mod pool;
 mod profiles;
 mod publish;
 mod remote_action;
+mod remote_extension;
 mod remote_tool;
 mod round;
 mod settings;

@@ -200,6 +200,7 @@ fn acted(target: Target<'_>, redactor: &Redactor) -> Option<Acted> {
         Target::Resource { .. } => "resource",
         Target::Prompt { .. } => "prompt",
         Target::Task { .. } => "task",
+        Target::Extension(_) => "method",
     };
     let shown = cut(&visible(&redactor.text(target.name())), MEMBER_SHOWN_BYTES_MAX);
     Some(Acted { kind: kind.to_owned(), sha256: Hash::of(target.name().as_bytes()), shown })

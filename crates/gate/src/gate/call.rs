@@ -108,11 +108,11 @@ impl Gate {
         // Find the target.
         let task = match call.target {
             Target::Task { token, .. } => self.open_task_token(caller, token),
-            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } => None,
+            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } | Target::Extension(_) => None,
         };
         let found = tokio::select! {
             biased;
-            found = find::find(&self.catalog, &*ruleset.policy, caller, call.target, task) => found?,
+            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task) => found?,
             () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
         };
         record.found(&found.offered);

@@ -12,18 +12,36 @@ use wire::message::Text;
 use wire::relayed::Extras;
 use wire::{ByteString, Code, Id, LogLevel, WireError, meta, prompts, resources, tools};
 
-use super::{Now, Outbox, Reply, Request};
+use super::request::Request;
+use crate::outgoing::{Now, Outbox, Reply};
 use crate::progress::{Furthest, Reporter};
-use crate::reply::{self, About, Asked};
+use crate::reply::{self, About, RequestFacts};
 use crate::rounds::{self, Asker};
 use crate::session::{InFlight, Session};
 use crate::{Server, abilities};
 
-/// What a client must declare to use tasks.
-pub(super) const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
-
 /// Members of requests that belong to the protocol and are handed on beside the parameters.
 const PROTOCOL_MEMBERS: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
+/// What the protocol's own methods begin with: no extension has methods among them.
+const PROTOCOL_PREFIXES: [&str; 13] = [
+    "completion",
+    "elicitation",
+    "logging",
+    "notifications",
+    "ping",
+    "prompts",
+    "resources",
+    "roots",
+    "sampling",
+    "server",
+    "subscriptions",
+    "tasks",
+    "tools",
+];
+
+/// Longest method of an extension, in bytes: it stands in records.
+const METHOD_BYTES_MAX: usize = 128;
 
 /// What is to be done, in the client's words.
 enum Wanted {
@@ -31,6 +49,7 @@ enum Wanted {
     Prompt(Action, String),
     Resource(Action, String),
     Task(Action, String),
+    Extension(String),
 }
 
 impl Wanted {
@@ -40,13 +59,15 @@ impl Wanted {
             Wanted::Prompt(action, name) => Target::Prompt { action: *action, name },
             Wanted::Resource(action, uri) => Target::Resource { action: *action, uri },
             Wanted::Task(action, token) => Target::Task { action: *action, token },
+            Wanted::Extension(method) => Target::Extension(method),
         }
     }
 
-    /// What logs say of it: no URI and no token.
+    /// What logs say of it: no URI, no token and no method that a client made up.
     fn logged(&self) -> &str {
         match self {
             Wanted::Tool(name) => name,
+            Wanted::Extension(_) => "extension",
             Wanted::Prompt(action, _) | Wanted::Resource(action, _) | Wanted::Task(action, _) => {
                 action.name()
             }
@@ -112,7 +133,7 @@ pub(super) fn complete(request: Request<'_>) -> Now {
 pub(super) fn task(request: Request<'_>, action: Action) -> Now {
     let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
     if !abilities::has_extension(capabilities, abilities::TASKS) {
-        return request.refuse(&meta::missing_capability(NEEDS_TASKS));
+        return request.refuse(&meta::missing_capability(abilities::NEEDS_TASKS));
     }
     let params = request.params.as_ref().and_then(Text::object);
     let Some(token) = params.and_then(|params| params.string("taskId")).map(std::borrow::Cow::into_owned)
@@ -129,6 +150,33 @@ pub(super) fn task(request: Request<'_>, action: Action) -> Now {
         extras: Extras { meta, ..Extras::default() },
     };
     start(request, Wanted::Task(action, token.clone()), About::Task(token), said)
+}
+
+/// Answers a method of an extension that a source declares, and says of any other that there is none.
+pub(super) fn extension_method(request: Request<'_>, method: &str) -> Now {
+    let revision = request.revision();
+    let is_declarable = revision.is_modern() || revision.has_execution();
+    let is_protocols = method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
+    let offer = request.server.gate.catalog().offer();
+    let is_declared = || {
+        let mut all = offer.sources().iter().filter_map(|source| source.features.extension_methods.as_ref());
+        all.any(|methods| methods(method).is_some())
+    };
+    if !is_declarable
+        || is_protocols
+        || method.len() > METHOD_BYTES_MAX
+        || (offer.is_settled() && !is_declared())
+    {
+        return request.refuse_method(method);
+    }
+    let params = request.params.as_ref().and_then(Text::object);
+    let meta = params.and_then(|params| params.object("_meta"));
+    let extras = Extras {
+        meta: meta.and_then(|meta| Some(request.params.as_ref()?.slice(meta.text()))),
+        ..Extras::default()
+    };
+    let said = Said { arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS), extras };
+    start(request, Wanted::Extension(method.to_owned()), About::Extension, said)
 }
 
 /// The parameters without those members. Where there are none of them it is the same bytes.
@@ -156,7 +204,7 @@ struct Job {
     session: Arc<Session>,
     id: Id,
     wanted: Wanted,
-    asked: Asked,
+    facts: RequestFacts,
     /// What the client can do.
     capabilities: Bytes,
     handed: Handed,
@@ -203,7 +251,7 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
         session: request.session.clone(),
         id: request.id,
         wanted,
-        asked: Asked { revision, about, has_state },
+        facts: RequestFacts { revision, about, has_state },
         capabilities: client.capabilities.clone(),
         handed: Handed { arguments, meta: extras.meta.map(Text::into_bytes), client, listener, input },
         outbox,
@@ -237,10 +285,10 @@ impl Job {
             match result {
                 Err(failure) if failure.is_cancelled() => None,
                 Err(Failure::Refused(Refusal::Unsupported { .. }))
-                    if matches!(self.asked.about, About::Completion) =>
+                    if matches!(self.facts.about, About::Completion) =>
                 {
                     // Clients ask for completions as a person types; that there are none is no error.
-                    Some(reply::no_completions(&self.asked, &self.id))
+                    Some(reply::no_completions(&self.facts, &self.id))
                 }
                 result => Some(self.reply(result)),
             }
@@ -249,7 +297,7 @@ impl Job {
 
     /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
     async fn pass(&mut self) -> Result<Outcome, Failure> {
-        if self.asked.revision.is_modern() {
+        if self.facts.revision.is_modern() {
             let handed = std::mem::take(&mut self.handed);
             return self.server.gate.call(&self.session.caller, self.call(handed)).await;
         }
@@ -299,7 +347,7 @@ impl Job {
             session: &self.session,
             redactor: self.server.gate.redactor(),
             capabilities: &self.capabilities,
-            revision: self.asked.revision,
+            revision: self.facts.revision,
             outbox: self.outbox.as_ref(),
             cancel: &self.in_flight.cancel,
         }
@@ -311,7 +359,7 @@ impl Job {
                 rounds::for_modern(requests, &self.capabilities)
             }
             Ok(Outcome { payload: Payload::Task { .. }, .. }) if !self.may_have_tasks() => {
-                Err(meta::missing_capability(NEEDS_TASKS))
+                Err(meta::missing_capability(abilities::NEEDS_TASKS))
             }
             _ => Ok(None),
         };
@@ -325,15 +373,15 @@ impl Job {
             (Err(error), _) => Reply::error(&self.id, &error),
             (Ok(Some(requests)), Ok(Outcome { payload: Payload::InputRequired { state, .. }, is_error })) => {
                 let payload = Payload::InputRequired { requests: Some(requests), state, hold: None };
-                reply::answer(&self.asked, &self.id, Ok(Outcome { payload, is_error }))
+                reply::answer(&self.facts, &self.id, Ok(Outcome { payload, is_error }))
             }
-            (Ok(_), result) => reply::answer(&self.asked, &self.id, result),
+            (Ok(_), result) => reply::answer(&self.facts, &self.id, result),
         }
     }
 
     fn may_have_tasks(&self) -> bool {
         let capabilities = std::str::from_utf8(&self.capabilities).unwrap_or("{}");
-        self.asked.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
+        self.facts.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
     }
 }
 

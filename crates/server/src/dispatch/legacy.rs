@@ -3,10 +3,11 @@
 use gate::Failure;
 use wire::{Code, LogLevel, WireError, resources};
 
-use super::{Now, Reply, Request};
-use crate::reply::{self, Asked};
-use crate::session::WATCHED_MAX;
-use crate::watch::Watch;
+use super::request::Request;
+use crate::outgoing::{Now, Reply};
+use crate::reply::{self, RequestFacts};
+use crate::session::SUBSCRIBED_MAX;
+use crate::subscription::ResourceSubscription;
 
 /// Answers `resources/subscribe`.
 pub(super) fn subscribe(request: Request<'_>) -> Now {
@@ -14,11 +15,11 @@ pub(super) fn subscribe(request: Request<'_>) -> Now {
         Ok(params) => params,
         Err(error) => return request.refuse(&error),
     };
-    if request.session.is_watching(&params.uri) {
+    if request.session.is_subscribed(&params.uri) {
         return request.answer(b"{}");
     }
-    if !request.session.may_watch() {
-        let why = format!("Invalid params: at most {WATCHED_MAX} resources can be subscribed to");
+    if !request.session.may_subscribe() {
+        let why = format!("Invalid params: at most {SUBSCRIBED_MAX} resources can be subscribed to");
         return request.refuse(&WireError::new(Code::InvalidParams, why));
     }
     let in_flight = match request.begin() {
@@ -26,16 +27,16 @@ pub(super) fn subscribe(request: Request<'_>) -> Now {
         Err(error) => return request.refuse(&error),
     };
     let (client, _) = request.client();
-    let asked = Asked::resource(request.revision(), &params.uri);
+    let facts = RequestFacts::resource(request.revision(), &params.uri);
     let (server, session, id) = (request.server.clone(), request.session.clone(), request.id);
     Now::Later(Box::pin(async move {
         let cancel = in_flight.cancel.clone();
-        match Watch::begin(&server, &session.caller, client, &params.uri, cancel).await {
-            Ok(watch) => {
-                session.watch(watch);
+        match ResourceSubscription::begin(&server, &session.caller, client, &params.uri, cancel).await {
+            Ok(subscription) => {
+                session.keep_subscription(subscription);
                 Some(Reply::result(&id, |out| out.extend_from_slice(b"{}")))
             }
-            Err(failure) => failed(&asked, &id, &failure),
+            Err(failure) => failed(&facts, &id, &failure),
         }
     }))
 }
@@ -47,26 +48,28 @@ pub(super) fn unsubscribe(request: Request<'_>) -> Now {
         Err(error) => return request.refuse(&error),
     };
     // Not to be told of it any more is all that is asked for.
-    let Some(watch) = request.session.unwatch(&params.uri) else { return request.answer(b"{}") };
+    let Some(subscription) = request.session.end_subscription(&params.uri) else {
+        return request.answer(b"{}");
+    };
     let in_flight = match request.begin() {
         Ok(in_flight) => in_flight,
         Err(error) => return request.refuse(&error),
     };
     let (client, _) = request.client();
-    let asked = Asked::resource(request.revision(), &params.uri);
+    let facts = RequestFacts::resource(request.revision(), &params.uri);
     let id = request.id;
     Now::Later(Box::pin(async move {
-        let ended = watch.end(client).await;
+        let ended = subscription.end(client).await;
         drop(in_flight);
         match ended {
             Ok(()) => Some(Reply::result(&id, |out| out.extend_from_slice(b"{}"))),
-            Err(failure) => failed(&asked, &id, &failure),
+            Err(failure) => failed(&facts, &id, &failure),
         }
     }))
 }
 
-fn failed(asked: &Asked, id: &wire::Id, failure: &Failure) -> Option<Reply> {
-    (!failure.is_cancelled()).then(|| Reply::error(id, &reply::protocol_error(asked, failure)))
+fn failed(facts: &RequestFacts, id: &wire::Id, failure: &Failure) -> Option<Reply> {
+    (!failure.is_cancelled()).then(|| Reply::error(id, &reply::protocol_error(facts, failure)))
 }
 
 /// Answers `logging/setLevel`.

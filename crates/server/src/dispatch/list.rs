@@ -2,11 +2,12 @@
 
 use wire::paging;
 
-use super::{Now, Reply, Request};
-use crate::session::Kind;
+use super::request::Request;
+use crate::list_kind::ListKind;
+use crate::outgoing::{Now, Reply};
 
 /// Answers a list request.
-pub(super) fn list(request: Request<'_>, kind: Kind) -> Now {
+pub(super) fn list(request: Request<'_>, kind: ListKind) -> Now {
     let cursor = match paging::list_cursor(request.params.as_ref()) {
         Ok(cursor) => cursor,
         Err(error) => return request.refuse(&error),

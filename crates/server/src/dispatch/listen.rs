@@ -11,17 +11,16 @@ use wire::message::Text;
 use wire::subscriptions::{self, Filter};
 use wire::{Code, Id, Object, WireError, meta, patch, relayed::Relayed, resources};
 
-use super::{Now, Outbox, Reply, Request};
-use crate::announcer::RESOURCE_UPDATED;
-use crate::feed::{Feed, News};
-use crate::reply::literal;
-use crate::session::{
-    InFlight, LISTENS_MAX, Listening, PROMPTS_CHANGED, RESOURCES_CHANGED, Session, TOOLS_CHANGED,
-};
-use crate::watch::Watch;
+use super::request::Request;
+use crate::list_kind::{PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED};
+use crate::literal::literal;
+use crate::notification_stream::{News, NotificationStream};
+use crate::outgoing::{Now, Outbox, Reply};
+use crate::session::{InFlight, LISTENS_MAX, Listening, Session};
+use crate::subscription::ResourceSubscription;
 use crate::{Server, abilities};
 
-/// How many resources one subscription begins to watch at the same time.
+/// How many resources one subscription begins to subscription at the same time.
 const BEGINNING_AT_ONCE_MAX: usize = 16;
 
 /// How long the sources have to begin watching. What takes longer is not honoured.
@@ -38,7 +37,7 @@ pub(super) fn listen(request: Request<'_>) -> Now {
     };
     let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
     if !filter.tasks.is_empty() && !abilities::has_extension(capabilities, abilities::TASKS) {
-        return request.refuse(&meta::missing_capability(super::calls::NEEDS_TASKS));
+        return request.refuse(&meta::missing_capability(abilities::NEEDS_TASKS));
     }
     let in_flight = match request.begin() {
         Ok(in_flight) => in_flight,
@@ -102,9 +101,9 @@ impl Subscription {
     async fn serve(&mut self, cancel: &Cancel) -> Gone {
         let catalog = self.server.gate.catalog().clone();
         // From here on nothing is missed, though it is told only after the acknowledgement.
-        let mut feed = Feed::new(&catalog);
+        let mut notifications = NotificationStream::new(&catalog);
         let mut shown = catalog.offer().versions;
-        let watches = self.begin_watching(cancel).await;
+        let subscribed = self.begin_subscriptions(cancel).await;
         let (gate, caller) = (&self.server.gate, &self.session.caller);
         let tasks = std::mem::take(&mut self.filter.tasks).into_iter();
         self.tasks = tasks.filter_map(|token| Some((gate.open_task_token(caller, &token)?, token))).collect();
@@ -114,7 +113,7 @@ impl Subscription {
             return Gone;
         }
         loop {
-            let news = feed.next(|event| self.wants(event, &watches)).await;
+            let news = notifications.next(|event| self.wants(event, &subscribed)).await;
             for frame in self.written(&news, &mut shown) {
                 if self.outbox.send(frame).await.is_err() {
                     return Gone;
@@ -123,33 +122,33 @@ impl Subscription {
         }
     }
 
-    /// Begins to watch the resources, and keeps in the filter those for which that was done. They are watched as
+    /// Begins to subscription the resources, and keeps in the filter those for which that was done. They are watched as
     /// long as what is returned is kept.
-    async fn begin_watching(&mut self, cancel: &Cancel) -> HashMap<Arc<str>, Watch> {
+    async fn begin_subscriptions(&mut self, cancel: &Cancel) -> HashMap<Arc<str>, ResourceSubscription> {
         let wanted = std::mem::take(&mut self.filter.uris);
         let mut begun = HashMap::with_capacity(wanted.len());
         let (server, caller) = (&self.server, &self.session.caller);
         let begin = |uri: String| {
             let (client, cancel) = (self.client.clone(), cancel.clone());
-            async move { Watch::begin(server, caller, client, &uri, cancel).await.ok() }
+            async move { ResourceSubscription::begin(server, caller, client, &uri, cancel).await.ok() }
         };
         let mut beginning =
             stream::iter(wanted.iter().cloned()).map(begin).buffer_unordered(BEGINNING_AT_ONCE_MAX);
         let all = async {
-            while let Some(watch) = beginning.next().await {
-                begun.extend(watch.map(|watch| (watch.uri().clone(), watch)));
+            while let Some(subscription) = beginning.next().await {
+                begun.extend(subscription.map(|subscription| (subscription.uri().clone(), subscription)));
             }
         };
-        // What is not done in time is not in the acknowledgement, and its watch ends as it is dropped.
+        // What is not done in time is not in the acknowledgement, and its subscription ends as it is dropped.
         let _ = tokio::time::timeout(BEGIN_WAIT_MAX, all).await;
         drop(beginning);
         self.filter.uris = wanted.into_iter().filter(|uri| begun.contains_key(uri.as_str())).collect();
         begun
     }
 
-    fn wants(&self, event: &Event, watches: &HashMap<Arc<str>, Watch>) -> bool {
+    fn wants(&self, event: &Event, subscribed: &HashMap<Arc<str>, ResourceSubscription>) -> bool {
         match event {
-            Event::ResourceUpdated { uri } => watches.contains_key(uri),
+            Event::ResourceUpdated { uri } => subscribed.contains_key(uri),
             Event::Task { source, id, .. } => self.task(source, id).is_some(),
             // The modern revision has no end of an elicitation.
             Event::ElicitationComplete { .. } => false,

@@ -21,6 +21,7 @@ use wire::{Frame, Revision};
 
 use super::*;
 use crate::Instructions;
+use crate::outgoing::Outbox;
 
 /// What every wait for an outcome is given; only a failing test needs it.
 const PATIENCE: Duration = Duration::from_secs(20);

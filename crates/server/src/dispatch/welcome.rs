@@ -4,9 +4,10 @@ use gate::Offer;
 use wire::message::Text;
 use wire::{Revision, initialize as handshake, string};
 
-use super::{Now, Request};
-use crate::reply::OUR_META;
-use crate::{OURSELVES, Server, abilities};
+use super::request::Request;
+use crate::ourselves::{OUR_META, OURSELVES};
+use crate::outgoing::Now;
+use crate::{Server, abilities};
 
 /// How long our answer to `server/discover` stays good, in milliseconds, once every source has reported.
 const DISCOVERED_MS: u64 = 60_000;

@@ -1,4 +1,4 @@
-//! HTTP answers in the few forms this door gives.
+//! HTTP answers in the few forms this endpoint gives.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use wire::{Id, WireError, write};
 
 use super::events::Events;
 
-/// An answer of this door.
+/// An answer of this endpoint.
 pub(super) type Answer = Response<Body>;
 
 /// A body: whole, or events as they come.
@@ -102,4 +102,9 @@ pub(super) fn events(events: Events) -> Answer {
     // Reverse proxies otherwise hold events back until their buffer is full.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     answer
+}
+
+/// There is nothing at this path.
+pub(super) fn nothing_here() -> Answer {
+    text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n")
 }

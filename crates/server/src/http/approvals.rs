@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{self as wired, Answer as Reply};
-use super::{Door, head, intake};
+use super::endpoint::Endpoint;
+use super::{head, intake};
 
 /// Where questions are.
 const APPROVALS: &str = "/mcp/approvals";
@@ -145,14 +146,14 @@ impl Posted {
 }
 
 /// Answers somebody whom we know.
-pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<Incoming>) -> Reply {
+pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Reply {
     let (head, body) = request.into_parts();
     let Some(place) = place(head.uri.path()) else {
         return error(StatusCode::NOT_FOUND, "not_found", "there is nothing here");
     };
     match (place, &head.method) {
         (Place::Approvals, &Method::GET) => match state_of(head.uri.query()) {
-            Ok(state) => on_disk(door, move |approvals| list(approvals, &caller, state)).await,
+            Ok(state) => on_disk(endpoint, move |approvals| list(approvals, &caller, state)).await,
             Err(why) => error(StatusCode::BAD_REQUEST, "bad_request", &why),
         },
         (Place::Approval(id), &Method::GET) => {
@@ -160,20 +161,20 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
             let whole = move |approvals: &gate::Approvals| {
                 Ok(approvals.whole_approval(&id, &caller)?.to_json(approvals.now_ms()))
             };
-            on_disk(door, whole).await
+            on_disk(endpoint, whole).await
         }
         (Place::Approval(id), &Method::POST) => {
             if let Err(refusal) = head::content_is_json(&head.headers) {
                 return *refusal;
             }
-            let answer = match intake::read(&door.bodies, body).await {
+            let answer = match intake::read(&endpoint.bodies, body).await {
                 Ok(bytes) => posted(&bytes),
                 Err(refusal) => return *refusal,
             };
             let id = id.to_owned();
             match answer {
                 Ok((answer, code)) => {
-                    on_disk(door, move |approvals| {
+                    on_disk(endpoint, move |approvals| {
                         let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
                         Ok(answered.to_json(approvals.now_ms()))
                     })
@@ -183,7 +184,7 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
             }
         }
         (Place::Grants, &Method::GET) => {
-            on_disk(door, move |approvals| {
+            on_disk(endpoint, move |approvals| {
                 let grants = approvals.grants(&caller)?;
                 Ok(json!({ "grants": grants.iter().map(Grant::to_json).collect::<Vec<_>>() }))
             })
@@ -191,7 +192,7 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
         }
         (Place::Grant(id), &Method::GET) => {
             let id = id.to_owned();
-            on_disk(door, move |approvals| {
+            on_disk(endpoint, move |approvals| {
                 let found = approvals.grants(&caller)?.into_iter().find(|grant| *grant.id == *id);
                 found.map(|grant| grant.to_json()).ok_or(AnswerFault::UnknownGrant(id))
             })
@@ -199,7 +200,7 @@ pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<In
         }
         (Place::Grant(id), &Method::DELETE) => {
             let id = id.to_owned();
-            on_disk(door, move |approvals| Ok(approvals.revoke(&id, &caller)?.to_json())).await
+            on_disk(endpoint, move |approvals| Ok(approvals.revoke(&id, &caller)?.to_json())).await
         }
         (Place::Approvals | Place::Grants, _) => wired::not_allowed("GET, OPTIONS"),
         (Place::Approval(_), _) => wired::not_allowed("GET, POST, OPTIONS"),
@@ -240,10 +241,10 @@ fn posted(body: &[u8]) -> Result<(Answer, Option<Code>), String> {
 
 /// Does what waits for the disk on another thread.
 async fn on_disk(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     work: impl FnOnce(&Approvals) -> Result<Value, AnswerFault> + Send + 'static,
 ) -> Reply {
-    let approvals = door.server.gate().approvals().clone();
+    let approvals = endpoint.server.gate().approvals().clone();
     match tokio::task::spawn_blocking(move || work(&approvals)).await {
         Ok(Ok(value)) => wired::json(StatusCode::OK, value.to_string().into_bytes()),
         Ok(Err(fault)) => error(status(&fault), fault.code(), &fault.to_string()),

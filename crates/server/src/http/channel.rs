@@ -14,11 +14,13 @@ use wire::http::EVENT_STREAM;
 use wire::{Code, Frame, Message, Revision, WireError, meta, sse};
 
 use super::answer::{self, Answer};
-use super::events::{Events, event};
+use super::endpoint::Endpoint;
+use super::events::{Events, QUIET_MAX, event};
 use super::outbound::{NobodyReads, Outbound};
 use super::sessions::{self, Open};
-use super::{Door, QUIET_MAX, head, intake, legacy, streams};
-use crate::dispatch::{self, Later, Now};
+use super::{head, intake, legacy};
+use crate::dispatch;
+use crate::outgoing::{Later, Now};
 use crate::session::Session;
 
 /// Where a channel is opened.
@@ -31,7 +33,7 @@ pub(super) const POST_PATH: &str = "/message";
 const QUERY: &str = "sessionId=";
 
 /// Answers a request for a channel.
-pub(super) fn open(door: &Arc<Door>, caller: Caller, request: &Request<Incoming>) -> Answer {
+pub(super) fn open(endpoint: &Arc<Endpoint>, caller: Caller, request: &Request<Incoming>) -> Answer {
     if request.method() != Method::GET {
         return answer::not_allowed("GET, OPTIONS");
     }
@@ -40,9 +42,9 @@ pub(super) fn open(door: &Arc<Door>, caller: Caller, request: &Request<Incoming>
     }
     let session = Session::new(caller, Revision::V2024_11_05);
     let (outbound, frames) = Outbound::new();
-    match door.channels.open(session, Some(outbound.clone())) {
+    match endpoint.channels.open(session, Some(outbound.clone())) {
         Ok((id, open)) => {
-            let connected = Connected { door: door.clone(), id, open };
+            let connected = Connected { endpoint: endpoint.clone(), id, open };
             answer::events(Events::new(carried(connected, outbound, frames), QUIET_MAX))
         }
         Err(fault) => legacy::not_opened(&fault),
@@ -51,7 +53,7 @@ pub(super) fn open(door: &Arc<Door>, caller: Caller, request: &Request<Incoming>
 
 /// Ends the session when its client has hung up.
 struct Connected {
-    door: Arc<Door>,
+    endpoint: Arc<Endpoint>,
     id: String,
     open: Arc<Open>,
 }
@@ -59,7 +61,7 @@ struct Connected {
 impl Drop for Connected {
     fn drop(&mut self) {
         // One that had to make room for another has ended already.
-        self.door.channels.end(&self.id, &self.open.session.caller);
+        self.endpoint.channels.end(&self.id, &self.open.session.caller);
     }
 }
 
@@ -72,7 +74,7 @@ fn carried(
     let mut endpoint = Vec::new();
     sse::write_endpoint(&mut endpoint, &format!("{POST_PATH}?{QUERY}{}", connected.id));
     // Nothing is written to it: it ends when the session does.
-    let end = streams::stand(&connected.open, None).ok();
+    let end = connected.open.stand(None).ok();
     let state = (Some(Bytes::from(endpoint)), connected, outbound, frames, end);
     stream::unfold(state, |(endpoint, connected, outbound, mut frames, mut end)| async move {
         if let Some(endpoint) = endpoint {
@@ -83,20 +85,20 @@ fn carried(
             biased;
             _ = ended.next() => return None,
             frame = frames.recv() => outbound.taken(frame?),
-            frame = connected.open.announced(&connected.door.server) => frame,
+            frame = connected.open.announced(&connected.endpoint.server) => frame,
         };
         Some((event(&said), (None, connected, outbound, frames, end)))
     })
 }
 
 /// Takes a message that belongs to a channel.
-pub(super) async fn post(door: &Arc<Door>, caller: &Caller, request: Request<Incoming>) -> Answer {
+pub(super) async fn post(endpoint: &Arc<Endpoint>, caller: &Caller, request: Request<Incoming>) -> Answer {
     if request.method() != Method::POST {
         return answer::not_allowed("POST, OPTIONS");
     }
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|part| part.strip_prefix(QUERY));
-    let open = match id.map(|id| door.channels.get(id, caller)) {
+    let open = match id.map(|id| endpoint.channels.get(id, caller)) {
         None => return answer::text(StatusCode::BAD_REQUEST, "the query needs the sessionId of a channel\n"),
         Some(None) => return sessions::unknown(),
         Some(Some(open)) => open,
@@ -105,13 +107,13 @@ pub(super) async fn post(door: &Arc<Door>, caller: &Caller, request: Request<Inc
     if let Err(refusal) = head::content_is_json(&head.headers) {
         return *refusal;
     }
-    match intake::read(&door.bodies, body).await {
-        Ok(bytes) => take(door, &open, bytes).await,
+    match intake::read(&endpoint.bodies, body).await {
+        Ok(bytes) => take(endpoint, &open, bytes).await,
         Err(refusal) => *refusal,
     }
 }
 
-async fn take(door: &Arc<Door>, open: &Arc<Open>, bytes: Bytes) -> Answer {
+async fn take(endpoint: &Arc<Endpoint>, open: &Arc<Open>, bytes: Bytes) -> Answer {
     let outbound = open.outbound.as_ref().filter(|outbound| !outbound.is_given_up());
     let Some(outbound) = outbound else { return sessions::unknown() };
     let frame = match Frame::parse(bytes) {
@@ -137,18 +139,20 @@ async fn take(door: &Arc<Door>, open: &Arc<Open>, bytes: Bytes) -> Answer {
     let mut out = Vec::new();
     let now = match frame {
         Frame::Single(message) => {
-            dispatch::dispatch(&door.server, &open.session, Ok(message), &mut outbox, &mut out)
+            dispatch::dispatch(&endpoint.server, &open.session, Ok(message), &mut outbox, &mut out)
         }
-        Frame::Batch(messages) => match dispatch::batch(&door.server, &open.session, messages, &mut outbox) {
-            Ok(later) => later.map_or(Now::Nothing, Now::Later),
-            Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
-        },
+        Frame::Batch(messages) => {
+            match dispatch::batch(&endpoint.server, &open.session, messages, &mut outbox) {
+                Ok(later) => later.map_or(Now::Nothing, Now::Later),
+                Err(error) => return answer::error(StatusCode::BAD_REQUEST, None, &error),
+            }
+        }
     };
     match now {
         Now::Nothing => {}
         // Waits for a reader that is behind.
         Now::Written(_) => send(open, outbound, out).await,
-        Now::Later(later) => answer_later(door, open, outbound, later, place).await,
+        Now::Later(later) => answer_later(endpoint, open, outbound, later, place).await,
     }
     answer::empty(StatusCode::ACCEPTED)
 }
@@ -176,7 +180,7 @@ async fn send(open: &Open, outbound: &Outbound, frame: Vec<u8>) {
 
 /// Sends the answer when it is there. Most are there at once, and need no task.
 async fn answer_later(
-    door: &Door,
+    endpoint: &Endpoint,
     open: &Arc<Open>,
     outbound: &Arc<Outbound>,
     mut later: Later,
@@ -188,14 +192,14 @@ async fn answer_later(
         }
         return;
     }
-    let (open, outbound, closing) = (open.clone(), outbound.clone(), door.closing.clone());
+    let (open, outbound, closing) = (open.clone(), outbound.clone(), endpoint.closing.clone());
     let rest = async move {
         if let Some(reply) = later.await {
             send(&open, &outbound, reply.frame).await;
         }
         drop(place);
     };
-    door.tasks.spawn(async move { closing.run_until_cancelled(rest).await });
+    endpoint.tasks.spawn(async move { closing.run_until_cancelled(rest).await });
 }
 
 #[cfg(test)]

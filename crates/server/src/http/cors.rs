@@ -8,8 +8,10 @@ use hyper::header::{
     HeaderName, HeaderValue, VARY,
 };
 
-use super::METHODS;
 use super::answer::{self, Answer};
+
+/// The methods of the endpoint.
+pub(super) const METHODS: &str = "GET, POST, DELETE, OPTIONS";
 
 /// What scripts may send. `Mcp-Param-*` is open-ended and is allowed name by name, as asked for.
 const MAY_SEND: &str = "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization, \

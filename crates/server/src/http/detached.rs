@@ -1,22 +1,22 @@
 //! A call that goes on if nobody waits for it any more: in the legacy revisions a client that hangs up has not
-//! cancelled it. It is bounded by its own deadline, and by the door's end; and there are only so many.
+//! cancelled it. It is bounded by its own deadline, and by the endpoint's end; and there are only so many.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::Door;
-use crate::dispatch::{Later, Reply};
+use super::endpoint::Endpoint;
+use crate::outgoing::{Later, Reply};
 
 /// A call that outlives its connection.
 pub(super) struct Detached {
     later: Option<Later>,
-    door: Arc<Door>,
+    endpoint: Arc<Endpoint>,
 }
 
 impl Detached {
-    pub(super) fn new(door: &Arc<Door>, later: Later) -> Detached {
-        Detached { later: Some(later), door: door.clone() }
+    pub(super) fn new(endpoint: &Arc<Endpoint>, later: Later) -> Detached {
+        Detached { later: Some(later), endpoint: endpoint.clone() }
     }
 }
 
@@ -33,11 +33,11 @@ impl Future for Detached {
 
 impl Drop for Detached {
     fn drop(&mut self) {
-        let Some(rest) = self.later.take().filter(|_| !self.door.closing.is_cancelled()) else { return };
+        let Some(rest) = self.later.take().filter(|_| !self.endpoint.closing.is_cancelled()) else { return };
         // A call that is dropped, here or at the end, has its record closed by that.
-        let Ok(place) = self.door.detached.clone().try_acquire_owned() else { return };
-        let closing = self.door.closing.clone();
-        self.door.tasks.spawn(async move {
+        let Ok(place) = self.endpoint.detached.clone().try_acquire_owned() else { return };
+        let closing = self.endpoint.closing.clone();
+        self.endpoint.tasks.spawn(async move {
             closing.run_until_cancelled(rest).await;
             drop(place);
         });
@@ -49,14 +49,14 @@ mod tests {
     use testkit::SampleGate;
     use tokio::sync::Notify;
 
-    use super::super::DETACHED_MAX;
+    use super::super::endpoint::DETACHED_MAX;
     use super::*;
     use crate::Server;
 
     #[tokio::test]
     async fn calls_that_nobody_waits_for_are_bounded() {
         let gate = SampleGate::new();
-        let door = Door::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
+        let endpoint = Endpoint::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
         let done = Arc::new(Notify::new());
         let hang_up = |calls: usize| {
             for _ in 0..calls {
@@ -65,18 +65,18 @@ mod tests {
                     done.notified().await;
                     None
                 };
-                drop(Detached::new(&door, Box::pin(later)));
+                drop(Detached::new(&endpoint, Box::pin(later)));
             }
         };
         for (calls, expected) in [(1, 1), (DETACHED_MAX, DETACHED_MAX), (1, DETACHED_MAX)] {
             hang_up(calls);
-            assert_eq!(door.tasks.len(), expected);
+            assert_eq!(endpoint.tasks.len(), expected);
             // Those that were given up hold nothing.
             assert_eq!(Arc::strong_count(&done), 1 + expected);
         }
-        door.closing.cancel();
-        door.tasks.close();
-        door.tasks.wait().await;
-        assert_eq!(door.detached.available_permits(), DETACHED_MAX, "and their places are free again");
+        endpoint.closing.cancel();
+        endpoint.tasks.close();
+        endpoint.tasks.wait().await;
+        assert_eq!(endpoint.detached.available_permits(), DETACHED_MAX, "and their places are free again");
     }
 }

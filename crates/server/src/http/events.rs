@@ -9,6 +9,9 @@ use futures_util::stream::{self, Stream};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use wire::sse;
 
+/// How long a stream of a legacy session may say nothing before a comment goes out.
+pub(super) const QUIET_MAX: Duration = Duration::from_secs(30);
+
 /// Pieces of an event stream, each of whole events.
 pub(super) struct Events {
     pieces: Pin<Box<dyn Stream<Item = Bytes> + Send>>,

@@ -12,22 +12,23 @@ use wire::param_headers::HeaderText;
 use wire::{Code, WireError};
 
 use super::answer::{self, Answer};
+use super::endpoint::Endpoint;
 use super::event_log::EventId;
-use super::events::Events;
+use super::events::{Events, QUIET_MAX};
 use super::sessions::{self, Named, Open};
-use super::streams::{self, NothingKept, Reader, STANDING};
-use super::{Door, QUIET_MAX, head, legacy};
+use super::streams::{NothingKept, Reader, STANDING};
+use super::{head, legacy};
 use crate::Server;
 
 /// Opens the stream.
-pub(super) fn open(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap) -> Answer {
+pub(super) fn open(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
     if !head::accepts(headers, EVENT_STREAM) && !head::accepts(headers, "*/*") {
         return answer::text(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n");
     }
     if let Err(refusal) = head::legacy_revision(headers) {
         return *refusal;
     }
-    let open = match door.sessions.named(headers, caller) {
+    let open = match endpoint.sessions.named(headers, caller) {
         Named::Open(open) => open,
         Named::Unknown => return sessions::unknown(),
         Named::None => {
@@ -46,12 +47,12 @@ pub(super) fn open(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap) -> An
         HeaderText::Repeated | HeaderText::Unreadable => return nothing_kept(),
     };
     match last {
-        Some(last) if last.stream != STANDING => match streams::resume(&open, last) {
+        Some(last) if last.stream != STANDING => match open.resume(last) {
             Ok(reader) => legacy::following(reader),
             Err(NothingKept) => nothing_kept(),
         },
-        last => match streams::stand(&open, last.map(|last| last.sequence)) {
-            Ok(reader) => standing(door.server.clone(), open, reader),
+        last => match open.stand(last.map(|last| last.sequence)) {
+            Ok(reader) => standing(endpoint.server.clone(), open, reader),
             Err(NothingKept) => nothing_kept(),
         },
     }
@@ -71,7 +72,7 @@ fn standing(server: Arc<Server>, open: Arc<Open>, reader: Reader) -> Answer {
             tokio::select! {
                 biased;
                 event = reader.next() => return event.map(|event| (event, (server, open, reader))),
-                message = open.announced(&server) => streams::tell(&open, &message),
+                message = open.announced(&server) => open.streams.tell(&message),
             }
         }
     });

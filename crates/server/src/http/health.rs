@@ -4,8 +4,8 @@
 use gate::{Caller, Role};
 use hyper::{Method, StatusCode};
 
-use super::Door;
 use super::answer::{self, Answer};
+use super::endpoint::Endpoint;
 
 /// Where the figures are.
 pub(super) const METRICS: &str = "/metrics";
@@ -28,11 +28,11 @@ pub(super) fn is_here(path: &str) -> bool {
 }
 
 /// The answer to it.
-pub(super) fn to_anybody(door: &Door, path: &str, method: &Method) -> Answer {
+pub(super) fn to_anybody(endpoint: &Endpoint, path: &str, method: &Method) -> Answer {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return answer::not_allowed("GET, HEAD");
     }
-    let unready = if HEALTH.contains(&path) { None } else { door.server.gate().unready() };
+    let unready = if HEALTH.contains(&path) { None } else { endpoint.server.gate().unready() };
     match unready {
         None => answer::json(StatusCode::OK, b"{\"status\":\"ok\"}".to_vec()),
         // Why is in the log: it is nobody's business who only asks whether.
@@ -44,10 +44,10 @@ pub(super) fn to_anybody(door: &Door, path: &str, method: &Method) -> Answer {
 }
 
 /// The figures, for callers who may see them.
-pub(super) fn metrics(door: &Door, caller: &Caller, method: &Method) -> Answer {
-    let telemetry = door.server.gate().telemetry();
+pub(super) fn metrics(endpoint: &Endpoint, caller: &Caller, method: &Method) -> Answer {
+    let telemetry = endpoint.server.gate().telemetry();
     if !telemetry.shows_metrics() {
-        return super::nothing_here();
+        return answer::nothing_here();
     }
     if *method != Method::GET {
         return answer::not_allowed("GET");

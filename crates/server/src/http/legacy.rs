@@ -16,25 +16,26 @@ use wire::{Message, Revision};
 
 use super::answer::{self, Answer};
 use super::detached::Detached;
-use super::events::Events;
+use super::endpoint::Endpoint;
+use super::events::{Events, QUIET_MAX};
+use super::first::{First, Frames, Outgoing, SILENCE_MAX, SILENCE_RESUMABLE_MAX, only};
 use super::head::{self, TakesEvents};
-use super::post::{First, Frames, Outgoing, SILENCE_MAX, SILENCE_RESUMABLE_MAX, only};
 use super::sessions::{self, Named, Open, OpenFault};
-use super::streams::{self, Reader, Writer};
-use super::{Door, QUIET_MAX};
-use crate::dispatch::{self, Later, Now};
+use super::streams::{Reader, Writer};
+use crate::dispatch;
+use crate::outgoing::{Later, Now};
 use crate::session::Session;
 
 /// Answers `initialize`, always as a conversation of its own; the new session's id is in the header.
-pub(super) fn handshake(door: &Door, caller: Caller, message: Message) -> Answer {
+pub(super) fn handshake(endpoint: &Endpoint, caller: Caller, message: Message) -> Answer {
     let session = Session::new(caller, Revision::LATEST_LEGACY);
     let mut frame = Vec::new();
     // It never waits.
-    let now = dispatch::dispatch(&door.server, &session, Ok(message), &mut || None, &mut frame);
+    let now = dispatch::dispatch(&endpoint.server, &session, Ok(message), &mut || None, &mut frame);
     if !matches!(now, Now::Written(None)) {
         return answer::json(StatusCode::OK, frame);
     }
-    match door.sessions.open(session, None) {
+    match endpoint.sessions.open(session, None) {
         Ok((id, _)) => {
             let mut answer = answer::json(StatusCode::OK, frame);
             answer.headers_mut().insert(HeaderName::from_static(SESSION_ID), sessions::header(&id));
@@ -57,88 +58,88 @@ pub(super) fn not_opened(fault: &OpenFault) -> Answer {
 }
 
 /// Finds the conversation that a request belongs to: its session, or one of its own if it names none.
-fn conversation(door: &Door, caller: Caller, head: &HeaderMap) -> Result<Arc<Open>, Box<Answer>> {
+fn conversation(endpoint: &Endpoint, caller: Caller, head: &HeaderMap) -> Result<Arc<Open>, Box<Answer>> {
     let said = head::legacy_revision(head)?;
-    match door.sessions.named(head, &caller) {
+    match endpoint.sessions.named(head, &caller) {
         Named::Open(open) => Ok(open),
         Named::Unknown => Err(sessions::unknown().into()),
         Named::None => {
             let revision = said.unwrap_or(Revision::UNSAID_OVER_HTTP);
             let session = Session::new(caller, revision);
-            Ok(Open::passing(session, door.total.clone()))
+            Ok(Open::passing(session, endpoint.total.clone()))
         }
     }
 }
 
 /// Answers one message.
 pub(super) async fn message(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     message: Message,
 ) -> Answer {
-    let open = match conversation(door, caller, head) {
+    let open = match conversation(endpoint, caller, head) {
         Ok(open) => open,
         Err(refusal) => return *refusal,
     };
     let mut outgoing = Outgoing::default();
     let mut out = Vec::new();
     let mut outbox = || takes_events.then(|| outgoing.outbox());
-    match dispatch::dispatch(&door.server, &open.session, Ok(message), &mut outbox, &mut out) {
+    match dispatch::dispatch(&endpoint.server, &open.session, Ok(message), &mut outbox, &mut out) {
         Now::Nothing => answer::empty(StatusCode::ACCEPTED),
         Now::Written(_) => answer::json(StatusCode::OK, out),
-        Now::Later(later) => finish(door, &open, later, outgoing.frames(), takes_events).await,
+        Now::Later(later) => finish(endpoint, &open, later, outgoing.frames(), takes_events).await,
     }
 }
 
 /// Answers a batch (2025-03-26).
 pub(super) async fn batch(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     messages: Vec<Result<Message, Rejected>>,
 ) -> Answer {
-    let open = match conversation(door, caller, head) {
+    let open = match conversation(endpoint, caller, head) {
         Ok(open) => open,
         Err(refusal) => return *refusal,
     };
     let mut outgoing = Outgoing::default();
     let mut outbox = || takes_events.then(|| outgoing.outbox());
-    match dispatch::batch(&door.server, &open.session, messages, &mut outbox) {
+    match dispatch::batch(&endpoint.server, &open.session, messages, &mut outbox) {
         Ok(None) => answer::empty(StatusCode::ACCEPTED),
-        Ok(Some(later)) => finish(door, &open, later, outgoing.frames(), takes_events).await,
+        Ok(Some(later)) => finish(endpoint, &open, later, outgoing.frames(), takes_events).await,
         Err(error) => answer::error(StatusCode::BAD_REQUEST, None, &error),
     }
 }
 
 /// Waits for an answer, and turns to a stream once there is something to tell before it.
 async fn finish(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     open: &Arc<Open>,
     later: Later,
     mut frames: Frames,
     takes_events: TakesEvents,
 ) -> Answer {
-    let mut later = Detached::new(door, later);
+    let mut later = Detached::new(endpoint, later);
     let silence = if open.is_primed() { SILENCE_RESUMABLE_MAX } else { SILENCE_MAX };
     match First::of(&mut later, &mut frames, takes_events.then_some(silence)).await {
         First::Answer(reply) => only(reply.map(|reply| reply.frame), StatusCode::OK, takes_events),
         First::Stream { message, answer } => {
-            let Ok(place) = door.streaming.clone().try_acquire_owned() else {
+            let Ok(place) = endpoint.streaming.clone().try_acquire_owned() else {
                 let why = "too many answers are streams that go on; try again later\n";
                 return answer::text(StatusCode::SERVICE_UNAVAILABLE, why);
             };
-            let (writer, reader) = streams::begin(open);
+            let (writer, reader) = open.begin();
             let later = match answer {
-                Some(answer) => Detached::new(door, Box::pin(std::future::ready(answer))),
+                Some(answer) => Detached::new(endpoint, Box::pin(std::future::ready(answer))),
                 None => later,
             };
             // A task of its own, since a slow or lost reader must not hold up the call.
             let writing = write(writer, message, frames, later);
-            let closing = door.closing.clone();
-            door.tasks.spawn(async move {
+            let closing = endpoint.closing.clone();
+            endpoint.tasks.spawn(async move {
                 closing.run_until_cancelled(writing).await;
                 drop(place);
             });
@@ -186,27 +187,27 @@ mod tests {
     use gate::Via;
     use testkit::SampleGate;
 
-    use super::super::STREAMING_MAX;
+    use super::super::endpoint::STREAMING_MAX;
     use super::*;
     use crate::Server;
 
     #[tokio::test(start_paused = true)]
     async fn streams_of_calls_are_bounded_whoever_reads_them() {
         let gate = SampleGate::new();
-        let door = Door::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
+        let endpoint = Endpoint::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
         let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST_LEGACY);
-        let (_, open) = door.sessions.open(session, None).expect("there is room");
+        let (_, open) = endpoint.sessions.open(session, None).expect("there is room");
         let never = async || {
             let frames = Outgoing::default().frames();
-            finish(&door, &open, Box::pin(std::future::pending()), frames, true).await
+            finish(&endpoint, &open, Box::pin(std::future::pending()), frames, true).await
         };
         for number in 0..STREAMING_MAX {
             assert_eq!(never().await.status(), StatusCode::OK, "{number}");
         }
         assert_eq!(never().await.status(), StatusCode::SERVICE_UNAVAILABLE);
-        door.closing.cancel();
-        door.tasks.close();
-        door.tasks.wait().await;
+        endpoint.closing.cancel();
+        endpoint.tasks.close();
+        endpoint.tasks.wait().await;
         assert_eq!(never().await.status(), StatusCode::OK, "there is room again");
     }
 }

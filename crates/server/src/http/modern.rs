@@ -14,11 +14,13 @@ use wire::message::Text;
 use wire::{ByteString, Code, Id, Message, Revision, WireError, meta};
 
 use super::answer::{self, Answer};
+use super::endpoint::Endpoint;
 use super::events::{Events, event};
+use super::first::{First, Frames, Outgoing, SILENCE_MAX, only};
 use super::head::TakesEvents;
-use super::post::{First, Frames, Outgoing, SILENCE_MAX, only};
-use super::{Door, mirror};
-use crate::dispatch::{self, Later, Now, Reply};
+use super::mirror;
+use crate::dispatch;
+use crate::outgoing::{Later, Now, Reply};
 use crate::session::Session;
 
 /// How long a stream may say nothing before a comment goes out.
@@ -36,14 +38,14 @@ pub(super) struct Asked {
 
 /// Answers a request.
 pub(super) async fn request(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
     asked: Asked,
 ) -> Answer {
-    if let Err(error) = repeats_itself(door, &caller, head, &asked).await {
-        let error = dispatch::without_secrets(&door.server, &error);
+    if let Err(error) = repeats_itself(endpoint, &caller, head, &asked).await {
+        let error = dispatch::without_secrets(&endpoint.server, &error);
         return answer::error(status(Some(error.code)), Some(&asked.id), &error);
     }
     let Asked { id, method, params } = asked;
@@ -53,7 +55,7 @@ pub(super) async fn request(
     let mut out = Vec::new();
     let message = Message::Request { id, method, params: params.clone() };
     let mut outbox = || takes_events.then(|| outgoing.outbox());
-    match dispatch::dispatch(&door.server, &session, Ok(message), &mut outbox, &mut out) {
+    match dispatch::dispatch(&endpoint.server, &session, Ok(message), &mut outbox, &mut out) {
         Now::Nothing => answer::empty(StatusCode::ACCEPTED),
         Now::Written(code) => {
             // Parameters that are wrong are told in band, metadata that is wrong is not.
@@ -63,7 +65,7 @@ pub(super) async fn request(
         }
         Now::Later(later) => {
             let later = match is_standing {
-                true => Box::pin(while_known(door.clone(), session, later)),
+                true => Box::pin(while_known(endpoint.clone(), session, later)),
                 false => later,
             };
             finish(later, outgoing.frames(), takes_events).await
@@ -72,18 +74,18 @@ pub(super) async fn request(
 }
 
 /// What stands as long as its client likes ends when nobody knows its caller any more.
-async fn while_known(door: Arc<Door>, session: Arc<Session>, mut later: Later) -> Option<Reply> {
+async fn while_known(endpoint: Arc<Endpoint>, session: Arc<Session>, mut later: Later) -> Option<Reply> {
     tokio::select! {
         biased;
         reply = &mut later => return reply,
-        () = door.until_unknown(&session.caller) => session.end(),
+        () = endpoint.until_unknown(&session.caller) => session.end(),
     }
     later.await
 }
 
 /// Checks the headers that repeat the body.
 async fn repeats_itself(
-    door: &Door,
+    endpoint: &Endpoint,
     caller: &Caller,
     head: &HeaderMap,
     asked: &Asked,
@@ -92,7 +94,7 @@ async fn repeats_itself(
     mirror::version(head, params)?;
     mirror::method(head, &asked.method, params)?;
     if asked.method == "tools/call" {
-        mirror::arguments(head, door.server.gate(), caller, params).await?;
+        mirror::arguments(head, endpoint.server.gate(), caller, params).await?;
     }
     Ok(())
 }

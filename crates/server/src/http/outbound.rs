@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::dispatch::Outbox;
+use crate::outgoing::Outbox;
 
 /// Frames that may wait for a slow reader; then calls wait with what they have to say.
 const FRAMES_WAITING_MAX: usize = 64;

@@ -1,50 +1,35 @@
 //! A POST: one message, or a batch of them. Which era it belongs to is said by its body.
 
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
-use futures_util::poll;
 use gate::Caller;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::{Request, StatusCode};
-use tokio::sync::mpsc;
 use wire::message::Rejected;
 use wire::{Code, Frame, Message, WireError, meta};
 
 use super::answer::{self, Answer};
+use super::endpoint::Endpoint;
 use super::head::{self, TakesEvents};
-use super::{Door, intake, legacy, modern};
-use crate::dispatch::{Outbox, Reply};
-
-/// Frames that may wait for the one who writes the stream.
-const FRAMES_WAITING_MAX: usize = 64;
-
-/// How long an answer may take before it becomes a stream, for a client that takes streams: a connection that looks
-/// idle is cut by what stands between.
-pub(super) const SILENCE_MAX: Duration = Duration::from_secs(15);
-
-/// The same for a client that can fetch the rest of a stream whose connection broke (MCP 2025-11-25): an answer in
-/// JSON is lost with its connection.
-pub(super) const SILENCE_RESUMABLE_MAX: Duration = Duration::from_millis(100);
+use super::{intake, legacy, modern};
 
 /// Answers a POST to the endpoint.
-pub(super) async fn handle(door: &Arc<Door>, caller: Caller, request: Request<Incoming>) -> Answer {
+pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let takes_events = match head::forms(&head.headers) {
         Ok(takes_events) => takes_events,
         Err(refusal) => return *refusal,
     };
-    match intake::read(&door.bodies, body).await {
-        Ok(bytes) => classify(door, caller, &head.headers, takes_events, Frame::parse(bytes)).await,
+    match intake::read(&endpoint.bodies, body).await {
+        Ok(bytes) => classify(endpoint, caller, &head.headers, takes_events, Frame::parse(bytes)).await,
         Err(refusal) => *refusal,
     }
 }
 
 /// Finds out which era a message belongs to, and has it answered there.
 async fn classify(
-    door: &Arc<Door>,
+    endpoint: &Arc<Endpoint>,
     caller: Caller,
     head: &HeaderMap,
     takes_events: TakesEvents,
@@ -52,15 +37,17 @@ async fn classify(
 ) -> Answer {
     let message = match frame {
         Err(rejected) => return refused(head, &rejected),
-        Ok(Frame::Batch(messages)) => return legacy::batch(door, caller, head, takes_events, messages).await,
+        Ok(Frame::Batch(messages)) => {
+            return legacy::batch(endpoint, caller, head, takes_events, messages).await;
+        }
         Ok(Frame::Single(message)) => message,
     };
     match message {
         Message::Request { id, method, params } if meta::is_modern(params.as_ref()) => {
-            modern::request(door, caller, head, takes_events, modern::Asked { id, method, params }).await
+            modern::request(endpoint, caller, head, takes_events, modern::Asked { id, method, params }).await
         }
         Message::Request { ref method, .. } if method == "initialize" => {
-            legacy::handshake(door, caller, message)
+            legacy::handshake(endpoint, caller, message)
         }
         Message::Request { id, .. } if head::names_modern(head) => {
             let why = format!("Invalid params: the request's `_meta` needs \"{}\"", meta::PROTOCOL_VERSION);
@@ -77,7 +64,7 @@ async fn classify(
                 "Invalid request: revision 2026-07-28 has no requests of servers, so nothing is answered";
             answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why))
         }
-        message => legacy::message(door, caller, head, takes_events, message).await,
+        message => legacy::message(endpoint, caller, head, takes_events, message).await,
     }
 }
 
@@ -87,140 +74,4 @@ fn refused(head: &HeaderMap, rejected: &Rejected) -> Answer {
     let in_band = rejected.error.code == Code::InvalidParams && !head::names_modern(head);
     let status = if in_band { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     answer::error(status, rejected.id.as_ref(), &rejected.error)
-}
-
-/// The way of a request's messages to its client; opened when the first one is to be sent.
-#[derive(Default)]
-pub(super) struct Outgoing {
-    channel: Option<(Outbox, mpsc::Receiver<Vec<u8>>)>,
-}
-
-impl Outgoing {
-    /// The end for the one who says something.
-    pub(super) fn outbox(&mut self) -> Outbox {
-        self.channel.get_or_insert_with(|| mpsc::channel(FRAMES_WAITING_MAX)).0.clone()
-    }
-
-    /// The end for the one who writes it; nothing if nobody asked for the other.
-    pub(super) fn frames(self) -> Frames {
-        Frames { receiver: self.channel.map(|(_, receiver)| receiver) }
-    }
-}
-
-/// The messages about one request, before its answer.
-pub(super) struct Frames {
-    receiver: Option<mpsc::Receiver<Vec<u8>>>,
-}
-
-impl Frames {
-    /// The next one; waits for ever if there is no way to say anything. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Vec<u8> {
-        if let Some(receiver) = &mut self.receiver
-            && let Some(frame) = receiver.recv().await
-        {
-            return frame;
-        }
-        std::future::pending().await
-    }
-
-    /// One that is there already.
-    pub(super) fn ready(&mut self) -> Option<Vec<u8>> {
-        self.receiver.as_mut()?.try_recv().ok()
-    }
-}
-
-/// What comes first of a request that must wait.
-pub(super) enum First {
-    /// Its answer, and nothing before it; none if it was cancelled.
-    Answer(Option<Reply>),
-    /// Something that makes the answer a stream: a message before it, or too long a silence.
-    Stream {
-        /// The message, if there was one.
-        message: Option<Vec<u8>>,
-        /// The answer, if it is there already.
-        answer: Option<Option<Reply>>,
-    },
-}
-
-impl First {
-    /// Waits for it. `silence` is how long the client may hear nothing; nothing if it takes no streams.
-    pub(super) async fn of(
-        later: &mut (impl Future<Output = Option<Reply>> + Unpin),
-        frames: &mut Frames,
-        silence: Option<Duration>,
-    ) -> First {
-        // Most answers are there at once, and need no timer.
-        if let Poll::Ready(answer) = poll!(&mut *later) {
-            return First::answered(answer, frames);
-        }
-        let silence = silence.unwrap_or(Duration::MAX);
-        tokio::select! {
-            biased;
-            answer = &mut *later => First::answered(answer, frames),
-            message = frames.next() => First::Stream { message: Some(message), answer: None },
-            () = tokio::time::sleep(silence) => First::Stream { message: None, answer: None },
-        }
-    }
-
-    /// What was said in the same turn as the answer comes before it.
-    fn answered(answer: Option<Reply>, frames: &mut Frames) -> First {
-        match frames.ready() {
-            Some(message) => First::Stream { message: Some(message), answer: Some(answer) },
-            None => First::Answer(answer),
-        }
-    }
-}
-
-/// An answer without anything before it. A cancelled request has none: the stream ends empty, or there is no
-/// content.
-pub(super) fn only(frame: Option<Vec<u8>>, status: StatusCode, takes_events: TakesEvents) -> Answer {
-    match frame {
-        Some(frame) => answer::json(status, frame),
-        None if takes_events => answer::events(super::events::Events::none()),
-        None => answer::empty(StatusCode::ACCEPTED),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What comes first, and after how many seconds.
-    async fn first(
-        answer_after_s: u64,
-        message_after_s: Option<u64>,
-        takes_events: bool,
-    ) -> (&'static str, u64) {
-        let seconds = |s| tokio::time::sleep(Duration::from_secs(s));
-        let mut outgoing = Outgoing::default();
-        let outbox = outgoing.outbox();
-        let mut later = Box::pin(async move {
-            if let Some(message_after_s) = message_after_s {
-                seconds(message_after_s).await;
-                outbox.send(Vec::new()).await.expect("it is heard");
-            }
-            seconds(answer_after_s).await;
-            Some(Reply { frame: Vec::new(), code: None })
-        });
-        let start = tokio::time::Instant::now();
-        let silence = takes_events.then_some(SILENCE_MAX);
-        let what = match First::of(&mut later, &mut outgoing.frames(), silence).await {
-            First::Answer(_) => "answer",
-            First::Stream { message: Some(_), answer: None } => "message",
-            First::Stream { message: Some(_), answer: Some(_) } => "message and answer",
-            First::Stream { message: None, .. } => "silence",
-        };
-        (what, start.elapsed().as_secs())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_becomes_a_stream_when_there_is_something_before_it_or_it_takes_long() {
-        assert_eq!(first(0, None, true).await, ("answer", 0));
-        assert_eq!(first(14, None, true).await, ("answer", 14));
-        assert_eq!(first(16, None, true).await, ("silence", 15));
-        assert_eq!(first(16, None, false).await, ("answer", 16));
-        assert_eq!(first(5, Some(5), true).await, ("message", 5));
-        assert_eq!(first(0, Some(20), true).await, ("silence", 15));
-        assert_eq!(first(0, Some(0), true).await, ("message and answer", 0));
-    }
 }

@@ -14,14 +14,13 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use wire::http::SESSION_ID;
 use wire::{Code, WireError};
 
-use super::Door;
 use super::answer::{self, Answer};
-use super::event_log::Total;
+use super::event_log::{EventId, Total};
 use super::outbound::Outbound;
-use super::streams::{Kind, Streams};
+use super::streams::{Kind, NothingKept, Reader, Streams, Writer};
 use crate::Server;
-use crate::announcer::Announcer;
 use crate::identity::Identity;
+use crate::notifier::Notifier;
 use crate::session::Session;
 
 /// Names the session of a request. Every request is asked for it, so it is not read anew each time.
@@ -47,13 +46,11 @@ pub(super) struct Open {
     /// The conversation.
     pub(super) session: Arc<Session>,
     /// Its event streams.
-    pub(super) streams: Streams,
-    /// What all sessions keep for their streams.
-    pub(super) total: Total,
+    pub(super) streams: Arc<Streams>,
     /// The way to the client of the HTTP+SSE transport, which has but one.
     pub(super) outbound: Option<Arc<Outbound>>,
-    announcer: OnceLock<Box<tokio::sync::Mutex<Announcer>>>,
-    /// Seconds since the door opened, at the last sign of the client.
+    notifier: OnceLock<Box<tokio::sync::Mutex<Notifier>>>,
+    /// Seconds since the endpoint opened, at the last sign of the client.
     heard_s: AtomicU64,
     /// The end of the latest token that the client came with, in seconds since 1970.
     good_until_s: AtomicI64,
@@ -76,17 +73,32 @@ impl Open {
         outbound: Option<Arc<Outbound>>,
         now_s: u64,
     ) -> Open {
-        let (streams, announcer) = (Streams::new(kind), OnceLock::new());
+        let (streams, notifier) = (Arc::new(Streams::new(kind, total)), OnceLock::new());
         let (heard_s, is_used) = (AtomicU64::new(now_s), AtomicBool::new(false));
         let (good_until_s, opened_at) = (AtomicI64::new(good_until_s(&session.caller)), Instant::now());
-        Open { session, streams, total, outbound, announcer, heard_s, good_until_s, opened_at, is_used }
+        Open { session, streams, outbound, notifier, heard_s, good_until_s, opened_at, is_used }
     }
 
     /// The next thing to say without being asked. Whoever listens first takes it; what happens while nobody does
     /// is told to the next who does.
     pub(super) async fn announced(&self, server: &Arc<Server>) -> Vec<u8> {
-        let new = || Box::new(tokio::sync::Mutex::new(Announcer::new(server, self.session.clone())));
-        self.announcer.get_or_init(new).lock().await.next().await
+        let new = || Box::new(tokio::sync::Mutex::new(Notifier::new(server, self.session.clone())));
+        self.notifier.get_or_init(new).lock().await.next().await
+    }
+
+    /// Opens a stream for the messages of one POST.
+    pub(super) fn begin(&self) -> (Writer, Reader) {
+        Streams::begin(&self.streams, self.is_primed())
+    }
+
+    /// Takes over the standing stream; see [`Streams::stand`].
+    pub(super) fn stand(&self, last: Option<u64>) -> Result<Reader, NothingKept> {
+        Streams::stand(&self.streams, self.is_primed(), last)
+    }
+
+    /// Takes over the stream of a POST; see [`Streams::resume`].
+    pub(super) fn resume(&self, last: EventId) -> Result<Reader, NothingKept> {
+        Streams::resume(&self.streams, self.is_primed(), last)
     }
 
     /// True if its streams begin with an event that has an id and says nothing (2025-11-25): a client can then ask
@@ -120,7 +132,7 @@ impl Open {
 
     pub(super) fn end(&self) {
         self.session.end();
-        self.streams.close(&self.total);
+        self.streams.close();
     }
 }
 
@@ -230,6 +242,18 @@ impl Sessions {
         true
     }
 
+    /// Answers `DELETE`: the client ends its session.
+    pub(super) fn end_named(&self, caller: &Caller, headers: &HeaderMap) -> Answer {
+        let mut ids = headers.get_all(&SESSION).iter();
+        match (ids.next(), ids.next()) {
+            (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
+            (Some(id), None) if id.to_str().is_ok_and(|id| self.end(id, caller)) => {
+                answer::empty(StatusCode::NO_CONTENT)
+            }
+            _ => unknown(),
+        }
+    }
+
     /// Forgets the events that were kept long enough, in all sessions.
     pub(super) fn forget_old_events(&self) {
         // Not under the lock, which every request needs.
@@ -238,7 +262,7 @@ impl Sessions {
     }
 
     /// Ends the sessions of callers whom nobody knows any more, and with them the streams that they still read.
-    pub(super) async fn end_of_strangers(&self, identity: &Identity) {
+    pub(super) async fn end_unauthenticated(&self, identity: &Identity) {
         // Not under the lock, which every request needs.
         let all: Vec<(Box<str>, Arc<Open>)> =
             self.lock().open.iter().map(|(id, open)| (id.clone(), open.clone())).collect();
@@ -306,18 +330,6 @@ pub(super) fn good_until_s(caller: &Caller) -> i64 {
     match caller.proof() {
         Proof::Until(end_s) => *end_s,
         Proof::Key(_) | Proof::None => i64::MAX,
-    }
-}
-
-/// Answers `DELETE`: the client ends its session.
-pub(super) fn end(door: &Door, caller: &Caller, headers: &HeaderMap) -> Answer {
-    let mut ids = headers.get_all(&SESSION).iter();
-    match (ids.next(), ids.next()) {
-        (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
-        (Some(id), None) if id.to_str().is_ok_and(|id| door.sessions.end(id, caller)) => {
-            answer::empty(StatusCode::NO_CONTENT)
-        }
-        _ => unknown(),
     }
 }
 

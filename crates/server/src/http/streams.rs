@@ -13,7 +13,6 @@ use bytes::Bytes;
 use wire::sse;
 
 use super::event_log::{EventId, EventLog, Total};
-use super::sessions::Open;
 
 /// The stream of what we say without being asked.
 pub(super) const STANDING: u64 = 0;
@@ -31,6 +30,8 @@ const RETRY_MS: u64 = 1000;
 pub(super) struct Streams {
     inner: Mutex<Option<Box<Inner>>>,
     kind: Kind,
+    /// What all sessions keep for their streams.
+    total: Total,
 }
 
 /// What the revision and the session make of events.
@@ -107,8 +108,8 @@ pub(super) struct NothingKept;
 
 impl Streams {
     /// None yet.
-    pub(super) fn new(kind: Kind) -> Streams {
-        Streams { inner: Mutex::new(None), kind }
+    pub(super) fn new(kind: Kind, total: Total) -> Streams {
+        Streams { inner: Mutex::new(None), kind, total }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<Inner>>> {
@@ -116,11 +117,11 @@ impl Streams {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, total: &Total, act: impl FnOnce(&mut Inner) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         act(inner.get_or_insert_with(|| {
             Box::new(Inner {
-                log: EventLog::new(total.clone()),
+                log: EventLog::new(self.total.clone()),
                 opened: STANDING,
                 open: HashMap::new(),
                 is_closed: false,
@@ -146,8 +147,8 @@ impl Streams {
     }
 
     /// Ends all streams once they are read to their ends, for ever.
-    pub(super) fn close(&self, total: &Total) {
-        self.with(total, |inner| {
+    pub(super) fn close(&self) {
+        self.with(|inner| {
             inner.is_closed = true;
             for stream in inner.open.values_mut() {
                 stream.is_done = true;
@@ -155,6 +156,63 @@ impl Streams {
                 stream.wake_writer();
             }
         });
+    }
+
+    /// Opens a stream for the messages of one POST.
+    pub(super) fn begin(streams: &Arc<Streams>, primed: bool) -> (Writer, Reader) {
+        let (number, reader) = streams.with(|inner| {
+            inner.opened += 1;
+            let first = EventId { stream: inner.opened, sequence: 0 };
+            (first.stream, inner.attach_behind(first, primed).readers)
+        });
+        (Writer { streams: streams.clone(), number }, Reader { streams: streams.clone(), number, reader })
+    }
+
+    /// Takes over the standing stream: from where its last reader stopped taking, or behind the last event that the
+    /// client says it has.
+    ///
+    /// # Errors
+    /// If there has not been such an event.
+    pub(super) fn stand(
+        streams: &Arc<Streams>,
+        primed: bool,
+        last: Option<u64>,
+    ) -> Result<Reader, NothingKept> {
+        streams.with(|inner| {
+            let (taken, sequence) =
+                inner.open.get(&STANDING).map_or((0, 0), |stream| (stream.taken, stream.sequence));
+            if last.is_some_and(|last| last > sequence) {
+                return Err(NothingKept);
+            }
+            let last = EventId { stream: STANDING, sequence: last.unwrap_or(taken) };
+            let reader = inner.attach_behind(last, primed).readers;
+            Ok(Reader { streams: streams.clone(), number: STANDING, reader })
+        })
+    }
+
+    /// Takes over the stream of a POST behind the last event that the client says it has.
+    ///
+    /// # Errors
+    /// If there never was such a stream, or it has ended and nothing of its rest is kept.
+    pub(super) fn resume(streams: &Arc<Streams>, primed: bool, last: EventId) -> Result<Reader, NothingKept> {
+        streams.with(|inner| {
+            let is_known = match inner.open.get(&last.stream) {
+                Some(running) => last.sequence <= running.sequence,
+                None => inner.log.after(last).next().is_some(),
+            };
+            if !is_known {
+                return Err(NothingKept);
+            }
+            let has_ended = !inner.open.contains_key(&last.stream);
+            let stream = inner.attach_behind(last, primed);
+            stream.is_done |= has_ended;
+            Ok(Reader { streams: streams.clone(), number: last.stream, reader: stream.readers })
+        })
+    }
+
+    /// Writes a message to the standing stream.
+    pub(super) fn tell(&self, message: &[u8]) {
+        self.write(STANDING, message);
     }
 
     /// Writes an event, without a look at how many wait. What is written to a stream nobody reads is kept for
@@ -238,96 +296,40 @@ impl Inner {
     }
 }
 
-/// Opens a stream for the messages of one POST.
-pub(super) fn begin(open: &Arc<Open>) -> (Writer, Reader) {
-    let primed = open.is_primed();
-    let (number, reader) = open.streams.with(&open.total, |inner| {
-        inner.opened += 1;
-        let first = EventId { stream: inner.opened, sequence: 0 };
-        (first.stream, inner.attach_behind(first, primed).readers)
-    });
-    (Writer { open: open.clone(), number }, Reader { open: open.clone(), number, reader })
-}
-
-/// Takes over the standing stream: from where its last reader stopped taking, or behind the last event that the
-/// client says it has.
-///
-/// # Errors
-/// If there has not been such an event.
-pub(super) fn stand(open: &Arc<Open>, last: Option<u64>) -> Result<Reader, NothingKept> {
-    let primed = open.is_primed();
-    open.streams.with(&open.total, |inner| {
-        let (taken, sequence) =
-            inner.open.get(&STANDING).map_or((0, 0), |stream| (stream.taken, stream.sequence));
-        if last.is_some_and(|last| last > sequence) {
-            return Err(NothingKept);
-        }
-        let last = EventId { stream: STANDING, sequence: last.unwrap_or(taken) };
-        let reader = inner.attach_behind(last, primed).readers;
-        Ok(Reader { open: open.clone(), number: STANDING, reader })
-    })
-}
-
-/// Takes over the stream of a POST behind the last event that the client says it has.
-///
-/// # Errors
-/// If there never was such a stream, or it has ended and nothing of its rest is kept.
-pub(super) fn resume(open: &Arc<Open>, last: EventId) -> Result<Reader, NothingKept> {
-    let primed = open.is_primed();
-    open.streams.with(&open.total, |inner| {
-        let is_known = match inner.open.get(&last.stream) {
-            Some(running) => last.sequence <= running.sequence,
-            None => inner.log.after(last).next().is_some(),
-        };
-        if !is_known {
-            return Err(NothingKept);
-        }
-        let has_ended = !inner.open.contains_key(&last.stream);
-        let stream = inner.attach_behind(last, primed);
-        stream.is_done |= has_ended;
-        Ok(Reader { open: open.clone(), number: last.stream, reader: stream.readers })
-    })
-}
-
 fn priming(id: EventId) -> Bytes {
     let mut event = Vec::with_capacity(64);
     sse::write_priming(&mut event, &id.to_string(), Some(RETRY_MS));
     event.into()
 }
 
-/// Says something on the standing stream.
-pub(super) fn tell(open: &Open, message: &[u8]) {
-    open.streams.write(STANDING, message);
-}
-
 /// Writes the messages of one POST; the stream ends when it is dropped.
 pub(super) struct Writer {
-    open: Arc<Open>,
+    streams: Arc<Streams>,
     number: u64,
 }
 
 impl Writer {
     /// Resolves once the reader has taken enough, or there is none.
     pub(super) async fn room(&self) {
-        self.open.streams.room(self.number).await;
+        self.streams.room(self.number).await;
     }
 
     /// Writes a message once there is room for it.
     pub(super) async fn write(&self, message: &[u8]) {
         self.room().await;
-        self.open.streams.write(self.number, message);
+        self.streams.write(self.number, message);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.open.streams.finish(self.number);
+        self.streams.finish(self.number);
     }
 }
 
 /// Reads one stream, until another reader takes over.
 pub(super) struct Reader {
-    open: Arc<Open>,
+    streams: Arc<Streams>,
     number: u64,
     reader: u64,
 }
@@ -339,7 +341,7 @@ impl Reader {
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut inner = self.open.streams.lock();
+        let mut inner = self.streams.lock();
         let Some(inner) = inner.as_deref_mut() else { return Poll::Ready(None) };
         let Some(stream) = inner.open.get_mut(&self.number).filter(|stream| stream.readers == self.reader)
         else {
@@ -359,7 +361,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let mut inner = self.open.streams.lock();
+        let mut inner = self.streams.lock();
         let Some(inner) = inner.as_deref_mut() else { return };
         let Some(stream) = inner.open.get_mut(&self.number).filter(|stream| stream.readers == self.reader)
         else {

@@ -7,7 +7,7 @@ use http::Uri;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::jwt::Algorithm;
+use super::algorithm::Algorithm;
 
 /// Issuers that are trusted at most.
 const ISSUERS_MAX: usize = 16;

@@ -9,8 +9,9 @@ use gate::{Caller, CallerKind, Role, Roles, Scope, Scopes, Via};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
 
+use super::algorithm::Algorithm;
 use super::config;
-use super::jwt::{Algorithm, Fault, Token};
+use super::jwt::{Fault, Token};
 use super::key_source::{Held, KeySource};
 use super::unknown::Unknown;
 

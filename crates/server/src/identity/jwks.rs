@@ -10,7 +10,7 @@ use ring::signature::{
 };
 use serde::Deserialize;
 
-use super::jwt::Algorithm;
+use super::algorithm::Algorithm;
 
 /// Keys that are kept of one issuer; they have a handful.
 const KEYS_MAX: usize = 64;

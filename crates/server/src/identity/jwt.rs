@@ -6,10 +6,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::algorithm::Algorithm;
 use super::jwks::PublicKey;
 
 /// Longest token, in bytes. Those of providers that put groups into them have a few thousand.
@@ -18,48 +18,6 @@ pub(super) const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// How far a token's beginning may lie in the future, in seconds: the issuer's clock may be ahead of ours. Its end is
 /// taken as it is.
 pub(super) const LEEWAY_S: i64 = 30;
-
-/// How a token is signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum Algorithm {
-    /// RSA with PKCS #1 1.5 and SHA-256.
-    RS256,
-    /// RSA with PKCS #1 1.5 and SHA-384.
-    RS384,
-    /// RSA with PKCS #1 1.5 and SHA-512.
-    RS512,
-    /// RSA with PSS and SHA-256.
-    PS256,
-    /// RSA with PSS and SHA-384.
-    PS384,
-    /// RSA with PSS and SHA-512.
-    PS512,
-    /// ECDSA on P-256 with SHA-256.
-    ES256,
-    /// ECDSA on P-384 with SHA-384.
-    ES384,
-    /// Ed25519.
-    EdDSA,
-}
-
-impl Algorithm {
-    /// All of them.
-    pub const ALL: [Algorithm; 9] = [
-        Self::RS256,
-        Self::RS384,
-        Self::RS512,
-        Self::PS256,
-        Self::PS384,
-        Self::PS512,
-        Self::ES256,
-        Self::ES384,
-        Self::EdDSA,
-    ];
-
-    fn parse(name: &str) -> Option<Algorithm> {
-        Self::ALL.into_iter().find(|algorithm| format!("{algorithm:?}") == name)
-    }
-}
 
 /// Why a token is not good, for the one who sent it.
 pub(super) type Fault = &'static str;

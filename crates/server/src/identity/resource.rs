@@ -8,6 +8,7 @@ use http::header::{HOST, HeaderMap};
 use serde_json::json;
 
 use super::unknown::Unknown;
+use crate::config::MCP_PATH;
 
 /// Where the metadata of a protected resource is, before the path of the resource.
 pub const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -42,10 +43,7 @@ impl Resource {
             Resource::Configured(url) => audience == url,
             Resource::Local(address) => audience.parse::<Uri>().is_ok_and(|uri| {
                 let is_here = uri.host().is_some_and(is_loopback) && uri.port_u16() == Some(address.port());
-                uri.scheme_str() == Some("http")
-                    && is_here
-                    && uri.path() == crate::http::PATH
-                    && uri.query().is_none()
+                uri.scheme_str() == Some("http") && is_here && uri.path() == MCP_PATH && uri.query().is_none()
             }),
         }
     }
@@ -56,9 +54,9 @@ impl Resource {
             Resource::Configured(url) => url.clone(),
             Resource::Local(address) => {
                 let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-                let spelt = host.map(|host| format!("http://{host}{}", crate::http::PATH));
+                let spelt = host.map(|host| format!("http://{host}{}", MCP_PATH));
                 let spelt = spelt.filter(|url| self.is_audience(url));
-                spelt.unwrap_or_else(|| format!("http://{address}{}", crate::http::PATH))
+                spelt.unwrap_or_else(|| format!("http://{address}{}", MCP_PATH))
             }
         }
     }
@@ -82,7 +80,7 @@ impl Resource {
             }
             Resource::Local(_) => String::new(),
         };
-        behind.is_empty() || behind == crate::http::PATH || behind == own
+        behind.is_empty() || behind == MCP_PATH || behind == own
     }
 
     /// The metadata as JSON text.

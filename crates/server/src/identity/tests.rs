@@ -1,8 +1,8 @@
 //! Callers by every kind of credential, and everybody who is none.
 #![expect(clippy::disallowed_methods, reason = "a state folder that loses files")]
 
+mod auth_settings;
 mod sample_issuer;
-mod terms;
 mod tokens;
 
 use std::sync::Arc;

@@ -4,7 +4,9 @@ use gate::{Failure, Protocol, Refusal, ToolError};
 use serde_json::{Value, json};
 use wire::{Code, Object, Revision, WireError, resources, tools};
 
-use super::{About, Asked, OUR_INFO, mark_complete};
+use super::facts::{About, RequestFacts};
+use super::modern::mark_complete;
+use crate::ourselves::OUR_INFO;
 
 /// The member of `_meta` that holds the structured error object of a failed call.
 const ERROR_KEY: &str = "toolcrib/error";
@@ -32,9 +34,9 @@ pub(super) enum Answer {
 
 /// Which failure is told how. Every kind is decided here. What a model can act on is told as a result, where there
 /// is a place for it: only `tools/call` has one.
-pub(super) fn answer(asked: &Asked, failure: &Failure) -> Answer {
+pub(super) fn answer(facts: &RequestFacts, failure: &Failure) -> Answer {
     let result = |details| Answer::Result { details };
-    match (failure, &asked.about) {
+    match (failure, &facts.about) {
         (Failure::Refused(refusal), About::Tool) => match refusal {
             Refusal::InvalidArguments { .. }
             | Refusal::Denied { .. }
@@ -45,44 +47,46 @@ pub(super) fn answer(asked: &Asked, failure: &Failure) -> Answer {
             | Refusal::ApprovalExpired { .. }
             | Refusal::KeyRevoked { .. }
             | Refusal::Outdated { .. }
-            | Refusal::TooManyApprovals { .. } => result(facts(refusal)),
+            | Refusal::TooManyApprovals { .. } => result(details(refusal)),
             Refusal::UnusableSchema { .. }
             | Refusal::HeldBack { .. }
             | Refusal::NoApprovals(_)
             | Refusal::NoQuota(_)
             | Refusal::NoAuditLog(_) => result(None),
             // A legacy client has no states; ours ran out between two rounds.
-            Refusal::BadState(_) if !asked.revision.is_modern() => result(None),
+            Refusal::BadState(_) if !facts.revision.is_modern() => result(None),
             Refusal::UnknownTool(_)
+            | Refusal::UnknownMethod(_)
+            | Refusal::SeveralOwners { .. }
             | Refusal::UnknownResource(_)
             | Refusal::UnknownPrompt(_)
             | Refusal::UnknownTask
             | Refusal::Unsupported { .. }
             | Refusal::BadState(_)
-            | Refusal::RateLimited { .. } => Answer::Protocol(protocol_error(asked, failure)),
+            | Refusal::RateLimited { .. } => Answer::Protocol(protocol_error(facts, failure)),
         },
-        (Failure::Tool(error), About::Tool) if !is_of_the_protocol(asked, error) => {
+        (Failure::Tool(error), About::Tool) if !is_of_the_protocol(facts, error) => {
             result(error.details().cloned())
         }
         (Failure::Refused(_) | Failure::Tool(_) | Failure::Internal(_), _) => {
-            Answer::Protocol(protocol_error(asked, failure))
+            Answer::Protocol(protocol_error(facts, failure))
         }
     }
 }
 
 /// True for the few errors of an upstream that a client must be told as such to go on.
-fn is_of_the_protocol(asked: &Asked, error: &ToolError) -> bool {
+fn is_of_the_protocol(facts: &RequestFacts, error: &ToolError) -> bool {
     let code = error.protocol().map(|protocol| protocol.code);
-    asked.revision.is_modern()
-        && (code == Some(MISSING_CAPABILITY) || (code == Some(INVALID_PARAMS) && asked.has_state))
+    facts.revision.is_modern()
+        && (code == Some(MISSING_CAPABILITY) || (code == Some(INVALID_PARAMS) && facts.has_state))
 }
 
 /// A failure as a JSON-RPC error.
-pub(crate) fn protocol_error(asked: &Asked, failure: &Failure) -> WireError {
+pub(crate) fn protocol_error(facts: &RequestFacts, failure: &Failure) -> WireError {
     match failure {
-        Failure::Refused(refusal) => refused(asked, refusal),
+        Failure::Refused(refusal) => refused(facts, refusal),
         Failure::Tool(error) => match error.protocol() {
-            Some(protocol) => relayed(asked, protocol),
+            Some(protocol) => relayed(facts, protocol),
             None => {
                 let mut data = json!({ "code": error.code() });
                 if let Some(details) = error.details() {
@@ -98,15 +102,17 @@ pub(crate) fn protocol_error(asked: &Asked, failure: &Failure) -> WireError {
     }
 }
 
-fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
+fn refused(facts: &RequestFacts, refusal: &Refusal) -> WireError {
     let (code, message) = match refusal {
         Refusal::UnknownTool(name) => (Code::InvalidParams, format!("Unknown tool: {name}")),
         Refusal::UnknownPrompt(name) => (Code::InvalidParams, format!("Unknown prompt: {name}")),
-        Refusal::UnknownResource(uri) if matches!(asked.about, About::Resource(_)) => {
-            return not_found(asked.revision, "Resource not found", uri);
+        Refusal::UnknownResource(uri) if matches!(facts.about, About::Resource(_)) => {
+            return not_found(facts.revision, "Resource not found", uri);
         }
         Refusal::UnknownResource(uri) => (Code::InvalidParams, format!("Unknown resource template: {uri}")),
-        Refusal::UnknownTask
+        Refusal::UnknownMethod(method) => (Code::MethodNotFound, format!("Method not found: {method}")),
+        Refusal::SeveralOwners { .. }
+        | Refusal::UnknownTask
         | Refusal::Unsupported { .. }
         | Refusal::HeldBack { .. }
         | Refusal::BadState(_)
@@ -127,14 +133,14 @@ fn refused(asked: &Asked, refusal: &Refusal) -> WireError {
         | Refusal::NoAuditLog(_) => (Code::InternalError, refusal.to_string()),
     };
     let error = WireError::new(code, message);
-    match facts(refusal) {
-        Some(facts) => error.with_data(facts.to_string()),
+    match details(refusal) {
+        Some(details) => error.with_data(details.to_string()),
         None => error,
     }
 }
 
 /// What programs are told of a refusal.
-fn facts(refusal: &Refusal) -> Option<Value> {
+fn details(refusal: &Refusal) -> Option<Value> {
     match refusal {
         Refusal::RateLimited { retry_after_ms, limit } => {
             Some(json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
@@ -152,6 +158,8 @@ fn facts(refusal: &Refusal) -> Option<Value> {
         }
         Refusal::TooManyApprovals { max, .. } => Some(json!({ "code": refusal.code(), "pending_max": max })),
         Refusal::UnknownTool(_)
+        | Refusal::UnknownMethod(_)
+        | Refusal::SeveralOwners { .. }
         | Refusal::UnknownResource(_)
         | Refusal::UnknownPrompt(_)
         | Refusal::UnknownTask
@@ -173,18 +181,18 @@ fn not_found(revision: Revision, message: &str, uri: &str) -> WireError {
 }
 
 /// An upstream's error, for a client of the revision that was asked in.
-fn relayed(asked: &Asked, protocol: &Protocol) -> WireError {
+fn relayed(facts: &RequestFacts, protocol: &Protocol) -> WireError {
     let Protocol { code, message, data } = protocol;
     let names_uri = || data.as_deref().and_then(Object::parse).is_some_and(|data| data.get("uri").is_some());
-    if let About::Resource(uri) = &asked.about
+    if let About::Resource(uri) = &facts.about
         && (*code == RESOURCE_NOT_FOUND || (*code == INVALID_PARAMS && names_uri()))
     {
         // Under the URI that the client knows it by.
-        return not_found(asked.revision, message, uri);
+        return not_found(facts.revision, message, uri);
     }
     let code = match *code {
-        MISSING_CAPABILITY if asked.revision.is_modern() => Code::MissingClientCapability,
-        RESOURCE_NOT_FOUND if asked.revision.is_modern() => Code::InvalidParams,
+        MISSING_CAPABILITY if facts.revision.is_modern() => Code::MissingClientCapability,
+        RESOURCE_NOT_FOUND if facts.revision.is_modern() => Code::InvalidParams,
         code if BETWEEN_US.contains(&code) => Code::InternalError,
         code => Code::Relayed(code),
     };

@@ -2,13 +2,11 @@
 //! give it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use wire::Id;
 use wire::message::Text;
-
-use super::{Session, lock};
 
 /// Most requests of ours that one client may leave unanswered.
 const QUESTIONS_MAX: usize = 1_000;
@@ -16,37 +14,45 @@ const QUESTIONS_MAX: usize = 1_000;
 /// A result, or an error object, as JSON text.
 pub(crate) type Answer = Result<Text, Text>;
 
-/// What is not answered yet.
+/// The requests that one client has not answered.
 #[derive(Default)]
-pub(super) struct Questions {
-    asked: u64,
-    open: HashMap<u64, oneshot::Sender<Answer>>,
+pub(super) struct Questions(Arc<Mutex<Open>>);
+
+#[derive(Default)]
+struct Open {
+    latest: u64,
+    unanswered: HashMap<u64, oneshot::Sender<Answer>>,
 }
 
 impl Questions {
-    pub(super) fn ask(session: &Arc<Session>) -> Option<Question> {
-        let mut questions = lock(&session.questions);
-        if questions.open.len() >= QUESTIONS_MAX {
+    pub(super) fn ask(&self) -> Option<Question> {
+        let mut open = lock(&self.0);
+        if open.unanswered.len() >= QUESTIONS_MAX {
             return None;
         }
-        questions.asked += 1;
-        let number = questions.asked;
+        open.latest += 1;
+        let number = open.latest;
         let (sender, answer) = oneshot::channel();
-        questions.open.insert(number, sender);
-        drop(questions);
-        Some(Question { session: session.clone(), number, answer })
+        open.unanswered.insert(number, sender);
+        drop(open);
+        Some(Question { open: self.0.clone(), number, answer })
     }
 
-    pub(super) fn answer(&mut self, id: &Id, answer: Answer) -> bool {
-        let asked = id.as_number().and_then(|number| self.open.remove(&number));
-        // Whoever asked may have gone away meanwhile.
-        asked.is_some_and(|asked| asked.send(answer).is_ok())
+    pub(super) fn answer(&self, id: &Id, answer: Answer) -> bool {
+        let waiting = id.as_number().and_then(|number| lock(&self.0).unanswered.remove(&number));
+        // The call that waited may have ended meanwhile.
+        waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
+}
+
+/// What it guards is sound between any two statements.
+fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One request of ours; forgotten when dropped.
 pub(crate) struct Question {
-    session: Arc<Session>,
+    open: Arc<Mutex<Open>>,
     number: u64,
     answer: oneshot::Receiver<Answer>,
 }
@@ -65,12 +71,13 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        lock(&self.session.questions).open.remove(&self.number);
+        lock(&self.open).unanswered.remove(&self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::session::Session;
     use bytes::Bytes;
     use futures_util::FutureExt;
     use gate::{Caller, Via};

@@ -5,62 +5,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gate::Versions;
 
-/// What there are lists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    /// `tools/list`.
-    Tools,
-    /// `prompts/list`.
-    Prompts,
-    /// `resources/list`.
-    Resources,
-    /// `resources/templates/list`.
-    Templates,
-}
-
-/// What a client is told of a changed list of tools.
-pub(crate) const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-/// The same for prompts.
-pub(crate) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
-/// The same for resources and templates.
-pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
-
-impl Kind {
-    /// The version of this list among all.
-    pub(crate) fn version(self, versions: &Versions) -> u64 {
-        match self {
-            Kind::Tools => versions.tools,
-            Kind::Prompts => versions.prompts,
-            Kind::Resources | Kind::Templates => versions.resources,
-        }
-    }
-}
+use crate::list_kind::{ListKind, PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED};
 
 /// The versions that a client was shown; 0 for a list that it never asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Seen([AtomicU64; 4]);
 
 impl Seen {
-    fn of(&self, kind: Kind) -> &AtomicU64 {
+    fn of(&self, kind: ListKind) -> &AtomicU64 {
         &self.0[kind as usize]
     }
 
     /// Notes which state of a list the client was shown.
-    pub(crate) fn saw(&self, kind: Kind, versions: &Versions) {
+    pub(crate) fn saw(&self, kind: ListKind, versions: &Versions) {
         self.of(kind).fetch_max(kind.version(versions), Ordering::Relaxed);
     }
 
     /// The notifications for the lists that have changed since the client was shown them, each once.
     pub(crate) fn news(&self, versions: &Versions) -> impl Iterator<Item = &'static str> {
         let changed = |kind| {
-            let version = Kind::version(kind, versions);
+            let version = ListKind::version(kind, versions);
             let shown = self.of(kind).load(Ordering::Relaxed);
             shown != 0 && self.of(kind).fetch_max(version, Ordering::Relaxed) < version
         };
-        let tools = changed(Kind::Tools).then_some(TOOLS_CHANGED);
-        let prompts = changed(Kind::Prompts).then_some(PROMPTS_CHANGED);
+        let tools = changed(ListKind::Tools).then_some(TOOLS_CHANGED);
+        let prompts = changed(ListKind::Prompts).then_some(PROMPTS_CHANGED);
         // Both must be looked at: each notes what it has told.
-        let either = changed(Kind::Resources) | changed(Kind::Templates);
+        let either = changed(ListKind::Resources) | changed(ListKind::Templates);
         [tools, prompts, either.then_some(RESOURCES_CHANGED)].into_iter().flatten()
     }
 }
@@ -81,24 +52,24 @@ mod tests {
     fn only_who_has_listed_hears_of_changes_and_each_once() {
         let seen = Seen::default();
         assert!(news(&seen, versions(2, 2, 2)).is_empty());
-        seen.saw(Kind::Tools, &versions(2, 2, 2));
+        seen.saw(ListKind::Tools, &versions(2, 2, 2));
         assert!(news(&seen, versions(2, 9, 9)).is_empty());
         assert_eq!(news(&seen, versions(3, 9, 9)), [TOOLS_CHANGED]);
         assert!(news(&seen, versions(3, 9, 9)).is_empty());
-        seen.saw(Kind::Prompts, &versions(3, 9, 9));
+        seen.saw(ListKind::Prompts, &versions(3, 9, 9));
         assert_eq!(news(&seen, versions(5, 10, 10)), [TOOLS_CHANGED, PROMPTS_CHANGED]);
     }
 
     #[test]
     fn a_change_of_resources_is_told_once_to_who_has_listed_either_kind() {
         let seen = Seen::default();
-        seen.saw(Kind::Templates, &versions(1, 1, 1));
+        seen.saw(ListKind::Templates, &versions(1, 1, 1));
         assert_eq!(news(&seen, versions(1, 1, 2)), [RESOURCES_CHANGED]);
-        seen.saw(Kind::Resources, &versions(1, 1, 2));
+        seen.saw(ListKind::Resources, &versions(1, 1, 2));
         assert!(news(&seen, versions(1, 1, 2)).is_empty());
         assert_eq!(news(&seen, versions(1, 1, 3)), [RESOURCES_CHANGED]);
         // Resources were shown at 4; the templates still are those of 3.
-        seen.saw(Kind::Resources, &versions(1, 1, 4));
+        seen.saw(ListKind::Resources, &versions(1, 1, 4));
         assert_eq!(news(&seen, versions(1, 1, 4)), [RESOURCES_CHANGED]);
         assert!(news(&seen, versions(1, 1, 4)).is_empty());
     }

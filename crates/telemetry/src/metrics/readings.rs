@@ -34,7 +34,7 @@ pub struct Readings {
     /// All upstreams.
     pub upstreams: Vec<UpstreamReading>,
     /// Whether calls that change something can be noted in the audit log, and so may run.
-    pub book_writable: bool,
+    pub audit_log_writable: bool,
     /// Spans that were let go since nobody took them.
     pub spans_dropped: u64,
     /// When the program was started, in seconds since 1970.
@@ -96,8 +96,8 @@ impl Collector for Scraped {
         ConstGauge::new(readings.started_at_s).encode(started)?;
         let help =
             "1, or 0 while calls that change something are refused since the audit log cannot be written";
-        let audit_log = out.encode_descriptor("book_writable", help, None, MetricType::Gauge)?;
-        ConstGauge::new(u64::from(readings.book_writable)).encode(audit_log)?;
+        let audit_log = out.encode_descriptor("audit_log_writable", help, None, MetricType::Gauge)?;
+        ConstGauge::new(u64::from(readings.audit_log_writable)).encode(audit_log)?;
         let help = "Spans that were let go since nobody took them";
         let dropped = out.encode_descriptor("spans_dropped", help, None, MetricType::Counter)?;
         ConstCounter::new(readings.spans_dropped).encode(dropped)

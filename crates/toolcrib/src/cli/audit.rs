@@ -22,7 +22,7 @@ pub(crate) enum Audit {
     Verify {
         /// Another audit log: a folder with its segments, or one segment. By default the one in the state folder.
         #[arg(long, value_name = "PATH")]
-        audit_log: Option<PathBuf>,
+        folder: Option<PathBuf>,
         /// A key that may have signed it, as `toolcrib audit key` prints it. May be repeated. No other one counts then,
         /// and an audit log that bears no signature is found fault with.
         #[arg(long = "key", value_name = "KEY")]
@@ -91,7 +91,7 @@ pub(crate) struct AuditExport {
 /// A form of the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// the audit log's own lines: one JSON object each, which `audit verify --audit log` checks.
+    /// The audit log's own lines: one JSON object each, which `audit verify --folder` checks.
     Jsonl,
     /// A table with one row for each call.
     Csv,

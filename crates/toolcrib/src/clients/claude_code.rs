@@ -4,8 +4,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::client::{Client, Slot, program, slot};
+use super::entry;
+use super::form::Form;
 use super::form::Word;
-use super::{Client, Form, Origin, Slot, Syntax, entry, program, slot};
+use super::origin::Origin;
+use super::variables::Syntax;
 
 pub(super) const CLIENT: Client = Client {
     id: "claude-code",

@@ -1,8 +1,10 @@
 //! Codex: the one client with TOML.
 
+use super::client::{Client, program, slot};
 use super::fields::Fields;
+use super::form::Form;
 use super::server::Server;
-use super::{Client, Form, Syntax, program, slot};
+use super::variables::Syntax;
 
 /// Milliseconds of the seconds it counts in.
 const SECOND_MS: u32 = 1_000;

@@ -1,6 +1,9 @@
 //! Cursor.
 
-use super::{Client, Form, Syntax, entry, program, slot};
+use super::client::{Client, program, slot};
+use super::entry;
+use super::form::Form;
+use super::variables::Syntax;
 
 pub(super) const CLIENT: Client = Client {
     id: "cursor",

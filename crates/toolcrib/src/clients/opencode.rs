@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+use super::client::{Client, slot};
 use super::fields::Fields;
 use super::form::Word;
+use super::form::{Form, Written};
 use super::server::{Oauth, Registration, Server};
-use super::{Client, Form, Syntax, Written, slot};
+use super::variables::Syntax;
 
 const FILES: [&str; 2] = ["opencode.jsonc", "opencode.json"];
 

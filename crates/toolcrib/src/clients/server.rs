@@ -249,7 +249,7 @@ mod tests {
     fn a_server_starts_where_its_words_were_meant() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
-        crate::config::edit::hold(&path.join("server.py")).and_then(|held| held.write("")).expect("written");
+        crate::config_edit::hold(&path.join("server.py")).and_then(|held| held.write("")).expect("written");
         for (words, expected) in [
             ("python3 server.py", true),
             ("npx -y some-server .", true),

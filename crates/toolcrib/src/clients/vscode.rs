@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
+use super::client::{Client, program, slot};
+use super::entry;
+use super::form::Form;
 use super::form::Word;
-use super::{Client, Form, Syntax, entry, program, slot};
+use super::variables::Syntax;
 
 /// The folders of its editions.
 const EDITIONS: [&str; 3] = ["Code", "Code - Insiders", "VSCodium"];

@@ -20,10 +20,10 @@ use store::SqliteStore;
 use tokio::time::sleep;
 
 use super::gated::caller;
-use super::start_nobody;
+use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
-use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {

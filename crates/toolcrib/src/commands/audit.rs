@@ -13,19 +13,19 @@ use audit::{AuditLog, PublicKey};
 use serde_json::json;
 use store::SqliteStore;
 
-use super::start_nobody;
-use crate::assemble::now_ms;
+use super::start::start_nobody;
 use crate::cli::{Audit, Cli};
 use crate::config::Settings;
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::times::now_ms;
 
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
     match command {
         Audit::Tail { lines, follow, filter } => tail::run(cli, &settings.state, lines, follow, &filter),
-        Audit::Verify { audit_log, keys, from } => {
-            let asked = verify::Asked { audit_log: audit_log.as_deref(), keys: &keys, from };
+        Audit::Verify { folder, keys, from } => {
+            let asked = verify::Asked { audit_log: folder.as_deref(), keys: &keys, from };
             verify::run(cli, &settings.state, &asked)
         }
         Audit::Acknowledge { because } => acknowledge::run(cli, settings, because.as_deref()),

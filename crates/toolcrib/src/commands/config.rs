@@ -4,13 +4,15 @@ use serde_json::json;
 use upstream::Settings;
 
 use super::misplaced::misplaced;
-use super::{load_resting, load_with, trust};
+use super::start::{load_resting, load_with};
+use super::trust;
 use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
+use crate::error_chain::chain;
 use crate::print;
-use crate::secrets::{chain, is_struck_out, weakness};
+use crate::secrets::{is_struck_out, weakness};
 
 pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
     match command {

@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use upstream::Upstream;
 
+use super::approvals;
 use super::approvals::Here;
 use super::mcp::ask as terminal;
-use super::{Asking, Log, approvals, start, start_nobody};
+use super::start::{Asking, Log, start, start_nobody};
 use crate::assemble::{Crib, assemble};
 use crate::cli::Cli;
 use crate::config::Loaded;
@@ -207,6 +208,8 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::UnknownResource(_)
             | Refusal::UnknownPrompt(_)
             | Refusal::UnknownTask
+            | Refusal::UnknownMethod(_)
+            | Refusal::SeveralOwners { .. }
             | Refusal::Unsupported { .. }
             | Refusal::BadState(_)
             | Refusal::InvalidArguments { .. } => Ending::Misused,

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use server::identity::{self, KeyEntry, KeyError, KeyRequest};
 use store::{SqliteStore, Store};
 
-use super::start_nobody;
-use crate::assemble::now_ms;
+use super::start::start_nobody;
 use crate::cli::{Cli, Keys};
 use crate::ending::{Ending, Trouble};
+use crate::times::now_ms;
 use crate::times::shown;
 use crate::{person, print};
 

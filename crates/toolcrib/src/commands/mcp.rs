@@ -19,8 +19,9 @@ use upstream::{Settings, World};
 
 use crate::assemble;
 use crate::cli::{Cli, Mcp};
-use crate::config::{Loaded, nearest};
+use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 
 /// What is said where there is nothing to tell of.
 const NO_SERVERS: &str = "no servers are configured; `toolcrib mcp add` adds one, `toolcrib mcp import` takes over those \

@@ -11,8 +11,8 @@ use super::resources::{ASKS, described, listing, visible};
 use super::tools::troubles;
 use crate::assemble::Crib;
 use crate::cli::{Cli, Prompts};
-use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Prompts) -> Result<Ending, Trouble> {

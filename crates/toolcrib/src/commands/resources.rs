@@ -8,8 +8,8 @@ use super::gated::{binary, caller, carry, failed, settled, with_crib};
 use super::tools::troubles;
 use crate::assemble::Crib;
 use crate::cli::{Cli, Resources};
-use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 use crate::print;
 
 /// What is said of a call that wants to ask somebody, by all commands that cannot.

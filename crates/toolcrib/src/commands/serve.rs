@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use gate::Cancel;
 use server::{Server, http, unix};
 
-use super::{Asking, Log, start};
+use super::start::{Asking, Log, start};
 use crate::assemble::{assemble_over, identity, store};
 use crate::cli::Cli;
 use crate::config::Loaded;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use server::{Greeting, Server};
 
+use super::start::{Asking, Log, start};
 use super::trust::Keeper;
-use super::{Asking, Log, start};
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::control::{AtStart, Control, Desk, Opening};

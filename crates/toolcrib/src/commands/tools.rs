@@ -10,8 +10,8 @@ pub(super) use list::troubles;
 use super::gated::{caller, with_crib};
 use crate::assemble::Crib;
 use crate::cli::{Cli, Tools};
-use crate::config::nearest;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::SqliteStore;
 
 use super::mcp::{ask, running};
-use super::surroundings;
+use super::start::surroundings;
 use crate::cli::{Cli, TrustFolder};
 use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
     let mut surroundings = surroundings(cli)?;
     surroundings.current_dir.clone_from(&folder);
     let loaded = config::load(None, &surroundings, Unfollowed::IsPassedOver)?;
-    super::begin_resting(&loaded)?;
+    super::start::begin_resting(&loaded)?;
     if asked.revoke {
         return revoke(cli, &loaded, &folder);
     }
@@ -79,7 +79,7 @@ fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
 }
 
 fn list(cli: &Cli) -> Result<Ending, Trouble> {
-    let loaded = super::start_nobody(cli)?;
+    let loaded = super::start::start_nobody(cli)?;
     let folders = trust::all(&SqliteStore::at(&loaded.settings.state)).map_err(Trouble::Failed)?;
     if cli.json {
         let folder = |(folder, agreed)| json!({ "folder": folder, "agreed": agreed });

@@ -8,12 +8,10 @@ use serde_json::Value;
 
 use super::problem::Problem;
 use super::tree::{Node, Place, Written};
+use crate::nearest::nearest;
 
 /// Deeper than any table of ours; a schema that refers to itself must end somewhere.
 const DEPTH_MAX: usize = 32;
-
-/// Below this likeness (1 is the same) a guess would puzzle more than it helps.
-const LIKENESS_MIN: f64 = 0.7;
 
 /// How the problem of a key begins that the schema does not know.
 const UNKNOWN: &str = "unknown key";
@@ -23,17 +21,6 @@ pub(crate) fn check(schema: &Value, tree: &Node) -> Vec<Problem> {
     let mut check = Check { root: schema, problems: Vec::new() };
     check.node(schema, tree, &Path(Vec::new()));
     check.problems
-}
-
-/// The known word that is most like this one, if any is like enough.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |candidate: &str| strsim::damerau_levenshtein(word, candidate) as f64;
-    let score = |candidate: &str| 1.0 - likeness(candidate) / word.len().max(candidate.len()).max(1) as f64;
-    let scored = known.into_iter().map(|candidate| (score(candidate), candidate));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    // A short word with one slip of the finger is less like than a long one with two.
-    let slip = likeness(best.1) <= 1.0 && word.len() > 1;
-    (best.0 >= LIKENESS_MIN || slip).then_some(best.1)
 }
 
 /// Keys from the top of the file.

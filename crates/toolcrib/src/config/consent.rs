@@ -24,7 +24,7 @@ pub(crate) enum Agreement {
 }
 
 /// Where agreements are looked up.
-pub(super) enum Consent {
+pub(crate) enum Consent {
     /// Everything counts as agreed to, for one run.
     ForThisRun,
     /// In the user's state, if they have one.
@@ -33,12 +33,12 @@ pub(super) enum Consent {
 
 impl Consent {
     /// As it is kept in the folder `state`.
-    pub(super) fn kept_in(state: Option<PathBuf>) -> Consent {
+    pub(crate) fn kept_in(state: Option<PathBuf>) -> Consent {
         Consent::Kept { state, folders: RefCell::default() }
     }
 
     /// Whether a person has agreed to this.
-    pub(super) fn to(&self, declaration: &Declaration) -> Agreement {
+    pub(crate) fn to(&self, declaration: &Declaration) -> Agreement {
         let receipts = match self {
             Consent::ForThisRun => return Agreement::Given { secrets: declaration.secrets.clone() },
             Consent::Kept { state, folders } => receipts(state.as_deref(), folders, &declaration.folder),
@@ -56,7 +56,7 @@ impl Consent {
     }
 
     /// Whether a person has ever agreed to anything of this folder: then its mistakes are theirs to mend.
-    pub(super) fn knows(&self, folder: &Path) -> bool {
+    pub(crate) fn knows(&self, folder: &Path) -> bool {
         match self {
             Consent::ForThisRun => true,
             Consent::Kept { state, folders } => {

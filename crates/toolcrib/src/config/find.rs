@@ -21,18 +21,18 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// The files in effect, the user's first and then the folder's: the one of another program, and our own.
-    pub(super) sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
     /// Files of the folder that are not obeyed, each in a sentence that names it.
-    pub(super) refused: Vec<String>,
+    pub(crate) refused: Vec<String>,
 }
 
 /// The files in effect. A file that was asked for by name stands alone and must exist; the others need not.
 ///
 /// # Errors
 /// If the file that was named, or the user's own, cannot be read, or others could write in the user's.
-pub(super) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Found, Problem> {
+pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<Found, Problem> {
     let mut found = Found::default();
     if let Some(path) = self::named(named, surroundings) {
         let text = read(&surroundings.absolute(path)).map_err(|error| unreadable(path, &error))?;
@@ -62,17 +62,17 @@ pub(super) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<
 }
 
 /// The file that was asked for by name, which then stands alone.
-pub(super) fn named<'n>(named: Option<&'n Path>, surroundings: &'n Surroundings) -> Option<&'n Path> {
+pub(crate) fn named<'n>(named: Option<&'n Path>, surroundings: &'n Surroundings) -> Option<&'n Path> {
     named.or_else(|| surroundings.variable(VARIABLE).map(Path::new))
 }
 
 /// Where the user's own file is or would be, if they have a home.
-pub(super) fn user(surroundings: &Surroundings) -> Option<PathBuf> {
+pub(crate) fn user(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.config_folder().map(|folder| folder.join(FILE))
 }
 
 /// The folder's file, if there is one: the nearest, from the current folder upwards.
-pub(super) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
+pub(crate) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
     nearest(FILE, surroundings, user(surroundings).as_deref())
 }
 
@@ -99,7 +99,7 @@ fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Optio
 }
 
 /// Reads a file that people write.
-pub(super) fn read(path: &Path) -> io::Result<String> {
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     text_file::read(path, FILE_BYTES_MAX)
 }
 
@@ -109,14 +109,14 @@ fn read_own(path: &Path) -> io::Result<Result<String, Exposed>> {
 }
 
 /// The folder that relative paths of a file start at: its own, or the project's for a file that lies below it.
-pub(super) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf {
+pub(crate) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf {
     let path = surroundings.absolute(&source.path);
     let steps = if source.is_others() { Path::new(OTHERS_FILE).components().count() } else { 1 };
     path.ancestors().nth(steps).map_or_else(|| surroundings.current_dir.clone(), Path::to_owned)
 }
 
 /// The same without links: the folder that what the file declares is agreed to for.
-pub(super) fn declaring_folder(source: &Source, surroundings: &Surroundings) -> PathBuf {
+pub(crate) fn declaring_folder(source: &Source, surroundings: &Surroundings) -> PathBuf {
     let folder = folder_of(source, surroundings);
     folder.canonicalize().unwrap_or(folder)
 }

@@ -25,15 +25,15 @@ const OTHERS_SETTING: [&str; 2] = ["experimental", "mcp_timeout"];
 
 /// The files as one tree, and what is not in it of what the folders' files say.
 #[derive(Debug)]
-pub(super) struct Read {
-    pub(super) tree: Node,
-    pub(super) folders: Folders,
+pub(crate) struct Read {
+    pub(crate) tree: Node,
+    pub(crate) folders: Folders,
 }
 
 /// The files as one tree: the user's, or the one that was named, and over it the folder's as far as they may be. Of another
 /// program's file only the servers are taken that ours do not name, whole, and their common timeout. Everything in them
 /// that is no TOML is an error.
-pub(super) fn tree(
+pub(crate) fn tree(
     sources: &[Source],
     surroundings: &Surroundings,
     consent: &Consent,
@@ -64,7 +64,7 @@ pub(super) fn tree(
 }
 
 /// What the user's file says, or the one that was named.
-pub(super) fn users(sources: &[Source]) -> Result<Node, Vec<Problem>> {
+pub(crate) fn users(sources: &[Source]) -> Result<Node, Vec<Problem>> {
     let mut tree = Node::nothing();
     for (nth, source) in sources.iter().enumerate().filter(|(_, source)| !source.is_projects) {
         tree = tree.overlaid(parsed(nth, source)?);
@@ -73,7 +73,7 @@ pub(super) fn users(sources: &[Source]) -> Result<Node, Vec<Problem>> {
 }
 
 /// What a file says by itself, if it is TOML.
-pub(super) fn written(source: &Source) -> Option<Node> {
+pub(crate) fn written(source: &Source) -> Option<Node> {
     parsed(0, source).ok()
 }
 

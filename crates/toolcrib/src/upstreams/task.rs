@@ -14,7 +14,7 @@ use upstream::trust::HeldBack;
 use upstream::{Offer, State, Status, Upstream, Withheld};
 
 use super::{News, Start};
-use crate::assemble::now_ms;
+use crate::times::now_ms;
 
 /// Remembered definitions older than this are not offered: nobody has used them for so long, and the server may be
 /// any by now. Younger ones are offered at once, and asked for anew behind that when they are stale.

@@ -31,7 +31,7 @@ pub(crate) struct Outgoing<'a> {
     /// Its number, which is its id on the wire.
     pub id: u64,
     /// What is wanted.
-    pub method: &'static str,
+    pub method: &'a str,
     /// The whole parameters as JSON text; empty for none.
     pub params: &'a [u8],
     /// True if it is framed as a modern request, and needs its headers.
@@ -58,7 +58,10 @@ impl Outgoing<'_> {
             return map;
         }
         map.insert(PROTOCOL_VERSION, HeaderValue::from_static(Revision::MODERN.name()));
-        map.insert(METHOD, HeaderValue::from_static(self.method));
+        // A method of an extension may be one that no header can hold; the server then refuses what lacks it.
+        if let Ok(method) = HeaderValue::from_str(self.method) {
+            map.insert(METHOD, method);
+        }
         if let Some(name) = self.name {
             let value = HeaderValue::from_str(&headers::encode(name));
             map.insert(NAME, value.expect("an encoded value is printable ASCII"));

@@ -227,3 +227,53 @@ async fn log_messages_come_as_grave_as_was_asked() {
     talk.ask("logging/setLevel", r#"{"level":"loud"}"#).await;
     assert_eq!(talk.code, Some(Code::InvalidParams));
 }
+
+/// What a client is answered in both eras: the code of an error, or what the source was handed.
+async fn extension(talk: fn() -> Talk, method: &str) -> [String; 2] {
+    let params = r#"{"a":1,"_meta":{"x":1}}"#;
+    let shown = |talk: &Talk, told: &str| match talk.code {
+        Some(code) => {
+            format!("{} {}", code.number(), told.contains("`skills/list` is a method of several servers"))
+        }
+        None => told.contains(r#""handed":{"a":1}"#).to_string(),
+    };
+    let mut legacy = talk();
+    let told = legacy.ask(method, params).await;
+    let legacy = shown(&legacy, &told);
+    let mut later = talk();
+    let told = later.say_and_hear(&modern(method, r#"{"a":1}"#, "{}")).await;
+    [legacy, shown(&later, &told)]
+}
+
+fn of_two() -> Talk {
+    let talk = Talk::with_source(Revision::V2025_11_25);
+    let catalog = talk.server.gate.catalog();
+    let features = catalog.offer().source(testkit::SAMPLE_SOURCE).expect("reported").features.clone();
+    catalog.replace("more", Vec::new(), features);
+    talk
+}
+
+/// Somebody who may use no upstream.
+fn of_nobody() -> Talk {
+    let talk = Talk::with_source(Revision::V2025_11_25);
+    let kind = gate::CallerKind::Key;
+    let caller =
+        Caller::new("key:x".into(), kind, gate::Roles::default(), gate::Scopes::from_iter([]), Via::Http);
+    Talk { session: Session::new(caller, Revision::V2025_11_25), ..talk }
+}
+
+#[tokio::test]
+async fn a_method_of_a_declared_extension_reaches_the_one_who_declares_it() {
+    let sample = || Talk::with_source(Revision::V2025_11_25);
+    for (talk, method, expected) in [
+        (sample as fn() -> Talk, "skills/list", "true"),
+        (sample, "skill/list", "-32601 false"),
+        (sample, "skills", "-32601 false"),
+        (sample, "tasks/skills", "-32601 false"),
+        (of_two, "skills/list", "-32602 true"),
+        (of_nobody, "skills/list", "-32601 false"),
+        (|| Talk::with_source(Revision::V2025_03_26), "skill/list", "-32601 false"),
+    ] {
+        assert_eq!(extension(talk, method).await, [expected, expected], "{method}");
+    }
+}

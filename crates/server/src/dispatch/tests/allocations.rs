@@ -9,7 +9,7 @@ use gate::{Outcome, Payload};
 use wire::lines::end_line;
 use wire::{Frame, Line, Lines, Message, Revision, meta, tools};
 
-use crate::reply::{self, About, Asked};
+use crate::reply::{self, About, RequestFacts};
 
 /// Calls of which the average is taken. The buffers of the door are made anew now and then, far less than once in
 /// a call; that shows behind the point.
@@ -42,7 +42,7 @@ fn call(buffers: &mut Buffers, frame: &str, result: &Bytes) {
     let revision = envelope.as_ref().map_or(Revision::LATEST_LEGACY, |envelope| envelope.revision);
     let params = tools::call_params(params.as_ref()).expect("the sample is sound");
     assert!(&*params.name == "everything_echo" && params.extras.progress_token.is_some());
-    let asked = Asked { revision, about: About::Tool, has_state: false };
+    let asked = RequestFacts { revision, about: About::Tool, has_state: false };
     let payload = Payload::Relayed { result: result.clone(), structured: None };
     let reply = reply::answer(&asked, &id, Ok(Outcome { payload, is_error: false }));
     buffers.output.extend_from_slice(&reply.frame);

@@ -62,8 +62,8 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     "#]].assert_eq(&after_a_moment(&mut talk).await);
     assert_eq!(after_a_moment(&mut talk).await, "");
     // The legacy client on the same connection has listed nothing, and has asked for nothing.
-    let mut announcer = crate::announcer::Announcer::new(&talk.server, talk.session.clone());
-    assert!(announcer.next().now_or_never().is_none());
+    let mut notifier = crate::notifier::Notifier::new(&talk.server, talk.session.clone());
+    assert!(notifier.next().now_or_never().is_none());
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,24 +3,24 @@
 use gate::{Event, Features};
 
 use super::*;
-use crate::announcer::Announcer;
-use crate::session::WATCHED_MAX;
+use crate::notifier::Notifier;
+use crate::session::SUBSCRIBED_MAX;
 
 /// What there is to tell now.
-fn told(announcer: &mut Announcer) -> String {
-    lines(std::iter::from_fn(|| announcer.next().now_or_never()))
+fn told(notifier: &mut Notifier) -> String {
+    lines(std::iter::from_fn(|| notifier.next().now_or_never()))
 }
 
-async fn after_a_moment(announcer: &mut Announcer) -> String {
+async fn after_a_moment(notifier: &mut Notifier) -> String {
     tokio::time::advance(std::time::Duration::from_millis(51)).await;
-    told(announcer)
+    told(notifier)
 }
 
 #[tokio::test(start_paused = true)]
 async fn changed_lists_are_told_to_who_has_seen_them() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
-    let mut announcer = Announcer::new(&talk.server, talk.session.clone());
-    assert_eq!(told(&mut announcer), "");
+    let mut notifier = Notifier::new(&talk.server, talk.session.clone());
+    assert_eq!(told(&mut notifier), "");
     talk.ask("tools/list", "{}").await;
     talk.ask("resources/templates/list", "{}").await;
     talk.say_and_hear(&modern("prompts/list", "{}", "{}")).await;
@@ -30,28 +30,28 @@ async fn changed_lists_are_told_to_who_has_seen_them() {
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
         {"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
     "#]]
-    .assert_eq(&after_a_moment(&mut announcer).await);
-    assert_eq!(after_a_moment(&mut announcer).await, "");
+    .assert_eq(&after_a_moment(&mut notifier).await);
+    assert_eq!(after_a_moment(&mut notifier).await, "");
     // Whoever comes later is told what changed since the client looked, and only then.
-    let mut late = Announcer::new(&talk.server, talk.session.clone());
+    let mut late = Notifier::new(&talk.server, talk.session.clone());
     assert_eq!(told(&mut late), "");
     catalog.replace("more", testkit::many_tools(1), Features::default());
-    let mut late = Announcer::new(&talk.server, talk.session.clone());
+    let mut late = Notifier::new(&talk.server, talk.session.clone());
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
     "#]]
     .assert_eq(&told(&mut late));
-    assert_eq!(after_a_moment(&mut announcer).await, "", "once to a session");
+    assert_eq!(after_a_moment(&mut notifier).await, "", "once to a session");
 }
 
 #[tokio::test(start_paused = true)]
 async fn watched_resources_and_finished_elicitations_are_told() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
-    let mut announcer = Announcer::new(&talk.server, talk.session.clone());
+    let mut notifier = Notifier::new(&talk.server, talk.session.clone());
     let catalog = talk.server.gate().catalog().clone();
     let updated = |uri: &str| catalog.announce(Event::ResourceUpdated { uri: uri.into() });
     updated("note:a");
-    assert_eq!(told(&mut announcer), "");
+    assert_eq!(told(&mut notifier), "");
     for _ in 0..2 {
         assert!(talk.ask("resources/subscribe", r#"{"uri":"note:a"}"#).await.contains("\"result\":{}"));
     }
@@ -60,11 +60,11 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note:a"}}
     "#]]
-    .assert_eq(&after_a_moment(&mut announcer).await);
+    .assert_eq(&after_a_moment(&mut notifier).await);
     for conversation in [talk.session.conversation, talk.session.conversation + 1] {
         catalog.announce(Event::ElicitationComplete { conversation, id: format!("e{conversation}").into() });
     }
-    let finished = after_a_moment(&mut announcer).await;
+    let finished = after_a_moment(&mut notifier).await;
     let expected = format!(r#""params":{{"elicitationId":"e{}"}}"#, talk.session.conversation);
     assert!(finished.contains(&expected) && finished.lines().count() == 1, "{finished}");
     for _ in 0..2 {
@@ -72,17 +72,17 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     }
     assert_eq!(talk.watched.lock().expect("fine")["note:a"], 0);
     updated("note:a");
-    assert_eq!(after_a_moment(&mut announcer).await, "");
+    assert_eq!(after_a_moment(&mut notifier).await, "");
     // Nobody knows what was missed, so everything watched may have changed.
     talk.ask("resources/subscribe", r#"{"uri":"note:b"}"#).await;
     (0..3_000).for_each(|_| updated("note:other"));
-    assert!(after_a_moment(&mut announcer).await.contains("note:b"));
+    assert!(after_a_moment(&mut notifier).await.contains("note:b"));
 }
 
 #[tokio::test]
 async fn what_is_watched_is_bounded_and_ends_with_the_session() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
-    for number in 0..WATCHED_MAX {
+    for number in 0..SUBSCRIBED_MAX {
         let told = talk.ask("resources/subscribe", &format!(r#"{{"uri":"note:{number}"}}"#)).await;
         assert!(told.contains("\"result\":{}"), "{told}");
     }

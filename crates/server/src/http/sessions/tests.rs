@@ -6,7 +6,6 @@ use wire::{Id, Revision};
 
 use super::*;
 use crate::http::event_log::KEPT_MAX;
-use crate::http::streams;
 use crate::identity;
 
 fn caller() -> Caller {
@@ -109,7 +108,7 @@ async fn sessions_of_those_who_were_shut_out_end() {
     identity::revoke(&*store, "goes").expect("revoked");
     // A later key of its name is another's.
     key("goes");
-    sessions.end_of_strangers(&identity).await;
+    sessions.end_unauthenticated(&identity).await;
     let left = opened.map(|id| sessions.lock().open.contains_key(&*id));
     // Since there is a key, the local user needs one, too; and a token ends what it opened as it ends.
     assert_eq!(left, [true, false, false, true, false, true]);
@@ -129,7 +128,7 @@ fn a_flood_of_new_sessions_ends_its_own_first() {
     let is_open = |id: &str| sessions.lock().open.contains_key(id);
     let [abandoned, used, read, calling] = std::array::from_fn(|_| heard_at(&sessions, 1));
     let call = calling.1.session.begin(&Id::number(1)).expect("free");
-    let reader = streams::stand(&read.1, None).expect("always");
+    let reader = read.1.stand(None).expect("always");
     assert!(sessions.get(&used.0, &caller()).is_some());
     used.1.heard_s.store(1, Ordering::Relaxed);
     let left = |case: &str, expected: [bool; 4]| {
@@ -197,8 +196,8 @@ async fn abandoned_sessions_give_back_what_they_keep() {
     let total = Total::default();
     let sessions = Sessions::new(total.clone());
     let opened: Vec<_> = (0..3).map(|_| heard_at(&sessions, 1)).collect();
-    opened.iter().for_each(|(_, open)| drop(streams::stand(open, None).expect("always")));
-    opened.iter().for_each(|(_, open)| streams::tell(open, b"news"));
+    opened.iter().for_each(|(_, open)| drop(open.stand(None).expect("always")));
+    opened.iter().for_each(|(_, open)| open.streams.tell(b"news"));
     assert_ne!(total.load(Ordering::Relaxed), 0);
     tokio::time::advance(KEPT_MAX + Duration::from_secs(1)).await;
     sessions.forget_old_events();

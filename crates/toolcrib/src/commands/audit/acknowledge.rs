@@ -6,11 +6,11 @@ use audit::{AnchorError, AuditLog, Loss};
 use serde_json::json;
 use store::SqliteStore;
 
-use crate::assemble::now_ms;
 use crate::cli::Cli;
 use crate::config::Settings;
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::times::now_ms;
 
 pub(super) fn run(cli: &Cli, settings: Settings, because: Option<&str>) -> Result<Ending, Trouble> {
     let Settings { state, audit, redactor, .. } = settings;

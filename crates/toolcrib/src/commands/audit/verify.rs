@@ -34,7 +34,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         let failed = |error: AnchorError| {
             let folder = state.display();
             Trouble::Failed(format!(
-                "{error}; `--book {folder}` checks the audit log without what the store knows of it"
+                "{error}; `--folder {folder}` checks the audit log without what the store knows of it"
             ))
         };
         trust.heads.extend(audit::anchored(&store).map_err(failed)?);
@@ -113,7 +113,7 @@ fn loss(loss: &Loss) -> serde_json::Value {
 fn words(audit_log: &Verified, has_no_key: bool) -> String {
     let (records, head) = (audit_log.records, audit_log.head.hash);
     if records == 0 {
-        return "there is no book yet: no call was recorded".to_owned();
+        return "there is no audit log yet: no call was recorded".to_owned();
     }
     let mut words = match audit_log.signed {
         Some(signed) if signed == audit_log.head.seq => {
@@ -211,7 +211,7 @@ mod tests {
             signed: None,
             losses: Vec::new(),
         };
-        assert_eq!(words(&nothing, true), "there is no book yet: no call was recorded");
+        assert_eq!(words(&nothing, true), "there is no audit log yet: no call was recorded");
     }
 
     #[test]

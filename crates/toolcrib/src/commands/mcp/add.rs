@@ -13,12 +13,13 @@ use upstream::{Settings, Upstream};
 use super::auth::{Browser, no_account, sign_in};
 use super::test::{Tested, on_path, probe};
 use super::{ask, running, world};
-use crate::assemble::now_ms;
 use crate::cli::{Add, Cli};
 use crate::clients::Server;
-use crate::commands::{Log, begin, surroundings, trust};
+use crate::commands::start::{Log, begin, surroundings};
+use crate::commands::trust;
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
+use crate::times::now_ms;
 use crate::{print, runtime};
 use draft::Draft;
 

@@ -12,7 +12,7 @@ use upstream::{Settings, Upstream, World};
 use super::test::{Tested, on_path, probe, sign_in::diagnose};
 use super::{named, running, world};
 use crate::cli::{Auth, Cli};
-use crate::commands::{Asking, Log, start};
+use crate::commands::start::{Asking, Log, start};
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;

@@ -12,7 +12,7 @@ use super::auth::{described, shown};
 use super::test::{Tested, on_path, probe};
 use super::{named, world};
 use crate::cli::Cli;
-use crate::commands::{Asking, Log, start};
+use crate::commands::start::{Asking, Log, start};
 use crate::control;
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;

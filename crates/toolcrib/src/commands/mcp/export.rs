@@ -9,8 +9,9 @@ use serde_json::json;
 use super::{ask, import};
 use crate::cli::{Cli, Export};
 use crate::clients::{self, Client, FILE_BYTES_MAX, Origin, Place, Server, Whereabouts};
-use crate::commands::surroundings;
-use crate::config::{Surroundings, edit, text_file};
+use crate::commands::start::surroundings;
+use crate::config::{Surroundings, text_file};
+use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 

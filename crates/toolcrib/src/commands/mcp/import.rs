@@ -13,8 +13,10 @@ use self::ground::Ground;
 use self::plan::{Ourselves, Plan, plan};
 use super::{ask, running};
 use crate::cli::{Cli, Import};
-use crate::commands::{load, surroundings, trust};
-use crate::config::{Loaded, edit};
+use crate::commands::start::{load, surroundings};
+use crate::commands::trust;
+use crate::config::Loaded;
+use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 

@@ -10,12 +10,13 @@ use store::{SqliteStore, Store};
 use upstream::{State, Upstream, World};
 
 use super::{NO_SERVERS, world};
-use crate::assemble::now_ms;
 use crate::cli::Cli;
-use crate::commands::{start_nobody, trust};
+use crate::commands::start::start_nobody;
+use crate::commands::trust;
 use crate::config::Loaded;
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
+use crate::times::now_ms;
 use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {

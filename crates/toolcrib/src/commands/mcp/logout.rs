@@ -6,7 +6,7 @@ use upstream::Upstream;
 use super::auth::no_account;
 use super::{named, running, world};
 use crate::cli::Cli;
-use crate::commands::{Asking, Log, start};
+use crate::commands::start::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::commands::start_nobody;
+use crate::commands::start::start_nobody;
 use crate::control::{self, Asked, Refused, Reloaded};
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};

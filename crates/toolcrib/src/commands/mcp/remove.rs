@@ -10,8 +10,9 @@ use upstream::{Settings, Upstream};
 
 use super::{named, running, unknown, world};
 use crate::cli::Cli;
-use crate::commands::{Asking, Log, start, surroundings};
-use crate::config::{Loaded, Surroundings, edit, files_of_server};
+use crate::commands::start::{Asking, Log, start, surroundings};
+use crate::config::{Loaded, Surroundings, files_of_server};
+use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::{pins, print, runtime};
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{picked, world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
-use crate::commands::{Asking, Log, start};
+use crate::commands::start::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime};

@@ -14,12 +14,12 @@ use upstream::{Settings, Trust};
 
 use super::running::{self, Told};
 use super::{NO_SERVERS, named};
-use crate::assemble::now_ms;
 use crate::cli::{Cli, Trust as Asked};
-use crate::commands::start_nobody;
+use crate::commands::start::start_nobody;
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::pins::StatePins;
+use crate::times::now_ms;
 use crate::{person, print, runtime};
 use item::Item;
 use ledgers::Ledgers;

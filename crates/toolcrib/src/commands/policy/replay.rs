@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cli::{Cli, PolicyReplay as Asked};
 use crate::commands::gated::{settled, with_crib};
 use crate::commands::policy::can_ask_servers;
-use crate::commands::{load_resting, surroundings};
+use crate::commands::start::{load_resting, surroundings};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::times::time_ms;

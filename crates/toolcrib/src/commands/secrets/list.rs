@@ -6,8 +6,9 @@ use store::{Named, SecretName, SqliteStore};
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
+use crate::error_chain::chain;
 use crate::print;
-use crate::secrets::{Bound, Kept, LengthClass, chain, weakness};
+use crate::secrets::{Bound, Kept, LengthClass, weakness};
 use crate::times::shown;
 
 /// One secret as it is listed.

@@ -5,8 +5,9 @@ use store::SqliteStore;
 
 use super::{NOT_STRUCK_OUT, UNKNOWN_SECRET, parse, tell};
 use crate::cli::Cli;
-use crate::config::{Uses, nearest};
+use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
+use crate::nearest::nearest;
 use crate::secrets::{Kept, unbind};
 use crate::{print, runtime};
 

@@ -4,11 +4,11 @@ use serde_json::json;
 use store::{SecretName, SqliteStore, WasSet};
 
 use super::{NOT_STRUCK_OUT, given, parse, tell};
-use crate::assemble::now_ms;
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
 use crate::secrets::{Kept, bind, weakness};
+use crate::times::now_ms;
 use crate::{print, runtime};
 
 pub(super) fn run(

@@ -9,12 +9,12 @@ use redact::Redactor;
 use store::{SqliteStore, Store};
 
 use super::show;
-use crate::assemble::now_ms;
 use crate::cli::Cli;
-use crate::commands::load_resting;
 use crate::commands::mcp::ask;
+use crate::commands::start::load_resting;
 use crate::config::{Agreement, Declaration, HeldBack, Loaded};
 use crate::ending::Trouble;
+use crate::times::now_ms;
 use crate::trust::{self, Receipt};
 use crate::{person, print};
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::clients::Server;
 use crate::config::problem::{Problems, without_place};
-use crate::config::{Loaded, Surroundings, edit, files_of_server, load_as_if, text_of};
+use crate::config::{Loaded, Surroundings, files_of_server, load_as_if, text_of};
+use crate::config_edit as edit;
 use crate::ending::Trouble;
 use crate::print;
 

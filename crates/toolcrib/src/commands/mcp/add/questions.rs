@@ -7,8 +7,8 @@ use super::{Wanted, given};
 use crate::clients::Server;
 use crate::commands::mcp::ask::ask_in;
 use crate::commands::mcp::test::on_path;
-use crate::config::nearest;
 use crate::ending::Trouble;
+use crate::nearest::nearest;
 use crate::print;
 
 /// Whoever gives as many wrong answers in a row is a script.
@@ -152,7 +152,7 @@ mod tests {
     fn check(answers: &str, expected: Expect) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("toolcrib.toml");
-        let held = crate::config::edit::hold(&file).expect("free");
+        let held = crate::config_edit::hold(&file).expect("free");
         held.write("[mcp.taken]\ncommand = \"x\"\n").expect("written");
         let variables = [("TOKEN".into(), "s3cret".into()), ("HOME".into(), folder.path().into())].into();
         let surroundings =

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::plan::{Plan, Planned, Skipped};
 use crate::config::problem::{Problems, without_place};
-use crate::config::{Surroundings, edit, load_as_if, text_of};
+use crate::config::{Surroundings, load_as_if, text_of};
+use crate::config_edit as edit;
 use crate::ending::Trouble;
 
 /// The configuration as it is.

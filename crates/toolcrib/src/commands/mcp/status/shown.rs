@@ -4,11 +4,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::assemble::now_ms;
 use crate::commands::mcp::NO_SERVERS;
 use crate::commands::mcp::list::age;
 use crate::control::Running;
 use crate::print;
+use crate::times::now_ms;
 
 /// One Toolcrib and its servers.
 pub(super) struct Section {

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::shown::{Section, Server, is_wanted};
-use crate::assemble::now_ms;
 use crate::control::{self, Heard};
 use crate::ending::{Ending, Trouble};
+use crate::times::now_ms;
 use crate::{print, times};
 
 /// Prints what is heard of the servers of these names, or all if there is none.

@@ -3,7 +3,7 @@
 use upstream::NotStarted;
 
 use super::{Diagnosis, Failed};
-use crate::config::nearest;
+use crate::nearest::nearest;
 
 /// How much of a program's last words is repeated, in characters.
 const WORDS_CHARS_MAX: usize = 300;

@@ -1,4 +1,4 @@
-//! A resource being watched for one client. The watch goes through the gate when it begins and when it ends, and
+//! A resource being watched for one client. The subscription goes through the gate when it begins and when it ends, and
 //! it ends however its holder does.
 
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use wire::{relayed::Relayed, resources};
 
 use crate::Server;
 
-/// How often the end of a watch is tried whose caller asks for too much at once, such as to end all it watches.
+/// How often the end of a subscription is tried whose caller asks for too much at once, such as to end all it subscriptions.
 const ATTEMPTS_MAX: u32 = 30;
 
 /// How long the first pause between two attempts is; each further one is longer by as much.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
 
-/// One watch. Letting go of it ends it, beside whoever lets go.
-pub(crate) struct Watch {
+/// One subscription. Letting go of it ends it, beside whoever lets go.
+pub(crate) struct ResourceSubscription {
     server: Arc<Server>,
     caller: Caller,
     uri: Arc<str>,
     ended: bool,
 }
 
-impl Watch {
-    /// Begins to watch. What is given up before it has begun has not begun.
+impl ResourceSubscription {
+    /// Begins to subscription. What is given up before it has begun has not begun.
     ///
     /// # Errors
     /// Its source cannot do that, or the caller may not have it done.
@@ -34,9 +34,14 @@ impl Watch {
         client: Client,
         uri: &str,
         cancel: Cancel,
-    ) -> Result<Watch, Failure> {
+    ) -> Result<ResourceSubscription, Failure> {
         act(server, caller, client, Action::Subscribe, uri, cancel).await?;
-        Ok(Watch { server: server.clone(), caller: caller.clone(), uri: uri.into(), ended: false })
+        Ok(ResourceSubscription {
+            server: server.clone(),
+            caller: caller.clone(),
+            uri: uri.into(),
+            ended: false,
+        })
     }
 
     /// What is watched.
@@ -44,10 +49,10 @@ impl Watch {
         &self.uri
     }
 
-    /// Ends the watch. This cannot be cancelled: nobody would know whether it has ended.
+    /// Ends the subscription. This cannot be cancelled: nobody would know whether it has ended.
     ///
     /// # Errors
-    /// As for [`Watch::begin`]. It is then tried once more, beside the caller.
+    /// As for [`ResourceSubscription::begin`]. It is then tried once more, beside the caller.
     pub(crate) async fn end(mut self, client: Client) -> Result<(), Failure> {
         self.ended = true;
         let result =
@@ -78,7 +83,7 @@ async fn act(
     server.gate().call(caller, call).await.map(drop)
 }
 
-impl Drop for Watch {
+impl Drop for ResourceSubscription {
     fn drop(&mut self) {
         if self.ended {
             return;
@@ -86,7 +91,7 @@ impl Drop for Watch {
         // Without a runtime the program is ending, and every source with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (server, caller, uri) = (self.server.clone(), self.caller.clone(), self.uri.clone());
-        // Bounded by the deadlines of its calls; there are no more of them than there were watches.
+        // Bounded by the deadlines of its calls; there are no more of them than there were subscriptions.
         runtime.spawn(async move {
             for attempt in 1..=ATTEMPTS_MAX {
                 let ended =
@@ -97,7 +102,7 @@ impl Drop for Watch {
                         tokio::time::sleep(ATTEMPT_PAUSE * attempt).await;
                     }
                     Err(failure) => {
-                        tracing::debug!(code = failure.code(), "a watch could not be ended");
+                        tracing::debug!(code = failure.code(), "a subscription could not be ended");
                         return;
                     }
                 }

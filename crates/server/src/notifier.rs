@@ -8,29 +8,27 @@ use wire::relayed::Relayed;
 use wire::{resources, string, write};
 
 use crate::Server;
-use crate::feed::{Feed, News};
+use crate::list_kind::RESOURCE_UPDATED;
+use crate::notification_stream::{News, NotificationStream};
 use crate::session::Session;
-
-/// What is told of a resource that has changed.
-pub(crate) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
 /// What is told of an elicitation in URL mode that is finished.
 const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
-/// Writes what one session is to be told. Each change is told once to a session, however many announcers it
+/// Writes what one session is to be told. Each change is told once to a session, however many notifiers it
 /// has.
-pub(crate) struct Announcer {
+pub(crate) struct Notifier {
     session: Arc<Session>,
-    feed: Feed,
+    notifications: NotificationStream,
     ready: VecDeque<Vec<u8>>,
 }
 
-impl Announcer {
+impl Notifier {
     /// For one session. What changed since the client last looked is told first.
-    pub(crate) fn new(server: &Arc<Server>, session: Arc<Session>) -> Announcer {
-        let mut feed = Feed::new(server.gate().catalog());
-        feed.catch_up();
-        Announcer { session, feed, ready: VecDeque::new() }
+    pub(crate) fn new(server: &Arc<Server>, session: Arc<Session>) -> Notifier {
+        let mut notifications = NotificationStream::new(server.gate().catalog());
+        notifications.catch_up();
+        Notifier { session, notifications, ready: VecDeque::new() }
     }
 
     /// The next frame. Nothing is lost if the future is dropped.
@@ -39,7 +37,7 @@ impl Announcer {
             if let Some(frame) = self.ready.pop_front() {
                 return frame;
             }
-            let news = self.feed.next(|event| self.session.wants(event)).await;
+            let news = self.notifications.next(|event| self.session.wants(event)).await;
             self.write(&news);
         }
     }
@@ -54,7 +52,7 @@ impl Announcer {
             self.session.seen.news(versions).for_each(|method| tell(method, None));
         }
         // Which resources changed is not known if events were missed; looking again does no harm.
-        let updated = if news.missed { &self.session.watched() } else { &news.updated };
+        let updated = if news.missed { &self.session.subscribed() } else { &news.updated };
         for uri in updated {
             tell(RESOURCE_UPDATED, Some(&resources::write_uri_params(uri, &Relayed::default())));
         }

@@ -1,4 +1,4 @@
-//! Other terms while requests come: they are in force for the next one, and what they do not touch goes on.
+//! Other settings while requests come: they are in force for the next one, and what they do not touch goes on.
 
 use std::time::Instant;
 

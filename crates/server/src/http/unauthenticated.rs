@@ -4,7 +4,7 @@ use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTH
 use hyper::{Method, StatusCode};
 
 use super::answer::{self, Answer};
-use super::{cors, nothing_here};
+use super::cors;
 use crate::identity::{Identity, Unknown};
 
 /// Where clients look for what they must know before they can sign in.
@@ -63,7 +63,7 @@ pub(super) fn well_known(
     headers: &HeaderMap,
     is_page: bool,
 ) -> Answer {
-    let Some(metadata) = identity.metadata(path, headers) else { return nothing_here() };
+    let Some(metadata) = identity.metadata(path, headers) else { return answer::nothing_here() };
     match *method {
         Method::OPTIONS => cors::preflight(headers, is_page),
         Method::GET | Method::HEAD => {

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
 
-use super::consent::Consent;
-use super::problem::{Problems, line_and_column};
-use super::surroundings::Surroundings;
-use super::{find, read};
-
-pub(crate) use super::held::{Held, hold};
 use crate::clients::Server;
+use crate::config::consent::Consent;
+pub(crate) use crate::config::held::{Held, hold};
+use crate::config::problem::{Problems, line_and_column};
+use crate::config::{Surroundings, find, read};
 
 /// The table of servers.
 const SERVERS: &str = "mcp";

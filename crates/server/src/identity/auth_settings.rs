@@ -1,5 +1,5 @@
-//! `Terms`: whose word counts, and what without one, by one reading of the configuration. Another reading makes other
-//! terms; what it does not touch goes on, keys that were fetched and all.
+//! `AuthSettings`: whose word counts, and what without one, by one reading of the configuration. Another reading makes other
+//! settings; what it does not touch goes on, keys that were fetched and all.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use super::resource::{Notice, Resource};
 use super::verified::{Checked, Verified};
 
 /// What decides about callers at one moment.
-pub(super) struct Terms {
+pub(super) struct AuthSettings {
     config: Config,
     /// `server.open_on_loopback`.
     pub(super) open_on_loopback: Option<bool>,
@@ -22,21 +22,21 @@ pub(super) struct Terms {
     /// Where we are, if that was configured.
     pub(super) resource: Option<Resource>,
     pub(super) notice: Notice,
-    /// Tokens that are good by these terms.
+    /// Tokens that are good by these settings.
     pub(super) checked: Checked,
 }
 
-impl Terms {
+impl AuthSettings {
     /// Of a section that has been checked. Nothing is fetched yet.
-    pub(super) fn new(config: &Config, open_on_loopback: Option<bool>, client: &Client) -> Terms {
+    pub(super) fn new(config: &Config, open_on_loopback: Option<bool>, client: &Client) -> AuthSettings {
         let issuers = config.issuers.iter();
         let issuers = issuers
             .map(|issuer| Arc::new(Issuer::new(issuer, Arc::new(KeySource::of(issuer, client.clone())))));
-        Terms::with(config, open_on_loopback, issuers.collect())
+        AuthSettings::with(config, open_on_loopback, issuers.collect())
     }
 
-    fn with(config: &Config, open_on_loopback: Option<bool>, issuers: Vec<Arc<Issuer>>) -> Terms {
-        Terms {
+    fn with(config: &Config, open_on_loopback: Option<bool>, issuers: Vec<Arc<Issuer>>) -> AuthSettings {
+        AuthSettings {
             open_on_loopback,
             issuers,
             resource: config.resource.clone().map(Resource::Configured),
@@ -46,18 +46,18 @@ impl Terms {
         }
     }
 
-    /// The terms that follow on these; nothing if they are the same. Every token is checked anew by them.
+    /// The settings that follow on these; nothing if they are the same. Every token is checked anew by them.
     pub(super) fn next(
         &self,
         config: &Config,
         open_on_loopback: Option<bool>,
         client: &Client,
-    ) -> Option<Terms> {
+    ) -> Option<AuthSettings> {
         if self.config == *config && self.open_on_loopback == open_on_loopback {
             return None;
         }
         let issuers = config.issuers.iter().map(|issuer| self.successor(issuer, config, client));
-        Some(Terms::with(config, open_on_loopback, issuers.collect()))
+        Some(AuthSettings::with(config, open_on_loopback, issuers.collect()))
     }
 
     /// The issuer that is the same by `next`; or one that takes over the keys, if those come from the same place.
@@ -83,7 +83,7 @@ impl Terms {
         held.is_some_and(|held| held.generation == verified.generation && held.is_fresh())
     }
 
-    /// Whether a token's caller who was known at `known_at` is known by these terms without coming again: what tokens of
+    /// Whether a token's caller who was known at `known_at` is known by these settings without coming again: what tokens of
     /// its issuer mean has not changed since.
     pub(super) fn still_trusts(&self, caller: &Caller, known_at: Instant) -> bool {
         let issuer = self.issuers.iter().find(|issuer| issuer.speaks_for(caller));

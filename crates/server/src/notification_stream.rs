@@ -55,7 +55,7 @@ impl News {
 }
 
 /// Hears of what happens from its making on.
-pub(crate) struct Feed {
+pub(crate) struct NotificationStream {
     changes: watch::Receiver<Versions>,
     events: broadcast::Receiver<Event>,
     gathered: News,
@@ -63,9 +63,9 @@ pub(crate) struct Feed {
     quiet_until: Instant,
 }
 
-impl Feed {
-    pub(crate) fn new(catalog: &Catalog) -> Feed {
-        Feed {
+impl NotificationStream {
+    pub(crate) fn new(catalog: &Catalog) -> NotificationStream {
+        NotificationStream {
             changes: catalog.changes(),
             events: catalog.events(),
             gathered: News::default(),
@@ -138,19 +138,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_first_news_comes_at_once_and_a_flood_as_one() {
         let catalog = Catalog::new(Vec::new());
-        let mut feed = Feed::new(&catalog);
+        let mut notifications = NotificationStream::new(&catalog);
         let wants = |event: &Event| matches!(event, Event::ResourceUpdated { uri } if &**uri != "u:no");
-        assert!(feed.next(wants).now_or_never().is_none(), "nothing has happened");
+        assert!(notifications.next(wants).now_or_never().is_none(), "nothing has happened");
         catalog.announce(updated("u:a"));
-        let first = feed.next(wants).now_or_never().expect("at once");
+        let first = notifications.next(wants).now_or_never().expect("at once");
         assert_eq!(first.updated, ["u:a".into()]);
         for _ in 0..300 {
             ["u:a", "u:no", "u:b"].iter().for_each(|uri| catalog.announce(updated(uri)));
             catalog.replace("s", Vec::new(), Features::default());
-            assert!(feed.next(wants).now_or_never().is_none(), "it is quiet for a moment");
+            assert!(notifications.next(wants).now_or_never().is_none(), "it is quiet for a moment");
         }
         let since = Instant::now();
-        let rest = feed.next(wants).await;
+        let rest = notifications.next(wants).await;
         assert!(since.elapsed() <= PACE);
         assert_eq!(rest.updated, ["u:a".into(), "u:b".into()]);
         assert_eq!(rest.versions, Some(catalog.offer().versions));
@@ -160,9 +160,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_listens_too_slowly_is_told_that_something_was_missed() {
         let catalog = Catalog::new(Vec::new());
-        let mut feed = Feed::new(&catalog);
+        let mut notifications = NotificationStream::new(&catalog);
         (0..2_000).for_each(|_| catalog.announce(updated("u:a")));
-        let news = feed.next(|_| true).await;
+        let news = notifications.next(|_| true).await;
         assert!(news.missed);
         assert_eq!(news.updated.len(), 1);
     }
@@ -170,8 +170,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_feed_that_catches_up_begins_with_the_lists_as_they_are() {
         let catalog = Catalog::new(Vec::new());
-        let mut feed = Feed::new(&catalog);
-        feed.catch_up();
-        assert_eq!(feed.next(|_| true).await.versions, Some(catalog.offer().versions));
+        let mut notifications = NotificationStream::new(&catalog);
+        notifications.catch_up();
+        assert_eq!(notifications.next(|_| true).await.versions, Some(catalog.offer().versions));
     }
 }

@@ -1,0 +1,101 @@
+//! `Endpoint`: what all requests over HTTP share.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gate::Caller;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::event_log::Total;
+use super::intake;
+use super::sessions::{Sessions, good_until_s};
+use super::visitor::Visitors;
+use crate::identity::Identity;
+use crate::{Config, Server};
+
+/// Most open connections. Beyond it new ones wait in the system's queue.
+pub(super) const CONNECTIONS_MAX: usize = 10_000;
+
+/// Most legacy calls that go on although their clients have hung up. Of more, the rest is given up.
+pub(super) const DETACHED_MAX: usize = 1_000;
+
+/// Most legacy calls at once whose answers are streams: as many as connections, so that there is room for all that
+/// are read.
+pub(super) const STREAMING_MAX: usize = CONNECTIONS_MAX;
+
+/// How often events are looked for that were kept long enough, and sessions whose callers are known no longer.
+pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// What the requests of the endpoint share.
+pub(super) struct Endpoint {
+    pub(super) server: Arc<Server>,
+    pub(super) visitors: Visitors,
+    /// Knows who comes over HTTP.
+    pub(super) identity: Arc<Identity>,
+    /// Sessions of Streamable HTTP.
+    pub(super) sessions: Sessions,
+    /// Sessions of HTTP+SSE, which live as long as their connections.
+    pub(super) channels: Sessions,
+    /// How much all of them keep.
+    pub(super) total: Total,
+    /// Calls and streams that go on beside their connections.
+    pub(super) tasks: TaskTracker,
+    /// How many more calls may go on that nobody waits for.
+    pub(super) detached: Arc<Semaphore>,
+    /// How many more calls may answer by a stream, be it read or not.
+    pub(super) streaming: Arc<Semaphore>,
+    /// Room for bodies that arrive.
+    pub(super) bodies: Arc<Semaphore>,
+    /// Ends those that are left when the endpoint closes.
+    pub(super) closing: CancellationToken,
+}
+
+impl Endpoint {
+    pub(super) fn new(server: Arc<Server>, identity: Arc<Identity>, config: &Config) -> Arc<Endpoint> {
+        let total = Total::default();
+        Arc::new(Endpoint {
+            server,
+            visitors: Visitors::new(config),
+            identity,
+            sessions: Sessions::new(total.clone()),
+            channels: Sessions::new(total.clone()),
+            total,
+            bodies: intake::room(),
+            tasks: TaskTracker::new(),
+            detached: Arc::new(Semaphore::new(DETACHED_MAX)),
+            streaming: Arc::new(Semaphore::new(STREAMING_MAX)),
+            closing: CancellationToken::new(),
+        })
+    }
+
+    /// Waits until nobody knows this caller any more: its key was revoked, its token has run out, or whose word counts
+    /// has changed.
+    pub(super) async fn until_unknown(&self, caller: &Caller) {
+        let (good_until_s, known_at) = (good_until_s(caller), Instant::now());
+        let mut changes = self.identity.changes();
+        loop {
+            // It changes, or its time has come; which one does not matter.
+            let _ = tokio::time::timeout(SWEEP_EVERY, changes.changed()).await;
+            if !self.identity.still_knows(caller, good_until_s, known_at).await {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Endpoint {
+    /// One that is open to whoever is on this machine.
+    pub(super) fn sample(server: Arc<Server>) -> Arc<Endpoint> {
+        let parts = crate::identity::Parts {
+            config: &crate::identity::Config::default(),
+            open_on_loopback: Some(true),
+            store: Arc::new(store::SqliteStore::at(std::path::Path::new("nothing is kept here"))),
+            client: sandbox::Client::new(),
+            now_ms: || 0,
+        };
+        Endpoint::new(server, Arc::new(Identity::new(parts)), &Config::default())
+    }
+}
