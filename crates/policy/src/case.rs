@@ -12,7 +12,7 @@ use crate::engine::{Decision, Verdict};
 use crate::facts::Effect;
 use crate::role::Roles;
 use crate::scope::{Scope, ScopeError, Scopes};
-use crate::words::{ActionWord, RoleWord, RuleEffect};
+use crate::words::{ActionWord, RoleWord};
 
 /// A call, and what is to come of it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub struct Case {
     #[serde(default)]
     pub at: i64,
     /// What is to come of it.
-    pub expect: RuleEffect,
+    pub expect: Verdict,
     /// The id of the rule that is to decide; without it any may.
     pub rule: Option<String>,
 }

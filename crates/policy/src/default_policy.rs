@@ -4,10 +4,11 @@
 //! that a tool destroys counts: a claim to be harmless must loosen nothing.
 
 use crate::caller::CallerKind;
+use crate::engine::Verdict;
 use crate::facts::Effect;
 use crate::names::BUILT_IN;
 use crate::rule_config::RuleConfig;
-use crate::words::{RoleWord, RuleEffect};
+use crate::words::RoleWord;
 
 /// The id of the decision when no rule fits.
 pub(crate) const NOTHING: &str = "default.nothing";
@@ -18,7 +19,7 @@ const ACTING: [RoleWord; 5] =
 
 /// The rules of the default policy, in order.
 pub fn default_rules() -> Vec<RuleConfig> {
-    use RuleEffect::{Allow, Ask};
+    use Verdict::{Allow, Ask};
     vec![
         ours(Ask, "default.destroys", &[Effect::Destroys], "destroys something for good"),
         RuleConfig {
@@ -52,12 +53,12 @@ pub fn default_rules() -> Vec<RuleConfig> {
     ]
 }
 
-fn rule(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
+fn rule(effect: Verdict, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
     let why = (!why.is_empty()).then(|| why.to_owned());
     RuleConfig { effects: effects.to_vec(), why, ..RuleConfig::new(id, effect) }
 }
 
-fn ours(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
+fn ours(effect: Verdict, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
     RuleConfig {
         upstream: vec![BUILT_IN.to_owned()],
         roles: ACTING.to_vec(),
@@ -65,7 +66,7 @@ fn ours(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleConf
     }
 }
 
-fn local(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
+fn local(effect: Verdict, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
     RuleConfig {
         upstream: vec!["*".to_owned()],
         kinds: vec![CallerKind::LocalUser],
@@ -74,7 +75,7 @@ fn local(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleCon
 }
 
 /// For keys and tokens: those that name the server.
-fn granted(effect: RuleEffect, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
+fn granted(effect: Verdict, id: &str, effects: &[Effect], why: &str) -> RuleConfig {
     RuleConfig {
         upstream: vec!["*".to_owned()],
         kinds: vec![CallerKind::Key, CallerKind::Token],

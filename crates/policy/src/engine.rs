@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::Caller;
@@ -23,14 +25,19 @@ pub struct Decision {
     pub obligations: Arc<Obligations>,
 }
 
-/// The answer of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What a rule does with a call that fits.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "RuleEffect")]
 pub enum Verdict {
     /// Run it.
     Allow,
     /// Run it if a person agrees.
     Ask,
-    /// Do not run it, whoever agrees.
+    /// Do not run it.
+    #[default]
     Deny,
 }
 
@@ -48,7 +55,9 @@ pub struct Obligations {
 }
 
 /// How arguments are put down in the audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ArgumentsWord")]
 pub enum Recorded {
     /// As they are, secrets struck out.
     Redacted,

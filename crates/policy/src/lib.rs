@@ -43,4 +43,4 @@ pub use role::{Role, Roles};
 pub use rule::scope_of;
 pub use rule_config::RuleConfig;
 pub use scope::{Scope, ScopeError, Scopes};
-pub use words::{ActionWord, ApproverWord, ArgumentsWord, RoleWord, RuleEffect};
+pub use words::{ActionWord, ApproverWord, RoleWord};

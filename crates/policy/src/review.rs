@@ -2,10 +2,11 @@
 
 use crate::caller::CallerKind;
 use crate::decide::{Policy, server_and_tool};
+use crate::engine::Verdict;
 use crate::names::{BUILT_IN, OF_SERVER, is_wild};
 use crate::problem::Problem;
 use crate::rule_config::RuleConfig;
-use crate::words::{RoleWord, RuleEffect};
+use crate::words::RoleWord;
 
 impl Policy {
     /// Rules that can never decide, with the keys they stand under.
@@ -26,9 +27,9 @@ impl Policy {
             if let Some(why) = contradiction(rule) {
                 say(format!("it fits no call: {why}"));
             }
-            let denies = rule.effect == RuleEffect::Deny;
+            let denies = rule.effect == Verdict::Deny;
             let stronger = own.iter().enumerate().find(|(other_nth, other)| {
-                let decides_first = match (other.effect == RuleEffect::Deny, denies) {
+                let decides_first = match (other.effect == Verdict::Deny, denies) {
                     (true, false) => true,
                     (false, true) => false,
                     (true, true) | (false, false) => *other_nth < nth,
@@ -102,7 +103,7 @@ impl Policy {
             }
             let is_meant = |upstream: Option<&str>| match (upstream, rule.upstream.is_empty()) {
                 (None, true) => true,
-                (Some(_), true) => rule.effect != RuleEffect::Allow,
+                (Some(_), true) => rule.effect != Verdict::Allow,
                 (None, false) => rule.upstream.iter().any(|glob| glob == BUILT_IN),
                 (Some(name), false) => rule.upstream.iter().any(|glob| glob != BUILT_IN && fits(glob, name)),
             };
@@ -145,7 +146,7 @@ fn contradiction(rule: &RuleConfig) -> Option<&'static str> {
     if only_servers && !rule.effects.is_empty() && !listed(Executes) && !listed(Destroys) {
         return Some("the tools of servers count as ones that execute, or destroy if they are marked so");
     }
-    let is_ours = rule.upstream.is_empty() && rule.effect == RuleEffect::Allow
+    let is_ours = rule.upstream.is_empty() && rule.effect == Verdict::Allow
         || !rule.upstream.is_empty() && rule.upstream.iter().all(|name| name == BUILT_IN);
     if is_ours && rule.scopes.iter().any(|scope| scope.starts_with("{upstream}")) {
         return Some("our own tools belong to no server whose scope could be held");
@@ -159,11 +160,11 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
         return false;
     }
     let owners = |rule: &RuleConfig| match (rule.upstream.is_empty(), rule.effect) {
-        (true, RuleEffect::Allow) => vec![BUILT_IN.to_owned()],
+        (true, Verdict::Allow) => vec![BUILT_IN.to_owned()],
         _ => rule.upstream.clone(),
     };
     // A question that names no server permits nothing of one, so it stands in nobody's way.
-    let only_tightens = wide.effect == RuleEffect::Ask && wide.upstream.is_empty();
+    let only_tightens = wide.effect == Verdict::Ask && wide.upstream.is_empty();
     let all_ours = owners(narrow).iter().all(|name| name == BUILT_IN) && !owners(narrow).is_empty();
     (!only_tightens || all_ours)
         && names_cover(&wide.tools, &narrow.tools)

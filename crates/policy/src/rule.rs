@@ -8,14 +8,14 @@ use units::Span;
 
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
-use crate::engine::{Decision, Obligations, Recorded, Verdict};
+use crate::engine::{Decision, Obligations, Verdict};
 use crate::facts::{Effect, Facts};
 use crate::misfit::Misfit;
 use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
 use crate::rule_config::RuleConfig;
 use crate::scope::{Scope, Scopes};
-use crate::words::{ArgumentsWord, RuleEffect, TOOLS_CALL};
+use crate::words::TOOLS_CALL;
 
 /// In a scope, the server's name.
 const UPSTREAM_PLACE: &str = "{upstream}";
@@ -123,7 +123,7 @@ impl Rule {
         if why.is_some_and(|why| why.len() > WHY_BYTES_MAX || why.contains(char::is_control)) {
             bad(&["why"], format!("it must be one line of at most {WHY_BYTES_MAX} bytes"));
         }
-        let verdict = Verdict::from(written.effect);
+        let verdict = written.effect;
         let id: Arc<str> = written.id.as_str().into();
         let why = match (verdict, why) {
             (_, Some(why)) => why.into(),
@@ -252,8 +252,8 @@ fn owners(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Owners
     if written.upstream.is_empty() {
         return match written.effect {
             // A server that comes later must not inherit what was meant for others.
-            RuleEffect::Allow => Owners::Listed { ours: true, upstreams: Names::None },
-            RuleEffect::Ask | RuleEffect::Deny => Owners::Everybody,
+            Verdict::Allow => Owners::Listed { ours: true, upstreams: Names::None },
+            Verdict::Ask | Verdict::Deny => Owners::Everybody,
         };
     }
     let ours = written.upstream.iter().any(|name| name == BUILT_IN);
@@ -300,10 +300,10 @@ fn check_id(id: &str, origin: Origin) -> Result<(), String> {
 fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Obligations {
     let approval =
         [("approvers", !written.approvers.is_empty()), ("approval_lasts", written.approval_lasts.is_some())];
-    for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != RuleEffect::Ask) {
+    for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != Verdict::Ask) {
         bad(&[key], format!("only a rule that asks has `{key}`"));
     }
-    let denies = written.effect == RuleEffect::Deny;
+    let denies = written.effect == Verdict::Deny;
     let running = [("timeout_max", written.timeout_max.is_some())];
     for (key, _) in running.into_iter().filter(|(_, is_set)| *is_set && denies) {
         bad(&[key], format!("a rule that denies has no `{key}`: nothing runs"));
@@ -324,9 +324,6 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
         approvers: written.approvers.iter().map(|word| Role::from(*word)).collect(),
         approval_lasts,
         timeout_max,
-        arguments: written.arguments.map(|word| match word {
-            ArgumentsWord::Redacted => Recorded::Redacted,
-            ArgumentsWord::Hash => Recorded::Hash,
-        }),
+        arguments: written.arguments,
     }
 }

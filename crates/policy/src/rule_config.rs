@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::{CallerKind, Via};
+use crate::engine::{Recorded, Verdict};
 use crate::facts::Effect;
-use crate::words::{ActionWord, ApproverWord, ArgumentsWord, RoleWord, RuleEffect};
+use crate::words::{ActionWord, ApproverWord, RoleWord};
 
 /// One rule. It fits a call if everything that is written in it fits; what is not written fits every call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -14,7 +15,7 @@ pub struct RuleConfig {
     /// Its name in refusals, in the audit log and in tests: letters, digits, `_`, `-` and `.`.
     pub id: String,
     /// What is done with a call that fits.
-    pub effect: RuleEffect,
+    pub effect: Verdict,
     /// The tools, as globs over the names that callers see, `["git_*"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
@@ -70,12 +71,12 @@ pub struct RuleConfig {
     pub timeout_max: Option<String>,
     /// How the arguments are put down in the audit log: `"redacted"` or `"hash"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<ArgumentsWord>,
+    pub arguments: Option<Recorded>,
 }
 
 impl RuleConfig {
     /// A rule that fits every call.
-    pub fn new(id: &str, effect: RuleEffect) -> RuleConfig {
+    pub fn new(id: &str, effect: Verdict) -> RuleConfig {
         RuleConfig { id: id.to_owned(), effect, ..RuleConfig::default() }
     }
 }

@@ -6,6 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::near::nearest;
+
 /// The scopes that need no area. All others are `area:verb`.
 const KNOWN: [&str; 4] = ["read_workspace", "write_workspace", "run_tests", "network"];
 
@@ -21,9 +23,6 @@ const ALIASES: [(&str, &str); 5] = [
 
 /// A scope is read by people in lists; a longer name is a mistake or an attack.
 const SCOPE_BYTES_MAX: usize = 64;
-
-/// How alike (0 to 1) a known name must be to be worth proposing.
-const NEAR_ENOUGH: f64 = 0.8;
 
 /// One checked scope name: a known one, or `area:verb` in lower-case ASCII letters, digits and `_`. There are no
 /// patterns: each scope is granted by its name.
@@ -101,17 +100,11 @@ fn is_word(text: &str) -> bool {
 }
 
 fn nearest_or_unknown(name: &str) -> ScopeError {
-    let lowered = name.to_ascii_lowercase();
-    let (nearest, likeness) = KNOWN
-        .map(|known| (known, strsim::jaro_winkler(known, &lowered)))
-        .into_iter()
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .expect("the list of known scopes is not empty");
+    let near = nearest(&name.to_ascii_lowercase(), KNOWN);
     let name = name.to_owned();
-    if likeness >= NEAR_ENOUGH {
-        ScopeError::Misspelt { name, nearest }
-    } else {
-        ScopeError::Unknown { name }
+    match near {
+        Some(nearest) => ScopeError::Misspelt { name, nearest },
+        None => ScopeError::Unknown { name },
     }
 }
 

@@ -23,6 +23,6 @@ impl Policy {
             };
             self.decide_at(&facts, &Value::Object(case.arguments.clone()), case.at)
         });
-        CaseResult { name: case.name.clone(), got, expected: case.expect.into(), rule: case.rule.clone() }
+        CaseResult { name: case.name.clone(), got, expected: case.expect, rule: case.rule.clone() }
     }
 }

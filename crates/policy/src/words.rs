@@ -3,31 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Verdict;
 use crate::role::Role;
-
-/// What a rule does with a call that fits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RuleEffect {
-    /// Run it.
-    Allow,
-    /// Run it if a person agrees.
-    Ask,
-    /// Do not run it.
-    #[default]
-    Deny,
-}
-
-impl From<RuleEffect> for Verdict {
-    fn from(effect: RuleEffect) -> Verdict {
-        match effect {
-            RuleEffect::Allow => Verdict::Allow,
-            RuleEffect::Ask => Verdict::Ask,
-            RuleEffect::Deny => Verdict::Deny,
-        }
-    }
-}
 
 /// What is done, as rules name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -125,14 +101,4 @@ impl From<ApproverWord> for Role {
             ApproverWord::Developer => Role::Developer,
         }
     }
-}
-
-/// How arguments are put down in the audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ArgumentsWord {
-    /// As they are, secrets struck out.
-    Redacted,
-    /// As a hash and a size.
-    Hash,
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use expect_test::expect;
 use policy::{
-    Caller, CallerKind, Config, Effect, Engine as _, Facts, Policy, Role, Roles, RuleConfig, RuleEffect,
-    Scope, Scopes, Verdict, Via,
+    Caller, CallerKind, Config, Effect, Engine as _, Facts, Policy, Role, Roles, RuleConfig, Scope, Scopes,
+    Verdict, Via,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -36,12 +36,12 @@ fn policy(toml: &str) -> Policy {
 
 /// A policy with one rule that denies if the condition holds.
 fn denying(when: &str) -> Policy {
-    let rule = RuleConfig { when: Some(when.to_owned()), ..RuleConfig::new("r", RuleEffect::Deny) };
+    let rule = RuleConfig { when: Some(when.to_owned()), ..RuleConfig::new("r", Verdict::Deny) };
     Policy::new(&Config { rules: vec![rule], ..Config::default() }).unwrap()
 }
 
 fn some_rule() -> impl Strategy<Value = RuleConfig> {
-    let effect = prop_oneof![Just(RuleEffect::Allow), Just(RuleEffect::Ask), Just(RuleEffect::Deny)];
+    let effect = prop_oneof![Just(Verdict::Allow), Just(Verdict::Ask), Just(Verdict::Deny)];
     let some = |words: &'static [&'static str]| {
         proptest::collection::vec(proptest::sample::select(words).prop_map(str::to_owned), 0..2)
     };
@@ -102,7 +102,7 @@ proptest! {
         prop_assert!(policy.may_see(&facts) || decision.verdict == Verdict::Deny);
 
         // A denial that fits alone, or cannot be evaluated, wins over everything.
-        for rule in config.rules.iter().filter(|rule| rule.effect == RuleEffect::Deny) {
+        for rule in config.rules.iter().filter(|rule| rule.effect == Verdict::Deny) {
             let alone = Config { rules: vec![rule.clone()], defaults: false, ..Config::default() };
             let denies = *Policy::new(&alone).unwrap().decide_at(&facts, &arguments, at).rule == *rule.id;
             prop_assert!(!denies || decision.verdict == Verdict::Deny, "{} denies", rule.id);
@@ -115,7 +115,7 @@ proptest! {
 
         // Another denial never permits anything.
         let mut stricter = config.clone();
-        stricter.rules.push(RuleConfig { tools: vec!["t*".to_owned()], ..RuleConfig::new("last", RuleEffect::Deny) });
+        stricter.rules.push(RuleConfig { tools: vec!["t*".to_owned()], ..RuleConfig::new("last", Verdict::Deny) });
         let after = Policy::new(&stricter).unwrap().decide_at(&facts, &arguments, at);
         prop_assert!(after.verdict >= decision.verdict);
 
@@ -300,7 +300,7 @@ fn deep_arguments_and_deep_conditions_are_borne() {
     let deep = (0..100).fold(json!(1), |inner, _| json!({ "a": [inner] }));
     assert_eq!(denied("size(args) == 0", &deep).0, "allowed");
     let refused = |when: &str| {
-        let rule = RuleConfig { when: Some(when.to_owned()), ..RuleConfig::new("r", RuleEffect::Deny) };
+        let rule = RuleConfig { when: Some(when.to_owned()), ..RuleConfig::new("r", Verdict::Deny) };
         Policy::new(&Config { rules: vec![rule], ..Config::default() }).unwrap_err().to_string()
     };
     let nested = |count: usize| format!("{}true{}", "(".repeat(count), ")".repeat(count));
@@ -332,10 +332,10 @@ fn deep_arguments_and_deep_conditions_are_borne() {
 
 #[test]
 fn a_policy_has_bounds() {
-    let many = vec![RuleConfig::new("r", RuleEffect::Deny); 1_001];
+    let many = vec![RuleConfig::new("r", Verdict::Deny); 1_001];
     let error = Policy::new(&Config { rules: many, ..Config::default() }).unwrap_err();
     assert_eq!(error.problems[0].what, "policy.rules: there are 1001; the limit is 1000");
-    let rule = RuleConfig { tools: vec!["t".to_owned(); 1_025], ..RuleConfig::new("r", RuleEffect::Deny) };
+    let rule = RuleConfig { tools: vec!["t".to_owned(); 1_025], ..RuleConfig::new("r", Verdict::Deny) };
     let error = Policy::new(&Config { rules: vec![rule], ..Config::default() }).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -422,7 +422,7 @@ fn cost_of_a_decision() {
         callers: vec!["ci-*".to_owned()],
         when: (nth % 5 == 0)
             .then(|| "has(args.path) && args.path.startsWith('src/') && size(args.path) < 200".to_owned()),
-        ..RuleConfig::new(&format!("r{nth}"), RuleEffect::Allow)
+        ..RuleConfig::new(&format!("r{nth}"), Verdict::Allow)
     });
     let with_rules = Policy::new(&Config { rules: rules.collect(), ..Config::default() }).unwrap();
     let plain = policy("");
@@ -453,7 +453,7 @@ fn cost_of_a_decision() {
 fn paths_stand_on_the_workspace_for_our_own_tools_only() {
     let rule = RuleConfig {
         when: Some("args.path.isUnder('secrets')".to_owned()),
-        ..RuleConfig::new("r", RuleEffect::Deny)
+        ..RuleConfig::new("r", Verdict::Deny)
     };
     let config = Config { rules: vec![rule], ..Config::default() };
     let places = |path: &str| {

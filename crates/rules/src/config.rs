@@ -30,30 +30,7 @@ pub struct Config {
     pub project_name: Option<String>,
     /// Whether the rules of the project and your own act, or only say what they would have done. Of your own file's
     /// word and a project's the stricter one holds, `"enforce"` before all, which is yours where your file says nothing.
-    pub mode: ModeWord,
-}
-
-/// Whether rules act.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModeWord {
-    /// They do, unless a rule says otherwise itself.
-    #[default]
-    Enforce,
-    /// What they would have done is in the audit log.
-    AuditOnly,
-    /// The same, and it is logged.
-    DryRun,
-}
-
-impl From<ModeWord> for Mode {
-    fn from(word: ModeWord) -> Mode {
-        match word {
-            ModeWord::Enforce => Mode::Enforce,
-            ModeWord::AuditOnly => Mode::AuditOnly,
-            ModeWord::DryRun => Mode::DryRun,
-        }
-    }
+    pub mode: Mode,
 }
 
 /// Where rules come from and what they are held against; all paths are absolute.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use globset::GlobSet;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::names::Content;
 use crate::node::Place;
@@ -120,15 +122,17 @@ impl Action {
     }
 }
 
-/// Whether a rule acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Whether rules act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ModeWord")]
 pub enum Mode {
-    /// It does.
+    /// They do, unless a rule says otherwise itself.
     #[default]
     Enforce,
-    /// What it would have done is in the audit log, and nothing else happens.
+    /// What they would have done is in the audit log.
     AuditOnly,
-    /// The same, and it is logged, for whoever tries a rule out.
+    /// The same, and it is logged.
     DryRun,
 }
 

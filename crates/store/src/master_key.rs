@@ -264,7 +264,7 @@ fn put(dir: &Path, path: &Path) -> io::Result<()> {
     let mut random = [0; KEY_BYTES + size_of::<u64>()];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
     let (key, name) = random.split_at(KEY_BYTES);
-    let name: String = HEXLOWER.encode(&name);
+    let name: String = HEXLOWER.encode(name);
     let draft = dir.join(format!("{FILE}.{name}"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&draft)?;
     let written = file.write_all(key).and_then(|()| file.sync_all());

@@ -194,8 +194,8 @@ mod tests {
     fn what_one_side_says_the_other_reads() {
         let ourselves = Ourselves { name: "toolcrib", version: "1" };
         let capabilities = r#"{"tools":{}}"#;
-        let text = welcome(Revision::V2025_06_18, ourselves, capabilities, Some("be \"kind\""));
-        let read = read_welcome(&text(std::str::from_utf8(&text).expect("UTF-8"))).expect("sound");
+        let written = welcome(Revision::V2025_06_18, ourselves, capabilities, Some("be \"kind\""));
+        let read = read_welcome(&text(std::str::from_utf8(&written).expect("UTF-8"))).expect("sound");
         let expected = Welcome {
             revision: Revision::V2025_06_18,
             capabilities: Some(text(capabilities)),
@@ -204,8 +204,8 @@ mod tests {
         };
         assert_eq!(read, expected);
 
-        let text = our_hello(Revision::V2025_11_25, ourselves, r#"{"roots":{}}"#);
-        let read = hello(Some(&text(std::str::from_utf8(&text).expect("UTF-8")))).expect("sound");
+        let written = our_hello(Revision::V2025_11_25, ourselves, r#"{"roots":{}}"#);
+        let read = hello(Some(&text(std::str::from_utf8(&written).expect("UTF-8")))).expect("sound");
         assert_eq!((read.revision, read.client.name.as_str()), (Revision::V2025_11_25, "toolcrib"));
         assert_eq!(read.capabilities, Some(text(r#"{"roots":{}}"#)));
     }

@@ -84,17 +84,17 @@ pub fn call_result(revision: Revision, result: &Text) -> Text {
         !revision.has_structured_content() || (!revision.has_any_structure() && !value.starts_with('{'))
     });
     let content = object.get("content").filter(|content| content.starts_with('['));
-    let structured = structured.filter(|value| *value != "null" && !content.is_some_and(has_text_block));
+    let as_text = structured.filter(|value| *value != "null" && !content.is_some_and(has_text_block));
     let edited = edit::members(object, |member| match member.key().as_ref() {
         "structuredContent" => Edit::drop_if(structured.is_some()),
-        "content" => Edit::value_or_keep(content_blocks(revision, member.value, structured)),
+        "content" => Edit::value_or_keep(content_blocks(revision, member.value, as_text)),
         key => legacy_member(key, member),
     });
-    let edited = match (structured, content) {
+    let edited = match (as_text, content) {
         // There is no list to add to.
-        (Some(structured), None) => {
+        (Some(as_text), None) => {
             let text = edited.unwrap_or_else(|| object.text().to_owned());
-            let content = format!("[{}]", text_block(structured));
+            let content = format!("[{}]", text_block(as_text));
             Object::parse(&text).map(|object| patch::set(object, "content", &content))
         }
         _ => edited,
@@ -217,13 +217,13 @@ fn has_text_block(content: &str) -> bool {
 }
 
 /// A list of blocks as the revision knows them, with `told` as a block of text behind them.
-fn content_blocks(revision: Revision, content: &str, structured: Option<&str>) -> Option<String> {
+fn content_blocks(revision: Revision, content: &str, as_text: Option<&str>) -> Option<String> {
     let edited = edit::elements(content, |written| block(revision, written));
-    let Some(structured) = structured else { return edited };
+    let Some(as_text) = as_text else { return edited };
     let mut text = edited.unwrap_or_else(|| content.to_owned());
     let is_empty = object::elements(&text)?.next().is_none();
     let end = text.rfind(']')?;
-    text.insert_str(end, &[if is_empty { "" } else { "," }, &text_block(structured)].concat());
+    text.insert_str(end, &[if is_empty { "" } else { "," }, &text_block(as_text)].concat());
     Some(text)
 }
 

@@ -256,7 +256,7 @@ mod tests {
             (r#""\\""#, "\\\\", false),
             (r#""""#, "", true),
         ] {
-            assert_eq!(says(literal, text), same, "{literal} {said}");
+            assert_eq!(says(literal, text), same, "{literal} {text}");
         }
     }
 

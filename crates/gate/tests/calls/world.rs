@@ -203,7 +203,7 @@ fn ai_rules(workspace: &Path, case: &Case, rules: &str) -> rules::Rules {
     std::fs::create_dir_all(workspace.join(".toolcrib")).unwrap();
     let text = format!("version: '1.0'\nrules:\n{rules}");
     std::fs::write(workspace.join(".toolcrib/ai-rules.yaml"), text).unwrap();
-    let mode = case.ai.mode.into();
+    let mode = case.ai.mode;
     rules::Rules::new(rules::Settings { workspace: workspace.to_owned(), mode, ..Default::default() })
 }
 

@@ -37,7 +37,7 @@ impl Settling<'_> {
             user_folder: self.surroundings.config_folder(),
             project_name: config.project_name.clone(),
             project_folder: self.project_folder(),
-            mode: config.mode.into(),
+            mode: config.mode,
             own_servers: (!is_persons).then(own_servers),
             local_upstreams,
             vocabulary: rules_vocabulary(),
