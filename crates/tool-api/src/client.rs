@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::context::Cancel;
+use crate::cancel::Cancel;
 
 /// What the client of a call says it can do. A tool may ask for nothing beyond it.
 #[derive(Debug, Clone)]

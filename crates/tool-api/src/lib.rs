@@ -4,6 +4,7 @@
 
 mod about;
 mod arguments;
+mod cancel;
 mod client;
 mod context;
 mod definition;
@@ -17,8 +18,9 @@ mod tool;
 
 pub use about::{About, Effect, Example};
 pub use arguments::{Arguments, ArgumentsFault};
+pub use cancel::Cancel;
 pub use client::{Client, Input};
-pub use context::{Cancel, Context, Listener, Progress};
+pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, Features, Held, Item};

@@ -129,7 +129,7 @@ impl ExactCall {
             Bound::Always => true,
             Bound::Session { process: run, conversation, until_ms } => {
                 **run == *process
-                    && conversation.is_none_or(|it| Some(it) == self.conversation)
+                    && conversation.is_none_or(|named| Some(named) == self.conversation)
                     && now_ms < *until_ms
             }
         };
