@@ -19,7 +19,10 @@ use crate::tokens::Origin;
 pub(crate) struct Candidate {
     pub(crate) caller: Caller,
     pub(crate) offered: Arc<Offered>,
-    /// What it does, if it is no call of a tool.
+    /// What the caller calls the target.
+    pub(crate) target: Arc<str>,
+    /// What it is and what is done with it, if it is no call of a tool.
+    pub(crate) kind: Option<&'static str>,
     pub(crate) action: Option<Action>,
     /// The call that goes on in the task that it is about.
     pub(crate) origin: Option<Origin>,
@@ -89,6 +92,8 @@ impl Candidate {
         Candidate {
             caller: self.caller.clone(),
             offered: self.offered.clone(),
+            target: self.target.clone(),
+            kind: self.kind,
             action: self.action,
             origin: self.origin.clone(),
             goes_on: self.goes_on,

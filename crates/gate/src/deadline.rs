@@ -81,9 +81,9 @@ impl Deadline {
 mod tests {
     use super::*;
 
-    /// After how many seconds a call is over that reports progress every `every_s`, and what it is told to have had.
+    /// After how many seconds a call is over that reports progress every `every_s`, and how long it is said to have had.
     #[track_caller]
-    fn check(extends_to_s: Option<u64>, every_s: Option<u64>, over_after_s: u64, told_s: u64) {
+    fn check(extends_to_s: Option<u64>, every_s: Option<u64>, over_after_s: u64, had_s: u64) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
             let limit = Duration::from_secs(10);
@@ -98,12 +98,12 @@ mod tests {
                 }
             };
             let begun = Instant::now();
-            let told = tokio::select! {
-                told = deadline.passed() => told,
+            let limit = tokio::select! {
+                limit = deadline.passed() => limit,
                 () = reporting => unreachable!("it goes on for ever"),
             };
-            let (over, told) = (begun.elapsed().as_secs(), told.as_secs());
-            assert_eq!((over, told), (over_after_s, told_s), "{extends_to_s:?} {every_s:?}");
+            let (over, had) = (begun.elapsed().as_secs(), limit.as_secs());
+            assert_eq!((over, had), (over_after_s, had_s), "{extends_to_s:?} {every_s:?}");
         });
     }
 

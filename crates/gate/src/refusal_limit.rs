@@ -38,7 +38,7 @@ pub(crate) struct RefusalLimit {
 struct Buckets {
     /// By the caller's id; the empty one is shared.
     callers: HashMap<Arc<str>, Bucket>,
-    /// True while somebody waits to tell of those that were turned away.
+    /// True while somebody waits to report those that were turned away.
     is_reporting: bool,
 }
 
@@ -51,7 +51,7 @@ struct Bucket {
     until_ns: u64,
     /// The limit that it belongs to.
     limit: Arc<str>,
-    /// The calls that were turned away and not told of, and whose.
+    /// The calls that were turned away and not reported, and whose.
     unreported: Option<(Caller, u64)>,
 }
 
@@ -74,7 +74,7 @@ impl RefusalLimit {
                 tokio::time::sleep(REPORT_EVERY).await;
                 drop(report);
             };
-            // Where nothing can wait, and when the program ends, it is told at once.
+            // Where nothing can wait, and when the program ends, it is reported at once.
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(later);
             }
@@ -87,7 +87,7 @@ impl RefusalLimit {
         self.note_at(caller, rates, self.now_ns());
     }
 
-    /// The refusal, and whether somebody must wait to tell of it.
+    /// The refusal, and whether somebody must wait to report it.
     fn turn_away_at(&self, caller: &Caller, now_ns: u64) -> Option<(Refusal, bool)> {
         let until_ns = self.until_ns.load(Ordering::Relaxed);
         if until_ns <= now_ns {
@@ -230,9 +230,9 @@ mod tests {
         assert_eq!(turned_away(&ann, 99), away(1));
         assert_eq!(turned_away(&bob, 99), None, "each caller alone");
         assert_eq!(turned_away(&ann, 100), None);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             refusals.unreported().into_iter().map(|(who, count, _)| (who.id().clone(), count)).collect();
-        assert_eq!(told, [(Arc::from("ann"), 2)]);
+        assert_eq!(reported, [(Arc::from("ann"), 2)]);
         assert!(refusals.unreported().is_empty());
         assert_eq!(refusals.until_ns.load(Ordering::Relaxed), 0, "and nobody pays for it any more");
         refusals.note_at(&ann, &rates, 100 * MS);

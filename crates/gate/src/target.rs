@@ -61,6 +61,17 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// What it is, unless it is a tool.
+    pub(crate) fn kind(self) -> Option<&'static str> {
+        match self {
+            Target::Tool(_) => None,
+            Target::Resource { .. } => Some("resource"),
+            Target::Prompt { .. } => Some("prompt"),
+            Target::Task { .. } => Some("task"),
+            Target::Extension(_) => Some("method"),
+        }
+    }
+
     /// What is done, unless a tool is called.
     pub(crate) fn action(self) -> Option<Action> {
         match self {

@@ -13,7 +13,6 @@ use super::config::Config;
 use super::presence::Asker;
 use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
 use crate::candidate::{Candidate, Consent, Content};
-use crate::target::Target;
 
 /// How much of the arguments a person is shown, in bytes, unless they have too many members. The hash binds all of them.
 const ARGUMENTS_SHOWN_BYTES_MAX: usize = 8 * 1024;
@@ -70,7 +69,6 @@ impl ExactCall {
     /// Of a call that the checks have questions about.
     pub(crate) fn of(
         candidate: &Candidate,
-        target: Target<'_>,
         (conversation, askers): (Option<u64>, &Arc<[Asker]>),
         redactor: &Redactor,
         config: &Config,
@@ -96,8 +94,8 @@ impl ExactCall {
             &*caller,
             tool.as_str(),
             upstream.as_deref().unwrap_or_default(),
-            target.recorded(),
-            target.name(),
+            candidate.action.map_or(&*candidate.target, |action| action.name()),
+            &*candidate.target,
             key.as_deref().unwrap_or_default(),
             definition_hash.as_str(),
             written.as_str(),
@@ -111,7 +109,7 @@ impl ExactCall {
             tool,
             upstream,
             definition: hashed,
-            target: acted(target, redactor),
+            target: acted(candidate, redactor),
             is_cut,
             whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)),
             arguments,
@@ -131,7 +129,7 @@ impl ExactCall {
             Bound::Always => true,
             Bound::Session { process: run, conversation, until_ms } => {
                 **run == *process
-                    && conversation.is_none_or(|it| Some(it) == self.conversation)
+                    && conversation.is_none_or(|named| Some(named) == self.conversation)
                     && now_ms < *until_ms
             }
         };
@@ -194,16 +192,10 @@ fn meta_of(text: &str, redactor: &Redactor) -> Member {
 }
 
 /// What a call that is no call of a tool acts on.
-fn acted(target: Target<'_>, redactor: &Redactor) -> Option<Acted> {
-    let kind = match target {
-        Target::Tool(_) => return None,
-        Target::Resource { .. } => "resource",
-        Target::Prompt { .. } => "prompt",
-        Target::Task { .. } => "task",
-        Target::Extension(_) => "method",
-    };
-    let shown = cut(&visible(&redactor.text(target.name())), MEMBER_SHOWN_BYTES_MAX);
-    Some(Acted { kind: kind.to_owned(), sha256: Hash::of(target.name().as_bytes()), shown })
+fn acted(candidate: &Candidate, redactor: &Redactor) -> Option<Acted> {
+    let (kind, target) = (candidate.kind?.to_owned(), &candidate.target);
+    let shown = cut(&visible(&redactor.text(target)), MEMBER_SHOWN_BYTES_MAX);
+    Some(Acted { kind, sha256: Hash::of(target.as_bytes()), shown })
 }
 
 /// The shortest of the times that its rules give it.

@@ -23,7 +23,7 @@ use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
 use crate::failure::{Failure, Internal, Refusal};
-use crate::find;
+use crate::find::{self, Found};
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
@@ -102,97 +102,46 @@ impl Gate {
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
     ) -> Result<Admission, Failure> {
-        // Read the arguments, whose hash is in every record.
         let arguments = self.read_arguments(id, call, record).await?;
-
-        // Find the target.
-        let task = match call.target {
-            Target::Task { token, .. } => self.open_task_token(caller, token),
-            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } | Target::Extension(_) => None,
-        };
-        let found = tokio::select! {
-            biased;
-            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task) => found?,
-            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
-        };
+        let found = self.find_target(caller, call, ruleset).await?;
         record.found(&found.offered);
-
-        // Open the round trip.
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
         let original = arguments.bytes();
         let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take())?;
 
-        // Scope, policy, AI rules, input schema.
-        let is_elsewhere = found.offered.definition().upstream().is_some();
-        let meta = call.meta.as_deref().filter(|_| is_elsewhere);
-        let meta = Meta::of_call(meta, ruleset.rules.are_any());
-        meta.iter().for_each(|meta| record.meta(meta.hash()));
-        let answers = brought.input.as_ref().and_then(|input| input.responses.clone());
-        let mut candidate = Candidate {
-            caller: caller.clone(),
-            offered: found.offered,
-            action: call.target.action(),
-            origin: found.origin,
-            goes_on: brought.goes_on,
-            files: self.files.clone(),
-            content: Content { arguments, answers, meta },
-            original: None,
-            judgement: Judgement::default(),
-        };
-        for (name, check) in CHECKS {
-            let verdict = if candidate.bytes() > INLINE_BYTES_MAX {
-                let (ruleset, mut large) = (ruleset.clone(), candidate);
-                let work = self.large.think(move || {
-                    let verdict = check(&mut large, &ruleset);
-                    (large, verdict)
-                });
-                // Boxed, so that calls of the usual size hold no room for it.
-                let verdict;
-                (candidate, verdict) = Box::pin(work).await.ok_or(Internal { call: id })?;
-                verdict
-            } else {
-                check(&mut candidate, ruleset)
-            };
-            note(&mut candidate, record);
-            record.verdict(name, verdict.as_ref().copied());
-            verdict?;
-        }
-        record.redacted(candidate.judgement.struck);
+        let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
+        candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
+        let mut candidate = self.ask_checks(id, candidate, ruleset, record).await?;
         if let Some(input) = &mut brought.input {
             input.responses = candidate.content.answers.clone();
         }
-
-        // Rate.
         let verdict = self.rate.check(&candidate, &ruleset.rates).await;
         record.verdict(RATE, verdict.as_ref().copied());
         verdict?;
 
-        // Approval.
-        let approval = if candidate.judgement.consents.is_empty() {
-            // A client may have asked its user for what a change of the rules has allowed since.
-            brought.carried.take()
-        } else {
+        let is_asked = !candidate.judgement.consents.is_empty();
+        // A client may have asked its user for what a change of the rules has allowed since.
+        let mut approval = brought.carried.clone();
+        if is_asked {
             // Boxed, so that calls which nobody is asked about hold no room for it.
-            match Box::pin(self.approve(id, &candidate, call, (&mut brought, &original), ruleset, record))
-                .await?
-            {
+            let approving = self.approve(id, candidate, call, (&mut brought, &original), ruleset, record);
+            let approved;
+            (candidate, approved) = Box::pin(approving).await?;
+            approval = match approved {
                 Approved::Run(carried) => Some(carried),
                 Approved::AskClient(outcome) => return Ok(Admission::AskClient(outcome)),
-            }
-        };
-
-        // Intent.
+            };
+        }
         write_intent(call, record).await?;
-
-        // Second judgement.
-        let is_asked = !candidate.judgement.consents.is_empty();
         if is_asked {
             self.judge_again(&mut candidate, ruleset, record)?;
         }
-        let onward = meta::onward(call.meta.take(), candidate.content.meta.as_ref(), is_asked);
-        let target = call.target.shared_name(&candidate.offered);
-        let Candidate { caller, offered, action, origin, content, judgement, original: changed, .. } =
-            candidate;
+
+        let own = candidate.content.meta.as_ref();
+        let meta = record.onward(meta::onward(call.meta.take(), own, is_asked));
+        let Candidate {
+            caller, offered, target, action, origin, content, judgement, original: changed, ..
+        } = candidate;
         let rewritten = changed.map(|_| content.arguments.bytes());
         let arguments = original;
         Ok(Admission::Run(Box::new(Admitted {
@@ -209,7 +158,7 @@ impl Gate {
             },
             key: found.key,
             arguments: content.arguments,
-            meta: record.onward(onward),
+            meta,
             input: brought.input,
             decision: judgement.decision,
             obeyed: judgement.obeyed,
@@ -273,25 +222,96 @@ impl Gate {
         Ok(parsed)
     }
 
+    async fn find_target(
+        &self,
+        caller: &Caller,
+        call: &Call<'_>,
+        ruleset: &Ruleset,
+    ) -> Result<Found, Failure> {
+        let task = match call.target {
+            Target::Task { token, .. } => self.open_task_token(caller, token),
+            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } | Target::Extension(_) => None,
+        };
+        tokio::select! {
+            biased;
+            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task) => Ok(found?),
+            () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
+        }
+    }
+
+    fn candidate(
+        &self,
+        (caller, call): (&Caller, &Call<'_>),
+        found: &Found,
+        arguments: Arguments,
+        brought: &Brought,
+        ruleset: &Ruleset,
+    ) -> Candidate {
+        let is_elsewhere = found.offered.definition().upstream().is_some();
+        let meta = call.meta.as_deref().filter(|_| is_elsewhere);
+        let meta = Meta::of_call(meta, ruleset.rules.are_any());
+        let answers = brought.input.as_ref().and_then(|input| input.responses.clone());
+        Candidate {
+            caller: caller.clone(),
+            offered: found.offered.clone(),
+            target: call.target.shared_name(&found.offered),
+            kind: call.target.kind(),
+            action: call.target.action(),
+            origin: found.origin.clone(),
+            goes_on: brought.goes_on,
+            files: self.files.clone(),
+            content: Content { arguments, answers, meta },
+            original: None,
+            judgement: Judgement::default(),
+        }
+    }
+
+    /// Asks one check after the other, and notes what each says.
+    async fn ask_checks(
+        &self,
+        id: CallId,
+        mut candidate: Candidate,
+        ruleset: &Arc<Ruleset>,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Candidate, Failure> {
+        for (name, check) in CHECKS {
+            let verdict = if candidate.bytes() > INLINE_BYTES_MAX {
+                let (ruleset, mut large) = (ruleset.clone(), candidate);
+                let work = self.large.think(move || {
+                    let verdict = check(&mut large, &ruleset);
+                    (large, verdict)
+                });
+                // Boxed, so that calls of the usual size hold no room for it.
+                let verdict;
+                (candidate, verdict) = Box::pin(work).await.ok_or(Internal { call: id })?;
+                verdict
+            } else {
+                check(&mut candidate, ruleset)
+            };
+            note(&mut candidate, record);
+            record.verdict(name, verdict.as_ref().copied());
+            verdict?;
+        }
+        record.redacted(candidate.judgement.struck);
+        Ok(candidate)
+    }
+
     /// Lets a call pass that a person has allowed.
     async fn approve(
         &self,
         id: CallId,
-        candidate: &Candidate,
+        candidate: Candidate,
         call: &Call<'_>,
         (brought, original): (&mut Brought, &Bytes),
-        ruleset: &Ruleset,
+        ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
-    ) -> Result<Approved, Failure> {
-        let config = &ruleset.approvals;
-        let conversation = call.client.over.is_some().then_some(call.client.conversation);
-        let client = (conversation, &call.askers);
-        let exact = ExactCall::of(candidate, call.target, client, &self.redactor, config);
+    ) -> Result<(Candidate, Approved), Failure> {
+        let (candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
         let asking = Asking {
             approvals: &self.approvals,
-            config,
+            config: &ruleset.approvals,
             id,
-            candidate,
+            candidate: &candidate,
             client: &call.client,
             cancel: &call.cancel,
             listener: call.listener.as_ref(),
@@ -303,13 +323,14 @@ impl Gate {
         match settled {
             Ok(Settled::Allowed(carried)) => {
                 record.verdict(approvals::STEP, Ok(()));
-                Ok(Approved::Run(carried))
+                Ok((candidate, Approved::Run(carried)))
             }
             Ok(Settled::AskClient(requests, question)) => {
                 let (caller, question) = (&candidate.caller, (requests, &question));
                 let asked = self.round_trips.ask(caller, call.target, original, question);
                 record.asks(approvals::STEP);
-                Ok(Approved::AskClient(asked.ok_or(Internal { call: id })?))
+                let asked = asked.ok_or(Internal { call: id })?;
+                Ok((candidate, Approved::AskClient(asked)))
             }
             Err(failure) => {
                 if let Failure::Refused(refusal) = &failure {
@@ -318,6 +339,27 @@ impl Gate {
                 Err(failure)
             }
         }
+    }
+
+    /// What a person is asked about.
+    async fn exact_call(
+        &self,
+        id: CallId,
+        candidate: Candidate,
+        call: &Call<'_>,
+        ruleset: &Arc<Ruleset>,
+    ) -> Result<(Candidate, ExactCall), Failure> {
+        let is_large = candidate.bytes() > INLINE_BYTES_MAX;
+        let conversation = call.client.over.is_some().then_some(call.client.conversation);
+        let (askers, ruleset, redactor) = (call.askers.clone(), ruleset.clone(), self.redactor.clone());
+        let read = move || {
+            let exact = ExactCall::of(&candidate, (conversation, &askers), &redactor, &ruleset.approvals);
+            (candidate, exact)
+        };
+        Ok(match is_large {
+            true => self.large.think(read).await.ok_or(Internal { call: id })?,
+            false => read(),
+        })
     }
 
     /// Judges a call that a person has allowed by what is in force by now.
