@@ -37,7 +37,6 @@ pub(crate) struct Crib {
     pub(crate) sealed: Arc<Secrets>,
     /// The state folder.
     pub(crate) state: PathBuf,
-    store: Arc<dyn Store>,
 }
 
 /// Why the parts cannot be put together.
@@ -91,7 +90,7 @@ pub(crate) fn assemble_over(
     guarded.guard(&settings, ServerFiles::default());
     let audit_log =
         AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-    let audit_log = Arc::new(audit_log.kept_in(store.clone()));
+    let audit_log = Arc::new(audit_log);
     let catalog = Catalog::new(tools::all(&settings.offer));
     let world =
         upstream::World { pins: Some(pins::all(store.clone(), &settings.redactor, &catalog)), ..world };
@@ -124,7 +123,6 @@ pub(crate) fn assemble_over(
         observing,
         sealed,
         state,
-        store,
     })
 }
 
@@ -222,7 +220,7 @@ impl Crib {
     pub(crate) async fn close(self) {
         self.upstreams.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.audit_log.anchor(&*self.store) {
+        if let Err(error) = self.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");
         }
         self.observing.end().await;

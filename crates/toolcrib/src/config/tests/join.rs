@@ -98,7 +98,7 @@ fn what_is_not_for_a_folder_to_say_holds_nowhere() {
             }
         }
     };
-    unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; durable = false", "-");
+    unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; sync = 'never'", "-");
     unsaid("telemetry.traces", "endpoint = 'http://127.0.0.1:9/x'", "-");
     unsaid("state", "dir = 'own'", "-");
     unsaid("secrets", "key = { file = 'k' }", "-");

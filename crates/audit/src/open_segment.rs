@@ -13,20 +13,17 @@ use std::{
 };
 
 use crate::{
-    audit_log::FILE,
-    checkpoint::{self, CHECKPOINT_RECORDS, Occasion, Said},
+    checkpoint::{self, CHECKPOINT_RECORDS, Details, Occasion},
     config::Config,
     error::AuditError,
+    file_ops::FileOps,
+    head::Head,
     in_place,
     key::Signer,
-    line::{self, Head},
-    pen::Pen,
+    line,
     record::Record,
-    segments::{self, is_same},
+    segments::{self, FILE, is_same},
 };
-
-/// Only the owner may read what they did.
-pub(crate) const FILE_MODE: u32 = 0o600;
 
 /// Another process holds the lock for one write; seconds mean that it is stuck.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -41,7 +38,7 @@ const REOPENED_MAX: usize = 64;
 const LINE_BYTES_USUAL: usize = 800;
 
 /// The open segment.
-pub(crate) struct LogFile {
+pub(crate) struct OpenSegment {
     pub(crate) dir: PathBuf,
     path: PathBuf,
     pub(crate) file: File,
@@ -64,23 +61,15 @@ pub(crate) struct LogFile {
     segment_age_ms: i64,
 }
 
-/// Where the file that we have open is now.
-enum Place {
-    /// In its place.
-    Here,
-    /// It was closed; the audit log goes on in another one.
-    Closed,
-}
-
-impl LogFile {
+impl OpenSegment {
     /// Opens the audit log of this folder; creates both if need be.
-    pub(crate) fn open(dir: &Path, config: &Config, pen: &dyn Pen) -> Result<Self, AuditError> {
+    pub(crate) fn open(dir: &Path, config: &Config, ops: &dyn FileOps) -> Result<Self, AuditError> {
         let is_new = !dir.join(FILE).exists();
         store::create_private(dir).map_err(AuditError::unwritable)?;
         let path = dir.join(FILE);
-        let file = pen.open(&path).map_err(AuditError::unwritable)?;
+        let file = ops.open(&path).map_err(AuditError::unwritable)?;
         let id = in_place::id(&file.metadata().map_err(AuditError::unwritable)?);
-        let mut audit_log = Self {
+        let mut segment = Self {
             dir: dir.to_owned(),
             path,
             file,
@@ -95,8 +84,8 @@ impl LogFile {
             segment_bytes: config.segment_bytes(),
             segment_age_ms: config.segment_age_ms(),
         };
-        audit_log.locked(pen, |_| Ok(()))?;
-        Ok(audit_log)
+        segment.locked(ops, |_| Ok(()))?;
+        Ok(segment)
     }
 
     /// Closes its segments by these settings from now on.
@@ -110,27 +99,32 @@ impl LogFile {
         &mut self,
         records: &mut Vec<impl Borrow<Record>>,
         now_ms: i64,
-        pen: &dyn Pen,
+        ops: &dyn FileOps,
     ) -> Result<bool, AuditError> {
-        let has_closed = self.close_if_due(now_ms, pen)?;
-        self.locked(pen, |audit_log| {
+        let has_closed = self.close_if_due(now_ms, ops)?;
+        self.locked(ops, |segment| {
             if records.is_empty() {
                 return Ok(());
             }
-            let before = audit_log.head;
-            let mut bytes = audit_log.begin(records.len() * LINE_BYTES_USUAL);
+            let before = segment.head;
+            let mut bytes = segment.begin(records.len() * LINE_BYTES_USUAL);
             let mut head = records
                 .iter()
                 .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
-            audit_log.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
-            if audit_log.lacks_checkpoint {
-                let said = Said::default();
-                head =
-                    checkpoint::write(&mut bytes, head, now_ms, Occasion::Records, said, audit_log.signer()?);
+            segment.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
+            if segment.lacks_checkpoint {
+                head = checkpoint::write(
+                    &mut bytes,
+                    head,
+                    now_ms,
+                    Occasion::Records,
+                    Details::default(),
+                    segment.signer()?,
+                );
             }
-            let written = audit_log.write(&bytes, head, now_ms, pen);
-            audit_log.lacks_checkpoint &= written.is_err();
-            records.drain(..landed(before, audit_log.head, records.len()));
+            let written = segment.write(&bytes, head, now_ms, ops);
+            segment.lacks_checkpoint &= written.is_err();
+            records.drain(..landed(before, segment.head, records.len()));
             written
         })?;
         Ok(has_closed)
@@ -140,25 +134,25 @@ impl LogFile {
     pub(crate) fn checkpoint(
         &mut self,
         why: Occasion,
-        said: Said,
+        details: Details,
         now_ms: i64,
-        pen: &dyn Pen,
+        ops: &dyn FileOps,
     ) -> Result<(), AuditError> {
-        self.locked(pen, |audit_log| audit_log.write_checkpoint(why, said, now_ms, pen))
+        self.locked(ops, |segment| segment.write_checkpoint(why, details, now_ms, ops))
     }
 
     /// Appends a checkpoint, for the holder of the lock.
     pub(crate) fn write_checkpoint(
         &mut self,
         why: Occasion,
-        said: Said,
+        details: Details,
         now_ms: i64,
-        pen: &dyn Pen,
+        ops: &dyn FileOps,
     ) -> Result<(), AuditError> {
         let mut bytes = self.begin(LINE_BYTES_USUAL);
         let head = self.head;
-        let head = checkpoint::write(&mut bytes, head, now_ms, why, said, self.signer()?);
-        self.write(&bytes, head, now_ms, pen)
+        let head = checkpoint::write(&mut bytes, head, now_ms, why, details, self.signer()?);
+        self.write(&bytes, head, now_ms, ops)
     }
 
     /// What lines to be written begin with.
@@ -170,27 +164,27 @@ impl LogFile {
         bytes
     }
 
-    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, pen: &dyn Pen) -> Result<(), AuditError> {
-        let Err(error) = pen.write(&self.file, bytes) else {
+    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
+        let Err(error) = ops.write(&self.file, bytes) else {
             (self.end, self.head, self.torn) = (self.end + bytes.len() as u64, head, false);
             self.began_at_ms.get_or_insert(now_ms);
             return Ok(());
         };
         // Best effort: `look` finds what stays, be it whole lines or a torn one.
-        let _ = pen.take_back(&self.file, self.end);
-        self.look(pen)?;
+        let _ = ops.truncate(&self.file, self.end);
+        self.look(ops)?;
         Err(AuditError::unwritable(error))
     }
 
     /// Closes the segment if it is large or old. True if it was.
-    pub(crate) fn close_if_due(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, AuditError> {
+    pub(crate) fn close_if_due(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
         if !self.is_due(now_ms) {
             return Ok(false);
         }
         // Asked again under the lock: another process may have closed it.
         self.locked(
-            pen,
-            |audit_log| if audit_log.is_due(now_ms) { audit_log.close(now_ms, pen) } else { Ok(false) },
+            ops,
+            |segment| if segment.is_due(now_ms) { segment.close(now_ms, ops) } else { Ok(false) },
         )
     }
 
@@ -201,13 +195,13 @@ impl LogFile {
 
     /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins
     /// another one, which goes on with the chain.
-    fn close(&mut self, now_ms: i64, pen: &dyn Pen) -> Result<bool, AuditError> {
-        self.write_checkpoint(Occasion::Segment, Said::default(), now_ms, pen)?;
+    fn close(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
+        self.write_checkpoint(Occasion::Segment, Details::default(), now_ms, ops)?;
         let unwritable = AuditError::unwritable;
-        pen.sync(&self.file).map_err(unwritable)?;
+        ops.sync(&self.file).map_err(unwritable)?;
         let last = segments::closed(&self.dir).map_err(unwritable)?.last().map_or(0, |last| last.number);
-        pen.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
-        pen.sync_folder(&self.dir).map_err(unwritable)?;
+        ops.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
+        ops.sync_folder(&self.dir).map_err(unwritable)?;
         Ok(true)
     }
 
@@ -230,30 +224,30 @@ impl LogFile {
     }
 
     /// Hands what was written to the disk itself, so that it survives the machine.
-    pub(crate) fn sync(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
+    pub(crate) fn sync(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
         if !self.has_safe_name {
-            pen.sync_folder(&self.dir).map_err(AuditError::unwritable)?;
+            ops.sync_folder(&self.dir).map_err(AuditError::unwritable)?;
             self.has_safe_name = true;
         }
-        pen.sync(&self.file).map_err(AuditError::unwritable)
+        ops.sync(&self.file).map_err(AuditError::unwritable)
     }
 
     /// Runs `work` while no other process writes, knowing the true end of the audit log.
     pub(crate) fn locked<T>(
         &mut self,
-        pen: &dyn Pen,
+        ops: &dyn FileOps,
         work: impl FnOnce(&mut Self) -> Result<T, AuditError>,
     ) -> Result<T, AuditError> {
         for _ in 0..REOPENED_MAX {
             lock(&self.file).map_err(AuditError::unwritable)?;
-            match self.catch_up(pen) {
-                Ok(Place::Here) => {
+            match self.catch_up(ops) {
+                Ok(true) => {
                     // The lock belongs to this file, whatever `work` does to the name.
                     let done = work(self);
                     let unlocked = self.file.unlock().map_err(AuditError::unwritable);
                     return done.and_then(|done| unlocked.map(|()| done));
                 }
-                Ok(Place::Closed) => self.reopen(pen)?,
+                Ok(false) => self.reopen(ops)?,
                 Err(error) => {
                     // What is wrong with the audit log matters more than that it cannot be unlocked.
                     let _ = self.file.unlock();
@@ -264,29 +258,30 @@ impl LogFile {
         Err(AuditError::Removed)
     }
 
-    fn reopen(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
-        self.file = pen.open(&self.path).map_err(AuditError::unwritable)?;
+    fn reopen(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
+        self.file = ops.open(&self.path).map_err(AuditError::unwritable)?;
         self.id = in_place::id(&self.file.metadata().map_err(AuditError::unwritable)?);
         // With the lock `catch_up` looks at all of it.
         (self.end, self.has_safe_name) = (0, false);
         Ok(())
     }
 
-    fn catch_up(&mut self, pen: &dyn Pen) -> Result<Place, AuditError> {
+    /// Looks for the end of the audit log. False if our file was closed, and the audit log goes on in another one.
+    fn catch_up(&mut self, ops: &dyn FileOps) -> Result<bool, AuditError> {
         let open = self.file.metadata().map_err(AuditError::unwritable)?;
         if open.len() < self.end {
             return Err(AuditError::Removed);
         }
         match fs::metadata(&self.path) {
             Ok(named) if is_same(&open, &named) => {}
-            // A audit log that was moved away would take our records with it, unseen.
-            _ if self.was_closed(&open)? => return Ok(Place::Closed),
+            // An audit log that was moved away would take our records with it, unseen.
+            _ if self.was_closed(&open)? => return Ok(false),
             _ => return Err(AuditError::Removed),
         }
         if open.len() != self.end || open.len() == 0 {
-            self.look(pen)?;
+            self.look(ops)?;
         }
-        Ok(Place::Here)
+        Ok(true)
     }
 
     /// Whether our file is a closed segment now, or was one before it was removed as too old.
@@ -302,10 +297,10 @@ impl LogFile {
 
     /// Finds the last whole line. What follows it was torn by a crash; zeros were left by a power cut, hold
     /// nothing and are taken away.
-    fn look(&mut self, pen: &dyn Pen) -> Result<(), AuditError> {
+    fn look(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
         let end = segments::end_of(&self.file).map_err(AuditError::unwritable)?.ok_or(AuditError::Damaged)?;
         if end.has_zeros {
-            pen.take_back(&self.file, end.len).map_err(AuditError::unwritable)?;
+            ops.truncate(&self.file, end.len).map_err(AuditError::unwritable)?;
         }
         self.head = match &end.last {
             Some(last) => last.head,

@@ -1,4 +1,4 @@
-//! The hand that writes, so that tests can make it shake, and cut the power.
+//! Every change that this crate makes to a file, as a trait, so that tests can let one fail, and cut the power.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
@@ -8,18 +8,18 @@ use std::{
     path::Path,
 };
 
-use crate::file::FILE_MODE;
+/// Only the owner may read what they did.
+pub(crate) const FILE_MODE: u32 = 0o600;
 
-/// Changes files. Every change of the audit log and of the journals passes here.
-pub(crate) trait Pen: Send + Sync {
+pub(crate) trait FileOps: Send + Sync {
     /// Opens a file for reading and appending; creates it if there is none.
     fn open(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().read(true).append(true).create(true).mode(FILE_MODE).open(path)
     }
 
-    /// Creates a file for appending; there must be none of this name.
+    /// Creates a file that is written in place; there must be none of this name.
     fn create(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(path)
+        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
     }
 
     /// Writes all bytes at the end; after an error any part of them may have been written.
@@ -27,13 +27,13 @@ pub(crate) trait Pen: Send + Sync {
         file.write_all(bytes)
     }
 
-    /// Writes all bytes at a place. Not for files that are appended to.
+    /// Writes all bytes at an offset. Not for files that are appended to: Linux would append.
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
         file.write_all_at(bytes, at)
     }
 
     /// Takes back what a write left after this length.
-    fn take_back(&self, file: &File, len: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
         file.set_len(len)
     }
 
@@ -47,18 +47,16 @@ pub(crate) trait Pen: Send + Sync {
         OpenOptions::new().read(true).open(dir)?.sync_all()
     }
 
-    /// Gives a file another name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
 
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
 }
 
-/// The real one.
-pub(crate) struct Steady;
+/// The operating system's own.
+pub(crate) struct SystemFiles;
 
-impl Pen for Steady {}
+impl FileOps for SystemFiles {}

@@ -17,18 +17,21 @@ use std::{
 
 use crate::{
     AuditLog, Config, Outcome, Reader, Trust,
-    faults::before_run,
-    journal::FOLDER,
-    pen::{Pen, Steady},
+    file_ops::{FileOps, SystemFiles},
+    intent_log::FOLDER,
+    intent_slot::FREE,
     record::tests::sample,
+    tests::faults::before_run,
     verify,
 };
 
 /// What happened to the disk, in order. Files are known by their inode.
 #[derive(Debug, Clone)]
 enum Event {
-    Named(PathBuf, u64),
+    Created(PathBuf, u64),
+    Opened(PathBuf, u64),
     Written(u64, Vec<u8>),
+    WrittenAt(u64, Vec<u8>, usize),
     Cut(u64, u64),
     Synced(u64),
     FolderSynced(PathBuf),
@@ -38,7 +41,7 @@ enum Event {
     LetRun(String),
 }
 
-/// A pen that notes all it does.
+/// Files that note all that is done to them.
 #[derive(Default)]
 struct Noting(Mutex<Vec<Event>>);
 
@@ -46,41 +49,47 @@ impl Noting {
     fn note(&self, event: Event) {
         self.0.lock().unwrap().push(event);
     }
-
-    fn named(&self, path: &Path, file: io::Result<File>) -> io::Result<File> {
-        let file = file?;
-        self.note(Event::Named(path.to_owned(), ino(&file)));
-        Ok(file)
-    }
 }
 
 fn ino(file: &File) -> u64 {
     file.metadata().unwrap().ino()
 }
 
-impl Pen for Arc<Noting> {
+impl FileOps for Arc<Noting> {
     fn open(&self, path: &Path) -> io::Result<File> {
-        self.named(path, Steady.open(path))
+        let is_new = !path.exists();
+        let file = SystemFiles.open(path)?;
+        let event = if is_new { Event::Created } else { Event::Opened };
+        self.note(event(path.to_owned(), ino(&file)));
+        Ok(file)
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
-        self.named(path, Steady.create(path))
+        let file = SystemFiles.create(path)?;
+        self.note(Event::Created(path.to_owned(), ino(&file)));
+        Ok(file)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
-        Steady.write(file, bytes)?;
+        SystemFiles.write(file, bytes)?;
         self.note(Event::Written(ino(file), bytes.to_vec()));
         Ok(())
     }
 
-    fn take_back(&self, file: &File, len: u64) -> io::Result<()> {
-        Steady.take_back(file, len)?;
+    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        SystemFiles.write_at(file, bytes, at)?;
+        self.note(Event::WrittenAt(ino(file), bytes.to_vec(), at as usize));
+        Ok(())
+    }
+
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
+        SystemFiles.truncate(file, len)?;
         self.note(Event::Cut(ino(file), len));
         Ok(())
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
-        Steady.sync(file)?;
+        SystemFiles.sync(file)?;
         self.note(Event::Synced(ino(file)));
         Ok(())
     }
@@ -91,13 +100,13 @@ impl Pen for Arc<Noting> {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Steady.rename(from, to)?;
+        SystemFiles.rename(from, to)?;
         self.note(Event::Renamed(from.to_owned(), to.to_owned()));
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        Steady.remove(path)?;
+        SystemFiles.remove(path)?;
         self.note(Event::Removed(path.to_owned()));
         Ok(())
     }
@@ -114,12 +123,23 @@ enum Unsynced {
     Zeros,
     /// All of it is there.
     Kept,
-    /// That of journals is there, that of the audit log is not.
-    KeptOfJournals,
+    /// Every other sector is there.
+    Sectors,
+    /// That of intent logs is there, that of the audit log is not.
+    KeptOfIntents,
 }
 
-const WAYS: [Unsynced; 5] =
-    [Unsynced::Lost, Unsynced::Half, Unsynced::Zeros, Unsynced::Kept, Unsynced::KeptOfJournals];
+const WAYS: [Unsynced; 6] = [
+    Unsynced::Lost,
+    Unsynced::Half,
+    Unsynced::Zeros,
+    Unsynced::Kept,
+    Unsynced::Sectors,
+    Unsynced::KeptOfIntents,
+];
+
+/// What a disk writes in one go.
+const SECTOR_BYTES: usize = 512;
 
 /// A disk: what is in memory, and what survives.
 #[derive(Default, Clone)]
@@ -133,8 +153,19 @@ struct Disk {
 impl Disk {
     fn happen(&mut self, event: &Event) {
         match event {
-            Event::Named(path, file) => drop(self.names.insert(path.clone(), *file)),
+            Event::Created(path, file) => {
+                // The number of a file that was removed is used again.
+                self.files.remove(file);
+                self.safe_files.remove(file);
+                self.names.insert(path.clone(), *file);
+            }
+            Event::Opened(path, file) => drop(self.names.insert(path.clone(), *file)),
             Event::Written(file, bytes) => self.files.entry(*file).or_default().extend(bytes),
+            Event::WrittenAt(file, bytes, at) => {
+                let all = self.files.entry(*file).or_default();
+                all.resize(all.len().max(at + bytes.len()), 0);
+                all[*at..][..bytes.len()].copy_from_slice(bytes);
+            }
             Event::LetRun(_) => {}
             Event::Cut(file, len) => self.files.entry(*file).or_default().truncate(*len as usize),
             Event::Synced(file) => {
@@ -162,15 +193,19 @@ impl Disk {
             let empty = Vec::new();
             let safe = self.safe_files.get(file).unwrap_or(&empty);
             let all = self.files.get(file).unwrap_or(&empty);
-            // A file that was cut and not synced may have its old bytes still.
-            let more = all.strip_prefix(&safe[..]).unwrap_or_default();
+            let is_intents = path.starts_with(from.join(FOLDER));
             let left = match unsynced {
                 Unsynced::Lost => safe.clone(),
-                Unsynced::Half => [safe, &more[..more.len() / 2]].concat(),
-                Unsynced::Zeros => [&safe[..], &vec![0; more.len()]].concat(),
+                Unsynced::Half | Unsynced::Zeros | Unsynced::Sectors if is_intents => {
+                    overwritten(safe, all, unsynced)
+                }
                 Unsynced::Kept => all.clone(),
-                Unsynced::KeptOfJournals if path.starts_with(from.join(FOLDER)) => all.clone(),
-                Unsynced::KeptOfJournals => safe.clone(),
+                Unsynced::KeptOfIntents => if is_intents { all } else { safe }.clone(),
+                _ => {
+                    // A file that was cut and not synced may have its old bytes still.
+                    let more = all.strip_prefix(&safe[..]).unwrap_or_default();
+                    appended(safe, more, unsynced)
+                }
             };
             let path = to.join(path.strip_prefix(from).unwrap());
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -183,30 +218,57 @@ impl Disk {
     }
 }
 
+/// What is left of a file to which `more` was added.
+fn appended(safe: &[u8], more: &[u8], unsynced: Unsynced) -> Vec<u8> {
+    match unsynced {
+        Unsynced::Zeros => [safe, &vec![0; more.len()]].concat(),
+        _ => [safe, &more[..more.len() / 2]].concat(),
+    }
+}
+
+/// What is left of a file that was written in place: of each sector that changed all of it, or what was there before, or
+/// zeros where nothing was.
+fn overwritten(safe: &[u8], all: &[u8], unsynced: Unsynced) -> Vec<u8> {
+    let mut left = all.to_vec();
+    let mut changed = 0;
+    for (nth, sector) in left.chunks_mut(SECTOR_BYTES).enumerate() {
+        let before = safe.get(nth * SECTOR_BYTES..).unwrap_or_default();
+        let mut before = before[..before.len().min(sector.len())].to_vec();
+        before.resize(sector.len(), 0);
+        if before == sector {
+            continue;
+        }
+        changed += 1;
+        match unsynced {
+            Unsynced::Zeros => sector.copy_from_slice(&before),
+            Unsynced::Sectors if changed % 2 == 0 => sector.copy_from_slice(&before),
+            // The slot is torn in the middle of a sector.
+            Unsynced::Half => sector[100..].copy_from_slice(&before[100..]),
+            _ => {}
+        }
+    }
+    left
+}
+
 /// Calls that write among calls that read, some of them at the same time, over several segments; one is
 /// running all the while. Returns what happened.
 fn live(dir: &Path) -> Vec<Event> {
-    let pen = Arc::new(Noting::default());
+    let files = Arc::new(Noting::default());
     let config = Config { max_bytes: units::Size(64), ..Config::default() };
-    let audit_log = AuditLog::new(dir, || 1_700_000_000_000, config, None, Box::new(Arc::clone(&pen)));
+    let audit_log = AuditLog::new(dir, || 1_700_000_000_000, config, None, Arc::new(Arc::clone(&files)));
     let let_run = |id: &str| {
         let mark = before_run(&audit_log, &sample(id).opening).unwrap();
-        pen.note(Event::LetRun(id.to_owned()));
+        files.note(Event::LetRun(id.to_owned()));
         mark
     };
-    // How often the journal was told that calls have their records.
+    // How many slots were freed.
     let settled = || {
-        let is_one = |event: &&Event| match event {
-            Event::Cut(_, 0) => true,
-            Event::Written(_, bytes) => bytes.starts_with(b"\n{\"closed\""),
-            _ => false,
-        };
-        pen.0.lock().unwrap().iter().filter(is_one).count()
+        let is_one = |event: &&Event| matches!(event, Event::WrittenAt(_, bytes, _) if bytes == FREE);
+        files.0.lock().unwrap().iter().filter(is_one).count()
     };
     for round in 0..4 {
         let before = settled();
         if round == 2 {
-            // Until then the journal is emptied whenever it may be.
             let _open = let_run("open");
         }
         let ids = ["a", "b"].map(|name| format!("{name}{round}"));
@@ -227,7 +289,7 @@ fn live(dir: &Path) -> Vec<Event> {
     }
     audit_log.flush().unwrap();
     drop(audit_log);
-    let events = pen.0.lock().unwrap().clone();
+    let events = files.0.lock().unwrap().clone();
     assert!(events.iter().any(|event| matches!(event, Event::Synced(_))));
     events
 }

@@ -15,18 +15,18 @@ use std::{
 use jiff::Timestamp;
 
 use crate::{
-    audit_log::{FILE, Shared},
-    checkpoint::{Occasion, Removed, Said},
+    chain::{self, LINE_BYTES_MAX},
+    checkpoint::{Details, Occasion, Removed},
     config::Config,
     error::AuditError,
-    file::LogFile,
-    line::{self, LINE_BYTES_MAX, Links},
-    pen::Pen,
-    segments::{self, Closed},
+    file_ops::FileOps,
+    line::Links,
+    open_segment::OpenSegment,
+    segments::{self, ClosedSegment, FILE},
 };
 
 /// Segments that are removed in one go; more stay for the next time.
-const REMOVED_MAX: usize = 10_000;
+pub(crate) const REMOVED_MAX: usize = 10_000;
 
 /// For how long, in milliseconds, the clock must have stood where a segment is too old, if `audit.keep` is not shorter.
 const STANDS_MS: i64 = 86_400_000;
@@ -37,46 +37,28 @@ const CLOCK_SET_MIN_MS: i64 = 1_672_531_200_000;
 
 /// Who wants old segments removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asks {
+pub(crate) enum PruneTrigger {
     /// The program, by itself.
-    Nobody,
+    Automatic,
     /// Somebody who can look at the clock.
     Person,
 }
 
-impl Shared {
-    /// Removes segments that are too old or too many. The newest closed one always stays: its number is what
-    /// the next one counts from.
-    pub(crate) fn prune(&self, asks: Asks) -> Result<Vec<Removed>, AuditError> {
-        let (now_ms, config) = ((self.clock)(), self.config.config());
-        let mut removed = Vec::new();
-        let exists = self.dir.is_dir();
-        if exists {
-            self.compare_once()?;
-        }
-        while exists && removed.len() < REMOVED_MAX {
-            let oldest = self.with_file(|file| {
-                file.close_if_due(now_ms, &*self.pen)?;
-                remove_oldest(file, &Age { config: &config, now_ms, asks }, &*self.pen)
-            })?;
-            match oldest {
-                Some(oldest) => removed.push(oldest),
-                None => break,
-            }
-        }
-        Ok(removed)
-    }
-}
-
-fn remove_oldest(file: &mut LogFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Option<Removed>, AuditError> {
-    file.locked(pen, |file| {
+/// Removes the oldest segment if it is too old or the audit log too large, and says which it was. The newest closed one
+/// always stays: its number is what the next one counts from.
+pub(crate) fn remove_oldest(
+    open: &mut OpenSegment,
+    age: &Age<'_>,
+    ops: &dyn FileOps,
+) -> Result<Option<Removed>, AuditError> {
+    open.locked(ops, |open| {
         let unwritable = AuditError::unwritable;
-        let closed = segments::closed(&file.dir).map_err(unwritable)?;
+        let closed = segments::closed(&open.dir).map_err(unwritable)?;
         let [oldest, later @ ..] = &closed[..] else { return Ok(None) };
         if later.is_empty() {
             return Ok(None);
         }
-        let mut bytes = file.file.metadata().map_err(unwritable)?.len();
+        let mut bytes = open.file.metadata().map_err(unwritable)?.len();
         for segment in &closed {
             bytes += fs::metadata(&segment.path).map_err(unwritable)?.len();
         }
@@ -84,7 +66,7 @@ fn remove_oldest(file: &mut LogFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Opt
         let end = segments::end_of(&segment).map_err(unwritable)?;
         // One without a record was damaged; it stays for whoever looks into that.
         let Some(last) = end.and_then(|end| end.last) else { return Ok(None) };
-        let is_old = age.is_too_old(file, &segment, &last, later).map_err(unwritable)?;
+        let is_old = age.is_too_old(open, &segment, &last, later).map_err(unwritable)?;
         let max_bytes = age.config.max_bytes.0;
         if !is_old && bytes <= max_bytes {
             return Ok(None);
@@ -92,10 +74,10 @@ fn remove_oldest(file: &mut LogFile, age: &Age<'_>, pen: &dyn Pen) -> Result<Opt
         let first = segments::first_of(&segment).map_err(unwritable)?;
         let removed =
             Removed { segment: segments::name_of(&oldest.path), seq: last.head.seq, hash: last.head.hash };
-        let said = Said { removed: Some(removed.clone()), early: !is_old, ..Said::default() };
-        file.write_checkpoint(Occasion::Removed, said, age.now_ms, pen)?;
-        file.sync(pen)?;
-        pen.remove(&oldest.path).map_err(unwritable)?;
+        let details = Details { removed: Some(removed.clone()), early: !is_old, ..Details::default() };
+        open.write_checkpoint(Occasion::Removed, details, age.now_ms, ops)?;
+        open.sync(ops)?;
+        ops.remove(&oldest.path).map_err(unwritable)?;
         let (segment, records, written) = (&*removed.segment, span(&first, &last), dates(&first, &last));
         if is_old {
             tracing::info!(segment, records, written, "records older than `audit.keep` were removed");
@@ -128,33 +110,39 @@ fn dates(first: &Option<Links>, last: &Links) -> String {
 }
 
 /// What is too old.
-struct Age<'c> {
-    config: &'c Config,
-    now_ms: i64,
-    asks: Asks,
+pub(crate) struct Age<'c> {
+    pub(crate) config: &'c Config,
+    pub(crate) now_ms: i64,
+    pub(crate) trigger: PruneTrigger,
 }
 
 impl Age<'_> {
     /// Whether the oldest segment has been kept for as long as it is to be. Reads no more of the audit log than it must: as
     /// a rule the segment's last line and the next one's first say that it has not.
-    fn is_too_old(&self, file: &LogFile, segment: &File, last: &Links, later: &[Closed]) -> io::Result<bool> {
+    fn is_too_old(
+        &self,
+        open: &OpenSegment,
+        segment: &File,
+        last: &Links,
+        later: &[ClosedSegment],
+    ) -> io::Result<bool> {
         let keep_ms = self.config.keep_ms();
         let is_past = |ended_ms: i64| self.now_ms.saturating_sub(ended_ms) > keep_ms;
         if !is_past(last.written_at_ms) {
             return Ok(false);
         }
-        let Some(next_ms) = next_began(file, later)?.filter(|next_ms| is_past(*next_ms)) else {
+        let Some(next_ms) = next_began(open, later)?.filter(|next_ms| is_past(*next_ms)) else {
             return Ok(false);
         };
         let ended_ms = latest(segment)?.map_or(next_ms, |latest| latest.max(next_ms));
         if !is_past(ended_ms) {
             return Ok(false);
         }
-        if self.asks == Asks::Person {
+        if self.trigger == PruneTrigger::Person {
             return Ok(true);
         }
         let enough_ms = self.now_ms.saturating_sub(STANDS_MS.min(keep_ms));
-        let has_stood = is_later_since(file, later, ended_ms.saturating_add(keep_ms), enough_ms)?;
+        let has_stood = is_later_since(open, later, ended_ms.saturating_add(keep_ms), enough_ms)?;
         if !has_stood {
             tracing::info!(
                 until_record = last.head.seq,
@@ -167,8 +155,8 @@ impl Age<'_> {
 }
 
 /// The first time that is one, of those with which the segments behind the oldest begin.
-fn next_began(file: &LogFile, later: &[Closed]) -> io::Result<Option<i64>> {
-    for path in later.iter().map(|segment| segment.path.clone()).chain([file.dir.join(FILE)]) {
+fn next_began(open: &OpenSegment, later: &[ClosedSegment]) -> io::Result<Option<i64>> {
+    for path in later.iter().map(|segment| segment.path.clone()).chain([open.dir.join(FILE)]) {
         let first = segments::first_of(&File::open(path)?)?;
         if let Some(first) = first.filter(|first| first.written_at_ms >= CLOCK_SET_MIN_MS) {
             return Ok(Some(first.written_at_ms));
@@ -185,9 +173,14 @@ fn latest(segment: &File) -> io::Result<Option<i64>> {
 }
 
 /// Whether everything from `enough_ms` or before up to the end of the audit log was written later than `due_ms`.
-fn is_later_since(file: &LogFile, later: &[Closed], due_ms: i64, enough_ms: i64) -> io::Result<bool> {
-    let open = [file.dir.join(FILE)];
-    for path in open.iter().chain(later.iter().rev().map(|segment| &segment.path)) {
+fn is_later_since(
+    open: &OpenSegment,
+    later: &[ClosedSegment],
+    due_ms: i64,
+    enough_ms: i64,
+) -> io::Result<bool> {
+    let newest = [open.dir.join(FILE)];
+    for path in newest.iter().chain(later.iter().rev().map(|segment| &segment.path)) {
         // Of the records behind the last one that is not later, the first.
         let (mut since, mut is_whole) = (None, true);
         for_each_time(&File::open(path)?, |at_ms| {
@@ -212,7 +205,7 @@ fn for_each_time(segment: &File, mut each: impl FnMut(i64)) -> io::Result<()> {
     let mut reader = BufReader::new(segment);
     let mut line = Vec::new();
     while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        if let Some(at_ms) = line::written_at_of(&line) {
+        if let Some(at_ms) = chain::written_at_of(&line) {
             each(at_ms);
         }
         line.clear();

@@ -18,9 +18,11 @@ use std::{
 };
 
 use crate::{
-    AuditError, AuditLog, CHECKPOINT_RECORDS, Config, FILE, JournalMark, Opening, Outcome,
-    RECORDS_WAITING_MAX, Record, Trust,
-    pen::{Pen, Steady},
+    AuditError, AuditLog, CHECKPOINT_RECORDS, Config, FILE, IntentId, Opening, Outcome, RECORDS_WAITING_MAX,
+    Record, SyncPolicy, Trust,
+    file_ops::{FileOps, SystemFiles},
+    intent_log::FOLDER,
+    intent_slot::{SLOT_BYTES, decode},
     record::tests::sample,
     verify,
 };
@@ -35,7 +37,7 @@ enum Reaches {
     AllAndStays,
 }
 
-/// A pen whose n-th write, and every one after it, does not work until it is mended.
+/// Files whose n-th write, and every one after it, does not work until it is mended.
 struct Shaky {
     good_writes_left: AtomicUsize,
     reaches: Reaches,
@@ -52,37 +54,49 @@ impl Shaky {
             mended: AtomicBool::new(false),
         })
     }
-}
 
-impl Pen for Arc<Shaky> {
-    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+    /// How many bytes of the next write reach the disk, and what is said of it.
+    fn next(&self, bytes: usize) -> (usize, io::Result<()>) {
         let good = self
             .good_writes_left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
             .is_ok();
         if good || self.mended.load(Ordering::SeqCst) {
-            return Steady.write(file, bytes);
+            return (bytes, Ok(()));
         }
         self.failed.store(true, Ordering::SeqCst);
         let reached = match self.reaches {
             Reaches::Nothing => 0,
-            Reaches::Half | Reaches::HalfAndStays => bytes.len() / 2,
-            Reaches::AllButOneByte => bytes.len() - 1,
-            Reaches::AllAndStays => bytes.len(),
+            Reaches::Half | Reaches::HalfAndStays => bytes / 2,
+            Reaches::AllButOneByte => bytes - 1,
+            Reaches::AllAndStays => bytes,
         };
-        Steady.write(file, &bytes[..reached])?;
-        Err(io::ErrorKind::StorageFull.into())
+        (reached, Err(io::ErrorKind::StorageFull.into()))
+    }
+}
+
+impl FileOps for Arc<Shaky> {
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let (reached, written) = self.next(bytes.len());
+        SystemFiles.write(file, &bytes[..reached])?;
+        written
     }
 
-    fn take_back(&self, file: &File, len: u64) -> io::Result<()> {
+    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        let (reached, written) = self.next(bytes.len());
+        SystemFiles.write_at(file, &bytes[..reached], at)?;
+        written
+    }
+
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
         match self.reaches {
-            Reaches::Nothing | Reaches::Half | Reaches::AllButOneByte => Steady.take_back(file, len),
+            Reaches::Nothing | Reaches::Half | Reaches::AllButOneByte => SystemFiles.truncate(file, len),
             Reaches::HalfAndStays | Reaches::AllAndStays => Err(io::ErrorKind::PermissionDenied.into()),
         }
     }
 }
 
-pub(crate) fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<JournalMark, AuditError> {
+pub(crate) fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<IntentId, AuditError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(audit_log.before_run(opening))
 }
@@ -105,8 +119,8 @@ fn recorded(dir: &Path) -> BTreeMap<String, Vec<String>> {
 /// Six times a call that writes among two that read, and one that is open all the while. Says whether the fault was met.
 fn live_through(nth: usize, reaches: Reaches) -> bool {
     let dir = tempfile::tempdir().unwrap();
-    let pen = Shaky::new(nth, reaches);
-    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    let files = Shaky::new(nth, reaches);
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
     let open = before_run(&audit_log, &sample("open").opening);
     let mut expected = BTreeMap::new();
     for call in 0..6 {
@@ -126,7 +140,7 @@ fn live_through(nth: usize, reaches: Reaches) -> bool {
             assert!(matches!(refused, Err(AuditError::NoSpace(_))), "{refused:?}");
         }
     }
-    pen.mended.store(true, Ordering::SeqCst);
+    files.mended.store(true, Ordering::SeqCst);
     audit_log.flush().expect("a mended disk takes what waited");
     audit_log.ready().expect("a mended disk lets calls in again");
     if let Ok(mark) = open {
@@ -140,7 +154,7 @@ fn live_through(nth: usize, reaches: Reaches) -> bool {
     let verified = verify(dir.path(), &Trust::default()).expect("the chain holds");
     assert_eq!(verified.records, expected.len() as u64, "write {nth}");
     assert!(verified.torn_lines == 0 || reaches == Reaches::HalfAndStays, "write {nth}: {verified:?}");
-    pen.failed.load(Ordering::SeqCst)
+    files.failed.load(Ordering::SeqCst)
 }
 
 #[test]
@@ -149,18 +163,19 @@ fn the_nth_write_fails() {
         [Reaches::Nothing, Reaches::Half, Reaches::AllButOneByte, Reaches::HalfAndStays, Reaches::AllAndStays]
     {
         let met = (1..100).take_while(|nth| live_through(*nth, reaches)).count();
-        // Six calls are noted in the journal, in the audit log, and in the journal again; one more is open.
-        assert_eq!(met, 3 * 6 + 1, "{reaches:?}");
+        // Six calls are noted, recorded and freed, and the head is noted after each; one more is open, for which the file
+        // is laid out.
+        assert_eq!(met, 4 * 6 + 2, "{reaches:?}");
     }
 }
 
-/// A pen whose syncs wait until they are let go, one by one; each says whether it works.
+/// Files whose syncs wait until they are let go, one by one; each says whether it works.
 struct Slow {
     syncs: Mutex<mpsc::Receiver<bool>>,
     begun: mpsc::SyncSender<()>,
 }
 
-impl Pen for Slow {
+impl FileOps for Slow {
     fn sync(&self, _: &File) -> io::Result<()> {
         self.begun.send(()).unwrap();
         match self.syncs.lock().unwrap().recv() {
@@ -170,12 +185,12 @@ impl Pen for Slow {
     }
 }
 
-/// A audit log on such a pen, what lets a sync go, and what tells that one has begun.
+/// An audit log on such files, what lets a sync go, and what tells that one has begun.
 fn slow(dir: &Path) -> (AuditLog, mpsc::SyncSender<bool>, mpsc::Receiver<()>) {
     let (go, syncs) = mpsc::sync_channel(100);
     let (begun, is_begun) = mpsc::sync_channel(100);
-    let pen = Slow { syncs: Mutex::new(syncs), begun };
-    (AuditLog::new(dir, clock, Config::default(), None, Box::new(pen)), go, is_begun)
+    let files = Slow { syncs: Mutex::new(syncs), begun };
+    (AuditLog::new(dir, clock, Config::default(), None, Arc::new(files)), go, is_begun)
 }
 
 #[test]
@@ -189,6 +204,9 @@ fn a_slow_disk_holds_up_nobody_else_and_one_sync_serves_all_who_wait() {
     let mut poll = |nth: usize| notes[nth].as_mut().poll(&mut cx);
     // Returns at once, though the disk does not.
     assert!(poll(0).is_pending());
+    // The file is laid out, then the first note is synced.
+    is_begun.recv().unwrap();
+    go.send(true).unwrap();
     is_begun.recv().unwrap();
     for nth in 1..4 {
         assert!(poll(nth).is_pending());
@@ -215,22 +233,51 @@ fn a_slow_disk_holds_up_nobody_else_and_one_sync_serves_all_who_wait() {
 }
 
 #[test]
-fn a_note_that_is_not_on_the_disk_refuses_its_call_and_the_next_one_begins_a_new_journal() {
+fn a_note_that_is_not_on_the_disk_refuses_its_call_and_the_next_one_begins_a_new_file() {
     let dir = tempfile::tempdir().unwrap();
     let (audit_log, go, _is_begun) = slow(dir.path());
+    // The file is laid out, and the note in it does not reach the disk.
+    go.send(true).unwrap();
     go.send(false).unwrap();
     let refused = before_run(&audit_log, &sample("1").opening).map_err(|error| error.to_string());
-    let why = "the journal of running calls cannot be written; calls that change something are refused until it can";
+    let why =
+        "the log of running calls cannot be written; calls that change something are refused until it can";
     assert_eq!(refused, Err(why.to_owned()));
-    audit_log.ready().expect("reads need no journal");
-    // One for the new file, one for the note.
-    go.send(true).unwrap();
-    go.send(true).unwrap();
+    audit_log.ready().expect("reads are not noted");
+    drop(go);
     let mark = before_run(&audit_log, &sample("2").opening).unwrap();
     assert_eq!(fs::read_dir(dir.path().join("inflight")).unwrap().count(), 1, "the old one is gone");
-    drop(go);
     audit_log.close(sample("2"), None, Some(mark));
     audit_log.flush().unwrap();
+}
+
+#[test]
+fn only_the_calls_that_the_settings_name_wait_for_the_disk() {
+    for (sync, effect, expected) in [
+        (SyncPolicy::Effects, Some("writes"), true),
+        (SyncPolicy::Effects, None, true),
+        (SyncPolicy::Destroys, Some("writes"), false),
+        (SyncPolicy::Destroys, Some("destroys"), true),
+        (SyncPolicy::Destroys, Some("executes"), true),
+        (SyncPolicy::Destroys, None, true),
+        (SyncPolicy::Never, Some("executes"), false),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (audit_log, go, is_begun) = slow(dir.path());
+        audit_log.govern(&Config { sync, ..Config::default() });
+        // The first call lays the file out, and waits for that.
+        go.send(true).unwrap();
+        go.send(true).unwrap();
+        let first = before_run(&audit_log, &sample("first").opening).unwrap();
+        assert_eq!(is_begun.try_iter().count(), 2);
+        let mut record = sample("second");
+        record.opening.effect = effect.map(Into::into);
+        let mut note = Box::pin(audit_log.before_run(&record.opening));
+        let waits = note.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        assert_eq!(waits, expected, "{sync:?} {effect:?}");
+        drop((note, go));
+        audit_log.close(sample("first"), None, Some(first));
+    }
 }
 
 #[test]
@@ -245,8 +292,9 @@ fn a_book_that_refuses_changes_says_so_and_takes_them_again_without_anybody_aski
     ];
     for (what, is_refused) in by {
         let dir = tempfile::tempdir().unwrap();
-        let pen = Shaky::new(1, Reaches::Nothing);
-        let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+        let files = Shaky::new(1, Reaches::Nothing);
+        let audit_log =
+            AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
         audit_log.takes_changes().unwrap();
         is_refused(&audit_log);
         for _ in 0..3 {
@@ -258,7 +306,7 @@ fn a_book_that_refuses_changes_says_so_and_takes_them_again_without_anybody_aski
                 Err(AuditError::NoSpace(_))
             ));
         }
-        pen.mended.store(true, Ordering::SeqCst);
+        files.mended.store(true, Ordering::SeqCst);
         let mended = Instant::now();
         while audit_log.takes_changes().is_err() {
             assert!(mended.elapsed() < Duration::from_secs(30), "it does not recover from {what}");
@@ -278,14 +326,14 @@ fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
     audit_log.flush().unwrap();
     drop(audit_log);
     // Half of a write stays, and with it the records that make the checkpoint due.
-    let pen = Shaky::new(1, Reaches::HalfAndStays);
-    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    let files = Shaky::new(1, Reaches::HalfAndStays);
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
     audit_log.ready().unwrap();
     for nth in 0..100 {
         audit_log.close(sample(&format!("late {nth}")), None, None);
     }
     audit_log.flush().unwrap_err();
-    pen.mended.store(true, Ordering::SeqCst);
+    files.mended.store(true, Ordering::SeqCst);
     audit_log.flush().unwrap();
     let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
     let checkpoints =
@@ -307,15 +355,16 @@ fn a_call_that_is_given_up_before_its_note_is_written_leaves_none() {
     let mark = before_run(&audit_log, &sample("next").opening).unwrap();
     audit_log.close(sample("next"), None, Some(mark));
     audit_log.flush().unwrap();
-    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
-    assert_eq!(fs::metadata(journal).unwrap().len(), 0, "nothing is open");
+    let intents = fs::read_dir(dir.path().join(FOLDER)).unwrap().next().unwrap().unwrap().path();
+    let slots = fs::read(intents).unwrap();
+    assert_eq!(slots.chunks(SLOT_BYTES).find_map(decode), None, "nothing is open");
 }
 
 #[test]
 fn on_a_full_disk_reads_go_on_until_memory_is_full_and_recover_by_themselves() {
     let dir = tempfile::tempdir().unwrap();
-    let pen = Shaky::new(1, Reaches::Half);
-    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Box::new(Arc::clone(&pen)));
+    let files = Shaky::new(1, Reaches::Half);
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
     audit_log.ready().unwrap();
     audit_log.close(sample("0"), None, None);
     audit_log.flush().unwrap_err();
@@ -330,7 +379,7 @@ fn on_a_full_disk_reads_go_on_until_memory_is_full_and_recover_by_themselves() {
              until there is space below the state folder"
             .to_owned())
     );
-    pen.mended.store(true, Ordering::SeqCst);
+    files.mended.store(true, Ordering::SeqCst);
     let mended = Instant::now();
     while before_run(&audit_log, &sample("writes").opening).is_err() {
         // A machine with much else to do needs longer to write what has gathered.
