@@ -4,7 +4,6 @@
 mod collector;
 mod config;
 mod metrics;
-mod otlp;
 mod telemetry;
 mod trace;
 

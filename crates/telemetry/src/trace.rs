@@ -1,11 +1,13 @@
 //! Spans: one for a call, one for each of its steps, in the trace that its caller has begun or in a new one.
 
 mod export;
+mod finished;
+mod otlp;
 mod parent;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
 use tokio::sync::mpsc;
@@ -13,8 +15,9 @@ use tokio::sync::mpsc;
 use crate::collector::Signal;
 use crate::config::TracesConfig;
 pub use export::Exporter;
+pub use finished::Finished;
+use finished::{Facts, Step};
 pub use parent::TraceParent;
-pub(crate) use parent::hex;
 
 /// Calls whose spans wait to be sent; more are let go, and counted.
 pub const SPANS_WAITING_MAX: usize = 2_048;
@@ -40,35 +43,6 @@ pub struct Trace {
     begun_at: SystemTime,
     begun: Instant,
     steps: Vec<Step>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) name: &'static str,
-    pub(crate) from: Duration,
-    pub(crate) to: Duration,
-    pub(crate) is_good: bool,
-}
-
-/// The spans of one call that has ended.
-#[derive(Debug)]
-pub struct Finished {
-    pub(crate) parent: TraceParent,
-    pub(crate) above: Option<[u8; 8]>,
-    pub(crate) begun_ns: u128,
-    pub(crate) took: Duration,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) facts: Facts,
-}
-
-/// What a span says of its call: names and words, never values.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    pub(crate) method: &'static str,
-    pub(crate) tool: Arc<str>,
-    pub(crate) upstream: Option<Arc<str>>,
-    pub(crate) outcome: &'static str,
-    pub(crate) code: Option<String>,
 }
 
 impl Tracer {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use audit::AuditLog;
 use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
 use rules::Rules;
-use sandbox::{Access, Guard, Launcher, Root, ServerFiles};
+use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
@@ -189,7 +189,7 @@ impl Guarded {
         secrets.insert(settings.state.clone());
         secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
         let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
-        self.files.guard(&Guard { unwritten, unread, servers, writable });
+        self.files.protect(&ProtectedPaths { unwritten, unread, servers, writable });
     }
 }
 

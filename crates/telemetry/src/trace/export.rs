@@ -10,9 +10,9 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
-use super::Finished;
+use super::finished::Finished;
+use super::otlp;
 use crate::collector::{Collector, SendError, Signal};
-use crate::otlp;
 
 /// Most calls in one request.
 const BATCH_CALLS_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! A keeper that forgets everything at the end of the process: for tests, and for runs that must leave nothing.
+//! A token store that forgets everything at the end of the process: for tests, and for runs that must leave nothing.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -8,31 +8,31 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 use tokio::time::Instant;
 
-use super::{KeepError, Keeper, Kept};
+use crate::token_store::{StoredRecord, TokenStore, TokenStoreError};
 use crate::unfinished::Unfinished;
 
 /// Keeps records in memory.
 #[derive(Default)]
 pub struct InMemory {
-    state: Mutex<State>,
+    state: Mutex<Records>,
     unfinished: Unfinished,
 }
 
 #[derive(Default)]
-struct State {
+struct Records {
     last_version: u64,
-    records: HashMap<String, Kept>,
-    claims: HashMap<String, (String, Instant)>,
+    records: HashMap<String, StoredRecord>,
+    leases: HashMap<String, (String, Instant)>,
 }
 
 impl InMemory {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Records> {
         self.state.lock().expect("nothing panics while it holds the lock")
     }
 }
 
-impl Keeper for InMemory {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Kept>, KeepError>> {
+impl TokenStore for InMemory {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<StoredRecord>, TokenStoreError>> {
         future::ready(Ok(self.lock().records.get(key).cloned())).boxed()
     }
 
@@ -41,7 +41,7 @@ impl Keeper for InMemory {
         key: &'a str,
         expected: Option<u64>,
         record: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<Option<u64>, KeepError>> {
+    ) -> BoxFuture<'a, Result<Option<u64>, TokenStoreError>> {
         let mut state = self.lock();
         if state.records.get(key).map(|kept| kept.version) != expected {
             return future::ready(Ok(None)).boxed();
@@ -52,34 +52,34 @@ impl Keeper for InMemory {
         };
         state.last_version += 1;
         let version = state.last_version;
-        state.records.insert(key.to_owned(), Kept { version, record: record.to_owned() });
+        state.records.insert(key.to_owned(), StoredRecord { version, record: record.to_owned() });
         future::ready(Ok(Some(version))).boxed()
     }
 
-    fn claim<'a>(
+    fn acquire<'a>(
         &'a self,
         key: &'a str,
         holder: &'a str,
         time: Duration,
-    ) -> BoxFuture<'a, Result<bool, KeepError>> {
+    ) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         let mut state = self.lock();
         let now = Instant::now();
-        let is_free = state.claims.get(key).is_none_or(|(other, until)| other == holder || *until <= now);
+        let is_free = state.leases.get(key).is_none_or(|(other, until)| other == holder || *until <= now);
         if is_free {
-            state.claims.insert(key.to_owned(), (holder.to_owned(), now + time));
+            state.leases.insert(key.to_owned(), (holder.to_owned(), now + time));
         }
         future::ready(Ok(is_free)).boxed()
     }
 
-    fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), KeepError>> {
+    fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), TokenStoreError>> {
         let mut state = self.lock();
-        if state.claims.get(key).is_some_and(|(other, _)| other == holder) {
-            state.claims.remove(key);
+        if state.leases.get(key).is_some_and(|(other, _)| other == holder) {
+            state.leases.remove(key);
         }
         future::ready(Ok(())).boxed()
     }
 
-    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, KeepError>> {
+    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, TokenStoreError>> {
         let state = self.lock();
         let mut keys: Vec<String> =
             state.records.keys().filter(|key| key.starts_with(prefix)).cloned().collect();
@@ -87,7 +87,7 @@ impl Keeper for InMemory {
         future::ready(Ok(keys)).boxed()
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<bool, KeepError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         future::ready(Ok(self.lock().records.remove(key).is_some())).boxed()
     }
 

@@ -6,16 +6,16 @@ use tokio::time::{Instant, timeout_at};
 
 use super::clock::time_at;
 use super::work::Work;
-use super::{Account, Status};
+use super::{Session, Status};
 use crate::error::AuthError;
-use crate::keeper::Keeper;
 use crate::record::{Record, Tokens};
+use crate::token_store::TokenStore;
 use crate::tokens::revoke;
 
 /// Discovery and two requests, or more of them if there is more to give back; a person waits for it.
 const REVOKE_TIME_MAX: Duration = Duration::from_secs(15);
 
-impl Account {
+impl Session {
     /// Gives back the tokens where the server takes them back, and forgets them; false if there were none. The
     /// registration stays, so that the next sign-in needs no new one. What is kept of the same name at other addresses,
     /// or cannot be read, is forgotten altogether.
@@ -25,9 +25,9 @@ impl Account {
     pub async fn sign_out(&self) -> Result<bool, AuthError> {
         let mut work = self.work.lock().await;
         // Whoever renews the token just now would otherwise keep one that is worth nothing.
-        let claim = self.claim_alone().await?;
+        let lease = self.acquire_alone().await?;
         let outcome = self.leave(&mut work).await;
-        self.release(claim).await;
+        self.release(lease).await;
         outcome
     }
 
@@ -36,7 +36,7 @@ impl Account {
         let elsewhere = self.leave_elsewhere(work, until).await?;
         let Ok(record) = self.load().await else {
             tracing::warn!(server = %self.name, "what was kept cannot be read; it is forgotten but was not taken back");
-            let was_there = self.keeper.remove(&self.key).await?;
+            let was_there = self.token_store.remove(&self.key).await?;
             self.drop_held();
             work.start_over();
             return Ok(was_there || elsewhere);
@@ -54,12 +54,12 @@ impl Account {
     /// Forgets what is kept of this name at the addresses that it had before; true if there was anything.
     async fn leave_elsewhere(&self, work: &mut Work, until: Instant) -> Result<bool, AuthError> {
         let mut was_there = false;
-        for key in self.keeper.keys(&Account::prefix(&self.name)).await? {
+        for key in self.token_store.keys(&Session::prefix(&self.name)).await? {
             if *key != *self.key {
-                if let Ok(Some(kept)) = self.keeper.load(&key).await {
+                if let Ok(Some(kept)) = self.token_store.load(&key).await {
                     self.try_to_give_back(work, &Record::read(&kept.record), until).await;
                 }
-                was_there |= self.keeper.remove(&key).await?;
+                was_there |= self.token_store.remove(&key).await?;
             }
         }
         Ok(was_there)
@@ -101,27 +101,27 @@ impl Account {
     /// Nothing can be removed.
     pub async fn forget(&self) -> Result<(), AuthError> {
         let mut work = self.work.lock().await;
-        let claim = self.claim_alone().await?;
-        let outcome = Account::forget_all(&self.name, &*self.keeper).await;
-        self.release(claim).await;
+        let lease = self.acquire_alone().await?;
+        let outcome = Session::forget_all(&self.name, &*self.token_store).await;
+        self.release(lease).await;
         self.drop_held();
         *work = Work::default();
         outcome
     }
 
-    /// Forgets everything that `keeper` keeps of the server that people call `name`, at whatever address. It is not
+    /// Forgets everything that `token_store` keeps of the server that people call `name`, at whatever address. It is not
     /// read.
     ///
     /// # Errors
     /// Nothing can be removed.
-    pub async fn forget_all(name: &str, keeper: &dyn Keeper) -> Result<(), AuthError> {
-        for key in keeper.keys(&Account::prefix(name)).await? {
-            keeper.remove(&key).await?;
+    pub async fn forget_all(name: &str, token_store: &dyn TokenStore) -> Result<(), AuthError> {
+        for key in token_store.keys(&Session::prefix(name)).await? {
+            token_store.remove(&key).await?;
         }
         Ok(())
     }
 
-    /// Whether there is a token, as the keeper knows. It is not tried.
+    /// Whether there is a token, as the token store knows. It is not tried.
     ///
     /// # Errors
     /// What is kept cannot be read.

@@ -2,7 +2,7 @@
 
 use http::Uri;
 
-use super::Account;
+use super::Session;
 use crate::error::{AuthError, Failure, Reason};
 use crate::metadata::{Discovered, ServerMetadata};
 use crate::record::{AUTHORIZATION_CODE, Client, Record, Registration, Tokens, Trusted};
@@ -15,7 +15,7 @@ use crate::tokens::Proof;
 /// A secret that ends so soon is not begun with.
 const SECRET_SECONDS_MIN: u64 = 60;
 
-impl Account {
+impl Session {
     /// The name of the configured grant, as it is kept with tokens.
     pub(super) fn grant(&self) -> &'static str {
         match self.settings.grant {
@@ -122,9 +122,9 @@ impl Account {
                 .filter(|registration| scope::are_among(scope, registration.scope.as_deref()))
                 .map(|registration| registration.client.clone())
         };
-        let claim = match self.claim(&registered).await? {
+        let lease = match self.acquire(&registered).await? {
             Ok(client) => return Ok(client),
-            Err(claim) => claim,
+            Err(lease) => lease,
         };
         let scope = scope::registered(discovered, scope);
         let outcome = register(&self.fetch().await, server, redirect_uri, scope.as_deref()).await;
@@ -132,7 +132,7 @@ impl Account {
             Ok(registered) => self.remember(server, redirect_uri, scope, registered).await,
             Err(error) => Err(error),
         };
-        self.release(claim).await;
+        self.release(lease).await;
         outcome
     }
 

@@ -9,7 +9,7 @@ use crate::settings::{Authentication, Redirect, RegisteredClient};
 #[tokio::test]
 async fn a_person_signs_in_and_every_process_has_the_token() {
     let world = World::new().await;
-    let (one, other) = (world.account(Settings::default()), world.account(Settings::default()));
+    let (one, other) = (world.session(Settings::default()), world.session(Settings::default()));
     assert_eq!(token(&other).await, "none");
     let scope = ", scope=\"read write\"";
     assert_eq!(world.shown(world.refuse(&one, None, scope).await), "sign in: it wants you to sign in");
@@ -38,7 +38,7 @@ async fn a_person_signs_in_and_every_process_has_the_token() {
 #[tokio::test]
 async fn somebody_else_s_token_is_noticed_soon_but_not_looked_for_all_the_time() {
     let world = World::new().await;
-    let (one, other) = (world.account(Settings::default()), world.account(Settings::default()));
+    let (one, other) = (world.session(Settings::default()), world.session(Settings::default()));
     assert_eq!(token(&one).await, "none");
     world.sign_in(&other).await;
     assert_eq!(token(&one).await, "none");
@@ -49,17 +49,17 @@ async fn somebody_else_s_token_is_noticed_soon_but_not_looked_for_all_the_time()
 #[tokio::test]
 async fn a_registration_is_used_again_and_with_it_the_port() {
     let world = World::new().await;
-    let account = world.account(Settings::default());
-    let first = account.begin().await.unwrap();
+    let session = world.session(Settings::default());
+    let first = session.begin().await.unwrap();
     let redirect_uri = first.redirect_uri().to_owned();
     let (path, port) = (redirect_uri.trim_end_matches("/callback"), redirect_uri.rsplit_once(':').unwrap().1);
     assert!(path.starts_with("http://127.0.0.1:") && port.ends_with("/callback"), "{redirect_uri}");
     drop(first);
-    let second = world.account(Settings::default()).begin().await.unwrap();
+    let second = world.session(Settings::default()).begin().await.unwrap();
     assert_eq!(second.redirect_uri(), redirect_uri);
     assert_eq!(world.authority.log(), ["probe", "metadata", "register client-1", "probe", "metadata"]);
     // The port is taken now, and a server may insist on the address that it was told.
-    let third = world.account(Settings::default()).begin().await.unwrap();
+    let third = world.session(Settings::default()).begin().await.unwrap();
     assert_ne!(third.redirect_uri(), redirect_uri);
     assert_eq!(world.authority.log(), ["probe", "metadata", "register client-2"]);
 }
@@ -69,10 +69,10 @@ async fn a_registration_whose_secret_ends_is_replaced() {
     let world = World::new().await;
     world.authority.state().methods = vec!["client_secret_basic"];
     world.authority.state().secret_expires_at = START + 3600;
-    let account = world.account(Settings::default());
-    world.sign_in(&account).await;
+    let session = world.session(Settings::default());
+    world.sign_in(&session).await;
     world.pass(3600);
-    world.sign_in(&account).await;
+    world.sign_in(&session).await;
     assert_eq!(
         world.authority.log(),
         [
@@ -105,7 +105,7 @@ async fn a_configured_client_registers_nothing() {
         };
         let settings =
             Settings { client: Some(client), scope: Some("mine".to_owned()), ..Settings::default() };
-        world.sign_in(&world.account(settings)).await;
+        world.sign_in(&world.session(settings)).await;
         let token = format!("token authorization_code mine by {by}");
         let log = world.authority.log();
         assert_eq!(log[log.len() - 2..], ["authorize mine scope=mine resource=/mcp".to_owned(), token]);
@@ -120,7 +120,7 @@ async fn a_client_document_is_the_client_where_the_server_takes_it() {
     for (takes_documents, client) in [(true, document), (false, "client-4")] {
         world.authority.state().takes_documents = takes_documents;
         let settings = Settings { metadata_url: Some(document.to_owned()), ..Settings::default() };
-        world.sign_in(&world.account(settings)).await;
+        world.sign_in(&world.session(settings)).await;
         let log = world.authority.log();
         assert_eq!(log[log.len() - 1], format!("token authorization_code {client} by nothing"));
     }
@@ -130,11 +130,11 @@ async fn a_client_document_is_the_client_where_the_server_takes_it() {
 async fn a_server_that_registers_nobody_says_so_before_anybody_signs_in() {
     let world = World::new().await;
     world.authority.state().registers_nobody = true;
-    let account = world.account(Settings::default());
+    let session = world.session(Settings::default());
     let why = "register: HOST does not register clients by itself; register a client there by hand and set its \
                client_id (and client_secret, if it has one) under [mcp.NAME.oauth]";
-    assert_eq!(world.shown(world.refuse(&account, None, "").await), why);
-    assert_eq!(world.shown(account.begin().await), why);
+    assert_eq!(world.shown(world.refuse(&session, None, "").await), why);
+    assert_eq!(world.shown(session.begin().await), why);
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn a_port_that_is_taken_is_named() {
     let port = taken.local_addr().unwrap().port();
     let settings = Settings { redirect: Redirect::Port(port), ..Settings::default() };
     assert_eq!(
-        world.shown(world.account(settings).begin().await),
+        world.shown(world.session(settings).begin().await),
         format!(
             "Settings: port {port}, which the browser would come back to, is used by another program: end it, or \
              configure another port"
@@ -178,7 +178,7 @@ async fn the_issuer_is_checked_before_the_code_is_redeemed() {
         ),
     ] {
         world.authority.state().names_issuer = names_issuer;
-        let sign_in = world.account(Settings::default()).begin().await.unwrap();
+        let sign_in = world.session(Settings::default()).begin().await.unwrap();
         let callback = world.authority.consent(sign_in.url());
         let callback = if from.is_empty() { callback } else { callback.replace(&from, &to) };
         assert_eq!(world.shown(sign_in.finish(&callback).await), error);
@@ -190,8 +190,8 @@ async fn the_issuer_is_checked_before_the_code_is_redeemed() {
 #[tokio::test]
 async fn what_does_not_belong_to_the_sign_in_does_not_finish_it() {
     let world = World::new().await;
-    let account = world.account(Settings::default());
-    let earlier = account.begin().await.unwrap();
+    let session = world.session(Settings::default());
+    let earlier = session.begin().await.unwrap();
     let replayed = world.authority.consent(earlier.url());
     drop(earlier);
     for (answer, error) in [
@@ -207,79 +207,79 @@ async fn what_does_not_belong_to_the_sign_in_does_not_finish_it() {
         ("", "NotFinished: this is neither a code nor the address that the browser came back with"),
         ("guessed", "NotFinished: HOST/token refuses to issue a token (invalid_grant: no <b>such [1m luck)"),
     ] {
-        let sign_in = account.begin().await.unwrap();
+        let sign_in = session.begin().await.unwrap();
         assert_eq!(world.shown(sign_in.finish(answer).await), error);
-        assert_eq!(account.status().await.unwrap(), Status::NotSignedIn);
+        assert_eq!(session.status().await.unwrap(), Status::NotSignedIn);
     }
     // By hand the code alone will do.
-    let sign_in = account.begin().await.unwrap();
+    let sign_in = session.begin().await.unwrap();
     let callback = world.authority.consent(sign_in.url());
     let code = callback.split_once("code=").unwrap().1.split('&').next().unwrap();
     sign_in.finish(&format!("  {code}\n")).await.unwrap();
-    assert_eq!(token(&account).await, "access-4");
+    assert_eq!(token(&session).await, "access-4");
 }
 
 #[tokio::test]
 async fn signing_out_gives_the_tokens_back_and_keeps_the_registration() {
     let world = World::new().await;
-    let account = world.account(Settings::default());
-    assert!(!account.sign_out().await.unwrap());
-    world.sign_in(&account).await;
+    let session = world.session(Settings::default());
+    assert!(!session.sign_out().await.unwrap());
+    world.sign_in(&session).await;
     world.authority.log();
-    assert!(account.sign_out().await.unwrap());
+    assert!(session.sign_out().await.unwrap());
     assert_eq!(world.authority.log(), ["revoke refresh_token refresh-4", "revoke access_token access-3"]);
-    assert_eq!(token(&account).await, "none");
-    assert_eq!(account.status().await.unwrap(), Status::NotSignedIn);
-    world.sign_in(&account).await;
+    assert_eq!(token(&session).await, "none");
+    assert_eq!(session.status().await.unwrap(), Status::NotSignedIn);
+    world.sign_in(&session).await;
     assert!(!world.authority.log().iter().any(|line| line.starts_with("register")));
-    account.forget().await.unwrap();
-    assert!(world.keeper.load(&account.key).await.unwrap().is_none());
+    session.forget().await.unwrap();
+    assert!(world.token_store.load(&session.key).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn signing_out_forgets_what_was_kept_at_earlier_addresses_and_what_cannot_be_read() {
     for is_all in [false, true] {
         let world = World::new().await;
-        let account = world.account(Settings::default());
-        world.sign_in(&account).await;
-        let kept = world.keeper.load(&account.key).await.unwrap().unwrap();
+        let session = world.session(Settings::default());
+        world.sign_in(&session).await;
+        let kept = world.token_store.load(&session.key).await.unwrap().unwrap();
         for (key, record) in [("oauth/the server/0", &*kept.record), ("oauth/the server/1", b"spoilt")] {
-            world.keeper.replace(key, None, Some(record)).await.unwrap();
+            world.token_store.replace(key, None, Some(record)).await.unwrap();
         }
-        world.keeper.replace("oauth/the server 2/0", None, Some(b"another's")).await.unwrap();
-        world.keeper.remove(&account.key).await.unwrap();
+        world.token_store.replace("oauth/the server 2/0", None, Some(b"another's")).await.unwrap();
+        world.token_store.remove(&session.key).await.unwrap();
         world.authority.log();
         if is_all {
-            account.forget().await.unwrap();
+            session.forget().await.unwrap();
         } else {
-            assert!(account.sign_out().await.unwrap());
+            assert!(session.sign_out().await.unwrap());
             let log = world.authority.log();
             assert!(log.contains(&"revoke refresh_token refresh-4".to_owned()), "{log:?}");
-            assert!(!account.sign_out().await.unwrap());
+            assert!(!session.sign_out().await.unwrap());
         }
-        assert_eq!(world.keeper.keys("").await.unwrap(), ["oauth/the server 2/0"]);
+        assert_eq!(world.token_store.keys("").await.unwrap(), ["oauth/the server 2/0"]);
     }
 }
 
 #[tokio::test]
 async fn a_token_goes_with_the_client_it_was_issued_to() {
     let world = World::new().await;
-    world.sign_in(&world.account(Settings::default())).await;
+    world.sign_in(&world.session(Settings::default())).await;
     let client = RegisteredClient { id: "mine".to_owned(), authentication: Authentication::Public };
     let settings = Settings { client: Some(client), ..Settings::default() };
-    assert_eq!(token(&world.account(settings)).await, "none");
+    assert_eq!(token(&world.session(settings)).await, "none");
 }
 
 #[tokio::test]
 async fn no_secret_is_shown() {
     let world = World::new().await;
-    let account = world.account(Settings::default());
-    let sign_in = account.begin().await.unwrap();
+    let session = world.session(Settings::default());
+    let sign_in = session.begin().await.unwrap();
     let callback = world.authority.consent(sign_in.url());
-    let shown = format!("{sign_in:?} {account:?}");
+    let shown = format!("{sign_in:?} {session:?}");
     sign_in.finish(&callback).await.unwrap();
-    let bearer = account.bearer().await.unwrap().unwrap();
-    let shown = format!("{shown} {bearer:?} {:?}", bearer.header());
+    let access_token = session.access_token().await.unwrap().unwrap();
+    let shown = format!("{shown} {access_token:?} {:?}", access_token.header());
     let state = callback.split_once("state=").unwrap().1;
     for secret in [state, "code-2", "access-3", "refresh-4"] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
@@ -289,7 +289,7 @@ async fn no_secret_is_shown() {
 #[tokio::test]
 async fn discovery_is_told_step_by_step() {
     let world = World::new().await;
-    let documents = world.account(Settings::default()).explore().await;
+    let documents = world.session(Settings::default()).explore().await;
     let told: Vec<_> = documents
         .iter()
         .map(|document| (document.url.replace(&world.authority.origin, ""), document.status.clone()))
@@ -307,11 +307,11 @@ async fn discovery_is_told_step_by_step() {
 #[tokio::test]
 async fn the_token_at_hand_costs_no_allocation() {
     let world = World::new().await;
-    let account = world.account(Settings::default());
-    world.sign_in(&account).await;
+    let session = world.session(Settings::default());
+    world.sign_in(&session).await;
     let measured = allocation_counter::measure(|| {
-        let bearer = account.bearer().now_or_never().expect("nothing to wait for").unwrap();
-        assert_eq!(bearer.unwrap().secret(), "access-3");
+        let access_token = session.access_token().now_or_never().expect("nothing to wait for").unwrap();
+        assert_eq!(access_token.unwrap().secret(), "access-3");
     });
     assert_eq!(measured.count_total, 0);
 }

@@ -15,7 +15,7 @@ use oauth2::url::form_urlencoded;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::test_server::{bind, serve};
+use crate::tests::server::{bind, serve};
 
 pub(super) type Fields = HashMap<String, String>;
 

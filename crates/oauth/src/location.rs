@@ -6,8 +6,8 @@
 
 use http::Uri;
 
+use crate::clean_text;
 use crate::error::{Failure, Reason};
-use crate::words;
 
 /// Longer addresses are nobody's endpoint.
 const ADDRESS_BYTES_MAX: usize = 2048;
@@ -28,7 +28,9 @@ pub(crate) fn endpoint(what: &str, text: &str) -> Result<Uri, Failure> {
     if !is_https && !scheme.eq_ignore_ascii_case("http") {
         let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
         return match is_scheme {
-            true => refused(&format!("it is a \"{}:\" address, not an https one", words::cleaned(scheme))),
+            true => {
+                refused(&format!("it is a \"{}:\" address, not an https one", clean_text::cleaned(scheme)))
+            }
             false => refused("it is not a whole address"),
         };
     }

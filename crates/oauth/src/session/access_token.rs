@@ -1,4 +1,4 @@
-//! `Bearer`: a token, ready to be sent.
+//! `AccessToken`: a token, ready to be sent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ const RENEW_BEFORE_SECONDS: u64 = 30;
 
 /// A token, ready to be sent. Clones share it; `Debug` shows nothing of it.
 #[derive(Clone)]
-pub struct Bearer(Arc<Held>);
+pub struct AccessToken(Arc<Held>);
 
-/// What the account holds of it.
+/// What the session holds of it.
 pub(super) struct Held {
     header: HeaderValue,
     token: Secret,
@@ -24,17 +24,17 @@ pub(super) struct Held {
     pub(super) fresh_until: u64,
 }
 
-impl Bearer {
-    pub(super) fn of(tokens: &Tokens) -> Result<Bearer, Failure> {
+impl AccessToken {
+    pub(super) fn of(tokens: &Tokens) -> Result<AccessToken, Failure> {
         let mut header = HeaderValue::from_str(&format!("Bearer {}", tokens.access))
             .map_err(|_| Failure::new(Reason::Other, "the token cannot be sent in a header"))?;
         header.set_sensitive(true);
         let token = Secret::new(tokens.access.as_str());
-        Ok(Bearer(Arc::new(Held { header, token, fresh_until: fresh_until(tokens) })))
+        Ok(AccessToken(Arc::new(Held { header, token, fresh_until: fresh_until(tokens) })))
     }
 
-    pub(super) fn held(held: &Arc<Held>) -> Bearer {
-        Bearer(Arc::clone(held))
+    pub(super) fn held(held: &Arc<Held>) -> AccessToken {
+        AccessToken(Arc::clone(held))
     }
 
     pub(super) fn hold(&self) -> Arc<Held> {
@@ -42,9 +42,9 @@ impl Bearer {
     }
 
     /// The same, but with another look at it at `time`.
-    pub(super) fn until(self, time: u64) -> Bearer {
+    pub(super) fn until(self, time: u64) -> AccessToken {
         let Held { header, token, .. } = &*self.0;
-        Bearer(Arc::new(Held { header: header.clone(), token: token.clone(), fresh_until: time }))
+        AccessToken(Arc::new(Held { header: header.clone(), token: token.clone(), fresh_until: time }))
     }
 
     /// The value of the `Authorization` header, marked as sensitive.
@@ -72,7 +72,7 @@ pub(super) fn fresh_until(tokens: &Tokens) -> u64 {
     end.saturating_sub(margin).max(tokens.issued_at.saturating_add(1))
 }
 
-impl fmt::Debug for Bearer {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Bearer ***")
     }

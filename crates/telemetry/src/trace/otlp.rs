@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::trace::{Finished, hex};
+use super::finished::{Finished, Step};
+use super::parent::hex;
 
 /// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
 const SERVER: u8 = 2;
@@ -45,7 +46,7 @@ fn spans(call: &Finished) -> Vec<Value> {
     if let Some(above) = &call.above {
         root["parentSpanId"] = hex(above).into();
     }
-    let step = |(nth, step): (usize, &crate::trace::Step)| {
+    let step = |(nth, step): (usize, &Step)| {
         json!({
             "traceId": trace, "spanId": hex(&below(call.parent.span, nth)), "parentSpanId": own, "name": step.name,
             "kind": INTERNAL, "startTimeUnixNano": at(step.from), "endTimeUnixNano": at(step.to),
@@ -72,8 +73,8 @@ fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
 mod tests {
     use expect_test::expect;
 
-    use crate::trace::{Facts, Step, TraceParent};
-
+    use super::super::finished::Facts;
+    use super::super::parent::TraceParent;
     use super::*;
 
     #[test]

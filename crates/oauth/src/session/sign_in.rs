@@ -9,25 +9,39 @@ use http::{HeaderMap, Request};
 use http_body_util::Full;
 use tokio::time::timeout;
 
-use super::{Account, Document};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::Session;
 use crate::challenge::Challenge;
+use crate::document::Document;
 use crate::error::{AuthError, Reason};
+use crate::location;
 use crate::metadata::discover;
-use crate::place;
 use crate::record::Wanted;
-use crate::sign_in::{Landing, Question, Redemption, SignIn};
+use crate::sign_in::{Landing, Question, Redeem, Redemption, SignIn};
 use crate::tokens::Refused;
 
 /// For the head of the protected server's answer to one request.
 const PROBE_TIME_MAX: Duration = Duration::from_secs(10);
 
-impl Account {
+impl Redeem for Session {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn redeem(&self, redemption: Redemption) -> BoxFuture<'_, Result<(), AuthError>> {
+        self.redeem_code(redemption).boxed()
+    }
+}
+
+impl Session {
     /// Begins a sign-in by a person: finds out who issues tokens, registers if need be, and listens for the browser.
     ///
     /// # Errors
     /// A sentence about what discovery found instead, [`AuthError::NeedsRegistration`] if the server registers
     /// nobody by itself, or [`AuthError::Failed`] if the port for the browser is not free.
-    pub async fn begin(self: &Arc<Account>) -> Result<SignIn, AuthError> {
+    pub async fn begin(self: &Arc<Session>) -> Result<SignIn, AuthError> {
         if self.is_machine() {
             return Err(AuthError::failed(
                 Reason::Settings,
@@ -50,11 +64,12 @@ impl Account {
         let landing = Landing::open(&self.settings.redirect, before).await?;
         let client = self.client(&discovered, &landing.uri, scope.as_deref()).await?;
         let resource = self.resource(&discovered);
-        Ok(SignIn::ask(Arc::clone(self), Question { discovered, client, resource, scope }, landing)?)
+        let session = Arc::clone(self) as Arc<dyn Redeem>;
+        Ok(SignIn::start(session, Question { discovered, client, resource, scope }, landing)?)
     }
 
     /// Redeems the code of a sign-in and keeps the token.
-    pub(crate) async fn redeem(&self, redemption: Redemption) -> Result<(), AuthError> {
+    async fn redeem_code(&self, redemption: Redemption) -> Result<(), AuthError> {
         let Redemption { question, code, verifier, redirect_uri } = redemption;
         let Question { discovered, client, resource, scope } = question;
         self.trust(&discovered.server).await?;
@@ -98,7 +113,7 @@ impl Account {
             .header(ACCEPT, "application/json, text/event-stream")
             .body(Full::new(Bytes::new()))
             .expect("made of sound parts");
-        let url = place::shown(&self.resource);
+        let url = location::shown(&self.resource);
         match timeout(PROBE_TIME_MAX, self.client.send(request)).await {
             Err(_) => {
                 let error = format!("no answer within {PROBE_TIME_MAX:?}");

@@ -11,18 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use authority::Authority;
 
-use super::{Account, Bearer, Clock, Status};
+use super::{AccessToken, Clock, Session, Status};
 use crate::error::AuthError;
-use crate::keeper::{InMemory, Keeper};
+use crate::in_memory::InMemory;
 use crate::settings::Settings;
+use crate::token_store::TokenStore;
 
 /// Some moment of 2033.
 const START: u64 = 2_000_000_000;
 
-/// A server, and accounts there that share a keeper and a clock, as those of several processes do.
+/// A server, and sessions there that share a token store and a clock, as those of several processes do.
 struct World {
     authority: Authority,
-    keeper: Arc<InMemory>,
+    token_store: Arc<InMemory>,
     now: Arc<AtomicU64>,
 }
 
@@ -30,19 +31,19 @@ impl World {
     async fn new() -> World {
         World {
             authority: Authority::start().await,
-            keeper: Arc::default(),
+            token_store: Arc::default(),
             now: Arc::new(AtomicU64::new(START)),
         }
     }
 
-    /// An account of another process.
-    fn account(&self, settings: Settings) -> Arc<Account> {
-        self.account_at(Arc::clone(&self.keeper) as Arc<dyn Keeper>, settings)
+    /// A session of another process.
+    fn session(&self, settings: Settings) -> Arc<Session> {
+        self.account_at(Arc::clone(&self.token_store) as Arc<dyn TokenStore>, settings)
     }
 
-    fn account_at(&self, keeper: Arc<dyn Keeper>, settings: Settings) -> Arc<Account> {
+    fn account_at(&self, token_store: Arc<dyn TokenStore>, settings: Settings) -> Arc<Session> {
         let (clock, resource) = (Clock::Set(Arc::clone(&self.now)), self.authority.resource());
-        Account::by(clock, "the server", &resource, settings, sandbox::Client::new(), keeper)
+        Session::by(clock, "the server", &resource, settings, sandbox::Client::new(), token_store)
     }
 
     fn pass(&self, seconds: u64) {
@@ -50,24 +51,29 @@ impl World {
     }
 
     /// Signs in as a person would.
-    async fn sign_in(&self, account: &Arc<Account>) {
-        let sign_in = account.begin().await.unwrap();
+    async fn sign_in(&self, session: &Arc<Session>) {
+        let sign_in = session.begin().await.unwrap();
         let callback = self.authority.consent(sign_in.url());
         sign_in.finish(&callback).await.unwrap();
     }
 
     async fn refuse(
         &self,
-        account: &Account,
-        used: Option<&Bearer>,
+        session: &Session,
+        used: Option<&AccessToken>,
         more: &str,
-    ) -> Result<Bearer, AuthError> {
-        account.refused(401, &[&self.authority.challenge(more)], used).await
+    ) -> Result<AccessToken, AuthError> {
+        session.refused(401, &[&self.authority.challenge(more)], used).await
     }
 
-    async fn refuse_scope(&self, account: &Account, used: &Bearer, scope: &str) -> Result<Bearer, AuthError> {
+    async fn refuse_scope(
+        &self,
+        session: &Session,
+        used: &AccessToken,
+        scope: &str,
+    ) -> Result<AccessToken, AuthError> {
         let more = format!(", error=\"insufficient_scope\", scope=\"{scope}\"");
-        account.refused(403, &[&self.authority.challenge(&more)], Some(used)).await
+        session.refused(403, &[&self.authority.challenge(&more)], Some(used)).await
     }
 
     /// `error` with the address of the server as `HOST`.
@@ -85,13 +91,13 @@ impl World {
     }
 }
 
-/// The token that an account would send now.
-async fn token(account: &Account) -> String {
-    match account.bearer().await {
-        Ok(Some(bearer)) => {
-            assert_eq!(bearer.header(), &format!("Bearer {}", bearer.secret()));
-            assert!(bearer.header().is_sensitive());
-            bearer.secret().to_owned()
+/// The token that a session would send now.
+async fn token(session: &Session) -> String {
+    match session.access_token().await {
+        Ok(Some(access_token)) => {
+            assert_eq!(access_token.header(), &format!("Bearer {}", access_token.secret()));
+            assert!(access_token.header().is_sensitive());
+            access_token.secret().to_owned()
         }
         Ok(None) => "none".to_owned(),
         Err(error) => format!("{error:?}"),
@@ -100,7 +106,7 @@ async fn token(account: &Account) -> String {
 
 #[test]
 fn another_address_is_another_account() {
-    let key = |uri: &str| Account::key("name", &uri.parse().unwrap());
+    let key = |uri: &str| Session::key("name", &uri.parse().unwrap());
     assert_eq!(key("https://a.example/mcp"), "oauth/name/42c16f3bfd38746a");
     assert_ne!(key("https://a.example/mcp"), key("https://a.example/mcp2"));
 }

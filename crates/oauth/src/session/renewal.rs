@@ -3,28 +3,26 @@
 
 use std::sync::Arc;
 
-use super::bearer::fresh_until;
+use super::access_token::fresh_until;
+use super::missing::{LOOK_SECONDS, Missing};
 use super::work::Work;
-use super::{Account, Bearer, Missing};
+use super::{AccessToken, Session};
 use crate::error::{AuthError, Failure, Reason};
 use crate::fetch::Fetch;
+use crate::location;
 use crate::metadata::{Discovered, discover};
-use crate::place;
 use crate::record::{Client, Record, Tokens};
 use crate::secret::Secret;
 use crate::settings::{Grant, IdentityProvider};
 use crate::tokens::{Endpoint, Granted, Proof, Refused};
 
-/// While there is no token, it is looked for so often at most: another process may have got one.
-pub(super) const LOOK_SECONDS: u64 = 2;
-
-impl Account {
+impl Session {
     /// A token that is not at hand at once: another process's, a renewed one, or none.
-    pub(super) async fn renewed(&self) -> Result<Option<Bearer>, AuthError> {
+    pub(super) async fn renewed(&self) -> Result<Option<AccessToken>, AuthError> {
         let mut work = self.work.lock().await;
         let now = self.clock.now();
-        if let Some(bearer) = self.at_hand(now) {
-            return Ok(Some(bearer));
+        if let Some(access_token) = self.at_hand(now) {
+            return Ok(Some(access_token));
         }
         let missing = self.missing.load_full();
         if missing.holds(now) {
@@ -40,7 +38,7 @@ impl Account {
         outcome
     }
 
-    async fn look(&self, work: &mut Work, now: u64) -> Result<Option<Bearer>, AuthError> {
+    async fn look(&self, work: &mut Work, now: u64) -> Result<Option<AccessToken>, AuthError> {
         let record = self.load().await?;
         let Some(tokens) = self.usable(&record, work) else {
             return Ok(None);
@@ -60,9 +58,9 @@ impl Account {
             (Err(error @ (AuthError::Failed(_) | AuthError::Keep(_))), Some(end)) if now < end => {
                 tracing::warn!(server = %self.name, %error, "the token is still good but could not be renewed");
                 let again = work.paused_until().unwrap_or(end).clamp(now + 1, end);
-                let bearer = Bearer::of(tokens)?.until(again);
-                self.keep_held(&bearer);
-                Ok(Some(bearer))
+                let access_token = AccessToken::of(tokens)?.until(again);
+                self.keep_held(&access_token);
+                Ok(Some(access_token))
             }
             (outcome, _) => outcome.map(Some),
         }
@@ -75,7 +73,7 @@ impl Account {
     }
 
     /// A new token in place of `old`, or why a person has to sign in.
-    pub(super) async fn renew(&self, work: &mut Work, old: &Tokens) -> Result<Bearer, AuthError> {
+    pub(super) async fn renew(&self, work: &mut Work, old: &Tokens) -> Result<AccessToken, AuthError> {
         if !self.is_machine() && old.refresh.is_none() {
             return Err(expired());
         }
@@ -98,19 +96,19 @@ impl Account {
     }
 
     /// A token in place of `old`, which has ended or was refused.
-    pub(super) async fn refresh(&self, at: &Discovered, old: &Tokens) -> Result<Bearer, AuthError> {
-        let claim = match self.claim(&|record| self.newer(record, Some(old))).await? {
+    pub(super) async fn refresh(&self, at: &Discovered, old: &Tokens) -> Result<AccessToken, AuthError> {
+        let lease = match self.acquire(&|record| self.newer(record, Some(old))).await? {
             Ok(tokens) => return self.hold(&tokens),
-            Err(claim) => claim,
+            Err(lease) => lease,
         };
         let outcome = self.refresh_kept(at).await;
-        self.release(claim).await;
+        self.release(lease).await;
         outcome
     }
 
-    /// Renews what is kept by the time the claim is ours. What was read before may have been renewed since, and that
+    /// Renews what is kept by the time the lease is ours. What was read before may have been renewed since, and that
     /// have ended, too: to send a refresh token twice is to lose the sign-in.
-    async fn refresh_kept(&self, at: &Discovered) -> Result<Bearer, AuthError> {
+    async fn refresh_kept(&self, at: &Discovered) -> Result<AccessToken, AuthError> {
         let record = self.load().await?;
         let Some(tokens) = self.ours(&record) else {
             return Err(AuthError::NeedsSignIn { why: "somebody has signed out, sign in again".to_owned() });
@@ -124,7 +122,12 @@ impl Account {
         self.ask_refresh(at, tokens, refresh).await
     }
 
-    async fn ask_refresh(&self, at: &Discovered, old: &Tokens, refresh: &str) -> Result<Bearer, AuthError> {
+    async fn ask_refresh(
+        &self,
+        at: &Discovered,
+        old: &Tokens,
+        refresh: &str,
+    ) -> Result<AccessToken, AuthError> {
         let resource = self.resource(at);
         let outcome = match self.endpoint(at, &old.client, &resource).await {
             Ok(endpoint) => endpoint.refresh(refresh).await,
@@ -159,13 +162,13 @@ impl Account {
         at: &Discovered,
         old: Option<&Tokens>,
         scope: Option<String>,
-    ) -> Result<Bearer, AuthError> {
-        let claim = match self.claim(&|record| self.newer(record, old)).await? {
+    ) -> Result<AccessToken, AuthError> {
+        let lease = match self.acquire(&|record| self.newer(record, old)).await? {
             Ok(tokens) => return self.hold(&tokens),
-            Err(claim) => claim,
+            Err(lease) => lease,
         };
         let outcome = self.obtain_new(at, old, scope).await;
-        self.release(claim).await;
+        self.release(lease).await;
         outcome
     }
 
@@ -174,7 +177,7 @@ impl Account {
         at: &Discovered,
         old: Option<&Tokens>,
         scope: Option<String>,
-    ) -> Result<Bearer, AuthError> {
+    ) -> Result<AccessToken, AuthError> {
         self.trust(&at.server).await?;
         let (client, granted) = self.ask_machine(at, scope.as_deref()).await.map_err(Failure::from)?;
         self.settle(old, self.tokens(at, &client, scope, granted)).await
@@ -205,7 +208,8 @@ impl Account {
         resource: &str,
         scope: Option<&str>,
     ) -> Result<Secret, Refused> {
-        let uri = place::endpoint("the identity provider's token endpoint", &provider.token_url.to_string())?;
+        let uri =
+            location::endpoint("the identity provider's token endpoint", &provider.token_url.to_string())?;
         // A person has configured this address, so it may be a private one.
         let endpoint = Endpoint {
             fetch: Fetch::new(self.client.clone()),
@@ -278,7 +282,7 @@ impl Account {
 
     /// Keeps a new token, unless somebody has signed in anew meanwhile, and holds what is then kept. If it cannot be
     /// kept it is used all the same: the one that it replaces may be worth nothing any more.
-    async fn settle(&self, old: Option<&Tokens>, new: Tokens) -> Result<Bearer, AuthError> {
+    async fn settle(&self, old: Option<&Tokens>, new: Tokens) -> Result<AccessToken, AuthError> {
         let kept = self
             .update(&|record| {
                 let is_replaced = match old {

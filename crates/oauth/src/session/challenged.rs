@@ -1,16 +1,16 @@
 //! What a refusal of the protected server leads to: a better token, or a sentence about what a person must do.
 
-use super::bearer::fresh_until;
+use super::access_token::fresh_until;
+use super::refusal::Refusal;
 use super::renewal::moved;
 use super::work::Work;
-use super::{Account, Bearer};
-use crate::challenge::Challenge;
+use super::{AccessToken, Session};
+use crate::clean_text;
 use crate::error::{AuthError, Reason};
 use crate::metadata::Discovered;
 use crate::record::{Record, StepUp, Tokens, Wanted};
 use crate::registration;
 use crate::scope;
-use crate::words;
 
 /// A token that is refused so soon after it was issued is not replaced: the next one would fare no better.
 const JUST_ISSUED_SECONDS: u64 = 3;
@@ -22,27 +22,9 @@ const STEP_UPS_MAX: u32 = 3;
 /// Refusals further back than this have nothing to do with one of today.
 const STEP_UP_SECONDS_MAX: u64 = 3600;
 
-/// A refusal, with the token that was refused.
-pub(super) struct Refusal {
-    pub(super) status: u16,
-    pub(super) challenge: Option<Challenge>,
-    pub(super) used: Option<Bearer>,
-}
-
-impl Refusal {
-    fn is(&self, tokens: &Tokens) -> bool {
-        self.used.as_ref().is_some_and(|used| used.secret() == tokens.access)
-    }
-
-    /// The challenge, if it says that the token's scopes do not suffice.
-    fn wants_scope(&self) -> Option<&Challenge> {
-        self.challenge.as_ref().filter(|challenge| challenge.error.as_deref() == Some("insufficient_scope"))
-    }
-}
-
-impl Account {
+impl Session {
     /// A token worth one more try, or why there is none.
-    pub(super) async fn answer(&self, refusal: Refusal) -> Result<Bearer, AuthError> {
+    pub(super) async fn answer(&self, refusal: Refusal) -> Result<AccessToken, AuthError> {
         let is_about_scope = refusal.status == 403 && refusal.wants_scope().is_some();
         if refusal.status != 401 && !is_about_scope {
             let said = format!("it refuses access (HTTP status {})", refusal.status);
@@ -51,8 +33,8 @@ impl Account {
         let mut work = self.work.lock().await;
         let now = self.clock.now();
         let is_used = |token: &str| refusal.used.as_ref().is_some_and(|used| used.secret() == token);
-        if let Some(bearer) = self.at_hand(now).filter(|bearer| !is_used(bearer.secret())) {
-            return Ok(bearer);
+        if let Some(access_token) = self.at_hand(now).filter(|access_token| !is_used(access_token.secret())) {
+            return Ok(access_token);
         }
         let record = self.remember_challenge(&mut work, &refusal, !is_about_scope).await?;
         let other = self.usable(&record, &work).filter(|tokens| !is_used(&tokens.access));
@@ -99,7 +81,7 @@ impl Account {
         work: &mut Work,
         refusal: &Refusal,
         record: &Record,
-    ) -> Result<Bearer, AuthError> {
+    ) -> Result<AccessToken, AuthError> {
         let discovered = self.discovered(work, refusal.used.is_some()).await?;
         let tokens = self.ours(record);
         let is_moved = tokens.is_some_and(|tokens| tokens.issuer != discovered.server.issuer);
@@ -140,7 +122,7 @@ impl Account {
         work: &mut Work,
         refusal: &Refusal,
         tokens: &Tokens,
-    ) -> Result<Bearer, AuthError> {
+    ) -> Result<AccessToken, AuthError> {
         let error = refusal.challenge.as_ref().and_then(|challenge| challenge.error.as_deref());
         if error == Some("invalid_token") {
             self.forget_tokens(tokens).await?;
@@ -170,7 +152,7 @@ impl Account {
         work: &mut Work,
         refusal: &Refusal,
         record: &Record,
-    ) -> Result<Bearer, AuthError> {
+    ) -> Result<AccessToken, AuthError> {
         let Some(tokens) = self.ours(record) else {
             return Err(AuthError::NeedsSignIn { why: "it wants you to sign in".to_owned() });
         };
@@ -187,7 +169,7 @@ impl Account {
             return Err(AuthError::failed(Reason::ScopesNeverEnough, why));
         };
         let refusals = self.count_refusal(&scope, tokens).await?;
-        let shown = words::cleaned(&scope);
+        let shown = clean_text::cleaned(&scope);
         if refusals >= STEP_UPS_MAX {
             return Err(AuthError::failed(
                 Reason::ScopesNeverEnough,

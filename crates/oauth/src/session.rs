@@ -1,17 +1,19 @@
-//! `Account`: what we are to one protected server.
+//! `Session`: what we are to one protected server.
 //!
-//! A call asks for the token with `bearer`, which is an atomic load as long as the token is good. Everything else
+//! A call asks for the token with `access_token`, which is an atomic load as long as the token is good. Everything else
 //! happens in a task of its own, so that a caller who gives up does not lose the answer to a refresh token that is
-//! used up; one task at a time in this process (`work`), one process at a time by the keeper's claim.
+//! used up; one task at a time in this process (`work`), one process at a time by the token store's lease.
 
-mod bearer;
-mod begin;
+mod access_token;
+mod challenged;
 mod client;
 mod clock;
-mod kept;
-mod leave;
+mod missing;
+mod record_lease;
 mod refusal;
 mod renewal;
+mod sign_in;
+mod sign_out;
 mod work;
 
 use std::fmt;
@@ -27,51 +29,36 @@ use tokio::time::timeout;
 use crate::challenge::Challenge;
 use crate::error::{AuthError, Reason};
 use crate::fetch::Fetch;
-use crate::keeper::Keeper;
 use crate::metadata::Discovered;
 use crate::record::{Tokens, hexadecimal};
 use crate::scope;
 use crate::settings::Settings;
+use crate::token_store::TokenStore;
 
-pub use bearer::Bearer;
-use bearer::Held;
+pub use access_token::AccessToken;
+use access_token::Held;
 use clock::Clock;
+use missing::Missing;
 use refusal::Refusal;
-use renewal::LOOK_SECONDS;
-use work::{Work, is_pause};
+use work::Work;
 
 /// For finding out whether the protected server is in a private network. One whose name is not found in time is not.
 const LOOK_UP_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What we are to one protected server: signed in or not, and how a token is got. Shared by all connections to it.
-pub struct Account {
-    me: Weak<Account>,
+pub struct Session {
+    me: Weak<Session>,
     name: Box<str>,
     key: Box<str>,
     resource: Uri,
     settings: Settings,
     client: sandbox::Client,
-    keeper: Arc<dyn Keeper>,
+    token_store: Arc<dyn TokenStore>,
     clock: Clock,
     held: ArcSwapOption<Held>,
     /// How the last look for a token ended that found none.
     missing: ArcSwap<Missing>,
     work: Mutex<Work>,
-}
-
-/// There is no token, or was none at the last look.
-#[derive(Default)]
-struct Missing {
-    error: Option<AuthError>,
-    /// When to look again, in seconds since 1970.
-    until: u64,
-}
-
-impl Missing {
-    /// Whether it is too early to look again.
-    fn holds(&self, now: u64) -> bool {
-        is_pause(now, self.until, LOOK_SECONDS)
-    }
 }
 
 /// Whether there is a token.
@@ -92,27 +79,16 @@ pub enum Status {
     },
 }
 
-/// One step of discovery, for a person who looks for what is wrong with it. Holds no secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// What was asked for.
-    pub url: String,
-    /// The HTTP status, or why there is none.
-    pub status: Result<u16, String>,
-    /// The text that came, at most 64 KiB.
-    pub body: String,
-}
-
-impl Account {
-    /// An account at the server at `resource`, which people call `name`. Does nothing yet.
+impl Session {
+    /// A session at the server at `resource`, which people call `name`. Does nothing yet.
     pub fn new(
         name: &str,
         resource: &Uri,
         settings: Settings,
         client: sandbox::Client,
-        keeper: Arc<dyn Keeper>,
-    ) -> Arc<Account> {
-        Account::by(Clock::System, name, resource, settings, client, keeper)
+        token_store: Arc<dyn TokenStore>,
+    ) -> Arc<Session> {
+        Session::by(Clock::System, name, resource, settings, client, token_store)
     }
 
     fn by(
@@ -121,16 +97,16 @@ impl Account {
         resource: &Uri,
         settings: Settings,
         client: sandbox::Client,
-        keeper: Arc<dyn Keeper>,
-    ) -> Arc<Account> {
-        Arc::new_cyclic(|me| Account {
+        token_store: Arc<dyn TokenStore>,
+    ) -> Arc<Session> {
+        Arc::new_cyclic(|me| Session {
             me: Weak::clone(me),
             name: name.into(),
-            key: Account::key(name, resource).into(),
+            key: Session::key(name, resource).into(),
             resource: resource.clone(),
             settings,
             client,
-            keeper,
+            token_store,
             clock,
             held: ArcSwapOption::empty(),
             missing: ArcSwap::default(),
@@ -138,14 +114,14 @@ impl Account {
         })
     }
 
-    /// Under what the keeper keeps the account of the server that people call `name`, at `resource`: a server whose
+    /// Under what the token store keeps the session of the server that people call `name`, at `resource`: a server whose
     /// address was changed is another one, which must not get the token.
     pub fn key(name: &str, resource: &Uri) -> String {
         let hash = Sha256::digest(resource.to_string().as_bytes());
-        format!("{}{}", Account::prefix(name), hexadecimal(&hash[..8]))
+        format!("{}{}", Session::prefix(name), hexadecimal(&hash[..8]))
     }
 
-    /// How the keys begin of all accounts at the server that people call `name`.
+    /// How the keys begin of all sessions at the server that people call `name`.
     fn prefix(name: &str) -> String {
         format!("oauth/{name}/")
     }
@@ -155,10 +131,10 @@ impl Account {
     ///
     /// # Errors
     /// The sign-in has ended, or the token has and could not be renewed.
-    pub async fn bearer(&self) -> Result<Option<Bearer>, AuthError> {
+    pub async fn access_token(&self) -> Result<Option<AccessToken>, AuthError> {
         let now = self.clock.now();
-        if let Some(bearer) = self.at_hand(now) {
-            return Ok(Some(bearer));
+        if let Some(access_token) = self.at_hand(now) {
+            return Ok(Some(access_token));
         }
         let missing = self.missing.load();
         if missing.holds(now) {
@@ -178,8 +154,8 @@ impl Account {
         &self,
         status: u16,
         challenges: &[&str],
-        used: Option<&Bearer>,
-    ) -> Result<Bearer, AuthError> {
+        used: Option<&AccessToken>,
+    ) -> Result<AccessToken, AuthError> {
         let refusal = Refusal { status, challenge: Challenge::of(challenges), used: used.cloned() };
         self.apart(|me| async move { me.answer(refusal).await }).await
     }
@@ -189,13 +165,8 @@ impl Account {
         self.work.try_lock().is_err()
     }
 
-    /// What people call the server.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Does `work` in a task of its own, which ends even if nobody waits for it any more.
-    async fn apart<T, W>(&self, work: impl FnOnce(Arc<Account>) -> W) -> Result<T, AuthError>
+    async fn apart<T, W>(&self, work: impl FnOnce(Arc<Session>) -> W) -> Result<T, AuthError>
     where
         T: Send + 'static,
         W: Future<Output = Result<T, AuthError>> + Send + 'static,
@@ -207,19 +178,19 @@ impl Account {
     }
 
     /// The token that may be sent without another thought.
-    fn at_hand(&self, now: u64) -> Option<Bearer> {
+    fn at_hand(&self, now: u64) -> Option<AccessToken> {
         let held = self.held.load();
-        held.as_ref().filter(|held| now < held.fresh_until).map(Bearer::held)
+        held.as_ref().filter(|held| now < held.fresh_until).map(AccessToken::held)
     }
 
-    fn hold(&self, tokens: &Tokens) -> Result<Bearer, AuthError> {
-        let bearer = Bearer::of(tokens)?;
-        self.keep_held(&bearer);
-        Ok(bearer)
+    fn hold(&self, tokens: &Tokens) -> Result<AccessToken, AuthError> {
+        let access_token = AccessToken::of(tokens)?;
+        self.keep_held(&access_token);
+        Ok(access_token)
     }
 
-    fn keep_held(&self, bearer: &Bearer) {
-        self.held.store(Some(bearer.hold()));
+    fn keep_held(&self, access_token: &AccessToken) {
+        self.held.store(Some(access_token.hold()));
     }
 
     /// From now on there is no token at hand, and it is looked for at the next call.
@@ -241,9 +212,9 @@ impl Account {
     }
 }
 
-impl fmt::Debug for Account {
+impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Session").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

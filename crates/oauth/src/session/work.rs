@@ -1,4 +1,4 @@
-//! What an account knows beside its record, and what went wrong lately. One task at a time has it.
+//! What a session knows beside its record, and what went wrong lately. One task at a time has it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const PAUSE_SECONDS_MAX: u64 = 300;
 /// Metadata changes rarely; a refusal of a token has it read again anyway.
 const DISCOVERED_SECONDS_MAX: u64 = 3600;
 
-/// What an account knows beside its record.
+/// What a session knows beside its record.
 #[derive(Default)]
 pub(super) struct Work {
     /// What the server said last when it refused a request.
