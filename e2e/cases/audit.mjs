@@ -37,13 +37,13 @@ const lossIsTold = async (damage, before, after) => {
   damage(config);
   checkHolds("the verdict", (await audit(config, 1, "verify")).stdout, before, `record ${kept} was kept`);
   const went_on = await call(config);
-  checkHolds("the warning", went_on.stderr, "the audit book is not whole", "toolcrib audit acknowledge");
+  checkHolds("the warning", went_on.stderr, "the audit log is not whole", "toolcrib audit acknowledge");
   check(went_on.code !== 1, "calls to go on", went_on);
   await calls(config, 8);
   checkHolds("the verdict after more calls", (await audit(config, 1, "verify")).stdout, after, "toolcrib audit acknowledge");
   const told = JSON.parse((await audit(config, 1, "verify", "--json")).stdout);
   checkSame("the verdict for programs", false, told.good);
-  checkHolds("the reminder", (await call(config)).stderr, "the audit book is not whole");
+  checkHolds("the reminder", (await call(config)).stderr, "the audit log is not whole");
   const because = "restored from the backup";
   checkHolds("the answer", (await audit(config, 0, "acknowledge", "--because", because)).stdout, "acknowledged", after);
   checkHolds("the note", (await audit(config, 0, "verify")).stdout, after, "acknowledged in record", because);
@@ -55,12 +55,10 @@ const lossIsTold = async (damage, before, after) => {
 
 await run({
   "an end that was cut off": () =>
-    lossIsTold((config) => keep(config, linesOf(config).slice(0, -3)), "the end of the book is missing", "the end after record"),
+    lossIsTold((config) => keep(config, linesOf(config).slice(0, -3)), "the end of the audit log is missing", "the end after record"),
 
-  "a book that was deleted with what was noted of it": () =>
-    lossIsTold(
-      (config) => [book(config), path.join(config.folder, "state", "audit.head")].forEach((file) => rmSync(file)),
-      "the end of the book is missing", "the whole book before this one was lost"),
+  "an audit log that was deleted": () =>
+    lossIsTold((config) => rmSync(book(config)), "the end of the audit log is missing", "the whole audit log before this one was lost"),
 
   "a copy is held to the key that is named": async () => {
     const config = configure();

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use audit::{AuditLog, Config, Decided, Hash, Opening, Outcome, Plain, Record};
+use audit::{AuditLog, Config, Decided, Hash, Opening, Outcome, Plain, Record, SyncPolicy};
 
 /// How long each part runs.
 const LASTS: Duration = Duration::from_secs(5);
@@ -91,8 +91,8 @@ fn sustained(dir: &Path) {
     );
 }
 
-fn noted(dir: &Path, durable: bool, at_once: usize) {
-    let config = Config { durable, ..Config::default() };
+fn noted(dir: &Path, sync: SyncPolicy, at_once: usize) {
+    let config = Config { sync, ..Config::default() };
     let audit_log = AuditLog::with(dir, clock, config, redact::Redactor::new(&redact::Config::default()));
     let id: Arc<str> = Arc::from("workspace_write");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -112,7 +112,7 @@ fn noted(dir: &Path, durable: bool, at_once: usize) {
     took.sort_unstable();
     let us = |nth: usize| took[nth].as_secs_f64() * 1e6;
     println!(
-        "{:.1} us p50, {:.1} us p99 for each note before a call, durable: {durable}, {at_once} at once",
+        "{:.1} us p50, {:.1} us p99 for each note before a call, sync: {sync:?}, {at_once} at once",
         us(took.len() / 2),
         us(took.len() * 99 / 100)
     );
@@ -141,8 +141,8 @@ fn main() {
     let dir = tempfile::tempdir().expect("a folder for temporary files");
     sustained(dir.path());
     bare(dir.path());
-    for (durable, at_once) in [(true, 1), (true, 16), (false, 1)] {
+    for (sync, at_once) in [(SyncPolicy::Effects, 1), (SyncPolicy::Effects, 16), (SyncPolicy::Never, 1)] {
         let dir = tempfile::tempdir().expect("a folder for temporary files");
-        noted(dir.path(), durable, at_once);
+        noted(dir.path(), sync, at_once);
     }
 }

@@ -6,9 +6,10 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    chain,
     hash::Hash,
+    head::Head,
     key::{PublicKey, SIGNATURE_HEX_BYTES, Signer},
-    line::{self, Head},
 };
 
 /// A checkpoint follows whenever the number of records passes a multiple of this: a signature costs as much
@@ -23,18 +24,17 @@ const BEFORE_SIGNATURE: &[u8] = b",\"signature\":\"";
 /// What a checkpoint says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
-    /// Its occasion.
     pub(crate) why: Occasion,
     /// What the occasion needs.
     #[serde(flatten)]
-    pub(crate) said: Said,
+    pub(crate) details: Details,
     /// The key it is signed with.
     pub(crate) key: PublicKey,
 }
 
 /// What a checkpoint says besides its occasion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct Details {
     /// What was taken out of the audit log, if that is the occasion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) removed: Option<Removed>,
@@ -52,9 +52,7 @@ pub(crate) struct Said {
 /// A record that was kept outside of the audit log and is not in it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lost {
-    /// Its number.
     pub(crate) seq: u64,
-    /// Its hash.
     pub(crate) hash: Hash,
 }
 
@@ -107,11 +105,11 @@ pub(crate) fn write(
     head: Head,
     written_at_ms: i64,
     why: Occasion,
-    said: Said,
+    details: Details,
     signer: &Signer,
 ) -> Head {
     let (start, seq) = (into.len(), head.seq + 1);
-    let checkpoint = Checkpoint { why, said, key: signer.public() };
+    let checkpoint = Checkpoint { why, details, key: signer.public() };
     let body = Body { seq, prev: head.hash, written_at_ms, checkpoint: &checkpoint };
     serde_json::to_writer(&mut *into, &body)
         .expect("texts and numbers become JSON, and memory takes every byte");
@@ -120,14 +118,14 @@ pub(crate) fn write(
     for part in [BEFORE_SIGNATURE, &signature, b"\""] {
         into.write_all(part).expect("memory takes every byte");
     }
-    line::end(into, start, seq)
+    chain::end(into, start, seq)
 }
 
 /// Whether a whole line with a checkpoint bears the signature of the key it names.
 pub(crate) fn is_signed(line: &[u8], checkpoint: &Checkpoint) -> bool {
     /// From the quote behind the signature to the end: the quote, and the line's hash in its place.
     const AFTER_SIGNATURE_BYTES: usize = r#"","hash":""}"#.len() + crate::hash::HEX_BYTES;
-    let line = line::without_zeros(line);
+    let line = chain::without_zeros(line);
     let Some(end) = line.len().checked_sub(AFTER_SIGNATURE_BYTES) else { return false };
     let Some(start) = end.checked_sub(SIGNATURE_HEX_BYTES) else { return false };
     let Some(body) = line[..start].strip_suffix(BEFORE_SIGNATURE) else { return false };
@@ -141,7 +139,7 @@ fn signed(body: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::{Line, Links};
+    use crate::line::{self, Line, Links};
 
     #[test]
     fn a_checkpoint_is_a_line_whose_signature_covers_what_came_before() {
@@ -150,8 +148,8 @@ mod tests {
         let head = Head { seq: 6, hash: Hash::of(b"x") };
         let removed = Removed { segment: "audit-000001.jsonl".to_owned(), seq: 3, hash: Hash::of(b"y") };
         let mut line = Vec::new();
-        let said = Said { removed: Some(removed.clone()), ..Said::default() };
-        let after = write(&mut line, head, 7, Occasion::Removed, said.clone(), &signer);
+        let details = Details { removed: Some(removed.clone()), ..Details::default() };
+        let after = write(&mut line, head, 7, Occasion::Removed, details.clone(), &signer);
         let text = String::from_utf8(line.clone()).unwrap();
         let begin = format!(
             r#"{{"seq":7,"prev":"{}","written_at_ms":7,"checkpoint":{{"why":"removed","removed":{{"segment":"audit-000001.jsonl","seq":3,"hash":"{}"}},"key":"{}"}},"signature":""#,
@@ -165,13 +163,13 @@ mod tests {
         else {
             panic!("{text}");
         };
-        assert_eq!((prev, read, &checkpoint.said), (head.hash, after, &said));
+        assert_eq!((prev, read, &checkpoint.details), (head.hash, after, &details));
         assert!(is_signed(line, &checkpoint));
 
         // Another body under the same signature, with a hash that is right for it.
         let forged = text.replacen("\"seq\":7", "\"seq\":8", 1);
         let mut forged = forged.as_bytes()[..forged.rfind(",\"hash\"").unwrap()].to_vec();
-        line::end(&mut forged, 0, 8);
+        chain::end(&mut forged, 0, 8);
         assert!(matches!(line::read(forged.trim_ascii_end()), Line::Whole(_)));
         assert!(!is_signed(forged.trim_ascii_end(), &checkpoint));
     }

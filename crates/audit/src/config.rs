@@ -1,14 +1,10 @@
 //! The `[audit]` section.
 
-mod in_force;
-
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Size, Span};
-
-pub(crate) use in_force::InForce;
 
 /// A segment is closed at this age at the latest, so that retention by age has something to remove.
 const SEGMENT_AGE_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -31,10 +27,10 @@ pub struct Config {
     /// How arguments are put down: `"redacted"` writes them without secrets (up to 8 KiB; larger ones as a hash),
     /// `"hash"` writes their hash and size only. A rule of the policy may say otherwise for a call.
     pub arguments: Arguments,
-    /// Whether a call that may change something waits until the note that it is about to run would survive a power
-    /// cut. Without it such a call is faster, and a power cut may leave no trace of it; the end of the program alone
-    /// loses nothing either way.
-    pub durable: bool,
+    /// Which calls wait until the note that they are about to run would survive a power cut: `"effects"`, all that may
+    /// change something; `"destroys"`, those that destroy or run programs; `"never"`. The others are faster, and a power
+    /// cut may leave no trace of them; the end of the program alone loses nothing either way.
+    pub sync: SyncPolicy,
     /// How long records are kept at least, such as `"365d"`. They are removed in whole segments, so some stay longer.
     pub keep: Span,
     /// How large the audit log may become, such as `"1 GiB"`; the oldest segments are removed beyond it. At least 8 MiB.
@@ -51,11 +47,34 @@ pub enum Arguments {
     Hash,
 }
 
+/// For which calls the disk is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncPolicy {
+    /// For all that may change something.
+    Effects,
+    /// For those that destroy something or run programs.
+    Destroys,
+    /// For none.
+    Never,
+}
+
+impl SyncPolicy {
+    /// Whether a call waits whose tool has this effect. What is no effect that we know waits.
+    pub(crate) fn waits(self, effect: Option<&str>) -> bool {
+        match self {
+            SyncPolicy::Effects => true,
+            SyncPolicy::Destroys => !matches!(effect, Some("reads" | "writes")),
+            SyncPolicy::Never => false,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
             arguments: Arguments::Redacted,
-            durable: true,
+            sync: SyncPolicy::Effects,
             keep: Span(Duration::from_secs(365 * 86_400)),
             max_bytes: Size(1 << 30),
         }

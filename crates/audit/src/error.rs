@@ -2,9 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use store::StoreError;
-
-use crate::audit_log::{FILE, RECORDS_WAITING_MAX};
+use crate::{limits::RECORDS_WAITING_MAX, segments::FILE};
 
 /// Why a call cannot be noted, and therefore must not run. Cheap to clone: every refused call gets one.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -20,11 +18,11 @@ pub enum AuditError {
     /// The key that signs the audit log could not be read or made.
     #[error("the key that signs the audit log cannot be used: {0}")]
     Key(Arc<io::Error>),
-    /// The journal of running calls could not be written.
+    /// The intent log could not be written.
     #[error(
-        "the journal of running calls cannot be written; calls that change something are refused until it can"
+        "the log of running calls cannot be written; calls that change something are refused until it can"
     )]
-    Journal(#[source] Arc<io::Error>),
+    Intents(#[source] Arc<io::Error>),
     /// Records come faster than the disk takes them.
     #[error(
         "{RECORDS_WAITING_MAX} records wait for the audit log; calls are refused until the disk catches up"
@@ -53,20 +51,6 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Why the head of the audit log could not be kept or read.
-#[derive(Debug, thiserror::Error)]
-pub enum AnchorError {
-    /// the audit log itself could not be written or read.
-    #[error(transparent)]
-    AuditLog(#[from] AuditError),
-    /// The store could not be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The kept text is not a head.
-    #[error("the kept head of the audit log cannot be read")]
-    Unreadable,
-}
-
 impl AuditError {
     pub(crate) fn unwritable(error: io::Error) -> Self {
         if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Unwritable(Arc::new(error)) }
@@ -76,8 +60,8 @@ impl AuditError {
         if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Key(Arc::new(error)) }
     }
 
-    pub(crate) fn journal(error: io::Error) -> Self {
-        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Journal(Arc::new(error)) }
+    pub(crate) fn intents(error: io::Error) -> Self {
+        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Intents(Arc::new(error)) }
     }
 
     /// Whether calls that change nothing may go on while their records wait in memory.

@@ -13,17 +13,18 @@ use std::{
 use redact::Redactor;
 
 use crate::{
-    audit_log::{AuditLog, Clock},
+    audit_log::AuditLog,
     config::Config,
-    pen::{Pen, Steady},
+    file_ops::{FileOps, SystemFiles},
+    shared::Clock,
 };
 
 /// Which of the changes that an audit log makes on its disk do not work. Clones are one.
 #[derive(Debug, Clone)]
-pub struct Faults(Arc<State>);
+pub struct Faults(Arc<FaultState>);
 
 #[derive(Debug)]
-struct State {
+struct FaultState {
     made: AtomicU64,
     first: u64,
     /// The last one that does not work.
@@ -34,7 +35,7 @@ struct State {
 impl Faults {
     /// The changes from the `first` (counted from 1) to the `last` fail with this error.
     pub fn new(first: u64, last: u64, kind: io::ErrorKind) -> Self {
-        Self(Arc::new(State { made: AtomicU64::new(0), first, last: AtomicU64::new(last), kind }))
+        Self(Arc::new(FaultState { made: AtomicU64::new(0), first, last: AtomicU64::new(last), kind }))
     }
 
     /// Changes that were tried, those in vain included.
@@ -55,7 +56,7 @@ impl Faults {
 }
 
 impl AuditLog {
-    /// A audit log on a disk with these faults.
+    /// An audit log on a disk with these faults.
     pub fn failing(
         dir: &Path,
         clock: Clock,
@@ -63,55 +64,56 @@ impl AuditLog {
         redactor: Option<Redactor>,
         faults: &Faults,
     ) -> Self {
-        Self::new(dir, clock, config, redactor, Box::new(faults.clone()))
+        Self::new(dir, clock, config, redactor, Arc::new(faults.clone()))
     }
 }
 
-impl Pen for Faults {
+impl FileOps for Faults {
     fn open(&self, path: &Path) -> io::Result<File> {
         self.next()?;
-        Steady.open(path)
+        SystemFiles.open(path)
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
         self.next()?;
-        Steady.create(path)
+        SystemFiles.create(path)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
         let works = self.next();
         // Half of it arrives all the same.
-        Steady.write(file, if works.is_ok() { bytes } else { &bytes[..bytes.len() / 2] })?;
+        SystemFiles.write(file, if works.is_ok() { bytes } else { &bytes[..bytes.len() / 2] })?;
         works
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-        self.next()?;
-        Steady.write_at(file, bytes, at)
+        let works = self.next();
+        SystemFiles.write_at(file, if works.is_ok() { bytes } else { &bytes[..bytes.len() / 2] }, at)?;
+        works
     }
 
-    fn take_back(&self, file: &File, len: u64) -> io::Result<()> {
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
         self.next()?;
-        Steady.take_back(file, len)
+        SystemFiles.truncate(file, len)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
         self.next()?;
-        Steady.sync(file)
+        SystemFiles.sync(file)
     }
 
     fn sync_folder(&self, dir: &Path) -> io::Result<()> {
         self.next()?;
-        Steady.sync_folder(dir)
+        SystemFiles.sync_folder(dir)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.next()?;
-        Steady.rename(from, to)
+        SystemFiles.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.next()?;
-        Steady.remove(path)
+        SystemFiles.remove(path)
     }
 }

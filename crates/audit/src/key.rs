@@ -15,7 +15,7 @@ use ring::{
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
 
-use crate::{file::FILE_MODE, hash};
+use crate::{file_ops::FILE_MODE, hash};
 
 /// The key's name within the state folder.
 pub const KEY_FILE: &str = "audit.key";
@@ -78,7 +78,6 @@ impl<'de> serde::Deserialize<'de> for PublicKey {
     }
 }
 
-/// The whole key.
 pub(crate) struct Signer(Ed25519KeyPair);
 
 impl Signer {
@@ -122,7 +121,7 @@ fn make(dir: &Path, path: &Path) -> io::Result<Signer> {
     let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
         .map_err(|_| io::Error::other("the system gives no randomness"))?;
     let random = getrandom::u64().map_err(io::Error::other)?;
-    let fresh = Fresh(dir.join(format!("{KEY_FILE}.{random:016x}")));
+    let fresh = TemporaryKey(dir.join(format!("{KEY_FILE}.{random:016x}")));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&fresh.0)?;
     file.write_all(key.as_ref())?;
     file.sync_all()?;
@@ -136,9 +135,9 @@ fn make(dir: &Path, path: &Path) -> io::Result<Signer> {
 }
 
 /// A file that goes away with this.
-struct Fresh(PathBuf);
+struct TemporaryKey(PathBuf);
 
-impl Drop for Fresh {
+impl Drop for TemporaryKey {
     fn drop(&mut self) {
         // One that stays is a second name of the key, or one that nobody uses.
         let _ = fs::remove_file(&self.0);

@@ -1,7 +1,7 @@
-//! the audit log that cannot be skipped: one line for every call, chained so that no line can be changed,
+//! The audit log that cannot be skipped: one line for every call, chained so that no line can be changed,
 //! moved or taken out without a trace.
 //!
-//! **Form.** the audit log lies in the state folder, shared by every process of its owner: closed segments
+//! **Form.** The audit log lies in the state folder, shared by every process of its owner: closed segments
 //! `audit-000001.jsonl`, `audit-000002.jsonl`… and the open one, `audit.jsonl`, to which lines are added under
 //! a lock. Each line is one JSON object whose first members are `seq` (1, 2, 3…, through all segments),
 //! `prev` (the `hash` of the record before, 64 zeros for the first) and `written_at_ms`, and whose last member
@@ -24,14 +24,14 @@
 //! **The end.** A line that a crash cut short stays, ended by a line break; the chain goes on from the last
 //! whole line and [`verify`] counts the torn one. That the *end* of the audit log is missing can only be seen from
 //! outside: the head that is safe on the disk is noted, signed, in `audit.head` at least every second while
-//! calls come, and [`AuditLog::anchor`] keeps it in the store at the end of the process. Before a process writes its first
-//! line it looks for both in the audit log. If one is not there, a signed line says what was lost, and only then newer heads
-//! are kept; [`verify`] finds fault with the audit log until [`AuditLog::acknowledge`] has signed that somebody knows.
+//! calls come. Before a process writes its first line it looks for that head in the audit log. If it is not there, a signed
+//! line says what was lost, and only then a newer head is noted; [`verify`] finds fault with the audit log until
+//! [`AuditLog::acknowledge`] has signed that somebody knows. Whoever removes `audit.head` with the lines removes the trace.
 //!
 //! **What survives.** A call that may change something runs only after a note of it would survive a power
-//! cut; the note goes when the call's record would. Records of other calls are written within some 20 ms and
-//! synced within a second or so. Whoever answers calls waits for no disk: [`before_run`](AuditLog::before_run) is
-//! a future, its work is done by a thread of its own, one sync for all who wait.
+//! cut (`[audit] sync` may say so for fewer); the note goes when the call's record would. Records of other calls are written
+//! within some 20 ms and synced within a second or so. Whoever answers calls waits for no disk:
+//! [`before_run`](AuditLog::before_run) is a future, its work is done by a thread of its own, one sync for all who wait.
 //!
 //! **A full disk.** Calls that may change something are refused by name. Others go on, their records wait in
 //! memory until [`RECORDS_WAITING_MAX`] or [`ARGUMENTS_BYTES_WAITING_MAX`] is reached, then they are refused
@@ -39,54 +39,61 @@
 //!
 //! Arguments enter the audit log without secrets, or as a size and a hash; results never, but for their size.
 
-mod anchor;
+mod acknowledge;
 mod arguments;
 mod audit_log;
+mod chain;
 mod checkpoint;
 mod config;
-mod desk;
+mod degraded;
+mod end_check;
 mod error;
 mod export;
 #[cfg(feature = "failing")]
 mod failing;
-#[cfg(test)]
-mod faults;
-mod file;
+mod file_ops;
 mod hash;
-mod head_note;
+mod head;
+mod head_file;
 mod in_place;
-mod journal;
+mod intent_log;
+mod intent_slot;
+mod intents;
 mod key;
+mod limits;
 mod line;
 mod loss;
-mod outage;
-mod pen;
-#[cfg(test)]
-mod power_cut;
-mod prune;
+mod open_segment;
 mod queue;
 mod read;
 mod record;
 mod recover;
+mod retention;
 mod segments;
+mod settings;
+mod shared;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 
-pub use anchor::anchored;
 pub use arguments::{ARGUMENTS_BYTES_MAX, Plain};
-pub use audit_log::{ARGUMENTS_BYTES_WAITING_MAX, AuditLog, Clock, FILE, RECORDS_WAITING_MAX};
+pub use audit_log::AuditLog;
 pub use checkpoint::{CHECKPOINT_RECORDS, Removed};
-pub use config::{Arguments, Config, Problem};
-pub use error::{AnchorError, AuditError};
+pub use config::{Arguments, Config, Problem, SyncPolicy};
+pub use error::AuditError;
 pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
 #[cfg(feature = "failing")]
 pub use failing::Faults;
 pub use hash::Hash;
-pub use head_note::noted_head;
-pub use journal::JournalMark;
+pub use head::Head;
+pub use head_file::{noted_head, noted_loss};
+pub use intent_log::IntentId;
 pub use key::{KEY_FILE, PublicKey};
-pub use line::Head;
-pub use loss::{Loss, marked_loss};
+pub use limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX};
+pub use loss::Loss;
 pub use read::{Reader, tail};
 pub use record::{Approved, DECISIONS_MAX, Decided, Opening, Outcome, Record, TEXT_BYTES_MAX};
+pub use segments::FILE;
+pub use shared::Clock;
 pub use verify::{Trust, Verified, VerifyError, Why, verify};

@@ -1,48 +1,15 @@
 //! One line of the audit log: its canonical form, written and read. The form itself is described in the
 //! crate's head.
 
-use std::{fmt, io::Write};
-
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{
+    chain,
     checkpoint::Checkpoint,
-    hash::{HEX_BYTES, Hash},
+    hash::Hash,
+    head::Head,
     record::{Opening, Record},
 };
-
-/// The longest line that is read. Ours stay below: 46 texts of [`crate::TEXT_BYTES_MAX`], each byte escaped,
-/// arguments of [`crate::ARGUMENTS_BYTES_MAX`], of which every byte takes two at most, and a few numbers.
-pub(crate) const LINE_BYTES_MAX: usize = 128 * 1024;
-
-const BEFORE_HASH: &[u8] = b",\"hash\":\"";
-const AFTER_HASH: &[u8] = b"\"}";
-
-/// A point on the chain: the last record up to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// The record's number; 0 before the first.
-    pub seq: u64,
-    /// The record's hash; all zeros before the first.
-    pub hash: Hash,
-}
-
-impl Head {
-    /// The chain before its first record.
-    pub const START: Self = Self { seq: 0, hash: Hash::ZERO };
-
-    /// Reads the written form.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (seq, hash) = text.split_once(' ')?;
-        Some(Self { seq: seq.parse().ok()?, hash: Hash::parse(hash.as_bytes())? })
-    }
-}
-
-impl fmt::Display for Head {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {}", self.seq, self.hash)
-    }
-}
 
 /// Adds the line that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {
@@ -54,7 +21,7 @@ pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: 
     members.hash("prev", head.hash);
     members.json("written_at_ms", &written_at_ms);
     members.record(record);
-    end(into, start, seq)
+    chain::end(into, start, seq)
 }
 
 /// Appends a value as JSON.
@@ -176,15 +143,6 @@ impl Members<'_> {
     }
 }
 
-/// Ends a line, whose body begins at `start`, with its hash.
-pub(crate) fn end(into: &mut Vec<u8>, start: usize, seq: u64) -> Head {
-    let hash = Hash::of(&into[start..]);
-    for part in [BEFORE_HASH, &hash.hex(), AFTER_HASH, b"\n"] {
-        into.write_all(part).expect("memory takes every byte");
-    }
-    Head { seq, hash }
-}
-
 /// What a line turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
@@ -220,8 +178,8 @@ pub(crate) fn read(line: &[u8]) -> Line {
         #[serde(default)]
         checkpoint: Option<Box<Checkpoint>>,
     }
-    let line = without_zeros(line);
-    let Some((body, hash)) = split(line) else {
+    let line = chain::without_zeros(line);
+    let Some((body, hash)) = chain::split(line) else {
         // What a crash cut short lacks its end; a whole object without our hash came from somebody's hand.
         let line = line.trim_ascii_end();
         let is_whole = line.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(line).is_ok();
@@ -236,39 +194,6 @@ pub(crate) fn read(line: &[u8]) -> Line {
         }
         Err(_) => Line::Changed,
     }
-}
-
-/// The bytes without the zeros at their end.
-pub(crate) fn without_zeros(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    &bytes[..end]
-}
-
-/// Whether a line ends as records do. Costs no hashing, and tells nothing of what stands before.
-pub(crate) fn has_end(line: &[u8]) -> bool {
-    split(line).is_some()
-}
-
-/// The number of a record, from the beginning of its line. Tells nothing of the rest.
-pub(crate) fn seq_of(line: &[u8]) -> Option<u64> {
-    let rest = line.strip_prefix(b"{\"seq\":")?;
-    let digits = &rest[..rest.iter().position(|byte| *byte == b',')?];
-    str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// When a record was written, in milliseconds since 1970, from the beginning of its line. Tells nothing of the rest.
-pub(crate) fn written_at_of(line: &[u8]) -> Option<i64> {
-    let digits = line.iter().position(|byte| *byte == b',')?;
-    let rest = line[digits..].strip_prefix(b",\"prev\":\"")?.get(HEX_BYTES..)?;
-    let rest = rest.strip_prefix(b"\",\"written_at_ms\":")?;
-    let number = &rest[..rest.iter().position(|byte| *byte == b',')?];
-    str::from_utf8(number).ok()?.parse().ok()
-}
-
-fn split(line: &[u8]) -> Option<(&[u8], Hash)> {
-    let line = line.strip_suffix(AFTER_HASH)?;
-    let (body, hash) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;
-    Some((body.strip_suffix(BEFORE_HASH)?, Hash::parse(hash)?))
 }
 
 #[cfg(test)]
@@ -375,7 +300,7 @@ mod tests {
         record.cut();
         record.opening.arguments = Some(Arc::from("\"".repeat(crate::ARGUMENTS_BYTES_MAX)));
         let line = written(&record);
-        assert!(line.len() < LINE_BYTES_MAX, "{}", line.len());
+        assert!(line.len() < chain::LINE_BYTES_MAX, "{}", line.len());
         assert!(matches!(read(line.trim_end().as_bytes()), Line::Whole(_)));
     }
 
@@ -413,7 +338,7 @@ mod tests {
     #[test]
     fn what_a_line_begins_with_is_read_without_the_rest() {
         let line = written(&sample("c1"));
-        let told = |line: &str| (seq_of(line.as_bytes()), written_at_of(line.as_bytes()));
+        let told = |line: &str| (chain::seq_of(line.as_bytes()), chain::written_at_of(line.as_bytes()));
         assert_eq!(told(&line), (Some(1), Some(1_700_000_000_020)));
         assert_eq!(told(&line[..113]), (Some(1), Some(1_700_000_000_020)));
         for wrong in [&line[..112], "", "{}", "{\"seq\":,", &line.replace("\"prev\"", "\"next\"")] {

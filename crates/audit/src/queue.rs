@@ -5,12 +5,12 @@ use std::{
     borrow::Borrow,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use crate::{arguments::Plain, error::AuditError, journal::JournalMark, record::Record};
+use crate::{arguments::Plain, error::AuditError, intent_log::IntentId, record::Record};
 
 /// How long the writer gathers: long enough that a wake-up and a write serve many calls, short enough that
 /// whoever looks finds the audit log up to date.
@@ -23,21 +23,21 @@ const RETRY: Duration = Duration::from_millis(250);
 /// calls that only read.
 const SYNC_AFTER: Duration = Duration::from_secs(1);
 
-/// A record, what it still lacks, and the note of the journal it settles.
-pub(crate) struct Closed {
+/// A record, what it still lacks, and the intent it settles.
+pub(crate) struct ClosedCall {
     pub(crate) record: Record,
     /// The arguments, from which secrets are struck out before they are written.
     pub(crate) plain: Option<Plain>,
-    pub(crate) mark: Option<JournalMark>,
+    pub(crate) intent: Option<IntentId>,
 }
 
-impl Borrow<Record> for Closed {
+impl Borrow<Record> for ClosedCall {
     fn borrow(&self) -> &Record {
         &self.record
     }
 }
 
-impl Closed {
+impl ClosedCall {
     fn plain_bytes(&self) -> usize {
         self.plain.as_ref().map_or(0, Plain::bytes)
     }
@@ -47,27 +47,25 @@ const UNOPENED: u8 = 0;
 const HEALTHY: u8 = 1;
 const FAILING: u8 = 2;
 
-/// The queue and its two bells.
+/// The queue and its two wake-ups.
 #[derive(Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// `UNOPENED`, `HEALTHY` or `FAILING`. Changed under the lock, read without.
     condition: AtomicU8,
-    /// Whether the journal cannot be written. Changed under the lock, read without.
-    lacks_journal: AtomicBool,
     /// Records that are not on disk. Changed under the lock, read without.
     waiting: AtomicUsize,
     /// Bytes of arguments that are not on disk. Changed under the lock, read without.
     waiting_bytes: AtomicUsize,
-    /// Rung for the writer.
+    /// Wakes the writer.
     work: Condvar,
-    /// Rung after each attempt to write.
+    /// Wakes those that flush, after each attempt to write.
     done: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: Vec<Closed>,
+struct QueueState {
+    waiting: Vec<ClosedCall>,
     /// Bytes of arguments put in and not taken to the disk.
     plain_bytes: usize,
     /// Records put in and records on disk, since the start.
@@ -78,13 +76,11 @@ struct State {
     ended: u64,
     /// Why the last attempt did not work.
     failure: Option<AuditError>,
-    /// Why the journal of running calls could not be written when it was last tried.
-    journal_failure: Option<AuditError>,
     /// Since when there is something written that was not handed to the disk.
     unsynced_since: Option<Instant>,
     flush: bool,
     stopping: bool,
-    /// The writer sleeps until somebody rings.
+    /// The writer sleeps until it is woken.
     idle: bool,
 }
 
@@ -130,9 +126,9 @@ impl Queue {
         self.waiting_bytes.load(Ordering::Relaxed)
     }
 
-    /// Puts a record in. Rings only for a writer that sleeps: one that gathers or writes comes back by
+    /// Puts a record in. Wakes only a writer that sleeps: one that gathers or writes comes back by
     /// itself.
-    pub(crate) fn put(&self, closed: Closed) {
+    pub(crate) fn put(&self, closed: ClosedCall) {
         let mut state = self.lock();
         state.plain_bytes += closed.plain_bytes();
         self.waiting_bytes.store(state.plain_bytes, Ordering::Relaxed);
@@ -171,11 +167,11 @@ impl Queue {
 
     /// For the writer: adds what waits to `batch`, whose records an earlier attempt left over. Waits until
     /// there is something to do. `None` means that it is time to end.
-    pub(crate) fn take(&self, batch: &mut Vec<Closed>) -> Option<Flush> {
+    pub(crate) fn take(&self, batch: &mut Vec<ClosedCall>) -> Option<Flush> {
         let mut state = self.lock();
         // After a failure it is not enough to wait for records: calls are refused until an attempt works.
-        let calm = |state: &State| state.waiting.is_empty() && !state.is_failing();
-        while batch.is_empty() && calm(&state) && !state.flush && !state.stopping {
+        let is_idle = |state: &QueueState| state.waiting.is_empty() && state.failure.is_none();
+        while batch.is_empty() && is_idle(&state) && !state.flush && !state.stopping {
             state.idle = true;
             state = match state.unsynced_since {
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -189,8 +185,8 @@ impl Queue {
             };
         }
         state.idle = false;
-        let pause = if state.is_failing() { RETRY } else { GATHER };
-        let gather = |state: &mut State| !state.flush && !state.stopping;
+        let pause = if state.failure.is_some() { RETRY } else { GATHER };
+        let gather = |state: &mut QueueState| !state.flush && !state.stopping;
         state = self.work.wait_timeout_while(state, pause, gather).unwrap_or_else(PoisonError::into_inner).0;
         let nothing_left = batch.is_empty() && state.waiting.is_empty();
         // At the end a disk that did not work a moment ago gets no more attempts.
@@ -227,7 +223,7 @@ impl Queue {
     }
 
     /// The writer will not come back; whoever waits is told why.
-    pub(crate) fn give_up(&self, failure: AuditError) {
+    pub(crate) fn stop_with(&self, failure: AuditError) {
         let mut state = self.lock();
         self.condition.store(FAILING, Ordering::Release);
         state.failure = Some(failure);
@@ -251,25 +247,7 @@ impl Queue {
         self.lock().failure.clone()
     }
 
-    /// Notes what came of the last attempt to write the journal. The writer tries a failing one again.
-    pub(crate) fn set_journal(&self, failure: Option<AuditError>) {
-        if failure.is_none() && !self.lacks_journal.load(Ordering::Acquire) {
-            return;
-        }
-        let mut state = self.lock();
-        self.lacks_journal.store(failure.is_some(), Ordering::Release);
-        state.journal_failure = failure;
-        if state.journal_failure.is_some() && std::mem::take(&mut state.idle) {
-            self.work.notify_one();
-        }
-    }
-
-    /// Why the journal could not be written; costs a load from memory if it could.
-    pub(crate) fn journal_failure(&self) -> Option<AuditError> {
-        if self.lacks_journal.load(Ordering::Acquire) { self.lock().journal_failure.clone() } else { None }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // Nothing in here can panic half way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,11 +274,7 @@ pub(crate) enum Flush {
     ToTheDisk,
 }
 
-impl State {
-    fn is_failing(&self) -> bool {
-        self.failure.is_some() || self.journal_failure.is_some()
-    }
-
+impl QueueState {
     fn count(&self) -> usize {
         usize::try_from(self.closed - self.written).unwrap_or(usize::MAX)
     }

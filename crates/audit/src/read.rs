@@ -9,9 +9,8 @@ use std::{
 };
 
 use crate::{
-    audit_log::FILE,
-    line::{self, LINE_BYTES_MAX},
-    segments::{self, Source, is_same},
+    chain::{self, LINE_BYTES_MAX},
+    segments::{self, FILE, Source, is_same},
 };
 
 /// The most that is held of the end of a segment. Where more lines are asked for, the segment is read from its
@@ -50,7 +49,7 @@ fn tail_of(file: &File, lines: usize, max: u64) -> io::Result<Vec<String>> {
     loop {
         let mut bytes = vec![0; window as usize];
         file.read_exact_at(&mut bytes, len - window)?;
-        let bytes = line::without_zeros(&bytes);
+        let bytes = chain::without_zeros(&bytes);
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // The first of the window may have lost its beginning.
         let whole = bytes.split(|byte| *byte == b'\n').skip(1).filter(|line| is_whole(line)).count();
@@ -77,7 +76,7 @@ fn tail_from_beginning(mut file: &File, lines: usize) -> io::Result<Vec<String>>
             if last.len() == lines {
                 last.pop_front();
             }
-            last.push_back(String::from_utf8_lossy(line::without_zeros(bytes)).into_owned());
+            last.push_back(String::from_utf8_lossy(chain::without_zeros(bytes)).into_owned());
         }
         line.clear();
     }
@@ -85,7 +84,7 @@ fn tail_from_beginning(mut file: &File, lines: usize) -> io::Result<Vec<String>>
 }
 
 fn is_whole(line: &[u8]) -> bool {
-    line::has_end(line::without_zeros(line))
+    chain::has_end(chain::without_zeros(line))
 }
 
 fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
@@ -93,7 +92,7 @@ fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
         .rsplit(|byte| *byte == b'\n')
         .filter(|line| is_whole(line))
         .take(lines)
-        .map(|line| String::from_utf8_lossy(line::without_zeros(line)).into_owned())
+        .map(|line| String::from_utf8_lossy(chain::without_zeros(line)).into_owned())
         .collect();
     last.reverse();
     last
@@ -158,13 +157,13 @@ impl Reader {
     /// The whole line that was read, if it is to be handed out.
     fn line(&mut self) -> Option<String> {
         let begun = std::mem::take(&mut self.begun);
-        let line = line::without_zeros(begun.trim_ascii_end());
+        let line = chain::without_zeros(begun.trim_ascii_end());
         // Torn lines bear the number of a record that comes again after them.
-        if !line::has_end(line) {
+        if !chain::has_end(line) {
             return None;
         }
         let line = str::from_utf8(line).ok()?;
-        let seq = line::seq_of(line.as_bytes()).filter(|seq| *seq > self.seen)?;
+        let seq = chain::seq_of(line.as_bytes()).filter(|seq| *seq > self.seen)?;
         self.seen = seq;
         Some(line.to_owned())
     }
@@ -202,7 +201,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::{line::Head, record::tests::sample};
+    use crate::{head::Head, line, record::tests::sample};
 
     #[test]
     fn a_segment_that_is_larger_than_what_is_held_has_no_fewer_lines() {

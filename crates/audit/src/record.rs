@@ -133,12 +133,18 @@ pub enum Outcome {
 impl Opening {
     /// Shortens what is longer than the audit log keeps, so that a waiting record has a bounded size.
     pub(crate) fn cut(&mut self) {
-        let texts = [&mut self.call_id, &mut self.caller, &mut self.tool].into_iter();
-        texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(cut_text);
+        self.cut_to(TEXT_BYTES_MAX);
+    }
+
+    /// Shortens each text to so many bytes, but for the id, by which the call's record is found.
+    pub(crate) fn cut_to(&mut self, bytes: usize) {
+        cut_text(&mut self.call_id, TEXT_BYTES_MAX);
+        let texts = [&mut self.caller, &mut self.tool].into_iter();
+        texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(|text| cut_text(text, bytes));
         // Half of what somebody may do is something else.
-        self.caller_scopes.take_if(|scopes| scopes.len() > TEXT_BYTES_MAX);
+        self.caller_scopes.take_if(|scopes| scopes.len() > bytes);
         let words = [&mut self.caller_kind, &mut self.via].into_iter();
-        words.chain(&mut self.effect).chain(&mut self.caller_roles).for_each(cut_word);
+        words.chain(&mut self.effect).chain(&mut self.caller_roles).for_each(|word| cut_word(word, bytes));
     }
 }
 
@@ -146,15 +152,15 @@ impl Record {
     /// Shortens what is longer than the audit log keeps.
     pub(crate) fn cut(&mut self) {
         self.opening.cut();
-        self.code.iter_mut().for_each(cut_word);
+        self.code.iter_mut().for_each(|code| cut_word(code, TEXT_BYTES_MAX));
         self.decisions.truncate(DECISIONS_MAX);
         for decided in &mut self.decisions {
-            cut_text(&mut decided.rule);
-            cut_word(&mut decided.effect);
+            cut_text(&mut decided.rule, TEXT_BYTES_MAX);
+            cut_word(&mut decided.effect, TEXT_BYTES_MAX);
         }
         if let Some(approved) = &mut self.approval {
-            cut_text(&mut approved.id);
-            cut_text(&mut approved.by);
+            cut_text(&mut approved.id, TEXT_BYTES_MAX);
+            cut_text(&mut approved.by, TEXT_BYTES_MAX);
         }
     }
 
@@ -174,9 +180,9 @@ impl Record {
     }
 }
 
-fn cut_text(text: &mut Arc<str>) {
-    if text.len() > TEXT_BYTES_MAX {
-        *text = Arc::from(cut(text));
+fn cut_text(text: &mut Arc<str>, bytes: usize) {
+    if text.len() > bytes {
+        *text = Arc::from(&text[..text.floor_char_boundary(bytes)]);
     }
 }
 
@@ -185,9 +191,9 @@ pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }
 
-fn cut_word(text: &mut Cow<'static, str>) {
-    if text.len() > TEXT_BYTES_MAX {
-        *text = Cow::Owned(cut(text).to_owned());
+fn cut_word(text: &mut Cow<'static, str>, bytes: usize) {
+    if text.len() > bytes {
+        *text = Cow::Owned(text[..text.floor_char_boundary(bytes)].to_owned());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finds the journals of dead processes and writes the records they could not.
+//! Finds the intent logs of dead processes and makes the records that these could not write.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
@@ -13,21 +13,40 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    journal::{Entry, FOLDER},
-    line::{self, LINE_BYTES_MAX},
-    pen::Pen,
+    chain::{self, LINE_BYTES_MAX},
+    file_ops::FileOps,
+    intent_log::{EXTENSION, FOLDER},
+    intent_slot::{self, Intent, SLOT_BYTES},
     record::{Opening, Record},
     segments,
 };
 
-/// A dead process's journal. It is locked while this lives, so that one process alone recovers it.
-pub(crate) struct DeadJournal {
+/// What the names of intent logs ended with in versions before slots: lines that were appended.
+const EXTENSION_BEFORE: &str = "jsonl";
+
+/// A line of such a file.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LineBefore {
+    /// A call is about to run.
+    Open {
+        mark: u64,
+        #[serde(default)]
+        since: u64,
+        opening: Box<Opening>,
+    },
+    /// These calls have their records.
+    Closed(Vec<u64>),
+}
+
+/// A dead process's intent log. It is locked while this lives, so that one process alone recovers it.
+pub(crate) struct DeadLog {
     path: PathBuf,
     file: File,
 }
 
-/// The journals whose processes are gone. Those of the living are locked.
-pub(crate) fn dead_journals(dir: &Path) -> io::Result<Vec<DeadJournal>> {
+/// The intent logs whose processes are gone. Those of the living are locked.
+pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
     let entries = match fs::read_dir(dir.join(FOLDER)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -35,44 +54,57 @@ pub(crate) fn dead_journals(dir: &Path) -> io::Result<Vec<DeadJournal>> {
     let mut dead = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            dead.extend(claim(path)?);
+        if path.extension().is_some_and(|found| found == EXTENSION || found == EXTENSION_BEFORE) {
+            dead.extend(lock(path)?);
         }
     }
     Ok(dead)
 }
 
-fn claim(path: PathBuf) -> io::Result<Option<DeadJournal>> {
+fn lock(path: PathBuf) -> io::Result<Option<DeadLog>> {
     let file = match OpenOptions::new().read(true).open(&path) {
         // Its owner, or another process that recovers, was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
     let ours = file.try_lock().is_ok() && file.metadata()?.nlink() > 0;
-    Ok(ours.then_some(DeadJournal { path, file }))
+    Ok(ours.then_some(DeadLog { path, file }))
 }
 
-impl DeadJournal {
+impl DeadLog {
     /// The records of the calls that were running and have none yet, in the order they began.
     pub(crate) fn left_open(&self, dir: &Path) -> io::Result<Vec<Record>> {
         let mut open = self.open_calls()?;
-        if let Some(since) = open.values().map(|(since, _)| *since).min() {
+        if let Some(since) = open.values().map(|intent| intent.since).min() {
             let recorded = recorded_since(dir, since, &open)?;
-            open.retain(|_, (_, opening)| !recorded.contains(&opening.call_id));
+            open.retain(|_, intent| !recorded.contains(&intent.opening.call_id));
         }
-        Ok(open.into_values().map(|(_, opening)| Record::unknown_after_crash(opening)).collect())
+        Ok(open.into_values().map(|intent| Record::unknown_after_crash(intent.opening)).collect())
     }
 
-    /// Removes the journal; its records are in the audit log, and survive what it would.
-    pub(crate) fn remove(self, pen: &dyn Pen) -> io::Result<()> {
-        pen.remove(&self.path)
+    /// Removes the file; its records are in the audit log, and survive what it would.
+    pub(crate) fn remove(self, ops: &dyn FileOps) -> io::Result<()> {
+        ops.remove(&self.path)
     }
 
-    fn open_calls(&self) -> io::Result<BTreeMap<u64, (u64, Opening)>> {
+    /// The calls that have no end here, in the order they began.
+    fn open_calls(&self) -> io::Result<BTreeMap<u64, Intent>> {
         let mut open = BTreeMap::new();
-        for_each_line(BufReader::new(&self.file), |line| match serde_json::from_slice(line) {
-            Ok(Entry::Open { mark, since, opening }) => drop(open.insert(mark, (since, *opening))),
-            Ok(Entry::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
+        let mut reader = BufReader::new(&self.file);
+        if self.path.extension().is_some_and(|found| found == EXTENSION) {
+            let mut slot = Vec::with_capacity(SLOT_BYTES);
+            // A file that was cut short ends within a slot, which is torn then.
+            while (&mut reader).take(SLOT_BYTES as u64).read_to_end(&mut slot)? > 0 {
+                open.extend(intent_slot::decode(&slot));
+                slot.clear();
+            }
+            return Ok(open);
+        }
+        for_each_line(reader, |line| match serde_json::from_slice(line) {
+            Ok(LineBefore::Open { mark, since, opening }) => {
+                open.insert(mark, Intent { opening: *opening, since });
+            }
+            Ok(LineBefore::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
             // Torn by the crash: had it been whole, the call would have run.
             Err(_) => {}
         })?;
@@ -81,18 +113,14 @@ impl DeadJournal {
 }
 
 /// Which of these calls have a record after this one of the audit log. The process may have died between writing
-/// a record and noting so in its journal.
-fn recorded_since(
-    dir: &Path,
-    since: u64,
-    open: &BTreeMap<u64, (u64, Opening)>,
-) -> io::Result<HashSet<Arc<str>>> {
+/// a record and freeing the slot.
+fn recorded_since(dir: &Path, since: u64, open: &BTreeMap<u64, Intent>) -> io::Result<HashSet<Arc<str>>> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow)]
         call_id: std::borrow::Cow<'a, str>,
     }
-    let ids: HashSet<&str> = open.values().map(|(_, opening)| &*opening.call_id).collect();
+    let ids: HashSet<&str> = open.values().map(|intent| &*intent.opening.call_id).collect();
     let mut recorded = HashSet::new();
     for file in segments::files_since(dir, since)? {
         for_each_line(BufReader::new(file), |line| {
@@ -106,12 +134,12 @@ fn recorded_since(
 }
 
 /// Hands over each line without its line break. A longer one than we write is handed over in pieces, none
-/// of which is an entry.
+/// of which is a whole one.
 fn for_each_line(mut reader: impl BufRead, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        // Zeros are what a power cut leaves of the entry after this one.
-        each(line::without_zeros(line.trim_ascii_end()).trim_ascii());
+        // Zeros are what a power cut leaves of the line after this one.
+        each(chain::without_zeros(line.trim_ascii_end()).trim_ascii());
         line.clear();
     }
     Ok(())

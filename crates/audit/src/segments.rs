@@ -9,11 +9,14 @@ use std::{
 };
 
 use crate::{
-    audit_log::FILE,
+    chain::{self, LINE_BYTES_MAX},
     hash::Hash,
     in_place,
-    line::{self, LINE_BYTES_MAX, Line, Links},
+    line::{self, Line, Links},
 };
+
+/// The name of the audit log's open segment within the state folder.
+pub const FILE: &str = "audit.jsonl";
 
 /// How far back a whole line is looked for. Beyond, the end of the audit log is not ours.
 const TAIL_BYTES_MAX: u64 = 1024 * 1024;
@@ -32,7 +35,7 @@ const ZEROS_BYTES_STEP: u64 = 64 * 1024;
 
 /// A closed segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Closed {
+pub(crate) struct ClosedSegment {
     pub(crate) number: u64,
     pub(crate) path: PathBuf,
 }
@@ -43,7 +46,7 @@ pub(crate) fn closed_name(number: u64) -> String {
 }
 
 /// The closed segments of a folder, oldest first; none if there is no folder.
-pub(crate) fn closed(dir: &Path) -> io::Result<Vec<Closed>> {
+pub(crate) fn closed(dir: &Path) -> io::Result<Vec<ClosedSegment>> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -52,7 +55,7 @@ pub(crate) fn closed(dir: &Path) -> io::Result<Vec<Closed>> {
     for entry in entries {
         let entry = entry?;
         if let Some(number) = entry.file_name().to_str().and_then(number_of) {
-            closed.push(Closed { number, path: entry.path() });
+            closed.push(ClosedSegment { number, path: entry.path() });
         }
     }
     closed.sort_unstable_by_key(|segment| segment.number);
@@ -82,7 +85,7 @@ pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
 }
 
 /// A segment that is read.
-pub(crate) struct Part {
+pub(crate) struct SegmentSource {
     pub(crate) name: String,
     pub(crate) file: Source,
 }
@@ -105,10 +108,10 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 
 /// The segments of an audit log, oldest first, as they are at one moment: `path` is its folder, or a single segment.
 /// None if there is nothing.
-pub(crate) fn parts(path: &Path) -> io::Result<Vec<Part>> {
+pub(crate) fn parts(path: &Path) -> io::Result<Vec<SegmentSource>> {
     if fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
         let file = Source::Open(open(path)?);
-        return Ok(vec![Part { name: name_of(path), file }]);
+        return Ok(vec![SegmentSource { name: name_of(path), file }]);
     }
     // The open one first: whatever is closed from now on is either this or comes after it.
     let open = match open(&path.join(FILE)) {
@@ -126,9 +129,9 @@ pub(crate) fn parts(path: &Path) -> io::Result<Vec<Part>> {
         if is_open {
             break;
         }
-        parts.push(Part { name, file: Source::Closed(segment.path) });
+        parts.push(SegmentSource { name, file: Source::Closed(segment.path) });
     }
-    parts.extend(open.map(|file| Part { name: FILE.to_owned(), file: Source::Open(file) }));
+    parts.extend(open.map(|file| SegmentSource { name: FILE.to_owned(), file: Source::Open(file) }));
     Ok(parts)
 }
 
@@ -157,35 +160,35 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
 
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// In the audit log, with this hash.
     Here(Hash),
     /// In none of the segments that there should be.
     Nowhere,
     /// Before the first record of the audit log: removed as too old.
-    Before,
+    Removed,
 }
 
 /// Looks for a record by its number. Blocks on the disk.
-pub(crate) fn place_of(dir: &Path, seq: u64) -> io::Result<Place> {
+pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
     let files = files_since(dir, seq.saturating_sub(1))?;
     let first = files.first().map(first_of).transpose()?.flatten();
     if first.is_some_and(|first| first.head.seq > seq) {
-        return Ok(Place::Before);
+        return Ok(Position::Removed);
     }
     for file in &files {
         let len = file.metadata()?.len();
         let near_end = len.saturating_sub(NEAR_END_BYTES);
         for start in [near_end, 0] {
             if let Some(hash) = hash_of(file, start, seq)? {
-                return Ok(Place::Here(hash));
+                return Ok(Position::Here(hash));
             }
             if near_end == 0 {
                 break;
             }
         }
     }
-    Ok(Place::Nowhere)
+    Ok(Position::Nowhere)
 }
 
 /// The hash of a record that stands behind this byte of a segment.
@@ -195,7 +198,7 @@ fn hash_of(mut file: &File, start: u64, seq: u64) -> io::Result<Option<Hash>> {
     let mut line = Vec::new();
     // The first line may have lost its beginning, and has no number then.
     while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        match line::seq_of(&line) {
+        match chain::seq_of(&line) {
             Some(found) if found > seq => return Ok(None),
             Some(found) if found == seq => {
                 // A torn line bears the number of the record that comes again after it.
@@ -250,7 +253,7 @@ fn len_without_zeros(file: &File, len: u64) -> io::Result<u64> {
         let mut bytes = vec![0; if end == len { step.min(1) } else { step } as usize];
         let start = end - bytes.len() as u64;
         file.read_exact_at(&mut bytes, start)?;
-        let left = line::without_zeros(&bytes).len() as u64;
+        let left = chain::without_zeros(&bytes).len() as u64;
         end = start + left;
         if left > 0 {
             break;
@@ -291,7 +294,7 @@ fn read_at_most(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{line::Head, record::tests::sample};
+    use crate::{head::Head, record::tests::sample};
 
     #[test]
     fn segments_are_in_the_order_of_their_numbers_and_nothing_else_is_one() {

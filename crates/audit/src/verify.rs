@@ -6,12 +6,13 @@ use std::{
 };
 
 use crate::{
-    audit_log::FILE,
+    chain::{self, LINE_BYTES_MAX},
     checkpoint::{self, CHECKPOINT_RECORDS, Occasion},
+    head::Head,
     key::PublicKey,
-    line::{self, Head, LINE_BYTES_MAX, Line, Links},
+    line::{self, Line, Links},
     loss::{Loss, Losses},
-    segments::{self, Source},
+    segments::{self, FILE, Source},
 };
 
 /// Segments may be removed as too old while they are read; the reading then begins anew.
@@ -24,8 +25,6 @@ const UNSIGNED_RECORDS_MAX: u64 = 2 * CHECKPOINT_RECORDS;
 /// What the audit log is held against.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// Heads that were kept elsewhere ([`crate::anchored`]): the audit log must contain them.
-    pub heads: Vec<Head>,
     /// The head that was noted beside it, signed with one of the keys ([`crate::noted_head`]): the audit log must contain
     /// it, and up to it is signed.
     pub noted: Option<Head>,
@@ -34,7 +33,7 @@ pub struct Trust {
     /// Whether an audit log that bears no signature at all is found fault with. Nothing else holds a copy to what was
     /// written, since whoever writes an audit log anew can chain it as well.
     pub must_be_signed: bool,
-    /// A loss that nobody acknowledged as far as the store knows ([`crate::marked_loss`]). The line that tells of it may
+    /// A loss that nobody acknowledged, as it is noted beside the audit log ([`crate::noted_loss`]). The line that tells of it may
     /// have been removed as too old since.
     pub loss: Option<Loss>,
     /// The record that it begins with, as somebody knows who keeps what came before elsewhere or needs it no more. With
@@ -42,7 +41,7 @@ pub struct Trust {
     pub from: Option<u64>,
 }
 
-/// A audit log in which nothing was found wrong.
+/// An audit log in which nothing was found wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// Records in the audit log, checkpoints included.
@@ -153,9 +152,9 @@ pub enum Why {
     },
 }
 
-/// Verifies the chain and its signatures, that it begins where it may, and that it contains the heads that were kept.
+/// Verifies the chain and its signatures, that it begins where it may, and that it contains the head that was noted.
 /// `path` is the audit log's folder, or one segment. Reads what the audit log holds at this moment, in bounded memory; others may go on
-/// writing. A audit log that does not exist has no records.
+/// writing. An audit log that does not exist has no records.
 pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let mut attempts = 0;
     loop {
@@ -169,7 +168,7 @@ pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
 }
 
 fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
-    let mut check = Check::new(trust);
+    let mut check = Verification::new(trust);
     check.is_single = !path.is_dir();
     for part in segments::parts(path)? {
         let is_closed = segments::is_closed_name(&part.name);
@@ -197,7 +196,7 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
 }
 
 /// How far the reading has come.
-struct Check<'t> {
+struct Verification<'t> {
     trust: &'t Trust,
     first_segment: String,
     segment: String,
@@ -225,7 +224,7 @@ struct Check<'t> {
     torn_at: Option<(String, u64)>,
 }
 
-impl<'t> Check<'t> {
+impl<'t> Verification<'t> {
     fn new(trust: &'t Trust) -> Self {
         Self {
             trust,
@@ -284,7 +283,7 @@ impl<'t> Check<'t> {
             bytes.clear();
             let read = reader.take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes)?;
             let zeros = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-            if !line::without_zeros(zeros).is_empty() {
+            if !chain::without_zeros(zeros).is_empty() {
                 return self.broken(Why::TooLong);
             }
             if read == 0 || zeros.len() < bytes.len() {
@@ -338,23 +337,18 @@ impl<'t> Check<'t> {
                 Some(_) => drop(self.lost_at.get_or_insert((self.segment.clone(), self.line))),
                 None => self.lost_at = None,
             }
-            let removed = checkpoint.said.removed.filter(|_| checkpoint.why == Occasion::Removed);
+            let removed = checkpoint.details.removed.filter(|_| checkpoint.why == Occasion::Removed);
             if let (Some(removed), Some(start)) = (removed, self.start) {
                 self.is_start_told |= removed.head() == start;
                 self.removed = self.removed.max(if removed.seq < start.seq { removed.seq } else { 0 });
             }
         }
-        let is_kept = |kept: &Head| kept.seq == head.seq && kept.hash != head.hash;
-        if self.kept().any(is_kept) {
+        if self.trust.noted.is_some_and(|noted| noted.seq == head.seq && noted.hash != head.hash) {
             return self.broken(Why::NotAsKept);
         }
         self.head = head;
         self.has_record = true;
         Ok(())
-    }
-
-    fn kept(&self) -> impl Iterator<Item = &Head> {
-        self.trust.heads.iter().chain(&self.trust.noted)
     }
 
     fn is_signed_up_to(&mut self, head: Head) {
@@ -406,7 +400,7 @@ impl<'t> Check<'t> {
     fn finish(mut self) -> Result<Verified, VerifyError> {
         let start = self.start.unwrap_or(Head::START);
         self.begins_well(start)?;
-        let kept = self.kept().map(|kept| kept.seq).max();
+        let kept = self.trust.noted.map(|noted| noted.seq);
         if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
             if let Some((segment, line)) = self.torn_at {
                 let (seq, why) = (self.head.seq + 1, Why::Mutilated);

@@ -10,17 +10,15 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::Path,
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use audit::{
-    AnchorError, AuditError, AuditLog, FILE, Hash, JournalMark, Loss, Opening, Record, Trust, VerifyError,
-    Why, anchored, tail, verify,
+    AuditError, AuditLog, FILE, Hash, IntentId, Loss, Opening, PublicKey, Record, Trust, VerifyError, Why,
+    noted_head, tail, verify,
 };
 use samples::fixed;
-use store::{SqliteStore, Store};
 
 /// A call with an argument that must not be found anywhere.
 fn record(call_id: &str) -> Record {
@@ -30,7 +28,7 @@ fn record(call_id: &str) -> Record {
     record
 }
 
-fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<JournalMark, AuditError> {
+fn before_run(audit_log: &AuditLog, opening: &Opening) -> Result<IntentId, AuditError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(audit_log.before_run(opening))
 }
@@ -55,33 +53,38 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
+/// Slots of an intent log whose calls run.
+fn open_slots(path: &Path) -> usize {
+    let intents = fs::read(path).unwrap();
+    intents.chunks(4096).filter(|slot| slot[..8].iter().any(|byte| !matches!(byte, 0 | b'0'))).count()
+}
+
 #[test]
 fn nothing_touches_the_disk_before_the_first_call() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
-    let store = SqliteStore::at(&state);
     let audit_log = AuditLog::at(&state, fixed);
     audit_log.flush().unwrap();
-    audit_log.anchor(&store).unwrap();
+    audit_log.sign_end().unwrap();
     assert_eq!(audit_log.recover().unwrap(), 0);
-    drop((audit_log, store));
+    drop(audit_log);
     assert!(!state.exists());
 
     let audit_log = AuditLog::at(&state, fixed);
     write(&audit_log, [1]);
-    assert!(!state.join("inflight").exists(), "a read needs no journal");
+    assert!(!state.join("inflight").exists(), "a read is not noted");
     let mark = before_run(&audit_log, &record("2").opening).unwrap();
     for (path, expected) in
         [(state.clone(), 0o700), (state.join(FILE), 0o600), (state.join("inflight"), 0o700)]
     {
         assert_eq!(mode(&path), expected, "{path:?}");
     }
-    let journal = fs::read_dir(state.join("inflight")).unwrap().next().unwrap().unwrap().path();
-    assert_eq!(mode(&journal), 0o600);
-    assert!(fs::metadata(&journal).unwrap().len() > 0);
+    let intents = fs::read_dir(state.join("inflight")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(mode(&intents), 0o600);
+    assert_eq!(open_slots(&intents), 1);
     audit_log.close(record("2"), None, Some(mark));
     audit_log.flush().unwrap();
-    assert_eq!(fs::metadata(&journal).unwrap().len(), 0, "nothing is open");
+    assert_eq!(open_slots(&intents), 0);
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn a_book_that_is_cut_or_moved_while_in_use_shuts() {
     }
 }
 
-/// A audit log in use whose last record is on disk, what somebody does to its folder, and what is said to the next read and to
+/// An audit log in use whose last record is on disk, what somebody does to its folder, and what is said to the next read and to
 /// the next call that changes something. Nothing asks the audit log to look first.
 #[track_caller]
 fn check_removal(remove: fn(&Path), read: &str, change: &str) {
@@ -204,8 +207,8 @@ fn after_a_removal_no_call_goes_on_whose_record_would_be_lost() {
     check_removal(|state| fs::remove_dir_all(state).unwrap(), "Removed", "Removed");
     check_removal(|state| fs::remove_file(state.join(FILE)).unwrap(), "Removed", "Removed");
     check_removal(|state| fs::rename(state, state.with_extension("old")).unwrap(), "Removed", "Removed");
-    // A read is not noted in the journal.
-    check_removal(|state| fs::remove_dir_all(state.join("inflight")).unwrap(), "goes on", "Journal");
+    // A read is not noted.
+    check_removal(|state| fs::remove_dir_all(state.join("inflight")).unwrap(), "goes on", "Intents");
     let begun_anew = |state: &Path| {
         fs::remove_dir_all(state).unwrap();
         write(&AuditLog::at(state, fixed), [7]);
@@ -214,7 +217,7 @@ fn after_a_removal_no_call_goes_on_whose_record_would_be_lost() {
 }
 
 #[test]
-fn a_journal_that_was_removed_is_begun_anew() {
+fn an_intent_log_that_was_removed_is_begun_anew() {
     let dir = tempfile::tempdir().unwrap();
     let audit_log = AuditLog::at(dir.path(), fixed);
     let open = before_run(&audit_log, &record("1").opening).unwrap();
@@ -222,8 +225,8 @@ fn a_journal_that_was_removed_is_begun_anew() {
     before_run(&audit_log, &record("2").opening).map(drop).unwrap_err();
     audit_log.flush().unwrap();
     let mark = before_run(&audit_log, &record("3").opening).unwrap();
-    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
-    let noted = fs::read_to_string(&journal).unwrap();
+    let intents = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
+    let noted = fs::read_to_string(&intents).unwrap();
     let is_noted = |id: &str| noted.contains(&format!(r#""call_id":"{id}""#));
     assert_eq!(["1", "2", "3"].map(is_noted), [true, false, true], "{noted}");
     audit_log.close(record("1"), None, Some(open));
@@ -272,16 +275,16 @@ fn the_end_of_another_file_is_not_continued() {
 }
 
 #[test]
-fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
+fn a_missing_end_is_found_by_the_noted_head_and_never_hidden() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    let store = SqliteStore::at(dir.path());
     let audit_log = AuditLog::at(dir.path(), fixed);
     write(&audit_log, [1, 2, 3]);
-    audit_log.anchor(&store).unwrap();
-    let kept = anchored(&store).unwrap();
-    let trust = Trust { heads: kept.into_iter().collect(), ..Trust::default() };
-    assert_eq!(kept, Some(verify(dir.path(), &trust).unwrap().head));
+    audit_log.sign_end().unwrap();
+    let keys = [PublicKey::of_folder(dir.path()).unwrap().unwrap()];
+    let noted = noted_head(dir.path(), &keys).unwrap();
+    let trust = Trust { noted, ..Trust::default() };
+    assert_eq!(noted, Some(verify(dir.path(), &trust).unwrap().head));
     drop(audit_log);
 
     let text = fs::read_to_string(&path).unwrap();
@@ -297,11 +300,11 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     // Three calls and the checkpoint at the end.
     check(3, Why::EndMissing { kept: 4 });
 
-    let audit_log = AuditLog::at(dir.path(), fixed).kept_in(Arc::new(SqliteStore::at(dir.path())));
+    let audit_log = AuditLog::at(dir.path(), fixed);
     audit_log.ready().unwrap();
-    audit_log.anchor(&store).unwrap();
+    audit_log.sign_end().unwrap();
     assert!(
-        anchored(&store).unwrap().is_some_and(|head| head.seq == 4),
+        noted_head(dir.path(), &keys).unwrap().is_some_and(|head| head.seq == 4),
         "the line that tells of it, and the end"
     );
     let loss = Loss { seq: 3, kept: 4, acknowledged: None, because: None };
@@ -312,8 +315,6 @@ fn a_missing_end_is_found_by_the_anchor_and_never_hidden() {
     drop(audit_log);
     fs::remove_file(&path).unwrap();
     check(1, Why::EndMissing { kept: 4 });
-    store.keep_anchor("audit.head", "nonsense").unwrap();
-    assert!(matches!(anchored(&store), Err(AnchorError::Unreadable)));
 }
 
 #[test]
@@ -342,7 +343,7 @@ fn no_argument_value_is_in_any_file() {
     let audit_log = AuditLog::at(dir.path(), fixed);
     let _open = before_run(&audit_log, &record("open").opening).unwrap();
     write(&audit_log, [1]);
-    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+    audit_log.sign_end().unwrap();
     let folders = [dir.path().to_owned(), dir.path().join("inflight")];
     for entry in folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()) {
         let path = entry.unwrap().path();

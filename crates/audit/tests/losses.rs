@@ -1,18 +1,17 @@
-//! A audit log that lost records: it says so itself, and goes on saying it until somebody acknowledges it.
+//! An audit log that lost records: it says so itself, and goes on saying it until somebody acknowledges it.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests damage what the audit log wrote")]
 
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, os::unix::fs::FileExt, path::Path};
 
 use audit::{
-    AuditLog, Config, FILE, Head, Loss, PublicKey, Trust, Verified, anchored, marked_loss, noted_head, verify,
+    AuditLog, Config, FILE, KEY_FILE, Loss, PublicKey, Trust, Verified, noted_head, noted_loss, verify,
 };
 use redact::Redactor;
 use samples::{fixed, record};
-use store::{SqliteStore, Store};
 
 /// A state folder and what is done to it.
 struct Scene {
@@ -28,13 +27,9 @@ impl Scene {
         self.dir.path()
     }
 
-    fn store(&self) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::at(self.path()))
-    }
-
     fn audit_log(&self) -> AuditLog {
         let redactor = Redactor::new(&redact::Config::default());
-        AuditLog::with(self.path(), fixed, Config::default(), redactor).kept_in(self.store())
+        AuditLog::with(self.path(), fixed, Config::default(), redactor)
     }
 
     /// A process that answers these many calls and ends in peace, or is killed.
@@ -46,17 +41,16 @@ impl Scene {
         }
         audit_log.flush().unwrap();
         if !is_killed {
-            audit_log.anchor(&*self.store()).unwrap();
+            audit_log.sign_end().unwrap();
         }
     }
 
     /// What `audit verify` says.
     fn verdict(&self) -> Result<Verified, String> {
         let keys: Vec<PublicKey> = PublicKey::of_folder(self.path()).unwrap().into_iter().collect();
-        let heads: Vec<Head> = anchored(&*self.store()).unwrap().into_iter().collect();
         let noted = noted_head(self.path(), &keys).unwrap();
-        let loss = marked_loss(&*self.store()).unwrap();
-        verify(self.path(), &Trust { heads, noted, keys, must_be_signed: false, loss, from: None })
+        let loss = noted_loss(self.path(), &keys).unwrap();
+        verify(self.path(), &Trust { noted, keys, must_be_signed: false, loss, from: None })
             .map_err(|error| error.to_string())
     }
 
@@ -70,7 +64,7 @@ impl Scene {
     }
 
     fn acknowledge(&self) -> Vec<Loss> {
-        self.audit_log().acknowledge(&*self.store(), Some("restored from a backup")).unwrap()
+        self.audit_log().acknowledge(Some("restored from a backup")).unwrap()
     }
 }
 
@@ -78,21 +72,23 @@ fn cut_end(scene: &Scene) {
     scene.keep_lines(36);
 }
 
-fn delete_with_head(scene: &Scene) {
+fn delete(scene: &Scene) {
     fs::remove_file(scene.path().join(FILE)).unwrap();
-    fs::remove_file(scene.path().join("audit.head")).unwrap();
 }
 
-/// As it was done before anything looked: the chain goes on from a shorter end, and grew beyond what was kept.
+/// As by a program that does not look: the chain goes on from a shorter end, and grew beyond what was noted.
 fn write_anew(scene: &Scene) {
     scene.keep_lines(36);
-    let _ = fs::remove_file(scene.path().join("audit.head"));
+    let noted = fs::read(scene.path().join("audit.head")).unwrap();
+    fs::remove_file(scene.path().join("audit.head")).unwrap();
     let audit_log = AuditLog::at(scene.path(), fixed);
     for _ in 0..20 {
         audit_log.ready().unwrap();
         audit_log.close(record("c"), None, None);
     }
     audit_log.flush().unwrap();
+    drop(audit_log);
+    fs::write(scene.path().join("audit.head"), noted).unwrap();
 }
 
 #[track_caller]
@@ -139,7 +135,7 @@ fn an_end_that_was_cut_off_stays_told_until_somebody_acknowledges_it() {
 #[test]
 fn a_book_that_was_deleted_stays_told() {
     check(
-        delete_with_head,
+        delete,
         "line 1 of audit.jsonl, record 1: the end of the audit log is missing: record 41 was kept",
         "line 1 of audit.jsonl, record 1: the whole audit log before this one was lost: it went up to record 41 at least; \
          `toolcrib audit acknowledge` signs that you know",
@@ -207,25 +203,33 @@ fn the_line_that_tells_of_a_loss_cannot_be_cut_off_unseen() {
     cut_end(&scene);
     scene.calls(1, false);
     scene.keep_lines(36);
+    assert!(scene.verdict().is_err());
     scene.calls(1, false);
     assert!(scene.verdict().unwrap_err().contains("was lost"));
-    // Cut off once more, with the head in the file: the store knows.
-    scene.keep_lines(36);
-    fs::remove_file(scene.path().join("audit.head")).unwrap();
-    assert!(scene.verdict().is_err());
 }
 
 #[test]
 fn a_loss_whose_line_was_removed_as_too_old_is_still_one() {
+    let before = Scene::new();
+    before.calls(40, false);
+    cut_end(&before);
+    before.calls(1, false);
+    let noted = fs::read(before.path().join("audit.head")).unwrap();
+    // Another audit log under the same key, which never had that line, with what was noted of the loss.
     let scene = Scene::new();
-    scene.calls(10, false);
-    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
-    assert!(scene.verdict().unwrap_err().contains("the end after record 2 was lost"));
+    fs::copy(before.path().join(KEY_FILE), scene.path().join(KEY_FILE)).unwrap();
+    scene.calls(60, false);
+    let note = || {
+        let head = fs::File::options().write(true).open(scene.path().join("audit.head")).unwrap();
+        head.write_all_at(&noted[512..], 512).unwrap();
+    };
+    note();
+    assert!(scene.verdict().unwrap_err().contains("the end after record 36 was lost"));
     let [loss] = &scene.acknowledge()[..] else { panic!("one loss") };
-    assert_eq!((loss.seq, loss.kept), (3, 9));
+    assert_eq!((loss.seq, loss.kept), (37, 41));
     scene.verdict().unwrap();
-    // The store did not learn of it: the chain did.
-    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
+    // What is noted did not learn of it: the chain did.
+    note();
     scene.verdict().unwrap();
     assert_eq!(scene.acknowledge(), []);
 }
@@ -239,14 +243,4 @@ fn what_cannot_be_read_refuses_no_call() {
     fs::create_dir(&head).unwrap();
     scene.calls(5, true);
     assert_eq!(scene.lines().len(), 11);
-    // The loss is written down once, though its line cannot be noted.
-    scene.keep_lines(3);
-    let audit_log = scene.audit_log();
-    for _ in 0..4 {
-        audit_log.ready().unwrap();
-        audit_log.close(record("c"), None, None);
-        audit_log.flush().unwrap();
-    }
-    let lost = scene.lines().iter().filter(|line| line.contains("\"why\":\"lost\"")).count();
-    assert_eq!(lost, 1);
 }

@@ -9,13 +9,13 @@ use std::{
     collections::BTreeMap,
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
 };
 
-use audit::{AuditLog, JournalMark, Record, Trust, tail, verify};
+use audit::{AuditLog, IntentId, Record, Trust, tail, verify};
 use samples::fixed;
 
 /// Where the child finds its orders.
@@ -34,7 +34,7 @@ fn record(call_id: &str) -> Record {
     record
 }
 
-fn before_run(audit_log: &AuditLog, call_id: &str) -> JournalMark {
+fn before_run(audit_log: &AuditLog, call_id: &str) -> IntentId {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(audit_log.before_run(&record(call_id).opening)).unwrap()
 }
@@ -107,7 +107,7 @@ fn expected_after_recovery() -> BTreeMap<String, String> {
         .into()
 }
 
-fn journals(dir: &Path) -> usize {
+fn intent_logs(dir: &Path) -> usize {
     fs::read_dir(dir.join("inflight")).unwrap().count()
 }
 
@@ -122,19 +122,19 @@ fn processes_interleave_without_breaking_the_chain() {
     let verified = verify(dir.path(), &Trust::default()).unwrap();
     assert_eq!((verified.records, verified.torn_lines), (u64::from(3 * EACH), 0));
     AuditLog::at(dir.path(), fixed).recover().unwrap();
-    assert_eq!((journals(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
+    assert_eq!((intent_logs(dir.path()), outcomes(dir.path()).len() as u32), (0, 3 * EACH));
 }
 
 #[test]
 fn calls_that_ran_when_their_process_was_killed_become_records() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
-    assert_eq!((journals(dir.path()), outcomes(dir.path()).len()), (1, 1));
+    assert_eq!((intent_logs(dir.path()), outcomes(dir.path()).len()), (1, 1));
     let audit_log = AuditLog::at(dir.path(), fixed);
     assert_eq!(audit_log.recover().unwrap(), 2);
     assert_eq!(audit_log.recover().unwrap(), 0);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
-    assert_eq!(journals(dir.path()), 0);
+    assert_eq!(intent_logs(dir.path()), 0);
     let line = tail(dir.path(), 1).unwrap().remove(0);
     assert!(line.contains(r#""tool":"git_push","upstream":"git","effect":"destroys""#), "{line}");
     assert_eq!(verify(dir.path(), &Trust::default()).unwrap().records, 3);
@@ -150,18 +150,50 @@ fn the_first_use_of_a_book_recovers_by_itself() {
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
 }
 
+/// The intent log that a dead process left.
+fn intent_log(dir: &Path) -> PathBuf {
+    fs::read_dir(dir.join("inflight")).unwrap().next().unwrap().unwrap().path()
+}
+
+/// The text of each slot that was used, behind its length.
+fn slots(intents: &[u8]) -> Vec<String> {
+    let used = intents.chunks(4096).filter(|slot| slot[0] != 0);
+    used.map(|slot| str::from_utf8(slot).unwrap()[8..].trim_end_matches('\0').to_owned()).collect()
+}
+
 #[test]
 fn a_record_that_reached_the_book_is_not_written_again() {
     let dir = tempfile::tempdir().unwrap();
     leave_a_dead_process(dir.path());
-    // As if the process had died between writing the records and noting so in its journal.
-    let journal = fs::read_dir(dir.path().join("inflight")).unwrap().next().unwrap().unwrap().path();
-    let opened: String = fs::read_to_string(&journal)
-        .unwrap()
-        .lines()
-        .filter(|line| line.contains("open\""))
-        .fold(String::new(), |text, line| text + "\n" + line);
-    fs::write(&journal, opened + "\n{\"open\":{\"mark\":9,\"fr").unwrap();
+    // As if the process had died between writing the record and freeing the slot, and in the middle of writing another.
+    let path = intent_log(dir.path());
+    let mut intents = fs::read(&path).unwrap();
+    let closed = slots(&intents).iter().position(|slot| slot.contains("closed")).unwrap();
+    let length = slots(&intents)[closed].len() - " ".len() * 2 - 64;
+    intents[closed * 4096..][..8].copy_from_slice(format!("{length:08x}").as_bytes());
+    let torn = intents[closed * 4096..][..200].to_vec();
+    intents[8 * 4096..][..200].copy_from_slice(&torn);
+    fs::write(&path, intents).unwrap();
     assert_eq!(AuditLog::at(dir.path(), fixed).recover().unwrap(), 2);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
+}
+
+#[test]
+fn what_a_process_of_an_earlier_version_left_open_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    leave_a_dead_process(dir.path());
+    let path = intent_log(dir.path());
+    let lines = slots(&fs::read(&path).unwrap()).into_iter().map(|slot| {
+        let json: serde_json::Value = serde_json::from_str(&slot[66..]).unwrap();
+        let open =
+            serde_json::json!({ "mark": json[0], "since": json[1]["since"], "opening": json[1]["opening"] });
+        format!("\n{}", serde_json::json!({ "open": open }))
+    });
+    let lines: String = lines.collect();
+    fs::remove_file(&path).unwrap();
+    let closed = "\n{\"closed\":[7]}\n{\"open\":{\"mark\":9,\"fr";
+    fs::write(dir.path().join("inflight/1-00.jsonl"), lines + closed).unwrap();
+    assert_eq!(AuditLog::at(dir.path(), fixed).recover().unwrap(), 2);
+    assert_eq!(outcomes(dir.path()), expected_after_recovery());
+    assert_eq!(intent_logs(dir.path()), 0);
 }

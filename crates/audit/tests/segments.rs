@@ -21,7 +21,6 @@ use audit::{
 };
 use redact::Redactor;
 use samples::{OPENED_AT_MS, fixed, record};
-use store::SqliteStore;
 use units::{Size, Span};
 
 /// Milliseconds since 1970, as the test of retention by age has them.
@@ -90,7 +89,7 @@ fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
     // Another process goes on.
     let audit_log = AuditLog::with(dir.path(), fixed, small(), redactor());
     fill(&audit_log, 500..700);
-    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+    audit_log.sign_end().unwrap();
     let expected: Vec<String> = (0..700).map(|call| call.to_string()).collect();
     assert_eq!(calls(dir.path()), expected);
     let Verified { records, first, segments, torn_lines, head, signed, losses: _ } =
@@ -282,7 +281,7 @@ impl Small {
         for _ in 0..3 {
             let audit_log = AuditLog::with(dir.path(), clock_of_small, small(), redactor());
             audit_log.close(record("1"), None, None);
-            audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+            audit_log.sign_end().unwrap();
             // The next process finds the segment too old.
             SMALL_MS.fetch_add(86_400_000 / 8, Ordering::SeqCst);
         }
@@ -398,7 +397,7 @@ fn tampering_with_a_large_book_is_found() {
     for call in 0..25_000 {
         audit_log.close(record(&call.to_string()), None, None);
     }
-    audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+    audit_log.sign_end().unwrap();
     drop(audit_log);
     let (path, trust) = (dir.path().join(FILE), trust(dir.path()));
     let whole = fs::read(&path).unwrap();
@@ -425,7 +424,7 @@ fn a_book_signed_by_another_key_is_not_believed() {
     for dir in &dirs {
         let audit_log = AuditLog::at(dir.path(), fixed);
         audit_log.close(record("1"), None, None);
-        audit_log.anchor(&SqliteStore::at(dir.path())).unwrap();
+        audit_log.sign_end().unwrap();
     }
     let other = Trust { noted: None, ..trust(dirs[1].path()) };
     let found = verify(dirs[0].path(), &other);

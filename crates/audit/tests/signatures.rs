@@ -16,7 +16,6 @@ use std::{
 use audit::{Arguments, AuditLog, Config, FILE, Hash, PublicKey, Trust, noted_head, verify};
 use redact::Redactor;
 use samples::{OPENED_AT_MS, record};
-use store::SqliteStore;
 use units::Span;
 
 const CLOSED: &str = "audit-000001.jsonl";
@@ -41,7 +40,7 @@ fn calls(dir: &Path, calls: u32, is_killed: bool) {
     }
     audit_log.flush().unwrap();
     if !is_killed {
-        audit_log.anchor(&SqliteStore::at(dir)).unwrap();
+        audit_log.sign_end().unwrap();
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use audit::{Approved, Arguments, AuditLog, Decided, Hash, JournalMark, Opening, Plain, Record};
+use audit::{Approved, Arguments, AuditLog, Decided, Hash, IntentId, Opening, Plain, Record};
 use bytes::Bytes;
 use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
@@ -49,7 +49,7 @@ pub(crate) struct RecordScope<'b> {
     redactions: u32,
     /// The check that did not let the call pass.
     refused_by: Option<&'static str>,
-    mark: Option<JournalMark>,
+    intent: Option<IntentId>,
     /// True for a call that must be in the audit log before it runs.
     has_effect: bool,
     since: Instant,
@@ -103,7 +103,7 @@ impl<'b> RecordScope<'b> {
             approval: None,
             redactions: 0,
             refused_by: None,
-            mark: None,
+            intent: None,
             has_effect: false,
             since: Instant::now(),
             method: call.target.method(),
@@ -222,8 +222,8 @@ impl<'b> RecordScope<'b> {
     /// What cannot be written down does not run.
     pub(crate) async fn write_intent(&mut self) -> Result<(), Refusal> {
         if let (true, Some(opening)) = (self.has_effect, &self.opening) {
-            let mark = self.audit_log.before_run(opening).await;
-            self.mark = Some(mark.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
+            let intent = self.audit_log.before_run(opening).await;
+            self.intent = Some(intent.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
         }
         Ok(())
     }
@@ -259,7 +259,7 @@ impl<'b> RecordScope<'b> {
             result_bytes: result_bytes as u64,
         };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
-        self.audit_log.close(record, plain.as_deref().and_then(Plain::of), self.mark.take());
+        self.audit_log.close(record, plain.as_deref().and_then(Plain::of), self.intent.take());
     }
 }
 

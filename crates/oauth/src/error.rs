@@ -2,7 +2,7 @@
 
 use sandbox::NetError;
 
-use crate::keeper::KeepError;
+use crate::token_store::TokenStoreError;
 
 /// There is no token. Holds no secret, and nothing of what a server says beyond one short cleaned sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum AuthError {
     Failed(#[from] Failure),
     /// What is kept cannot be read or written.
     #[error(transparent)]
-    Keep(#[from] KeepError),
+    Keep(#[from] TokenStoreError),
 }
 
 /// What failed.

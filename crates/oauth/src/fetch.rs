@@ -12,9 +12,9 @@ use sandbox::Client;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::account::Document;
+use crate::document::Document;
 use crate::error::{Failure, Reason};
-use crate::place;
+use crate::location;
 
 /// More than any metadata document or token needs.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -138,7 +138,7 @@ impl Fetch {
     /// # Errors
     /// As for [`Fetch::get`], and a redirect is one.
     pub(crate) async fn send(&self, request: Request<Vec<u8>>) -> Result<Answer, Failure> {
-        let shown = place::shown(request.uri());
+        let shown = location::shown(request.uri());
         let answer = self.answer(request).await?;
         if answer.status.is_redirection() {
             return Err(redirected(answer.status).within(|what| format!("{shown} {what}")));
@@ -161,13 +161,13 @@ impl Fetch {
         let uri = request.uri().clone();
         let request = request.map(|body| Full::new(Bytes::from(body)));
         timeout(TIME_MAX, self.whole(request)).await.unwrap_or_else(|_| {
-            let said = format!("{} did not answer within {TIME_MAX:?}", place::shown(&uri));
+            let said = format!("{} did not answer within {TIME_MAX:?}", location::shown(&uri));
             Err(Failure::new(Reason::Unreachable, said))
         })
     }
 
     async fn whole(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, Failure> {
-        let shown = place::shown(request.uri());
+        let shown = location::shown(request.uri());
         let response = self.client.send(request).await?;
         let (head, body) = response.into_parts();
         let body = Limited::new(body, BODY_BYTES_MAX).collect().await.map_err(|error| {

@@ -11,7 +11,7 @@ use http::Uri;
 use crate::challenge::Challenge;
 use crate::error::{Failure, Reason};
 use crate::fetch::Fetch;
-use crate::place;
+use crate::location;
 
 pub(crate) use resource::ResourceMetadata;
 use search::Found;
@@ -78,7 +78,7 @@ async fn named(
             Err(failure) => failures.push(failure),
         }
     }
-    let host = place::origin(resource);
+    let host = location::origin(resource);
     Err(match failures.iter().map(|failure| failure.reason).min() {
         None => Failure::new(
             Reason::NoSignIn,
@@ -101,7 +101,7 @@ async fn own(
     answers_of_resource: String,
     is_absent: bool,
 ) -> Result<ServerMetadata, Failure> {
-    let origin = place::origin(resource);
+    let origin = location::origin(resource);
     let nothing = |answers: &str| {
         Failure::new(
             Reason::NoSignIn,

@@ -1,4 +1,4 @@
-//! What is kept of an account, as JSON. It holds tokens and secrets in the clear: the keeper encrypts it.
+//! What is kept of a session, as JSON. It holds tokens and secrets in the clear: the token store encrypts it.
 //!
 //! No type here has a `Debug`, so that nothing of it gets into a log line by mistake.
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::challenge::Challenge;
 use crate::error::AuthError;
-use crate::keeper::KeepError;
+use crate::token_store::TokenStoreError;
 
 /// The name of the grant that needs a person.
 pub(crate) const AUTHORIZATION_CODE: &str = "authorization_code";
@@ -16,11 +16,11 @@ pub(crate) const AUTHORIZATION_CODE: &str = "authorization_code";
 /// What is longer goes into no address, and is not kept.
 const WANTED_BYTES_MAX: usize = 4096;
 
-/// What is kept of an account.
+/// What is kept of a session.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
-    /// The client that was registered for this account, of which there is one at a time.
+    /// The client that was registered for this session, of which there is one at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) registration: Option<Registration>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,8 @@ impl Record {
     }
 
     pub(crate) fn write(&self) -> Result<Vec<u8>, AuthError> {
-        serde_json::to_vec(self).map_err(|_| KeepError("they cannot be written as JSON".to_owned()).into())
+        serde_json::to_vec(self)
+            .map_err(|_| TokenStoreError("they cannot be written as JSON".to_owned()).into())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::error::{AuthError, Failure, Reason};
 use crate::fetch::Fetch;
 use crate::metadata::ServerMetadata;
 use crate::secret::Secret;
-use crate::{place, words};
+use crate::{clean_text, location};
 
 /// What we are to an authorisation server from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(crate) async fn register(
         return Err(by_hand(&format!("{} does not register clients by itself", server.issuer)));
     };
     let answer = fetch.post_json(endpoint, &request(server, redirect_uri, scope)?).await?;
-    let shown = place::shown(endpoint);
+    let shown = location::shown(endpoint);
     let object = answer.object();
     if answer.status.is_success() {
         let object = object.map_err(|instead| instead.within(|what| format!("{shown} {what}")))?;
@@ -84,7 +84,7 @@ fn request(server: &ServerMetadata, redirect_uri: &str, scope: Option<&str>) -> 
             "{} takes no client that registers itself without a key of its own (token_endpoint_auth_methods_supported: \
              {})",
             server.issuer,
-            words::cleaned(&server.token_auth_methods.join(", "))
+            clean_text::cleaned(&server.token_auth_methods.join(", "))
         )));
     };
     let mut grants = vec!["authorization_code"];
@@ -112,7 +112,7 @@ fn refusal(status: StatusCode, object: Result<Map<String, Value>, Failure>) -> F
         Ok(object) => object,
         Err(instead) => return instead.within(|what| format!("it {what}")),
     };
-    let said = |key| object.get(key).and_then(Value::as_str).map(words::cleaned);
+    let said = |key| object.get(key).and_then(Value::as_str).map(clean_text::cleaned);
     let said = match (said("error_description"), said("error")) {
         (Some(words), _) | (None, Some(words)) if !words.is_empty() => words,
         _ => format!("it answered {}", status.as_u16()),

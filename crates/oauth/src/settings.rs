@@ -1,4 +1,4 @@
-//! What a person settles about an account. All of it is optional: a server that supports registration needs none.
+//! What a person settles about a session. All of it is optional: a server that supports registration needs none.
 
 use http::Uri;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use http::Uri;
 use oauth2::basic::BasicClient;
@@ -19,7 +20,6 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::account::Account;
 use crate::error::{AuthError, Failure, Reason};
 use crate::metadata::Discovered;
 use crate::record::Client;
@@ -43,13 +43,22 @@ const OFFLINE_ACCESS: &str = "offline_access";
 
 /// A sign-in that has begun. Dropped without [`SignIn::finish`], it leaves nothing behind but a registration.
 pub struct SignIn {
-    account: Arc<Account>,
+    session: Arc<dyn Redeem>,
     question: Question,
     url: String,
     expected: Expected,
     verifier: PkceCodeVerifier,
     redirect_uri: String,
     listener: Option<TcpListener>,
+}
+
+/// Whoever has begun a sign-in and ends it with a token.
+pub(crate) trait Redeem: Send + Sync {
+    /// What people call the server.
+    fn name(&self) -> &str;
+
+    /// Redeems the code of the sign-in and keeps the token.
+    fn redeem(&self, redemption: Redemption) -> BoxFuture<'_, Result<(), AuthError>>;
 }
 
 /// Who asks whom for what.
@@ -69,8 +78,8 @@ pub(crate) struct Redemption {
 }
 
 impl SignIn {
-    pub(crate) fn ask(
-        account: Arc<Account>,
+    pub(crate) fn start(
+        session: Arc<dyn Redeem>,
         question: Question,
         landing: Landing,
     ) -> Result<SignIn, Failure> {
@@ -101,7 +110,7 @@ impl SignIn {
             names_issuer: server.names_issuer_in_response,
         };
         let (redirect_uri, listener) = (landing.uri, landing.listener);
-        Ok(SignIn { account, question, url: url.into(), expected, verifier, redirect_uri, listener })
+        Ok(SignIn { session, question, url: url.into(), expected, verifier, redirect_uri, listener })
     }
 
     /// The address to open in a browser.
@@ -133,7 +142,7 @@ impl SignIn {
             return future::pending().await;
         };
         let path = self.redirect_uri.parse::<Uri>().map(|uri| uri.path().to_owned()).unwrap_or_default();
-        let door = Door { path: &path, expected: &self.expected, name: self.account.name() };
+        let door = Door { path: &path, expected: &self.expected, name: self.session.name() };
         let mut visits = FuturesUnordered::new();
         // The visitors that are here, in the order in which they came; one leaves when its sender is dropped.
         let mut here: VecDeque<oneshot::Sender<()>> = VecDeque::new();
@@ -173,8 +182,8 @@ impl SignIn {
     /// the code cannot be redeemed; [`AuthError::Keep`] if the token cannot be kept.
     pub async fn finish(self, callback_url_or_code: &str) -> Result<(), AuthError> {
         let code = self.code(callback_url_or_code.trim())?;
-        let SignIn { account, question, verifier, redirect_uri, .. } = self;
-        account.redeem(Redemption { question, code, verifier, redirect_uri }).await
+        let SignIn { session, question, verifier, redirect_uri, .. } = self;
+        session.redeem(Redemption { question, code, verifier, redirect_uri }).await
     }
 
     fn code(&self, text: &str) -> Result<Secret, Failure> {

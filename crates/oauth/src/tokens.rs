@@ -4,14 +4,14 @@
 //! are forms of ours. What comes back is judged in one place (`answer`), whoever wrote the request.
 
 mod answer;
+mod form;
 mod proof;
+mod refused;
 mod revoke;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::{HeaderValue, Uri};
+use http::Uri;
 use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use oauth2::{
     AsyncHttpClient, AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
@@ -20,16 +20,17 @@ use oauth2::{
 };
 
 use crate::error::{Failure, Reason};
-use crate::fetch::{self, Answer, Fetch};
-use crate::place;
+use crate::fetch::Fetch;
+use crate::location;
 use crate::secret::Secret;
 
 pub(crate) use answer::Granted;
+use form::{assertion_fields, post};
 pub(crate) use proof::Proof;
+pub(crate) use refused::Refused;
 pub(crate) use revoke::revoke;
 
 const ASSERTION_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const EXCHANGE_GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG_TYPE: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -44,20 +45,6 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) proof: Proof,
     /// What the token is for (RFC 8707).
     pub(crate) resource: &'a str,
-}
-
-/// Why no token was issued.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
-    /// The code, refresh token or assertion is not, or no longer, good (`invalid_grant`).
-    #[error("{0}")]
-    Grant(String),
-    /// The server does not know the client, or not with this proof (`invalid_client`, `unauthorized_client`).
-    #[error("{0}")]
-    Client(String),
-    /// Anything else; another attempt may do better.
-    #[error(transparent)]
-    Failed(#[from] Failure),
 }
 
 impl Endpoint<'_> {
@@ -192,7 +179,7 @@ impl Endpoint<'_> {
     }
 
     fn unusable(&self) -> Refused {
-        let shown = place::shown(self.uri);
+        let shown = location::shown(self.uri);
         let said = format!("{shown} cannot be asked for a token, or its answer cannot be read");
         Failure::new(Reason::Other, said).into()
     }
@@ -207,47 +194,6 @@ impl<'c> AsyncHttpClient<'c> for Endpoint<'_> {
         let answer = self.fetch.send(request);
         async move { answer::tidied(answer.await?, self.uri, answer::Kind::Bearer) }.boxed()
     }
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Failure {
-        match refused {
-            Refused::Grant(said) => Failure::new(Reason::Other, said),
-            Refused::Client(said) => Failure::new(Reason::ClientRefused, said),
-            Refused::Failed(failure) => failure,
-        }
-    }
-}
-
-/// Sends a form as a client that proves to be it.
-async fn post(
-    fetch: &Fetch,
-    uri: &Uri,
-    client_id: &str,
-    proof: &Proof,
-    fields: &[(&str, &str)],
-) -> Result<Answer, Failure> {
-    let mut fields = fields.to_vec();
-    let mut authorization = None;
-    match proof {
-        Proof::Public => fields.push(("client_id", client_id)),
-        Proof::Body(secret) => fields.extend([("client_id", client_id), ("client_secret", secret.expose())]),
-        Proof::Assertion(assertion) => fields.extend(assertion_fields(assertion)),
-        // Both are encoded before they are joined, so that a colon in either does no harm (RFC 6749, 2.3.1).
-        Proof::Header(secret) => {
-            let pair = format!("{}:{}", fetch::escaped(client_id), fetch::escaped(secret.expose()));
-            let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
-                .expect("base64 is fit for a header");
-            value.set_sensitive(true);
-            authorization = Some(value);
-        }
-    }
-    fetch.post_form(uri, authorization, &fields).await
-}
-
-/// The assertion says which client it is.
-fn assertion_fields(assertion: &Secret) -> [(&str, &str); 2] {
-    [("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion.expose())]
 }
 
 #[cfg(test)]

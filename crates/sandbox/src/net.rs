@@ -5,6 +5,7 @@
 //! [`Client::public`] sees to it that none of them is in a private network.
 
 mod connect;
+mod destination;
 mod error;
 mod reach;
 mod unix;
@@ -21,14 +22,13 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::OnceCell;
 
+pub use connect::CONNECT_TIMEOUT;
 use connect::{Tcp, Timed};
+use destination::destination;
 pub use error::NetError;
 use reach::Reach;
 pub use reach::is_public;
 pub use unix::connect_unix;
-
-/// From the name to a connection ready for the request, TLS included.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connections kept open to one server while nobody uses them. As many as calls that are often under way at
 /// once; those in excess would be closed and dialled again with every wave.
@@ -88,7 +88,7 @@ impl Client {
         let addresses = match reach::literal(uri) {
             Some(address) => vec![address],
             None => {
-                let (host, port) = place(uri);
+                let (host, port) = destination(uri);
                 let found = connect::addresses(&host, port).await.unwrap_or_default();
                 found.iter().map(std::net::SocketAddr::ip).collect()
             }
@@ -129,12 +129,6 @@ where
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
         .build(connector)
-}
-
-/// Host and port of an address, and nothing else of it: a query or user information may be secret.
-fn place(uri: &Uri) -> (String, u16) {
-    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-    (uri.host().unwrap_or_default().to_owned(), port)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
-use sandbox::{Access, Expect, FileError, Guard, Inside, Kind, Root, ServerFiles, Writable};
+use sandbox::{Access, Expect, FileError, Inside, Kind, ProtectedPaths, Root, ServerFiles, Writable};
 use tempfile::TempDir;
 
 /// SHA-256 of `old`.
@@ -423,7 +423,7 @@ fn what_decides_about_tools_is_not_written() {
     std::os::unix::fs::symlink("toolcrib.toml", path.join("harmless.md")).unwrap();
     std::os::unix::fs::symlink(".git/hooks", path.join("docs")).unwrap();
     let root = Root::open(&path, Access::ReadWrite).unwrap();
-    root.guard(&unwritten(&[path.join("not/yet")]));
+    root.protect(&unwritten(&[path.join("not/yet")]));
     for asked in [
         "toolcrib.toml",
         "sub/toolcrib.toml",
@@ -461,16 +461,16 @@ fn what_is_guarded_can_be_replaced() {
         }
     };
     check(&[]);
-    root.guard(&unwritten(&[path.join("a.py")]));
+    root.protect(&unwritten(&[path.join("a.py")]));
     check(&["a.py"]);
-    handles[1].guard(&unwritten(&[path.join("b.py")]));
+    handles[1].protect(&unwritten(&[path.join("b.py")]));
     check(&["b.py"]);
-    root.guard(&Guard::default());
+    root.protect(&ProtectedPaths::default());
     check(&[]);
 }
 
-fn unwritten(paths: &[PathBuf]) -> Guard {
-    Guard { unwritten: paths.to_vec(), ..Guard::default() }
+fn unwritten(paths: &[PathBuf]) -> ProtectedPaths {
+    ProtectedPaths { unwritten: paths.to_vec(), ..ProtectedPaths::default() }
 }
 
 /// A folder with ordinary files, and links to those that others obey.
@@ -559,7 +559,7 @@ fn what_is_writable_needs_no_agreement() {
     let globs = ["AGENTS.md", ".github/**", "toolcrib.toml", ".git/**", "state/**"].map(str::to_owned);
     let writable = Writable::new(&globs).unwrap();
     let unread = vec![root.display_path().join("state")];
-    root.guard(&Guard { writable, unread, ..Guard::default() });
+    root.protect(&ProtectedPaths { writable, unread, ..ProtectedPaths::default() });
     let written = |name: &str| root.write(&root.locate(name).unwrap(), b"new", &Expect::Anything);
     for name in ["AGENTS.md", ".github/workflows/ci.yml", "docs/ci.yml", "notes.md"] {
         assert!(written(name).is_ok(), "{name}");
@@ -585,7 +585,7 @@ fn what_servers_load_is_not_written() {
     // The folder is named by a link here.
     let (named, code) = (vec![path.join("docs/server.py"), path.join("later.py")], vec![path.join("docs")]);
     let servers = ServerFiles { named, code, starts: vec![path.clone()] };
-    root.guard(&Guard { servers, ..Guard::default() });
+    root.protect(&ProtectedPaths { servers, ..ProtectedPaths::default() });
     for (asked, is_refused) in [
         ("tools/server.py", true),
         ("docs/server.py", true),
@@ -628,7 +628,11 @@ fn what_holds_secrets_is_not_read() {
     std::os::unix::fs::symlink("key.txt", path.join("link.md")).unwrap();
     let root = Root::open(&path, Access::ReadWrite).unwrap();
     let unread = vec![path.join("state"), path.join("key.txt"), path.join("later")];
-    root.guard(&Guard { unwritten: vec![path.join("server.py")], unread, ..Guard::default() });
+    root.protect(&ProtectedPaths {
+        unwritten: vec![path.join("server.py")],
+        unread,
+        ..ProtectedPaths::default()
+    });
     let root = root.narrowed(Access::Read);
     std::fs::create_dir(path.join("later")).unwrap();
     std::fs::write(path.join("later/made.md"), "text").unwrap();
@@ -658,8 +662,8 @@ fn what_holds_secrets_is_not_read() {
     assert!(top.read("notes.md", 100).is_ok() && top.entries().is_ok());
 
     // A folder that was open before is not read from either.
-    root.guard(&Guard::default());
+    root.protect(&ProtectedPaths::default());
     let before = root.folder(&root.locate("state").unwrap()).unwrap();
-    root.guard(&Guard { unread: vec![path.join("state")], ..Guard::default() });
+    root.protect(&ProtectedPaths { unread: vec![path.join("state")], ..ProtectedPaths::default() });
     assert!(matches!(before.read("secret.key", 100), Err(FileError::Secret { .. })));
 }

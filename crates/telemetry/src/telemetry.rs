@@ -1,13 +1,17 @@
 //! What one process counts and traces, and where it sends it.
 
-use crate::{Config, Exporter, Metrics, Trace, TraceParent, Tracer};
-use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arc_swap::ArcSwapOption;
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::trace::{Exporter, Trace, TraceParent, Tracer};
+
 /// What a gate counts into and traces with.
 pub struct Telemetry {
-    /// The figures.
+    /// What the gate counts into.
     pub metrics: Metrics,
     /// Where spans go, if they are wanted.
     tracer: ArcSwapOption<Tracer>,
@@ -64,7 +68,7 @@ impl Telemetry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TracesConfig;
+    use crate::config::TracesConfig;
 
     fn config(endpoint: Option<&str>, sample: f64) -> Config {
         let traces = TracesConfig { endpoint: endpoint.map(str::to_owned), sample };

@@ -10,7 +10,7 @@ use std::time::Duration;
 use audit::AuditLog;
 use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
 use rules::Rules;
-use sandbox::{Access, Guard, Launcher, Root, ServerFiles};
+use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::{self, Identity};
 use store::{Secrets, SqliteStore, Store};
@@ -41,7 +41,6 @@ pub(crate) struct Crib {
     pub(crate) sealed: Arc<Secrets>,
     /// The state folder.
     pub(crate) state: PathBuf,
-    store: Arc<dyn Store>,
 }
 
 /// Why the parts cannot be put together.
@@ -101,7 +100,7 @@ pub(crate) fn assemble_over(
     guarded.guard(&settings, ServerFiles::default());
     let audit_log =
         AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-    let audit_log = Arc::new(audit_log.kept_in(store.clone()));
+    let audit_log = Arc::new(audit_log);
     let catalog = Catalog::new(tools::all(&settings.offer));
     let world =
         upstream::World { pins: Some(pins::all(store.clone(), &settings.redactor, &catalog)), ..world };
@@ -134,7 +133,6 @@ pub(crate) fn assemble_over(
         observing,
         sealed,
         state,
-        store,
     })
 }
 
@@ -201,7 +199,7 @@ impl Guarded {
         secrets.insert(settings.state.clone());
         secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
         let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
-        self.files.guard(&Guard { unwritten, unread, servers, writable });
+        self.files.protect(&ProtectedPaths { unwritten, unread, servers, writable });
     }
 }
 
@@ -227,7 +225,7 @@ impl Crib {
     pub(crate) async fn close(self) {
         self.upstreams.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.audit_log.anchor(&*self.store) {
+        if let Err(error) = self.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");
         }
         self.observing.end().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use oauth::{KeepError, Keeper, Kept, Unfinished};
+use oauth::{StoredRecord, TokenStore, TokenStoreError, Unfinished};
 use store::{Secrets, StoreError};
 use tokio::task::spawn_blocking;
 
@@ -30,20 +30,20 @@ impl StateKeeper {
     fn run<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&Secrets) -> Result<T, StoreError> + Send + 'static,
-    ) -> BoxFuture<'a, Result<T, KeepError>> {
+    ) -> BoxFuture<'a, Result<T, TokenStoreError>> {
         let secrets = self.secrets.clone();
         let running = spawn_blocking(move || work(&secrets));
-        let lost = |_| KeepError("the program is ending".to_owned());
-        async move { running.await.map_err(lost)?.map_err(|error| KeepError(chain(&error))) }.boxed()
+        let lost = |_| TokenStoreError("the program is ending".to_owned());
+        async move { running.await.map_err(lost)?.map_err(|error| TokenStoreError(chain(&error))) }.boxed()
     }
 }
 
-impl Keeper for StateKeeper {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Kept>, KeepError>> {
+impl TokenStore for StateKeeper {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<StoredRecord>, TokenStoreError>> {
         let key = key.to_owned();
         self.run(move |secrets| {
             let opened = secrets.load(&key)?;
-            Ok(opened.map(|opened| Kept { version: opened.version, record: opened.record }))
+            Ok(opened.map(|opened| StoredRecord { version: opened.version, record: opened.record }))
         })
     }
 
@@ -52,17 +52,17 @@ impl Keeper for StateKeeper {
         key: &'a str,
         expected: Option<u64>,
         record: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<Option<u64>, KeepError>> {
+    ) -> BoxFuture<'a, Result<Option<u64>, TokenStoreError>> {
         let (key, record) = (key.to_owned(), record.map(<[u8]>::to_owned));
         self.run(move |secrets| secrets.replace(&key, expected, record.as_deref()))
     }
 
-    fn claim<'a>(
+    fn acquire<'a>(
         &'a self,
         key: &'a str,
         holder: &'a str,
         time: Duration,
-    ) -> BoxFuture<'a, Result<bool, KeepError>> {
+    ) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         let (key, holder) = (key.to_owned(), holder.to_owned());
         self.run(move |secrets| {
             let now_ms = now_ms();
@@ -71,17 +71,17 @@ impl Keeper for StateKeeper {
         })
     }
 
-    fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), KeepError>> {
+    fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), TokenStoreError>> {
         let (key, holder) = (key.to_owned(), holder.to_owned());
         self.run(move |secrets| secrets.store().release(&key, &holder))
     }
 
-    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, KeepError>> {
+    fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, TokenStoreError>> {
         let prefix = prefix.to_owned();
         self.run(move |secrets| secrets.names(&prefix))
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<bool, KeepError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         let key = key.to_owned();
         self.run(move |secrets| secrets.remove(&key))
     }
@@ -104,7 +104,9 @@ mod tests {
         StateKeeper::new(Arc::new(Secrets::new(Arc::new(SqliteStore::at(state)), state)))
     }
 
-    fn check<F: Future<Output = Result<(), KeepError>>>(work: impl FnOnce(StateKeeper, StateKeeper) -> F) {
+    fn check<F: Future<Output = Result<(), TokenStoreError>>>(
+        work: impl FnOnce(StateKeeper, StateKeeper) -> F,
+    ) {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         crate::runtime::run(work(keeper(&state), keeper(&state))).expect("a runtime").expect("kept");
@@ -130,13 +132,13 @@ mod tests {
     fn a_claim_is_held_by_one() {
         const LONG: Duration = Duration::from_secs(60);
         check(|first, second| async move {
-            assert!(first.claim("a", "me", LONG).await?);
-            assert!(!second.claim("a", "you", LONG).await?);
+            assert!(first.acquire("a", "me", LONG).await?);
+            assert!(!second.acquire("a", "you", LONG).await?);
             second.release("a", "you").await?;
-            assert!(!second.claim("a", "you", LONG).await?);
+            assert!(!second.acquire("a", "you", LONG).await?);
             first.release("a", "me").await?;
-            assert!(second.claim("a", "you", Duration::ZERO).await?);
-            assert!(first.claim("a", "me", LONG).await?, "that one was over at once");
+            assert!(second.acquire("a", "you", Duration::ZERO).await?);
+            assert!(first.acquire("a", "me", LONG).await?, "that one was over at once");
             Ok(())
         });
     }

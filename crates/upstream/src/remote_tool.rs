@@ -86,11 +86,12 @@ impl RemoteTool {
                 ParamHeaders::read(schema.text()).map_err(|fault| fault.to_string())?
             }
         };
+        let stated = reshaped.and_then(|reshaped| reshaped.effect);
         let definition = Definition {
             name,
             origin: Origin::Upstream(settings.name.clone()),
             description: tool.description.into(),
-            effect: effect(&tool.hints, settings.trust),
+            effect: stated.unwrap_or_else(|| effect(&tool.hints, settings.trust)),
             marked_destructive: tool.hints.destructive == Some(true),
             open_world: true,
             scopes: Arc::new([SCOPE.into()]),
@@ -217,7 +218,7 @@ impl RemoteTool {
     }
 }
 
-/// What a tool is taken to do. What a server says of itself could only loosen this, so it is not asked, unless a person
+/// What a tool is taken to do whose effect its owner does not state. What a server says of itself could only loosen this, so it is not asked, unless a person
 /// has said that everything it says is to be believed.
 fn effect(hints: &tools::Hints, trust: Trust) -> Effect {
     let reads = hints.read_only == Some(true) && hints.destructive != Some(true);

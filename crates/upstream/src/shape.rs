@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use tool_api::Effect;
 use wire::message::Text;
 use wire::{Object, object, patch, string};
 
@@ -47,6 +48,8 @@ pub(crate) struct Reshaped {
     pub(crate) description: Option<String>,
     /// Arguments that we add.
     pub(crate) sent: Option<Arc<Sent>>,
+    /// What it does, as the owner knows it.
+    pub(crate) effect: Option<Effect>,
 }
 
 /// Arguments that are sent whatever the caller says, and those that are sent if it says nothing: names, and

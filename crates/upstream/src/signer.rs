@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
-use oauth::{Account, AuthError, Bearer};
+use oauth::{AccessToken, AuthError, Session};
 
 use crate::World;
 use crate::settings::{Endpoint, Settings};
@@ -16,9 +16,9 @@ const TOKENS_MASKED_MAX: usize = 4;
 /// The account at one server. One for all connections to it.
 pub(crate) struct Signer {
     upstream: Arc<str>,
-    account: Arc<Account>,
+    account: Arc<Session>,
     /// What was sent, the latest first.
-    sent: ArcSwap<Vec<Bearer>>,
+    sent: ArcSwap<Vec<AccessToken>>,
 }
 
 impl Signer {
@@ -31,17 +31,17 @@ impl Signer {
             return None;
         }
         let (client, keeper) = (world.client.clone(), world.keeper.clone());
-        let account = Account::new(settings.name(), url, (**sign_in).clone(), client, keeper);
+        let account = Session::new(settings.name(), url, (**sign_in).clone(), client, keeper);
         Some(Arc::new(Signer { upstream: settings.name.clone(), account, sent: ArcSwap::default() }))
     }
 
-    pub(crate) fn account(&self) -> &Arc<Account> {
+    pub(crate) fn account(&self) -> &Arc<Session> {
         &self.account
     }
 
     /// The token to send, if there is one.
-    pub(crate) async fn bearer(&self) -> Result<Option<Bearer>, AuthError> {
-        match self.account.bearer().await {
+    pub(crate) async fn bearer(&self) -> Result<Option<AccessToken>, AuthError> {
+        match self.account.access_token().await {
             Ok(bearer) => Ok(bearer.inspect(|bearer| self.note(bearer))),
             // Most servers want no token, and are not to suffer from a disk that is full. One that does says so.
             Err(AuthError::Keep(error)) => {
@@ -57,20 +57,20 @@ impl Signer {
         &self,
         status: u16,
         challenges: &[&str],
-        used: Option<&Bearer>,
-    ) -> Result<Bearer, AuthError> {
+        used: Option<&AccessToken>,
+    ) -> Result<AccessToken, AuthError> {
         let bearer = self.account.refused(status, challenges, used).await?;
         self.note(&bearer);
         Ok(bearer)
     }
 
     /// The tokens that are or were in use.
-    pub(crate) fn sent(&self) -> Arc<Vec<Bearer>> {
+    pub(crate) fn sent(&self) -> Arc<Vec<AccessToken>> {
         self.sent.load_full()
     }
 
-    fn note(&self, bearer: &Bearer) {
-        let is = |known: &Bearer| known.secret() == bearer.secret();
+    fn note(&self, bearer: &AccessToken) {
+        let is = |known: &AccessToken| known.secret() == bearer.secret();
         if self.sent.load().first().is_some_and(is) {
             return;
         }

@@ -122,7 +122,7 @@ impl Upstream {
     /// True if a sign-in has left something that is worth a try.
     async fn has_token(&self) -> bool {
         match self.account() {
-            Some(account) => matches!(account.bearer().await, Ok(Some(_))),
+            Some(account) => matches!(account.access_token().await, Ok(Some(_))),
             None => false,
         }
     }

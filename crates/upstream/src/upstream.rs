@@ -34,7 +34,7 @@ pub struct World {
     /// Who we say we are.
     pub ourselves: Ourselves<'static>,
     /// Keeps what we are signed in with.
-    pub keeper: Arc<dyn oauth::Keeper>,
+    pub keeper: Arc<dyn oauth::TokenStore>,
     /// What it takes to hold definitions back. Without it everything is offered: for a look at a server whose tools
     /// nobody is going to call.
     pub pins: Option<trust::Pins>,
@@ -127,7 +127,7 @@ impl Upstream {
     }
 
     /// What we are to a server that may want us to sign in; nothing for one at which we never do.
-    pub fn account(&self) -> Option<&Arc<oauth::Account>> {
+    pub fn account(&self) -> Option<&Arc<oauth::Session>> {
         self.settings.signer.as_ref().map(|signer| signer.account())
     }
 

@@ -8,8 +8,8 @@ pub const LOGS_MAX: usize = 512;
 /// Bytes of lines in one request.
 pub const LOGS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Members that are told by the log record itself.
-const TOLD: [&str; 3] = ["opened_at_ms", "written_at_ms", "trace_id"];
+/// Members that the log record has in places of its own.
+const OWN_PLACES: [&str; 3] = ["opened_at_ms", "written_at_ms", "trace_id"];
 
 /// A request for these lines; what is no line of the audit log is left out.
 pub fn otlp_logs<'l>(lines: impl IntoIterator<Item = &'l str>) -> Value {
@@ -39,7 +39,7 @@ fn log(line: &str) -> Option<Value> {
     };
     let attributes: Vec<Value> = members
         .iter()
-        .filter(|(name, _)| !TOLD.contains(&name.as_str()))
+        .filter(|(name, _)| !OWN_PLACES.contains(&name.as_str()))
         .map(|(name, value)| attribute(&format!("toolcrib.{name}"), value))
         .collect();
     let mut log = json!({
@@ -89,7 +89,8 @@ fn attribute(key: &str, value: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::{
-        line::{self, Head},
+        head::Head,
+        line,
         record::{Outcome, tests::sample},
     };
 

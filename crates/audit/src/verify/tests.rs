@@ -128,9 +128,10 @@ fn pruned(is_told: bool) -> Vec<Vec<u8>> {
     let segment = "audit-000001.jsonl".to_owned();
     let removed = checkpoint::Removed { segment, seq: removed.seq, hash: removed.hash };
     let why = if is_told { Occasion::Removed } else { Occasion::Shutdown };
-    let said = checkpoint::Said { removed: is_told.then_some(removed), ..checkpoint::Said::default() };
+    let details =
+        checkpoint::Details { removed: is_told.then_some(removed), ..checkpoint::Details::default() };
     let mut line = Vec::new();
-    checkpoint::write(&mut line, last, 6, why, said, &signer);
+    checkpoint::write(&mut line, last, 6, why, details, &signer);
     lines.push(line);
     lines.split_off(2)
 }

@@ -61,7 +61,7 @@ impl World {
         link(workspace.path(), &case.links);
         let files = tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap();
         let writable = sandbox::Writable::new(&case.writable).unwrap();
-        files.guard(&sandbox::Guard { writable, ..Default::default() });
+        files.protect(&sandbox::ProtectedPaths { writable, ..Default::default() });
         let gate = Gate::new(Parts {
             catalog: samples::catalog(),
             ruleset: ruleset(case, workspace.path()),

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::{BODY_BYTES_MAX, Fetch, encoded};
 use crate::error::{Failure, Reason};
-use crate::test_server::TestServer;
+use crate::tests::server::TestServer;
 
 /// What getting a document gives that is answered so: its object, or what is wrong with it.
 async fn check(status: u16, body: &str, expected: Expect) {

@@ -4,7 +4,7 @@ use http::Uri;
 use serde_json::{Map, Value};
 
 use crate::error::{Failure, Reason};
-use crate::place;
+use crate::location;
 
 /// A metadata document. `null` and the empty text count as absent: several servers write them so.
 pub(super) struct Fields<'a> {
@@ -44,10 +44,10 @@ impl Fields<'_> {
         }
     }
 
-    /// An address that obeys the rules of [`place::endpoint`].
+    /// An address that obeys the rules of [`location::endpoint`].
     pub(super) fn endpoint(&self, key: &str) -> Result<Option<Uri>, Failure> {
         match self.text(key)? {
-            Some(text) => place::endpoint(&format!("{key} in {}", self.of), &text).map(Some),
+            Some(text) => location::endpoint(&format!("{key} in {}", self.of), &text).map(Some),
             None => Ok(None),
         }
     }

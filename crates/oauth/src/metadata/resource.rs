@@ -8,7 +8,7 @@ use super::search::{self, Found};
 use crate::challenge::Challenge;
 use crate::error::{Failure, Reason};
 use crate::fetch::Fetch;
-use crate::{place, words};
+use crate::{clean_text, location};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
@@ -38,17 +38,17 @@ pub(super) async fn find(
     let mut addresses = Vec::new();
     if let Some(named) = named {
         let what = "the resource_metadata address in the server's challenge";
-        addresses.push(place::endpoint(what, named)?);
+        addresses.push(location::endpoint(what, named)?);
     }
     let path = resource.path().trim_end_matches('/');
     if !path.is_empty() {
-        addresses.push(place::at_origin(resource, &format!("{WELL_KNOWN}{path}")));
+        addresses.push(location::at_origin(resource, &format!("{WELL_KNOWN}{path}")));
     }
-    addresses.push(place::at_origin(resource, WELL_KNOWN));
+    addresses.push(location::at_origin(resource, WELL_KNOWN));
     addresses.dedup();
     Ok(match search::first(fetch, &addresses).await? {
         Found::It(document) => {
-            let of = format!("the metadata at {}", place::shown(&document.address));
+            let of = format!("the metadata at {}", location::shown(&document.address));
             Found::It(Box::new(parse(&of, &document.object, resource)?))
         }
         // A server that says where its metadata is knows of it, so it is none of revision 2025-03-26.
@@ -64,7 +64,7 @@ fn parse(of: &str, object: &Map<String, Value>, server: &Uri) -> Result<Resource
         return Err(fields.lacks("resource"));
     };
     if !covers(&resource, server) {
-        let (resource, server) = (words::cleaned(&resource), place::shown(server));
+        let (resource, server) = (clean_text::cleaned(&resource), location::shown(server));
         let said = format!("{of} is refused: it is for the resource {resource}, not for {server}");
         return Err(Failure::new(Reason::ResourceDiffers, said));
     }
@@ -90,7 +90,7 @@ fn covers(resource: &str, server: &Uri) -> bool {
     }
     let above = uri.path().trim_end_matches('/');
     let path = server.path();
-    place::origin(&uri) == place::origin(server)
+    location::origin(&uri) == location::origin(server)
         && uri.query().is_none_or(|query| Some(query) == server.query())
         && path.strip_prefix(above).is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }

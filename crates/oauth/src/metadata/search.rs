@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Failure, Reason};
 use crate::fetch::Fetch;
-use crate::place;
+use crate::location;
 
 /// What came of a search.
 pub(super) enum Found<T> {
@@ -53,7 +53,7 @@ pub(super) async fn first(fetch: &Fetch, addresses: &[Uri]) -> Result<Found<Lyin
                 }
             }
         };
-        answers.push(format!("{} {what}", place::shown(address)));
+        answers.push(format!("{} {what}", location::shown(address)));
     }
     Ok(Found::Nothing { answers: Failure::new(reason, answers.join(", ")), is_absent })
 }

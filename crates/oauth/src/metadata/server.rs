@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::search::{self, Found};
 use crate::error::{Failure, Reason};
 use crate::fetch::Fetch;
-use crate::{place, words};
+use crate::{clean_text, location};
 
 /// What an authorisation server says of itself. Its issuer is the one that was asked for, and its addresses obey
 /// the rules of `place`.
@@ -85,10 +85,10 @@ pub(super) async fn find(
     issuer: &str,
     spelling: Spelling,
 ) -> Result<Found<ServerMetadata>, Failure> {
-    let uri = place::endpoint("the issuer's address", issuer)?;
+    let uri = location::endpoint("the issuer's address", issuer)?;
     Ok(match search::first(fetch, &addresses(&uri)).await? {
         Found::It(document) => {
-            let of = format!("the metadata at {}", place::shown(&document.address));
+            let of = format!("the metadata at {}", location::shown(&document.address));
             Found::It(Box::new(parse(&of, &document.object, issuer, spelling)?))
         }
         Found::Nothing { answers, is_absent } => Found::Nothing { answers, is_absent },
@@ -104,7 +104,7 @@ fn addresses(issuer: &Uri) -> Vec<Uri> {
     if !path.is_empty() {
         paths.push(format!("{path}/.well-known/openid-configuration"));
     }
-    paths.iter().map(|path| place::at_origin(issuer, path)).collect()
+    paths.iter().map(|path| location::at_origin(issuer, path)).collect()
 }
 
 pub(super) fn parse(
@@ -129,7 +129,7 @@ pub(super) fn parse(
             }
             false => (Reason::IssuerDiffers, ""),
         };
-        let issuer = words::cleaned(&issuer);
+        let issuer = clean_text::cleaned(&issuer);
         let said = format!("{of} is refused: it is that of the issuer {issuer}, not of {asked}{hint}");
         return Err(Failure::new(reason, said));
     }
@@ -162,10 +162,10 @@ impl ServerMetadata {
     /// # Errors
     /// The origin is neither https nor this machine.
     pub(crate) fn assumed(resource: &Uri) -> Result<ServerMetadata, Failure> {
-        let issuer = place::origin(resource);
+        let issuer = location::origin(resource);
         let endpoint = |path: &str| {
             let address = format!("{issuer}{path}");
-            place::endpoint(&format!("{address} (no metadata names another address)"), &address)
+            location::endpoint(&format!("{address} (no metadata names another address)"), &address)
         };
         Ok(ServerMetadata {
             authorization_endpoint: Some(endpoint("/authorize")?),
@@ -188,7 +188,7 @@ impl ServerMetadata {
     /// A server elsewhere has no endpoint on this machine: its page would be opened by the user's browser, which
     /// reaches what no guarded client does.
     fn leads_home_only_from_home(&self, of: &str) -> Result<(), Failure> {
-        let is_home = |uri: &Uri| uri.host().is_some_and(place::is_loopback);
+        let is_home = |uri: &Uri| uri.host().is_some_and(location::is_loopback);
         if self.issuer.parse().is_ok_and(|issuer| is_home(&issuer)) {
             return Ok(());
         }

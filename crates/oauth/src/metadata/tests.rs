@@ -9,7 +9,7 @@ use sandbox::Client;
 use super::discover;
 use crate::challenge::Challenge;
 use crate::fetch::Fetch;
-use crate::test_server::TestServer;
+use crate::tests::server::TestServer;
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const SERVER: &str = "/.well-known/oauth-authorization-server";

@@ -8,7 +8,7 @@ use super::register;
 use crate::error::AuthError;
 use crate::fetch::Fetch;
 use crate::metadata::ServerMetadata;
-use crate::test_server::TestServer;
+use crate::tests::server::TestServer;
 
 const REDIRECT: &str = "http://127.0.0.1:5000/callback";
 

@@ -3,9 +3,9 @@
 use oauth2::url::form_urlencoded;
 use sha2::{Digest, Sha256};
 
+use crate::clean_text;
 use crate::error::{Failure, Reason};
 use crate::secret::Secret;
-use crate::words;
 
 /// Longer codes and addresses than this are no server's.
 pub(super) const RESPONSE_BYTES_MAX: usize = 8 * 1024;
@@ -93,7 +93,7 @@ impl Expected {
         let issuer = &self.issuer;
         let why = match said {
             Some(said) if said != issuer => {
-                format!("it comes from {}, not from {issuer}", words::cleaned(said))
+                format!("it comes from {}, not from {issuer}", clean_text::cleaned(said))
             }
             None if self.names_issuer => {
                 format!("{issuer} names itself in its answers (\"iss\"), and this one names nobody")
@@ -108,7 +108,7 @@ impl Expected {
             Some(description) => format!("{error}: {description}"),
             None => error.to_owned(),
         };
-        let said = words::cleaned(&said);
+        let said = clean_text::cleaned(&said);
         let reason = Reason::of(error);
         let said = match reason {
             Reason::Denied => format!("the sign-in at {} was refused ({said})", self.issuer),

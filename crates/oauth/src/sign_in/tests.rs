@@ -8,8 +8,9 @@ use tokio::net::TcpSocket;
 
 use super::visit::HEAD_TIME_MAX;
 use super::*;
-use crate::keeper::InMemory;
+use crate::in_memory::InMemory;
 use crate::metadata::{ResourceMetadata, ServerMetadata};
+use crate::session::Session;
 use crate::settings::{Redirect, Settings};
 
 /// A sign-in at `https://as.example`, which waits for the browser.
@@ -30,14 +31,15 @@ async fn waiting(redirect: Redirect, scope: Option<&str>) -> SignIn {
         is_assumed: false,
     };
     let uri = "https://a.example/mcp".parse().unwrap();
-    let keeper = Arc::new(InMemory::default());
-    let account = Account::new("<the & server>", &uri, Settings::default(), sandbox::Client::new(), keeper);
+    let token_store = Arc::new(InMemory::default());
+    let session =
+        Session::new("<the & server>", &uri, Settings::default(), sandbox::Client::new(), token_store);
     let client = Client { id: "me".to_owned(), secret: None, method: None };
     let discovered = Arc::new(Discovered { resource: None::<ResourceMetadata>, server });
     let resource = "https://a.example/mcp".to_owned();
     let scope = scope.map(str::to_owned);
     let landing = Landing::open(&redirect, None).await.unwrap();
-    SignIn::ask(account, Question { discovered, client, resource, scope }, landing).unwrap()
+    SignIn::start(session, Question { discovered, client, resource, scope }, landing).unwrap()
 }
 
 /// The whole answer to `request`, in which `STATE` stands for the right one.

@@ -6,12 +6,12 @@ use oauth2::basic::{BasicErrorResponse, BasicErrorResponseType, BasicTokenRespon
 use oauth2::{HttpResponse, TokenResponse};
 use serde_json::{Map, Value, json};
 
-use super::Refused;
+use super::refused::Refused;
+use crate::clean_text;
 use crate::error::{Failure, Reason};
 use crate::fetch::Answer;
-use crate::place;
+use crate::location;
 use crate::secret::Secret;
-use crate::words;
 
 /// Longer than this, a lifetime is a mistake: a thousand years, in seconds.
 const LIFETIME_SECONDS_MAX: u64 = 1000 * 365 * 24 * 3600;
@@ -62,7 +62,7 @@ pub(super) fn tidied(answer: Answer, uri: &Uri, kind: Kind) -> Result<HttpRespon
     let object = match answer.object() {
         Ok(object) => object,
         Err(instead) => {
-            let shown = place::shown(uri);
+            let shown = location::shown(uri);
             return Err(instead.within(|what| format!("{shown} {what}, not with a token")).into());
         }
     };
@@ -144,7 +144,8 @@ pub(super) fn refused<'a>(
     for secret in secrets {
         said = said.replace(secret.expose(), "***");
     }
-    let sentence = format!("{} refuses to issue a token ({})", place::shown(uri), words::cleaned(&said));
+    let sentence =
+        format!("{} refuses to issue a token ({})", location::shown(uri), clean_text::cleaned(&said));
     match error.error() {
         BasicErrorResponseType::InvalidGrant => Refused::Grant(sentence),
         BasicErrorResponseType::InvalidClient | BasicErrorResponseType::UnauthorizedClient => {
@@ -160,5 +161,5 @@ pub(super) fn refused<'a>(
 }
 
 fn failed(uri: &Uri, what: &str) -> Refused {
-    Failure::new(Reason::Other, format!("{} {what}", place::shown(uri))).into()
+    Failure::new(Reason::Other, format!("{} {what}", location::shown(uri))).into()
 }

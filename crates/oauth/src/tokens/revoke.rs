@@ -2,10 +2,11 @@
 
 use http::Uri;
 
-use super::{Proof, post};
+use super::form::post;
+use super::proof::Proof;
 use crate::error::{Failure, Reason};
 use crate::fetch::Fetch;
-use crate::place;
+use crate::location;
 
 /// Gives back `token`, which is a `kind` ("access_token", "refresh_token"). A server that does not know it any more
 /// says the same as one that took it back.
@@ -24,7 +25,7 @@ pub(crate) async fn revoke(
     if answer.status.is_success() {
         return Ok(());
     }
-    let (place, status) = (place::shown(uri), answer.status.as_u16());
+    let (place, status) = (location::shown(uri), answer.status.as_u16());
     let said = format!("{place} does not take the token back (HTTP status {status})");
     Err(Failure::new(Reason::Other, said))
 }

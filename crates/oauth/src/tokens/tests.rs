@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::metadata::ServerMetadata;
 use crate::settings::{Algorithm, Authentication};
-use crate::test_server::TestServer;
+use crate::tests::server::TestServer;
 
 /// What a refresh request comes to that is answered so; `hunter2` is the refresh token.
 async fn check(status: u16, body: &str, expected: Expect) {

@@ -6,7 +6,8 @@ use std::io;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::{Inside, NAME_BYTES_MAX, ObeyedFile};
+use super::inside::{Inside, NAME_BYTES_MAX};
+use super::obeyed::ObeyedFile;
 
 /// Why a file could not be read, written or listed.
 #[derive(Debug, thiserror::Error)]

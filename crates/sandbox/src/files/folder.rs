@@ -10,9 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
-use super::protected::Guarded;
-use super::read::{READ_FLAGS, read_part, regular};
-use super::{FileError, FilePart, Inside, Root};
+use super::error::FileError;
+use super::inside::Inside;
+use super::protected::ProtectionInForce;
+use super::read::{FilePart, READ_FLAGS, read_part, regular};
+use super::root::Root;
 
 /// The most entries of one folder that are listed; a larger folder is refused, not cut.
 pub const ENTRIES_MAX: usize = 100_000;
@@ -51,7 +53,7 @@ pub struct Folder {
     handle: File,
     path: Inside,
     /// What is not read, as for the root that it was opened from.
-    guarded: Arc<Guarded>,
+    protection: Arc<ProtectionInForce>,
 }
 
 /// For opening one plain name without following a link, which cannot leave the folder.
@@ -63,8 +65,8 @@ impl Root {
     pub fn folder(&self, path: &Inside) -> Result<Folder, FileError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = self.open_beneath(path.as_path(), flags).map_err(FileError::of(path))?;
-        self.guarded.check_readable(&handle, path)?;
-        Ok(Folder { handle, path: path.clone(), guarded: Arc::clone(&self.guarded) })
+        self.protection.check_readable(&handle, path)?;
+        Ok(Folder { handle, path: path.clone(), protection: Arc::clone(&self.protection) })
     }
 
     /// The entries of the folder at `path`, one level, sorted by name.
@@ -106,7 +108,7 @@ impl Folder {
     pub fn child(&self, name: &str) -> Result<Folder, FileError> {
         let path = self.path.child(name)?;
         let handle = self.open(name, FOLDER_FLAGS, &path)?;
-        Ok(Folder { handle: handle.into(), path, guarded: Arc::clone(&self.guarded) })
+        Ok(Folder { handle: handle.into(), path, protection: Arc::clone(&self.protection) })
     }
 
     /// Reads the first `bytes_max` bytes of the regular file `name`; a link is refused with `Outside`.
@@ -119,7 +121,7 @@ impl Folder {
 
     fn open(&self, name: &str, flags: OFlags, path: &Inside) -> Result<OwnedFd, FileError> {
         let opened = openat(&self.handle, name, flags, Mode::empty()).map_err(FileError::of_errno(path))?;
-        self.guarded.check_readable(&opened, path)?;
+        self.protection.check_readable(&opened, path)?;
         Ok(opened)
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf, absolute};
 
-use super::FileError;
+use super::error::FileError;
 
 /// The name under which models know the root folder, whatever its real path is.
 pub const WORKSPACE_PREFIX: &str = "/workspace";

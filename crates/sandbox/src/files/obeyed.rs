@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::protected::are_alike;
+use super::path_names::are_alike;
 
 /// Names that others obey, wherever below the workspace they are. Case does not tell names apart.
 #[derive(Debug, PartialEq, Eq)]

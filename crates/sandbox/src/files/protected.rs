@@ -3,13 +3,16 @@
 //! secrets and are not read by tools either.
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{FileError, Inside, ServerFiles, Writable};
+use super::error::FileError;
+use super::inside::Inside;
+use super::obeyed::Writable;
+use super::path_names::{as_far_as_real, lies_in, real_path, seen_from};
+use super::server_files::ServerFiles;
 
 /// The configuration's name, whatever folder it is in: the nearest one above a working folder counts.
 const CONFIGURATION: &str = "toolcrib.toml";
@@ -33,7 +36,7 @@ const GONE_MARK: &[u8] = b" (deleted)";
 /// What tools must leave alone beside what nobody may write: absolute paths of files, and of folders with all that is
 /// below them.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
+pub struct ProtectedPaths {
     /// May be read, and not written.
     pub unwritten: Vec<PathBuf>,
     /// Hold secrets: neither read nor listed nor written.
@@ -46,34 +49,34 @@ pub struct Guard {
 
 /// The same as paths without links, as far as they existed. They change when the configuration is read again.
 #[derive(Debug, Default)]
-pub(super) struct Guarded(RwLock<Held>);
+pub(super) struct ProtectionInForce(RwLock<Resolved>);
 
 #[derive(Debug, Default)]
-struct Held {
-    guard: Arc<Guard>,
+struct Resolved {
+    protected: Arc<ProtectedPaths>,
     /// Those that are not read and may lie below the root, as they are named from there: what is read by its name is held
     /// against nothing else.
     unread_below: Vec<PathBuf>,
 }
 
-impl Guarded {
+impl ProtectionInForce {
     /// Takes these in place of those before, for what is below `root`, a path without links.
-    pub(super) fn replace(&self, root: &Path, guard: &Guard) {
+    pub(super) fn replace(&self, root: &Path, protected: &ProtectedPaths) {
         let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
-        let guard = Guard {
-            unwritten: real(&guard.unwritten),
-            unread: real(&guard.unread),
-            servers: guard.servers.real(),
-            writable: guard.writable.clone(),
+        let protected = ProtectedPaths {
+            unwritten: real(&protected.unwritten),
+            unread: real(&protected.unread),
+            servers: protected.servers.real(),
+            writable: protected.writable.clone(),
         };
-        let unread_below = guard.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();
+        let unread_below = protected.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) =
-            Held { guard: Arc::new(guard), unread_below };
+            Resolved { protected: Arc::new(protected), unread_below };
     }
 
-    /// Those that are guarded now.
-    pub(super) fn now(&self) -> Arc<Guard> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).guard.clone()
+    /// Those that are protected now.
+    pub(super) fn now(&self) -> Arc<ProtectedPaths> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).protected.clone()
     }
 
     /// Holds that `path` below the root, to which no link leads, may be read. Names are compared without regard to case,
@@ -89,14 +92,14 @@ impl Guarded {
     /// Holds that `opened`, which was asked for as `path`, may be read. It is asked where it lies only after it has been
     /// opened: no link and no race makes it another one.
     pub(super) fn check_readable(&self, opened: &impl AsRawFd, path: &Inside) -> Result<(), FileError> {
-        let guard = self.now();
-        if guard.unread.is_empty() {
+        let protected = self.now();
+        if protected.unread.is_empty() {
             return Ok(());
         }
         let real = real_path(opened).map_err(FileError::Io)?;
         let name = real.as_os_str().as_bytes();
         let real = Path::new(OsStr::from_bytes(name.strip_suffix(GONE_MARK).unwrap_or(name)));
-        if guard.unread.iter().any(|unread| real.starts_with(unread)) {
+        if protected.unread.iter().any(|unread| real.starts_with(unread)) {
             return Err(FileError::Secret { path: path.clone() });
         }
         Ok(())
@@ -105,8 +108,8 @@ impl Guarded {
 
 /// True if `real`, a path without links, must not be written. `root` is where the workspace really lies now;
 /// what is not below it is refused, too. Names are compared without regard to case, since some file systems do.
-pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
-    let mut guarded = guard.unwritten.iter().chain(&guard.unread);
+pub(super) fn is_protected(root: &Path, protected: &ProtectedPaths, real: &Path) -> bool {
+    let mut guarded = protected.unwritten.iter().chain(&protected.unread);
     if guarded.any(|guarded| real.starts_with(guarded)) {
         return true;
     }
@@ -121,45 +124,6 @@ pub(super) fn is_protected(root: &Path, guard: &Guard, real: &Path) -> bool {
         || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
 }
 
-pub(super) fn are_alike(one: Component<'_>, other: Component<'_>) -> bool {
-    one.as_os_str().eq_ignore_ascii_case(other.as_os_str())
-}
-
-/// Whether `path` is `folder` or lies below it, without regard to case.
-pub(super) fn lies_in(path: &Path, folder: &Path) -> bool {
-    let mut names = path.components();
-    folder.components().all(|component| names.next().is_some_and(|name| are_alike(name, component)))
-}
-
-/// What is left of `path` behind the names of `root`; the empty path if all of `root` is below it. Nothing if neither is
-/// below the other.
-fn seen_from(root: &Path, path: &Path) -> Option<PathBuf> {
-    let (mut names, mut rest) = (root.components(), path.components());
-    loop {
-        match (names.next(), rest.clone().next()) {
-            (_, None) => return Some(PathBuf::new()),
-            (None, Some(_)) => return Some(rest.as_path().to_owned()),
-            (Some(name), Some(next)) if are_alike(name, next) => _ = rest.next(),
-            (Some(_), Some(_)) => return None,
-        }
-    }
-}
-
-/// Where an open file or folder really lies, without links.
-pub(super) fn real_path(opened: &impl AsRawFd) -> io::Result<PathBuf> {
-    Path::new("/proc/self/fd").join(opened.as_raw_fd().to_string()).read_link()
-}
-
-/// The path without links, as far as it exists.
-pub(super) fn as_far_as_real(path: &Path) -> PathBuf {
-    let real = |ancestor: &Path| Some((ancestor.canonicalize().ok()?, path.strip_prefix(ancestor).ok()?));
-    // `join` with nothing would leave a slash behind.
-    path.ancestors().find_map(real).map_or_else(
-        || path.to_owned(),
-        |(real, rest)| if rest.as_os_str().is_empty() { real } else { real.join(rest) },
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +131,7 @@ mod tests {
     #[test]
     fn what_decides_about_tools_is_protected_and_nothing_else() {
         let (unwritten, unread) = (vec!["/w/conf/my.toml".into()], vec!["/w/state".into()]);
-        let guarded = Guard { unwritten, unread, ..Guard::default() };
+        let guarded = ProtectedPaths { unwritten, unread, ..ProtectedPaths::default() };
         // path, whether it is protected
         let cases = [
             ("/w/toolcrib.toml", true),
@@ -225,9 +189,9 @@ mod tests {
             ("/w", "/elsewhere/state", "state", true),
         ];
         for (root, unread, path, may) in cases {
-            let guarded = Guarded::default();
-            let guard = Guard { unread: vec![unread.into()], ..Guard::default() };
-            guarded.replace(Path::new(root), &guard);
+            let guarded = ProtectionInForce::default();
+            let protected = ProtectedPaths { unread: vec![unread.into()], ..ProtectedPaths::default() };
+            guarded.replace(Path::new(root), &protected);
             let inside = Inside::parse(path, &[]).expect("a path inside");
             assert_eq!(guarded.check_named(&inside).is_ok(), may, "{path} of {root} beside {unread}");
         }

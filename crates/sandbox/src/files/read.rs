@@ -1,5 +1,5 @@
 //! Reading a regular file below a root. Few system calls for a small one: open, stat, read, close; and where it lies,
-//! if links led to it and anything is guarded.
+//! if links led to it and anything is protection.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,9 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::{Errno, pread};
 
-use super::{FileError, Inside, Root};
+use super::error::FileError;
+use super::inside::Inside;
+use super::root::Root;
 
 /// A part of a file, and what is known of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +47,12 @@ impl Root {
     pub fn open_read(&self, path: &Inside) -> Result<(File, Meta), FileError> {
         let file = match self.open_without_links(path) {
             Some(file) => {
-                self.guarded.check_named(path)?;
+                self.protection.check_named(path)?;
                 file
             }
             None => {
                 let file = self.open_beneath(path.as_path(), READ_FLAGS).map_err(FileError::of(path))?;
-                self.guarded.check_readable(&file, path)?;
+                self.protection.check_readable(&file, path)?;
                 file
             }
         };

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::protected::{are_alike, as_far_as_real, lies_in};
+use super::path_names::{are_alike, as_far_as_real, lies_in};
 
 /// The files and folders that the command line of one program, or of several, leads to. Absolute paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,9 +20,13 @@ use rustix::fs::{
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::obeyed::obeyed;
+use super::error::FileError;
+use super::inside::Inside;
+use super::obeyed::{ObeyedFile, obeyed};
+use super::path_names::real_path;
+use super::protected::is_protected;
 use super::read::READ_FLAGS;
-use super::{Access, FileError, Inside, ObeyedFile, Root, protected};
+use super::root::{Access, Root};
 
 /// Symbolic links followed to the file that is written; what Linux itself follows.
 const LINKS_MAX: usize = 40;
@@ -100,7 +104,7 @@ impl Root {
         }
         let place = Place::find(self, path)?;
         // Again with the folder that is now held, since that is what is written.
-        let folder = protected::real_path(&place.folder).map_err(FileError::Io)?;
+        let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_protected(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
         let done = place.fill(&temporary, bytes).and_then(|()| put(&place, &temporary));
@@ -157,15 +161,14 @@ impl Root {
     /// What stands against writing `real`, a path without links.
     fn judge(&self, real: &Path) -> io::Result<Judged> {
         // Asked anew, since somebody may have moved the workspace.
-        let root =
-            self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| protected::real_path(&dir))?;
-        let guard = self.guarded.now();
-        Ok(if protected::is_protected(&root, &guard, real) {
+        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| real_path(&dir))?;
+        let protected = self.protection.now();
+        Ok(if is_protected(&root, &protected, real) {
             Judged::Protected
-        } else if let Some(claim) = guard.servers.claim(&root, real) {
+        } else if let Some(claim) = protected.servers.claim(&root, real) {
             Judged::OfServer(claim)
         } else {
-            obeyed(&root, &guard.writable, real).map_or(Judged::Free, Judged::Obeyed)
+            obeyed(&root, &protected.writable, real).map_or(Judged::Free, Judged::Obeyed)
         })
     }
 
@@ -177,14 +180,14 @@ impl Root {
             match self.open_beneath(parent, FOLDER_FLAGS) {
                 Ok(folder) => {
                     let rest = path.strip_prefix(parent).map_err(io::Error::other)?;
-                    return Ok(protected::real_path(&folder)?.join(rest));
+                    return Ok(real_path(&folder)?.join(rest));
                 }
                 Err(error) if missing(error.kind()) => {}
                 Err(error) => return Err(error),
             }
         }
         let root = self.open_beneath(Path::new("."), FOLDER_FLAGS)?;
-        Ok(protected::real_path(&root)?.join(path))
+        Ok(real_path(&root)?.join(path))
     }
 
     /// Opens the folder that will hold a file, and makes it first if it is missing.

@@ -18,6 +18,9 @@ use tower_service::Service;
 
 use super::reach::{self, OutOfReach, Reach};
 
+/// From the name to a connection ready for the request, TLS included.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 pub(super) type Tcp = HttpConnector<Resolver>;
 
 type BoxError = Box<dyn Error + Send + Sync>;

@@ -10,7 +10,7 @@ use hyper_util::client::legacy;
 use rustls::CertificateError;
 
 use super::connect::{TooSlow, Unresolved};
-use super::place;
+use super::destination::destination;
 use super::reach::OutOfReach;
 
 /// Why a request got no answer.
@@ -87,7 +87,7 @@ pub enum NetError {
 impl NetError {
     /// Names the failure of a request to `uri`.
     pub(super) fn of(uri: &Uri, source: legacy::Error) -> NetError {
-        let (host, port) = place(uri);
+        let (host, port) = destination(uri);
         // Only before the request was sent do these mean that it was not.
         let connecting = source.is_connect();
         let kind = causes(&source).find_map(kind).filter(|kind| connecting || matches!(kind, Kind::Closed));

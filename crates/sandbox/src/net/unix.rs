@@ -6,7 +6,7 @@ use std::path::Path;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::CONNECT_TIMEOUT;
+use super::connect::CONNECT_TIMEOUT;
 
 /// Connects to the Unix socket at `path`, within [`CONNECT_TIMEOUT`]: a server that takes in nobody lets the
 /// system's queue run full.

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::detached::{find_in, variable};
+
 /// More than any answer is worth, in bytes.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
@@ -36,7 +38,7 @@ impl std::fmt::Debug for Answered {
 /// # Errors
 /// If it is not installed (`NotFound`), cannot be started, or takes too long (`TimedOut`): it is ended then.
 pub fn ask_program(command: &str, args: &[&str], told: &str, limit: Duration) -> io::Result<Answered> {
-    let path = super::variable("PATH");
+    let path = variable("PATH");
     ask_in(path, command, args, told, limit)
 }
 
@@ -47,7 +49,7 @@ fn ask_in(
     told: &str,
     limit: Duration,
 ) -> io::Result<Answered> {
-    let executable = super::find_in(path, command).ok_or(io::ErrorKind::NotFound)?;
+    let executable = find_in(path, command).ok_or(io::ErrorKind::NotFound)?;
     let child = start(&executable, args)?;
     let pid = Pid::from_child(&child);
     let (answer, answered) = sync_channel(1);

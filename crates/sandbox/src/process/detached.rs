@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Program, lookup};
+use super::lookup;
+use super::program::Program;
 
 /// A variable of our own environment.
 pub(crate) fn variable(name: &str) -> Option<OsString> {

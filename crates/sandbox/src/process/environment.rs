@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::Program;
+use super::program::Program;
 
 pub(super) type Environment = BTreeMap<OsString, OsString>;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::Program;
 use super::environment::Environment;
+use super::program::Program;
 
 /// Where programs are looked for when no PATH is set.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -1,4 +1,4 @@
-//! The spans of one call that has ended.
+//! `Finished`: the spans of one call that has ended.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -33,7 +33,7 @@ pub(crate) struct HeldBack {
 
 /// What the folders' files come to.
 #[derive(Debug, Default)]
-pub(super) struct Folders {
+pub(crate) struct Folders {
     /// What a person must agree to before it is in force.
     pub(super) held: Vec<HeldBack>,
     /// The servers of folders that are in force, with the kept secrets that each may use.
@@ -122,6 +122,7 @@ impl Folders {
                 continue;
             }
             self.passed_over.extend(without_users_prefix(&name, &mut member.node, users));
+            self.passed_over.extend(without_effects(&name, &mut member.node));
             if let (Some(timeout), Written::Table(keys)) = (&timeout, &mut member.node.written) {
                 keys.entry("timeout".to_owned()).or_insert_with(|| timeout.clone());
             }
@@ -214,6 +215,18 @@ fn without_users_prefix(name: &str, table: &mut Node, users: &Node) -> Option<(P
     }
     let Written::Table(keys) = &mut table.written else { return None };
     keys.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
+}
+
+/// Takes out what is stated of the effects of a server's tools: it could only loosen the rules for them.
+fn without_effects(name: &str, table: &mut Node) -> Vec<(Place, String)> {
+    let Some(Written::Table(tools)) = table.member_mut("tool").map(|tools| &mut tools.node.written) else {
+        return Vec::new();
+    };
+    let effect = |(tool, member): (&String, &mut Member)| {
+        let Written::Table(keys) = &mut member.node.written else { return None };
+        keys.remove("effect").map(|effect| (effect.key, format!("mcp.{name}.tool.{tool}.effect")))
+    };
+    tools.iter_mut().filter_map(effect).collect()
 }
 
 /// Takes out what permits.

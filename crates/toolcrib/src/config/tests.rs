@@ -81,9 +81,9 @@ fn nothing_written_is_a_good_configuration() {
 
             [audit]
             arguments = "redacted"  # default
-            durable = true          # default
             keep = "365d"           # default
             max_bytes = "1 GiB"     # default
+            sync = "effects"        # default
 
             [experimental]
             mcp_timeout = 30000  # default
@@ -143,9 +143,9 @@ fn every_value_tells_where_it_was_set() {
 
             [audit]
             arguments = "redacted"  # default
-            durable = true          # default
             keep = "365d"           # default
             max_bytes = "1 GiB"     # default
+            sync = "effects"        # default
 
             [experimental]
             mcp_timeout = 30000  # default
@@ -214,9 +214,9 @@ headers = { Authorization = "Bearer hunter2" }
 
             [audit]
             arguments = "redacted"  # default
-            durable = true          # default
             keep = "365d"           # default
             max_bytes = "1 GiB"     # default
+            sync = "effects"        # default
 
             [experimental]
             mcp_timeout = 30000  # default

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::Uri;
 use http::uri::PathAndQuery;
-use oauth::Bearer;
+use oauth::AccessToken;
 use redact::{Known, Redactor};
 use wire::Revision;
 use wire::message::Text;
@@ -42,7 +42,7 @@ pub(crate) struct Mask {
 struct Tokens {
     signer: Arc<Signer>,
     /// Those that are looked for.
-    known: Mutex<Arc<Vec<Bearer>>>,
+    known: Mutex<Arc<Vec<AccessToken>>>,
 }
 
 impl Mask {
@@ -130,7 +130,7 @@ impl Mask {
             let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
             let sent = signer.sent();
             if !Arc::ptr_eq(&known, &sent) {
-                let tokens = sent.iter().map(Bearer::secret).filter(|token| is_secret(token));
+                let tokens = sent.iter().map(AccessToken::secret).filter(|token| is_secret(token));
                 redactor.know("tokens", tokens.map(|token| nameless(token.into())).collect());
                 *known = sent;
             }

@@ -29,8 +29,17 @@ fn upstream(mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
 
 /// The same under another name.
 fn named(name: &str, mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
+    settled(name, mode, command, pins, Config::default())
+}
+
+/// The same with more in its table.
+fn upstream_with(mode: Trust, command: &str, pins: Pins, table: &str) -> Arc<Upstream> {
+    settled("it", mode, command, pins, toml::from_str(table).expect("a table"))
+}
+
+fn settled(name: &str, mode: Trust, command: &str, pins: Pins, table: Config) -> Arc<Upstream> {
     let (command, prefix) = (Some(command.to_owned()), Some(String::new()));
-    let table = Config { command, prefix, trust: mode, ..Config::default() };
+    let table = Config { command, prefix, trust: mode, ..table };
     let settings = table.settle(name, std::time::Duration::from_secs(1), &|_| unreachable!("no reference"));
     let launcher = Launcher { guard: "/does/not/exist".into(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
@@ -446,6 +455,31 @@ fn only_who_is_trusted_is_believed_that_it_reads() {
         run(list(&it, &hints(annotations)));
         let effect = it.offers().borrow().tools[0].definition().effect;
         assert_eq!(effect, expected, "{mode:?} {annotations}");
+    }
+}
+
+#[test]
+fn the_owner_is_believed_and_only_tightened_by_the_server() {
+    let hints =
+        |hints: &str| GOOD.replace(r#""inputSchema""#, &format!(r#""annotations":{hints},"inputSchema""#));
+    for (stated, annotations, expected) in [
+        ("reads", "{}", (Effect::Reads, false)),
+        ("reads", r#"{"destructiveHint":true}"#, (Effect::Reads, true)),
+        ("destroys", r#"{"readOnlyHint":true}"#, (Effect::Destroys, false)),
+        ("executes", "{}", (Effect::Executes, false)),
+    ] {
+        for mode in [Trust::Pin, Trust::Trust] {
+            let table = format!("tool.add.effect = {stated:?}");
+            let it = upstream_with(mode, "x", pins(&Arc::default()), &table);
+            run(list(&it, &hints(annotations)));
+            let offer = it.offers().borrow().clone();
+            let definition = offer.tools[0].definition();
+            assert_eq!(
+                (definition.effect, definition.marked_destructive),
+                expected,
+                "{stated} {annotations}"
+            );
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use oauth::{Account, InMemory, Keeper};
+use oauth::{InMemory, Session, TokenStore};
 use upstream::Upstream;
 
 use crate::web::{Answer, Request, Web};
@@ -60,7 +60,7 @@ impl Issuer {
     /// say, since a token that is refused at once is not replaced.
     pub(crate) async fn revoke(&self, keeper: &InMemory) {
         self.state().good.clear();
-        let key = Account::key(
+        let key = Session::key(
             "it",
             &format!("http://127.0.0.1:{}/mcp", self.web.port).parse().expect("an address"),
         );

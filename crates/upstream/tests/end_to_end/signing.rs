@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use oauth::{InMemory, KeepError, Keeper, Kept, Unfinished};
+use oauth::{InMemory, StoredRecord, TokenStore, TokenStoreError, Unfinished};
 use upstream::{State, Upstream};
 
 use crate::http::{Logs, plain};
@@ -18,8 +18,8 @@ use crate::world::*;
 #[derive(Default)]
 struct Full(Unfinished);
 
-impl Keeper for Full {
-    fn load<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Kept>, KeepError>> {
+impl TokenStore for Full {
+    fn load<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<StoredRecord>, TokenStoreError>> {
         full()
     }
 
@@ -28,23 +28,28 @@ impl Keeper for Full {
         _: &'a str,
         _: Option<u64>,
         _: Option<&'a [u8]>,
-    ) -> BoxFuture<'a, Result<Option<u64>, KeepError>> {
+    ) -> BoxFuture<'a, Result<Option<u64>, TokenStoreError>> {
         full()
     }
 
-    fn claim<'a>(&'a self, _: &'a str, _: &'a str, _: Duration) -> BoxFuture<'a, Result<bool, KeepError>> {
+    fn acquire<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: Duration,
+    ) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         full()
     }
 
-    fn release<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), KeepError>> {
+    fn release<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), TokenStoreError>> {
         full()
     }
 
-    fn keys<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<String>, KeepError>> {
+    fn keys<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<String>, TokenStoreError>> {
         full()
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<bool, KeepError>> {
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
         full()
     }
 
@@ -53,8 +58,8 @@ impl Keeper for Full {
     }
 }
 
-fn full<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, KeepError>> {
-    ready(Err(KeepError("the disk is full".to_owned()))).boxed()
+fn full<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, TokenStoreError>> {
+    ready(Err(TokenStoreError("the disk is full".to_owned()))).boxed()
 }
 
 /// The client itself is signed in, by its secret.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oauth::{InMemory, Keeper};
+use oauth::{InMemory, TokenStore};
 use sandbox::{Access, Client, Launcher, Root};
 use tool_api::{
     AnyTool, Arguments, CallId, Cancel, Context, Listener, Outcome, Payload, Permit, Progress, ToolError,
@@ -21,7 +21,7 @@ pub(crate) fn upstream(table: &str) -> Arc<Upstream> {
 }
 
 /// The same, which keeps what it is signed in with in `keeper`.
-pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn Keeper>) -> Arc<Upstream> {
+pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn TokenStore>) -> Arc<Upstream> {
     let config: Config = toml::from_str(table).expect("a table");
     let settings = config.settle("it", Duration::from_secs(30), &|_| Ok("s3cret".to_owned()));
     let launcher = Launcher { guard: guard(), guard_args: Vec::new() };

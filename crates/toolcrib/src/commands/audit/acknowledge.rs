@@ -1,10 +1,7 @@
 //! `audit acknowledge`: a person signs that they know what the audit log has lost.
 
-use std::sync::Arc;
-
-use audit::{AnchorError, AuditLog, Loss};
+use audit::{AuditLog, Loss};
 use serde_json::json;
-use store::SqliteStore;
 
 use crate::cli::Cli;
 use crate::config::Settings;
@@ -15,10 +12,9 @@ use crate::times::now_ms;
 pub(super) fn run(cli: &Cli, settings: Settings, because: Option<&str>) -> Result<Ending, Trouble> {
     let Settings { state, audit, redactor, .. } = settings;
     let because = because.map(|because| redactor.text(because).into_owned());
-    let store = Arc::new(SqliteStore::at(&state));
-    let audit_log = AuditLog::with(&state, now_ms, audit, redactor).kept_in(store.clone());
-    let failed = |error: AnchorError| Trouble::Failed(error.to_string());
-    let losses = audit_log.acknowledge(&*store, because.as_deref()).map_err(failed)?;
+    let audit_log = AuditLog::with(&state, now_ms, audit, redactor);
+    let losses = audit_log.acknowledge(because.as_deref());
+    let losses = losses.map_err(|error| Trouble::Failed(error.to_string()))?;
     if cli.json {
         let told: Vec<_> =
             losses.iter().map(|loss| json!({ "record": loss.seq, "kept": loss.kept })).collect();

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use audit::{AnchorError, Loss, PublicKey, Trust, Verified, VerifyError};
+use audit::{Loss, PublicKey, Trust, Verified, VerifyError};
 use serde_json::json;
-use store::SqliteStore;
 
 use super::unreadable;
 use crate::cli::Cli;
@@ -25,28 +24,17 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
     // Who names a key wants a signature, and of that key: what else is known may have been written by whoever wrote
     // the audit log.
     let mut trust = Trust { keys: named(keys)?, must_be_signed: !keys.is_empty(), from, ..Trust::default() };
-    if audit_log.is_none() {
-        if keys.is_empty() {
-            trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
-        }
-        let store = SqliteStore::at(state);
-        // A copy on a medium that cannot be written has no store that opens.
-        let failed = |error: AnchorError| {
-            let folder = state.display();
-            Trouble::Failed(format!(
-                "{error}; `--folder {folder}` checks the audit log without what the store knows of it"
-            ))
-        };
-        trust.heads.extend(audit::anchored(&store).map_err(failed)?);
-        trust.loss = audit::marked_loss(&store).map_err(failed)?;
+    if audit_log.is_none() && keys.is_empty() {
+        trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
     }
     if let Some(missing) = audit_log.filter(|audit_log| !audit_log.exists()) {
         return Err(unreadable(format!("there is no {}", missing.display())));
     }
     let path = audit_log.unwrap_or(state);
-    // A folder may come with the head that was noted in it; a single segment ends where it was closed.
+    // A folder may come with what was noted in it; a single segment ends where it was closed.
     if path.is_dir() {
         trust.noted = audit::noted_head(path, &trust.keys).map_err(unreadable)?;
+        trust.loss = audit::noted_loss(path, &trust.keys).map_err(unreadable)?;
     }
     let (ending, facts, words) = match audit::verify(path, &trust) {
         // Of a mistyped path it would be said for ever that all is well.

@@ -5,7 +5,7 @@ mod sign_in;
 
 use std::sync::Arc;
 
-use oauth::{Account, Status};
+use oauth::{Session, Status};
 use serde_json::{Value, json};
 use upstream::{Settings, Upstream, World};
 
@@ -57,7 +57,7 @@ struct Work<'a> {
     loaded: &'a Loaded,
     settings: &'a Settings,
     world: World,
-    account: &'a Arc<Account>,
+    account: &'a Arc<Session>,
 }
 
 impl Work<'_> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use oauth::Account;
+use oauth::Session;
 use serde_json::json;
 use store::{SqliteStore, Store};
 use upstream::{Settings, Upstream};
@@ -91,7 +91,7 @@ async fn forget(loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
         account.forget().await.map_err(Trouble::because)?;
     }
     // What has no account any more may have had one.
-    Account::forget_all(settings.name(), &*world.keeper).await.map_err(Trouble::because)?;
+    Session::forget_all(settings.name(), &*world.keeper).await.map_err(Trouble::because)?;
     let store = SqliteStore::at(&loaded.settings.state);
     store.forget_definitions(settings.name()).map_err(Trouble::because)?;
     pins::forget(&store, &settings.trust_key()).map_err(Trouble::because)

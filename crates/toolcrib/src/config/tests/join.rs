@@ -98,7 +98,7 @@ fn what_is_not_for_a_folder_to_say_holds_nowhere() {
             }
         }
     };
-    unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; durable = false", "-");
+    unsaid("audit", "keep = '1d'; max_bytes = '8 MiB'; sync = 'never'", "-");
     unsaid("telemetry.traces", "endpoint = 'http://127.0.0.1:9/x'", "-");
     unsaid("state", "dir = 'own'", "-");
     unsaid("secrets", "key = { file = 'k' }", "-");
@@ -261,11 +261,18 @@ fn the_users_servers_are_as_without_the_folder() {
             "exclude = []",
             "enabled = true",
             "tool = { send = { enabled = false } }",
+            "tool = { send = { effect = 'reads' } }",
         ] {
             let found = come_to("mcp.mail", user, &format!("[mcp.mail]; {said}"), &consent);
             assert_eq!(found.replace(r#""enabled":true,"#, ""), alone, "{said}");
         }
     }
+    // Nor does a folder say what its own servers' tools do.
+    let own = "[mcp.own]; command = 'z'; [mcp.own.tool.a]; name = 'b'; effect = 'reads'";
+    let tool = come_to("mcp.own.tool", user, own, &Consent::ForThisRun);
+    assert_eq!(tool, r#"{"a":{"name":"b"}}"#);
+    let tool = come_to("mcp.own.tool", own, "", &Consent::ForThisRun);
+    assert_eq!(tool, r#"{"a":{"effect":"reads","name":"b"}}"#);
     // What is offered as theirs is not offered.
     let prefix = |said: &str| {
         come_to(

@@ -9,7 +9,7 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use oauth::{AuthError, Bearer, Reason};
+use oauth::{AccessToken, AuthError, Reason};
 use sandbox::{Client, NetError};
 
 use super::super::Fault;
@@ -80,7 +80,7 @@ impl Signed {
         self.pass(with(head, bearer.as_ref()), Bytes::new()).await
     }
 
-    async fn bearer(&self, signer: &Signer) -> Result<Option<Bearer>, Fault> {
+    async fn bearer(&self, signer: &Signer) -> Result<Option<AccessToken>, Fault> {
         if self.is_open.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Signed {
     }
 }
 
-fn with(mut head: Request<()>, bearer: Option<&Bearer>) -> Request<()> {
+fn with(mut head: Request<()>, bearer: Option<&AccessToken>) -> Request<()> {
     if let Some(bearer) = bearer {
         head.headers_mut().insert(AUTHORIZATION, bearer.header().clone());
     }

@@ -57,7 +57,7 @@ impl Check<'_> {
         let fixed = self.arguments(&format!("{table}.arguments"), &tool.arguments, May::Everything);
         let defaults = self.arguments(&format!("{table}.defaults"), &tool.defaults, May::Variables(SHOWN));
         let sent = (!fixed.is_empty() || !defaults.is_empty()).then(|| Sent::new(fixed, defaults).into());
-        Reshaped { name: tool.name.clone(), description: tool.description.clone(), sent }
+        Reshaped { name: tool.name.clone(), description: tool.description.clone(), sent, effect: tool.effect }
     }
 
     fn tool_name(&mut self, place: &str, name: &str) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::Uri;
-use oauth::{Account, AuthError, SignIn};
+use oauth::{AuthError, Session, SignIn};
 use serde_json::json;
 
 use super::paste::Pasted;
@@ -28,7 +28,7 @@ pub(in crate::commands::mcp) enum Browser {
 
 /// Signs in to the server that people call `name`. Until it has worked, nothing is kept of it.
 pub(in crate::commands::mcp) async fn sign_in(
-    account: &Arc<Account>,
+    account: &Arc<Session>,
     name: &str,
     browser: Browser,
     json: bool,

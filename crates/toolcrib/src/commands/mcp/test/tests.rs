@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use oauth::{AuthError, KeepError, Reason};
+use oauth::{AuthError, Reason, TokenStoreError};
 use upstream::{Config, ConnectError, NotStarted, Obstacle, Settings, Traced};
 
 use super::diagnosis::Failed;
@@ -371,7 +371,7 @@ fn sign_ins_that_wait_for_a_person() {
         vec![
             sign_in(AuthError::NeedsSignIn { why: "it wants you to sign in".to_owned() }),
             sign_in(AuthError::NeedsRegistration("https://a does not register clients by itself".to_owned())),
-            sign_in(AuthError::Keep(KeepError("the key cannot be read".to_owned()))),
+            sign_in(AuthError::Keep(TokenStoreError("the key cannot be read".to_owned()))),
         ],
         expect![[r#"
             needs_auth

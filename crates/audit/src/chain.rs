@@ -1,0 +1,58 @@
+//! How a line of the audit log is framed: its hash at the end, its number and its time at the beginning.
+
+use std::io::Write;
+
+use crate::{
+    hash::{HEX_BYTES, Hash},
+    head::Head,
+};
+
+/// The longest line that is read. Ours stay below: 46 texts of [`crate::TEXT_BYTES_MAX`], each byte escaped,
+/// arguments of [`crate::ARGUMENTS_BYTES_MAX`], of which every byte takes two at most, and a few numbers.
+pub(crate) const LINE_BYTES_MAX: usize = 128 * 1024;
+
+const BEFORE_HASH: &[u8] = b",\"hash\":\"";
+const AFTER_HASH: &[u8] = b"\"}";
+
+/// Ends a line, whose body begins at `start`, with its hash.
+pub(crate) fn end(into: &mut Vec<u8>, start: usize, seq: u64) -> Head {
+    let hash = Hash::of(&into[start..]);
+    for part in [BEFORE_HASH, &hash.hex(), AFTER_HASH, b"\n"] {
+        into.write_all(part).expect("memory takes every byte");
+    }
+    Head { seq, hash }
+}
+
+/// The bytes without the zeros at their end.
+pub(crate) fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+/// Whether a line ends as records do. Costs no hashing, and tells nothing of what stands before.
+pub(crate) fn has_end(line: &[u8]) -> bool {
+    split(line).is_some()
+}
+
+/// The number of a record, from the beginning of its line. Tells nothing of the rest.
+pub(crate) fn seq_of(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(b"{\"seq\":")?;
+    let digits = &rest[..rest.iter().position(|byte| *byte == b',')?];
+    str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// When a record was written, in milliseconds since 1970, from the beginning of its line. Tells nothing of the rest.
+pub(crate) fn written_at_of(line: &[u8]) -> Option<i64> {
+    let digits = line.iter().position(|byte| *byte == b',')?;
+    let rest = line[digits..].strip_prefix(b",\"prev\":\"")?.get(HEX_BYTES..)?;
+    let rest = rest.strip_prefix(b"\",\"written_at_ms\":")?;
+    let number = &rest[..rest.iter().position(|byte| *byte == b',')?];
+    str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// The body of a line and the hash it ends with.
+pub(crate) fn split(line: &[u8]) -> Option<(&[u8], Hash)> {
+    let line = line.strip_suffix(AFTER_HASH)?;
+    let (body, hash) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;
+    Some((body.strip_suffix(BEFORE_HASH)?, Hash::parse(hash)?))
+}

@@ -1,0 +1,84 @@
+//! Looks for the noted head in the audit log before this process writes there. If it is missing, a signed line says so, and
+//! only then a newer one is noted.
+
+use std::{fmt, io};
+
+use crate::{
+    checkpoint::{Details, Lost, Occasion},
+    error::AuditError,
+    file_ops::FileOps,
+    head::Head,
+    head_file,
+    key::PublicKey,
+    loss::Loss,
+    open_segment::OpenSegment,
+    segments::{self, Position},
+};
+
+/// Compares the end of the audit log, which is locked, with the noted head.
+pub(crate) fn compare(segment: &mut OpenSegment, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
+    // Without a head there is nothing to compare with, which is no reason to refuse calls.
+    let Some(key) = readable(PublicKey::of_folder(&segment.dir)) else { return Ok(()) };
+    let head = readable(head_file::noted_head(&segment.dir, &[key]));
+    let is_there = |head: Head| readable(holds(segment, head).map(Some)).unwrap_or(true);
+    let Some(Head { seq, hash }) = head.filter(|head| !is_there(*head)) else {
+        if let Ok(Some(loss)) = head_file::noted_loss(&segment.dir, &[key]) {
+            tracing::warn!("{}", Notice(&loss));
+        }
+        return Ok(());
+    };
+    let details = Details { lost: Some(Lost { seq, hash }), ..Details::default() };
+    segment.write_checkpoint(Occasion::Lost, details, now_ms, ops)?;
+    let loss = Loss::new(segment.last_seen().seq, seq);
+    tracing::error!("{}", Notice(&loss));
+    if let Err(error) = note_end(segment, Some(&loss), ops) {
+        // The line is written. The next start finds the head of before and tells of the loss once more.
+        tracing::warn!(%error, "it could not be noted up to where the audit log goes now");
+    }
+    Ok(())
+}
+
+/// Notes the end of the audit log as it is now, behind a line about losses, and the loss that nobody acknowledged.
+pub(crate) fn note_end(
+    segment: &mut OpenSegment,
+    loss: Option<&Loss>,
+    ops: &dyn FileOps,
+) -> Result<(), AuditError> {
+    segment.sync(ops)?;
+    let (dir, head) = (segment.dir.clone(), segment.last_seen());
+    let signer = segment.signer()?;
+    let noted = head_file::mark_loss(&dir, loss, signer, ops);
+    noted.and_then(|()| head_file::replace(&dir, head, signer, ops)).map_err(AuditError::unwritable)
+}
+
+/// What was read; nothing, and a word in the log, if it could not be.
+fn readable<T>(read: io::Result<Option<T>>) -> Option<T> {
+    read.inspect_err(|error| tracing::warn!(%error, "it cannot be checked whether the audit log has its end"))
+        .ok()?
+}
+
+/// Whether a noted record is in the audit log, or was removed as too old.
+fn holds(segment: &OpenSegment, noted: Head) -> io::Result<bool> {
+    let end = segment.last_seen();
+    if noted.seq >= end.seq {
+        return Ok(noted == end);
+    }
+    Ok(match segments::position_of(&segment.dir, noted.seq)? {
+        Position::Here(hash) => hash == noted.hash,
+        Position::Removed => true,
+        Position::Nowhere => false,
+    })
+}
+
+/// A loss as it is told to whoever reads the program's log.
+struct Notice<'l>(&'l Loss);
+
+impl fmt::Display for Notice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loss = self.0;
+        write!(
+            f,
+            "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
+        )
+    }
+}

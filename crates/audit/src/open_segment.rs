@@ -1,0 +1,343 @@
+//! The open segment of the audit log: appended to under a lock, since several processes share it, closed when it
+//! is large or old, and begun anew.
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
+
+use std::{
+    borrow::Borrow,
+    fs::{self, File, TryLockError},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    checkpoint::{self, CHECKPOINT_RECORDS, Details, Occasion},
+    config::Config,
+    error::AuditError,
+    file_ops::FileOps,
+    head::Head,
+    in_place,
+    key::Signer,
+    line,
+    record::Record,
+    segments::{self, FILE, is_same},
+};
+
+/// Another process holds the lock for one write; seconds mean that it is stuck.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How often to ask for the lock. The system's own wait has no deadline.
+const LOCK_RETRY: Duration = Duration::from_millis(1);
+
+/// Segments that others may close while we wait for the lock of one. Nobody is so fast.
+const REOPENED_MAX: usize = 64;
+
+/// What a usual line takes; more is only a growth of the buffer.
+const LINE_BYTES_USUAL: usize = 800;
+
+/// The open segment.
+pub(crate) struct OpenSegment {
+    pub(crate) dir: PathBuf,
+    path: PathBuf,
+    pub(crate) file: File,
+    /// Which file that is.
+    id: (u64, u64),
+    /// Where the segment ended when we last looked. If it still does, `head` is the last record of the audit log.
+    end: u64,
+    head: Head,
+    /// Whether the last line lacks its line break.
+    torn: bool,
+    /// When the segment's first line was written, in milliseconds since 1970; `None` for an empty one.
+    began_at_ms: Option<i64>,
+    signer: Option<Signer>,
+    /// Whether the file's name would survive a power cut. Left to the first sync, since the first call waits
+    /// for the opening.
+    has_safe_name: bool,
+    /// Whether many records were written since the last checkpoint, and the one that was due did not reach the disk.
+    lacks_checkpoint: bool,
+    segment_bytes: u64,
+    segment_age_ms: i64,
+}
+
+impl OpenSegment {
+    /// Opens the audit log of this folder; creates both if need be.
+    pub(crate) fn open(dir: &Path, config: &Config, ops: &dyn FileOps) -> Result<Self, AuditError> {
+        let is_new = !dir.join(FILE).exists();
+        store::create_private(dir).map_err(AuditError::unwritable)?;
+        let path = dir.join(FILE);
+        let file = ops.open(&path).map_err(AuditError::unwritable)?;
+        let id = in_place::id(&file.metadata().map_err(AuditError::unwritable)?);
+        let mut segment = Self {
+            dir: dir.to_owned(),
+            path,
+            file,
+            id,
+            end: 0,
+            head: Head::START,
+            torn: false,
+            began_at_ms: None,
+            signer: None,
+            has_safe_name: !is_new,
+            lacks_checkpoint: false,
+            segment_bytes: config.segment_bytes(),
+            segment_age_ms: config.segment_age_ms(),
+        };
+        segment.locked(ops, |_| Ok(()))?;
+        Ok(segment)
+    }
+
+    /// Closes its segments by these settings from now on.
+    pub(crate) fn go_by(&mut self, config: &Config) {
+        (self.segment_bytes, self.segment_age_ms) = (config.segment_bytes(), config.segment_age_ms());
+    }
+
+    /// Appends these records with one write and takes out of the list what reached the disk: after an
+    /// error that may be a part of them. True if a segment was closed before.
+    pub(crate) fn append(
+        &mut self,
+        records: &mut Vec<impl Borrow<Record>>,
+        now_ms: i64,
+        ops: &dyn FileOps,
+    ) -> Result<bool, AuditError> {
+        let has_closed = self.close_if_due(now_ms, ops)?;
+        self.locked(ops, |segment| {
+            if records.is_empty() {
+                return Ok(());
+            }
+            let before = segment.head;
+            let mut bytes = segment.begin(records.len() * LINE_BYTES_USUAL);
+            let mut head = records
+                .iter()
+                .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
+            segment.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
+            if segment.lacks_checkpoint {
+                head = checkpoint::write(
+                    &mut bytes,
+                    head,
+                    now_ms,
+                    Occasion::Records,
+                    Details::default(),
+                    segment.signer()?,
+                );
+            }
+            let written = segment.write(&bytes, head, now_ms, ops);
+            segment.lacks_checkpoint &= written.is_err();
+            records.drain(..landed(before, segment.head, records.len()));
+            written
+        })?;
+        Ok(has_closed)
+    }
+
+    /// Appends a checkpoint.
+    pub(crate) fn checkpoint(
+        &mut self,
+        why: Occasion,
+        details: Details,
+        now_ms: i64,
+        ops: &dyn FileOps,
+    ) -> Result<(), AuditError> {
+        self.locked(ops, |segment| segment.write_checkpoint(why, details, now_ms, ops))
+    }
+
+    /// Appends a checkpoint, for the holder of the lock.
+    pub(crate) fn write_checkpoint(
+        &mut self,
+        why: Occasion,
+        details: Details,
+        now_ms: i64,
+        ops: &dyn FileOps,
+    ) -> Result<(), AuditError> {
+        let mut bytes = self.begin(LINE_BYTES_USUAL);
+        let head = self.head;
+        let head = checkpoint::write(&mut bytes, head, now_ms, why, details, self.signer()?);
+        self.write(&bytes, head, now_ms, ops)
+    }
+
+    /// What lines to be written begin with.
+    fn begin(&self, capacity: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(capacity);
+        if self.torn {
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
+        let Err(error) = ops.write(&self.file, bytes) else {
+            (self.end, self.head, self.torn) = (self.end + bytes.len() as u64, head, false);
+            self.began_at_ms.get_or_insert(now_ms);
+            return Ok(());
+        };
+        // Best effort: `look` finds what stays, be it whole lines or a torn one.
+        let _ = ops.truncate(&self.file, self.end);
+        self.look(ops)?;
+        Err(AuditError::unwritable(error))
+    }
+
+    /// Closes the segment if it is large or old. True if it was.
+    pub(crate) fn close_if_due(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
+        if !self.is_due(now_ms) {
+            return Ok(false);
+        }
+        // Asked again under the lock: another process may have closed it.
+        self.locked(
+            ops,
+            |segment| if segment.is_due(now_ms) { segment.close(now_ms, ops) } else { Ok(false) },
+        )
+    }
+
+    fn is_due(&self, now_ms: i64) -> bool {
+        let is_old = |began: i64| now_ms.saturating_sub(began) >= self.segment_age_ms;
+        self.end >= self.segment_bytes || self.began_at_ms.is_some_and(is_old)
+    }
+
+    /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins
+    /// another one, which goes on with the chain.
+    fn close(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
+        self.write_checkpoint(Occasion::Segment, Details::default(), now_ms, ops)?;
+        let unwritable = AuditError::unwritable;
+        ops.sync(&self.file).map_err(unwritable)?;
+        let last = segments::closed(&self.dir).map_err(unwritable)?.last().map_or(0, |last| last.number);
+        ops.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
+        ops.sync_folder(&self.dir).map_err(unwritable)?;
+        Ok(true)
+    }
+
+    /// The key, read or made when first needed.
+    pub(crate) fn signer(&mut self) -> Result<&Signer, AuditError> {
+        match &mut self.signer {
+            Some(signer) => Ok(signer),
+            none => Ok(none.insert(Signer::of_folder(&self.dir).map_err(AuditError::key)?)),
+        }
+    }
+
+    /// Which file the open segment is.
+    pub(crate) fn id(&self) -> (u64, u64) {
+        self.id
+    }
+
+    /// The last record of the audit log when we last looked.
+    pub(crate) fn last_seen(&self) -> Head {
+        self.head
+    }
+
+    /// Hands what was written to the disk itself, so that it survives the machine.
+    pub(crate) fn sync(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
+        if !self.has_safe_name {
+            ops.sync_folder(&self.dir).map_err(AuditError::unwritable)?;
+            self.has_safe_name = true;
+        }
+        ops.sync(&self.file).map_err(AuditError::unwritable)
+    }
+
+    /// Runs `work` while no other process writes, knowing the true end of the audit log.
+    pub(crate) fn locked<T>(
+        &mut self,
+        ops: &dyn FileOps,
+        work: impl FnOnce(&mut Self) -> Result<T, AuditError>,
+    ) -> Result<T, AuditError> {
+        for _ in 0..REOPENED_MAX {
+            lock(&self.file).map_err(AuditError::unwritable)?;
+            match self.catch_up(ops) {
+                Ok(true) => {
+                    // The lock belongs to this file, whatever `work` does to the name.
+                    let done = work(self);
+                    let unlocked = self.file.unlock().map_err(AuditError::unwritable);
+                    return done.and_then(|done| unlocked.map(|()| done));
+                }
+                Ok(false) => self.reopen(ops)?,
+                Err(error) => {
+                    // What is wrong with the audit log matters more than that it cannot be unlocked.
+                    let _ = self.file.unlock();
+                    return Err(error);
+                }
+            }
+        }
+        Err(AuditError::Removed)
+    }
+
+    fn reopen(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
+        self.file = ops.open(&self.path).map_err(AuditError::unwritable)?;
+        self.id = in_place::id(&self.file.metadata().map_err(AuditError::unwritable)?);
+        // With the lock `catch_up` looks at all of it.
+        (self.end, self.has_safe_name) = (0, false);
+        Ok(())
+    }
+
+    /// Looks for the end of the audit log. False if our file was closed, and the audit log goes on in another one.
+    fn catch_up(&mut self, ops: &dyn FileOps) -> Result<bool, AuditError> {
+        let open = self.file.metadata().map_err(AuditError::unwritable)?;
+        if open.len() < self.end {
+            return Err(AuditError::Removed);
+        }
+        match fs::metadata(&self.path) {
+            Ok(named) if is_same(&open, &named) => {}
+            // An audit log that was moved away would take our records with it, unseen.
+            _ if self.was_closed(&open)? => return Ok(false),
+            _ => return Err(AuditError::Removed),
+        }
+        if open.len() != self.end || open.len() == 0 {
+            self.look(ops)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether our file is a closed segment now, or was one before it was removed as too old.
+    fn was_closed(&self, open: &fs::Metadata) -> Result<bool, AuditError> {
+        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
+        if closed.iter().any(|segment| fs::metadata(&segment.path).is_ok_and(|found| is_same(open, &found))) {
+            return Ok(true);
+        }
+        let Some(oldest) = closed.first().filter(|_| open.nlink() == 0) else { return Ok(false) };
+        let first = File::open(&oldest.path).and_then(|file| segments::first_of(&file));
+        Ok(first.is_ok_and(|first| first.is_some_and(|first| first.head.seq > self.head.seq)))
+    }
+
+    /// Finds the last whole line. What follows it was torn by a crash; zeros were left by a power cut, hold
+    /// nothing and are taken away.
+    fn look(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
+        let end = segments::end_of(&self.file).map_err(AuditError::unwritable)?.ok_or(AuditError::Damaged)?;
+        if end.has_zeros {
+            ops.truncate(&self.file, end.len).map_err(AuditError::unwritable)?;
+        }
+        self.head = match &end.last {
+            Some(last) => last.head,
+            None => self.closed_head()?,
+        };
+        let first = segments::first_of(&self.file).map_err(AuditError::unwritable)?;
+        self.began_at_ms = first.map(|first| first.written_at_ms);
+        (self.end, self.torn) = (end.len, end.is_torn);
+        Ok(())
+    }
+
+    /// The last record of the newest closed segment, with which an empty one goes on.
+    fn closed_head(&self) -> Result<Head, AuditError> {
+        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
+        let Some(newest) = closed.last() else { return Ok(Head::START) };
+        let file = File::open(&newest.path).map_err(AuditError::unwritable)?;
+        let end = segments::end_of(&file).map_err(AuditError::unwritable)?;
+        end.and_then(|end| end.last).map(|last| last.head).ok_or(AuditError::Damaged)
+    }
+}
+
+/// How many records of a write are in the audit log. Nobody else wrote: we held the lock.
+fn landed(before: Head, after: Head, written: usize) -> usize {
+    usize::try_from(after.seq.saturating_sub(before.seq)).map_or(written, |landed| landed.min(written))
+}
+
+/// Waits for the lock of a file, but not for ever.
+fn lock(file: &File) -> io::Result<()> {
+    let deadline = Instant::now() + LOCK_WAIT_MAX;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds the lock"));
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY),
+        }
+    }
+}

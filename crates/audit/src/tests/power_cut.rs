@@ -1,0 +1,343 @@
+//! What a power cut leaves behind, at every point of a day in the life of the audit log: no call that was let run
+//! is without a trace, and the chain holds.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests build and read the folders that a power cut leaves"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use crate::{
+    AuditLog, Config, Outcome, Reader, Trust,
+    file_ops::{FileOps, SystemFiles},
+    intent_log::FOLDER,
+    intent_slot::FREE,
+    record::tests::sample,
+    tests::faults::before_run,
+    verify,
+};
+
+/// What happened to the disk, in order. Files are known by their inode.
+#[derive(Debug, Clone)]
+enum Event {
+    Created(PathBuf, u64),
+    Opened(PathBuf, u64),
+    Written(u64, Vec<u8>),
+    WrittenAt(u64, Vec<u8>, usize),
+    Cut(u64, u64),
+    Synced(u64),
+    FolderSynced(PathBuf),
+    Renamed(PathBuf, PathBuf),
+    Removed(PathBuf),
+    /// A call was told that it may run.
+    LetRun(String),
+}
+
+/// Files that note all that is done to them.
+#[derive(Default)]
+struct Noting(Mutex<Vec<Event>>);
+
+impl Noting {
+    fn note(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+fn ino(file: &File) -> u64 {
+    file.metadata().unwrap().ino()
+}
+
+impl FileOps for Arc<Noting> {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        let is_new = !path.exists();
+        let file = SystemFiles.open(path)?;
+        let event = if is_new { Event::Created } else { Event::Opened };
+        self.note(event(path.to_owned(), ino(&file)));
+        Ok(file)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let file = SystemFiles.create(path)?;
+        self.note(Event::Created(path.to_owned(), ino(&file)));
+        Ok(file)
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        SystemFiles.write(file, bytes)?;
+        self.note(Event::Written(ino(file), bytes.to_vec()));
+        Ok(())
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        SystemFiles.write_at(file, bytes, at)?;
+        self.note(Event::WrittenAt(ino(file), bytes.to_vec(), at as usize));
+        Ok(())
+    }
+
+    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
+        SystemFiles.truncate(file, len)?;
+        self.note(Event::Cut(ino(file), len));
+        Ok(())
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        SystemFiles.sync(file)?;
+        self.note(Event::Synced(ino(file)));
+        Ok(())
+    }
+
+    fn sync_folder(&self, dir: &Path) -> io::Result<()> {
+        self.note(Event::FolderSynced(dir.to_owned()));
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        SystemFiles.rename(from, to)?;
+        self.note(Event::Renamed(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        SystemFiles.remove(path)?;
+        self.note(Event::Removed(path.to_owned()));
+        Ok(())
+    }
+}
+
+/// What becomes of what was never synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsynced {
+    /// It is gone, names too.
+    Lost,
+    /// Half of each file's is there.
+    Half,
+    /// The length is there, the bytes are zeros.
+    Zeros,
+    /// All of it is there.
+    Kept,
+    /// Every other sector is there.
+    Sectors,
+    /// That of intent logs is there, that of the audit log is not.
+    KeptOfIntents,
+}
+
+const WAYS: [Unsynced; 6] = [
+    Unsynced::Lost,
+    Unsynced::Half,
+    Unsynced::Zeros,
+    Unsynced::Kept,
+    Unsynced::Sectors,
+    Unsynced::KeptOfIntents,
+];
+
+/// What a disk writes in one go.
+const SECTOR_BYTES: usize = 512;
+
+/// A disk: what is in memory, and what survives.
+#[derive(Default, Clone)]
+struct Disk {
+    names: BTreeMap<PathBuf, u64>,
+    safe_names: BTreeMap<PathBuf, u64>,
+    files: BTreeMap<u64, Vec<u8>>,
+    safe_files: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Disk {
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Created(path, file) => {
+                // The number of a file that was removed is used again.
+                self.files.remove(file);
+                self.safe_files.remove(file);
+                self.names.insert(path.clone(), *file);
+            }
+            Event::Opened(path, file) => drop(self.names.insert(path.clone(), *file)),
+            Event::Written(file, bytes) => self.files.entry(*file).or_default().extend(bytes),
+            Event::WrittenAt(file, bytes, at) => {
+                let all = self.files.entry(*file).or_default();
+                all.resize(all.len().max(at + bytes.len()), 0);
+                all[*at..][..bytes.len()].copy_from_slice(bytes);
+            }
+            Event::LetRun(_) => {}
+            Event::Cut(file, len) => self.files.entry(*file).or_default().truncate(*len as usize),
+            Event::Synced(file) => {
+                drop(self.safe_files.insert(*file, self.files.get(file).cloned().unwrap_or_default()));
+            }
+            Event::FolderSynced(dir) => {
+                let is_in = |path: &PathBuf| path.parent() == Some(dir);
+                self.safe_names.retain(|path, _| !is_in(path));
+                let inside = self.names.iter().filter(|(path, _)| is_in(path));
+                self.safe_names.extend(inside.map(|(path, file)| (path.clone(), *file)));
+            }
+            Event::Renamed(from, to) => {
+                if let Some(file) = self.names.remove(from) {
+                    self.names.insert(to.clone(), file);
+                }
+            }
+            Event::Removed(path) => drop(self.names.remove(path)),
+        }
+    }
+
+    /// Builds what a power cut at this moment leaves.
+    fn leave(&self, from: &Path, to: &Path, unsynced: Unsynced) {
+        let names = if unsynced == Unsynced::Lost { &self.safe_names } else { &self.names };
+        for (path, file) in names {
+            let empty = Vec::new();
+            let safe = self.safe_files.get(file).unwrap_or(&empty);
+            let all = self.files.get(file).unwrap_or(&empty);
+            let is_intents = path.starts_with(from.join(FOLDER));
+            let left = match unsynced {
+                Unsynced::Lost => safe.clone(),
+                Unsynced::Half | Unsynced::Zeros | Unsynced::Sectors if is_intents => {
+                    overwritten(safe, all, unsynced)
+                }
+                Unsynced::Kept => all.clone(),
+                Unsynced::KeptOfIntents => if is_intents { all } else { safe }.clone(),
+                _ => {
+                    // A file that was cut and not synced may have its old bytes still.
+                    let more = all.strip_prefix(&safe[..]).unwrap_or_default();
+                    appended(safe, more, unsynced)
+                }
+            };
+            let path = to.join(path.strip_prefix(from).unwrap());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, left).unwrap();
+        }
+        // The key is made and synced apart from the pen.
+        if from.join(crate::KEY_FILE).exists() {
+            fs::copy(from.join(crate::KEY_FILE), to.join(crate::KEY_FILE)).unwrap();
+        }
+    }
+}
+
+/// What is left of a file to which `more` was added.
+fn appended(safe: &[u8], more: &[u8], unsynced: Unsynced) -> Vec<u8> {
+    match unsynced {
+        Unsynced::Zeros => [safe, &vec![0; more.len()]].concat(),
+        _ => [safe, &more[..more.len() / 2]].concat(),
+    }
+}
+
+/// What is left of a file that was written in place: of each sector that changed all of it, or what was there before, or
+/// zeros where nothing was.
+fn overwritten(safe: &[u8], all: &[u8], unsynced: Unsynced) -> Vec<u8> {
+    let mut left = all.to_vec();
+    let mut changed = 0;
+    for (nth, sector) in left.chunks_mut(SECTOR_BYTES).enumerate() {
+        let before = safe.get(nth * SECTOR_BYTES..).unwrap_or_default();
+        let mut before = before[..before.len().min(sector.len())].to_vec();
+        before.resize(sector.len(), 0);
+        if before == sector {
+            continue;
+        }
+        changed += 1;
+        match unsynced {
+            Unsynced::Zeros => sector.copy_from_slice(&before),
+            Unsynced::Sectors if changed % 2 == 0 => sector.copy_from_slice(&before),
+            // The slot is torn in the middle of a sector.
+            Unsynced::Half => sector[100..].copy_from_slice(&before[100..]),
+            _ => {}
+        }
+    }
+    left
+}
+
+/// Calls that write among calls that read, some of them at the same time, over several segments; one is
+/// running all the while. Returns what happened.
+fn live(dir: &Path) -> Vec<Event> {
+    let files = Arc::new(Noting::default());
+    let config = Config { max_bytes: units::Size(64), ..Config::default() };
+    let audit_log = AuditLog::new(dir, || 1_700_000_000_000, config, None, Arc::new(Arc::clone(&files)));
+    let let_run = |id: &str| {
+        let mark = before_run(&audit_log, &sample(id).opening).unwrap();
+        files.note(Event::LetRun(id.to_owned()));
+        mark
+    };
+    // How many slots were freed.
+    let settled = || {
+        let is_one = |event: &&Event| matches!(event, Event::WrittenAt(_, bytes, _) if bytes == FREE);
+        files.0.lock().unwrap().iter().filter(is_one).count()
+    };
+    for round in 0..4 {
+        let before = settled();
+        if round == 2 {
+            let _open = let_run("open");
+        }
+        let ids = ["a", "b"].map(|name| format!("{name}{round}"));
+        let marks = ids.each_ref().map(|id| let_run(id));
+        for (id, mark) in ids.iter().zip(marks) {
+            audit_log.close(sample(id), None, Some(mark));
+            audit_log.close(sample(&format!("read {id}")), None, None);
+        }
+        if round % 2 == 0 {
+            audit_log.flush().unwrap();
+            audit_log.sign_end().unwrap();
+        } else {
+            // The writer comes by itself.
+            while settled() == before {
+                thread::yield_now();
+            }
+        }
+    }
+    audit_log.flush().unwrap();
+    drop(audit_log);
+    let events = files.0.lock().unwrap().clone();
+    assert!(events.iter().any(|event| matches!(event, Event::Synced(_))));
+    events
+}
+
+/// How each call ended, as the audit log has it.
+fn outcomes(dir: &Path) -> BTreeMap<String, Outcome> {
+    #[derive(serde::Deserialize)]
+    struct Ended {
+        call_id: String,
+        outcome: String,
+    }
+    let mut reader = Reader::since(dir, 0).unwrap();
+    let mut outcomes = BTreeMap::new();
+    while let Some(line) = reader.next_line().unwrap() {
+        if let Ok(Ended { call_id, outcome }) = serde_json::from_str(&line) {
+            let outcome = match outcome.as_str() {
+                "result" => Outcome::Result,
+                "unknown_after_crash" => Outcome::UnknownAfterCrash,
+                other => panic!("{other}"),
+            };
+            assert_eq!(outcomes.insert(call_id, outcome), None, "noted twice: {line}");
+        }
+    }
+    outcomes
+}
+
+#[test]
+fn after_a_power_cut_no_call_that_was_let_run_is_without_a_trace() {
+    let lived = tempfile::tempdir().unwrap();
+    let events = live(lived.path());
+    let mut disk = Disk::default();
+    let mut let_run = Vec::new();
+    for (nth, event) in events.iter().enumerate() {
+        disk.happen(event);
+        if let Event::LetRun(id) = event {
+            let_run.push(id.clone());
+        }
+        for unsynced in WAYS {
+            let left = tempfile::tempdir().unwrap();
+            disk.leave(lived.path(), left.path(), unsynced);
+            AuditLog::at(left.path(), || 1_700_000_000_000).recover().unwrap();
+            let found = outcomes(left.path());
+            for id in &let_run {
+                assert!(found.contains_key(id), "event {nth}, {unsynced:?}: {id} is not in {found:?}");
+            }
+            let verified = verify(left.path(), &Trust::default());
+            assert!(verified.is_ok(), "event {nth}, {unsynced:?}: {verified:?}");
+        }
+    }
+    assert_eq!(let_run.len(), 9);
+}

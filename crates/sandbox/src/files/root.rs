@@ -1,0 +1,112 @@
+//! `Root`: a folder whose handle no path can leave.
+//!
+//! Every path is resolved by the kernel beneath the open handle (`openat2`), so a symbolic link, a
+//! race or `..` cannot reach outside. A *hard* link is the file itself and can be read; whoever may
+//! create one inside the folder could read the file anyway. Globs, ignore rules, text and size
+//! budgets are left to the tools.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::OFlags;
+
+use super::error::FileError;
+use super::inside::{self, Inside};
+use super::obeyed::ObeyedFile;
+use super::protected::{ProtectedPaths, ProtectionInForce};
+
+/// What a `Root` may be used for. Orders from less to more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Reading and listing; every write is refused with `FileError::ReadOnly`.
+    Read,
+    /// Reading, listing and writing.
+    ReadWrite,
+}
+
+/// An open folder and what may be done below it. Clones share the handle.
+///
+/// All methods block on the file system for as long as it takes.
+#[derive(Debug, Clone)]
+pub struct Root {
+    pub(super) opened: Arc<Opened>,
+    pub(super) access: Access,
+    /// Files and folders that are left alone, beside those that are never written.
+    pub(super) protection: Arc<ProtectionInForce>,
+    /// Those that others obey, and that a person has agreed to have written through this handle.
+    pub(super) agreed: Arc<[ObeyedFile]>,
+}
+
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) dir: Dir,
+    pub(super) canonical: PathBuf,
+    /// Every absolute spelling of the folder: the common prefix, the real path, the path as given.
+    spellings: Vec<PathBuf>,
+}
+
+impl Root {
+    /// Opens the folder at `path`, which the operator chose and which may lie anywhere.
+    /// Errors when it does not exist, is not a folder or cannot be entered.
+    pub fn open(path: &Path, access: Access) -> io::Result<Root> {
+        let canonical = path.canonicalize()?;
+        let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
+        let spellings = inside::spellings(path);
+        let opened = Arc::new(Opened { dir, canonical, spellings });
+        Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default() })
+    }
+
+    /// From now on these files, and all below these folders, are left alone too: the program's own state, its
+    /// configuration and its secrets. They take the place of those that were protected before, in this handle and every
+    /// other that was made from the same [`Root::open`]. Paths are followed to where they really are as far as they
+    /// exist; another hard link to a file is another file. A `toolcrib.toml`, a folder `.opencode`, and what makes `git`
+    /// run programs are never written; what others obey ([`OBEYED`]) is written only with a person's agreement.
+    pub fn protect(&self, paths: &ProtectedPaths) {
+        self.protection.replace(&self.opened.canonical, paths);
+    }
+
+    /// The same folder with at most `access`; a narrowed handle never widens again.
+    pub fn narrowed(&self, access: Access) -> Root {
+        let access = self.access.min(access);
+        Root { access, ..self.clone() }
+    }
+
+    /// The same folder, in which a person has agreed that these are written: just where they really are, so that a link
+    /// that is exchanged meanwhile leads to nothing new. What is protected stays so.
+    #[must_use]
+    pub fn agreeing(&self, files: &[ObeyedFile]) -> Root {
+        if files.is_empty() {
+            return self.clone();
+        }
+        Root { agreed: self.agreed.iter().chain(files).cloned().collect(), ..self.clone() }
+    }
+
+    /// What this handle may be used for.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The real path of the folder when it was opened, for people; it is never opened again.
+    pub fn display_path(&self) -> &Path {
+        &self.opened.canonical
+    }
+
+    /// Understands a path as a model types it: `notes.md`, `/workspace/notes.md` and the real absolute
+    /// path inside the folder mean the same file; the empty path, `.` and `/workspace` mean the folder.
+    ///
+    /// Touches no file. Refuses NUL, other absolute paths and `..` above the folder with
+    /// `FileError::Outside`, and what exceeds `PATH_BYTES_MAX` or `NAME_BYTES_MAX` with `TooLarge`.
+    pub fn locate(&self, given: &str) -> Result<Inside, FileError> {
+        Inside::parse(given, &self.opened.spellings)
+    }
+
+    /// Opens `path` for reading beneath the handle; symbolic links that stay inside are followed.
+    pub(super) fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        self.opened.dir.open_with(path, &options).map(cap_std::fs::File::into_std)
+    }
+}

@@ -1,0 +1,45 @@
+//! `Program`: what is to be run, as a person would configure it.
+
+use std::path::{Path, PathBuf};
+
+/// A program to run, as a person would configure it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// A name to look up in PATH, or a path; a relative path starts at `cwd`.
+    pub command: String,
+    /// The arguments. They are visible in the machine's process list.
+    pub args: Vec<String>,
+    /// Environment variables beside those every program inherits (see `Launcher::start`).
+    pub env: Vec<(String, String)>,
+    /// The working folder. If absent, its own folder.
+    pub cwd: Option<PathBuf>,
+    /// A folder that is kept for it alone, made when it is first started without `cwd`, for its owner only: nothing lies
+    /// there that others have written. Without it, too, our own working folder.
+    pub own_folder: Option<PathBuf>,
+    /// Globs over names of environment variables that it inherits beside those of every program. One that is no
+    /// glob matches nothing.
+    pub inherit: Vec<String>,
+    /// Names of variables that it does not inherit, whatever the globs say.
+    pub withheld: Vec<String>,
+}
+
+impl Program {
+    /// Where it starts, if that is known.
+    pub fn folder(&self) -> Option<&Path> {
+        self.cwd.as_deref().or(self.own_folder.as_deref())
+    }
+}
+
+/// Shows the names of environment variables and not their values.
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program")
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("cwd", &self.cwd)
+            .field("inherit", &self.inherit)
+            .field("withheld", &self.withheld)
+            .finish()
+    }
+}
