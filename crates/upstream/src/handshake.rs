@@ -14,12 +14,13 @@ use wire::initialize;
 use wire::message::Text;
 use wire::meta::{self, Said};
 
-use crate::World;
 use crate::answer;
-use crate::connection::{Connection, Era, Exchange, Face, Fault, Reply, Stderr, Subscribed, Transport, ask};
+use crate::connection::{Connection, Era, Exchange, Face, Reply, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::profiles::Profile;
 use crate::settings::{Endpoint, Settings};
+use crate::world::World;
 
 /// Everything that is needed to meet a server.
 pub(crate) struct Meeting<'a> {

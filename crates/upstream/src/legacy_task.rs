@@ -9,11 +9,11 @@ use tool_api::{Context, Progress, ToolError};
 use wire::Object;
 use wire::message::Text;
 
-use crate::Upstream;
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
 use crate::settings::Mask;
 use crate::turns::Turn;
+use crate::upstream::Upstream;
 
 /// How long to wait between two looks at a task that names no time.
 const POLL_USUAL: Duration = Duration::from_secs(1);

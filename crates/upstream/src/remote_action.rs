@@ -16,7 +16,6 @@ use wire::completion::{self, Reference};
 use wire::message::Text;
 use wire::{Code, Object, patch, resources};
 
-use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
 use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
@@ -24,6 +23,7 @@ use crate::naming;
 use crate::remote_tool::SCOPE;
 use crate::round;
 use crate::settings::{Mask, Settings};
+use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
 /// What all actions of an upstream act on.
@@ -237,7 +237,7 @@ impl RemoteAction {
         own.ok_or_else(|| {
             let (upstream, start) = (self.upstream_name(), self.target.map.scheme());
             // The caller's own word.
-            let shown = crate::listing::shown_name(uri, &Mask::default());
+            let shown = Mask::default().shown_name(uri);
             let message =
                 format!("there is no resource `{shown}`; those of `{upstream}` begin with `{start}`");
             ToolError::new("unknown_resource", message).with_protocol(Protocol {
@@ -252,7 +252,7 @@ impl RemoteAction {
         let own = self.target.prompts.get(name).map(|own| own.to_string());
         own.ok_or_else(|| {
             // The caller's own word.
-            let shown = crate::listing::shown_name(name, &Mask::default());
+            let shown = Mask::default().shown_name(name);
             self.invalid(&format!("Invalid params: unknown prompt `{shown}`"))
         })
     }

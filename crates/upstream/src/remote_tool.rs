@@ -19,15 +19,16 @@ use wire::relayed::Relayed;
 use wire::uris::{self, Maps};
 use wire::{Code, Object, Revision, patch, tools};
 
-use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
 use crate::config::Trust;
 use crate::connection::{Answer, Connection, Era, Request};
+use crate::kind::Kind;
 use crate::legacy_task;
-use crate::listing::{Entry, Kind};
+use crate::listing::Entry;
 use crate::round::{self, Round};
 use crate::settings::{Endpoint, Mask, Settings};
 use crate::shape::{Reshaped, Sent};
+use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
 /// What a caller must have been given to use tools of upstreams.

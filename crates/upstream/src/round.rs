@@ -7,10 +7,11 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use tool_api::{Context, ToolError};
 
-use crate::Upstream;
 use crate::answer;
-use crate::connection::{AGAIN, Answer, Connection, Fault, Request};
+use crate::connection::{AGAIN, Answer, Connection, Request};
+use crate::fault::Fault;
 use crate::turns::{TooMany, Turn};
+use crate::upstream::Upstream;
 
 /// This part of a call's time is left when it gives up waiting for its turn, so that it can say so itself.
 const LEFT_OF_TIME: u32 = 50;

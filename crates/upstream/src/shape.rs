@@ -12,8 +12,6 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use wire::message::Text;
 use wire::{Object, object, patch, string};
 
-use crate::listing::Entry;
-
 /// Most globs of one list.
 const GLOBS_MAX: usize = 1_000;
 
@@ -122,10 +120,10 @@ impl Shape {
 
     /// What a person seems to have mistyped: everything here that concerns none of the tools, in sentences that
     /// begin with the key below the server's table.
-    pub(crate) fn mistakes(&self, tools: &[Entry]) -> Vec<String> {
+    pub(crate) fn mistakes(&self, tools: &[(&str, &Text)]) -> Vec<String> {
         let mut mistakes = Vec::new();
         for (key, globs) in [("include", &self.include), ("exclude", &self.exclude)] {
-            let names = tools.iter().map(|tool| tool.key.as_str());
+            let names = tools.iter().map(|(name, _)| *name);
             let idle = globs.iter().flat_map(|globs| globs.idle(names.clone()));
             mistakes
                 .extend(idle.map(|(at, glob)| format!("{key}[{at}]: {glob:?} matches none of its tools")));
@@ -133,7 +131,7 @@ impl Shape {
         if self.tools.is_empty() {
             return mistakes;
         }
-        let by_name: HashMap<&str, &Entry> = tools.iter().map(|tool| (tool.key.as_str(), tool)).collect();
+        let by_name: HashMap<&str, &Text> = tools.iter().copied().collect();
         for (name, reshaped) in &self.tools {
             match by_name.get(name.as_str()) {
                 None => mistakes.push(format!("tool.{name}: it has no tool of this name")),
@@ -178,8 +176,8 @@ impl Reshaped {
     }
 
     /// The arguments that the tool's schema does not name, if it names any.
-    fn unknown_arguments<'a>(&'a self, tool: &'a Entry) -> impl Iterator<Item = &'a str> {
-        let schema = tool.text.object().and_then(|tool| tool.object("inputSchema"));
+    fn unknown_arguments<'a>(&'a self, tool: &'a Text) -> impl Iterator<Item = &'a str> {
+        let schema = tool.object().and_then(|tool| tool.object("inputSchema"));
         let properties = schema.and_then(|schema| schema.object("properties"));
         let is_known = move |name: &str| properties.is_none_or(|properties| properties.get(name).is_some());
         let sent = self.sent.iter().flat_map(|sent| sent.fixed.iter().chain(&*sent.defaults));

@@ -9,8 +9,8 @@ use wire::message::Text;
 use wire::{Code, patch, resources};
 
 use crate::clean;
-use crate::connection::Fault;
 use crate::error::ConnectError;
+use crate::fault::Fault;
 
 /// Longest error message of an upstream that is passed on, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;

@@ -11,9 +11,13 @@ use tokio::time::sleep;
 use wire::{Code, WireError, write};
 
 use super::asked::Question;
-use super::pending::{Caller, Happening, Next, Reply, Waiting};
-use super::transport::{Outgoing, Transport, Work};
-use super::{Exchange, Fault};
+use super::caller::Caller;
+use super::exchange::Exchange;
+use super::outgoing::{Outgoing, Work};
+use super::pending::{Happening, Next, Reply};
+use super::transport::Transport;
+use super::waiting::Waiting;
+use crate::fault::Fault;
 use crate::turns::Turn;
 
 /// A call that was given up keeps its turn until the server answers it, but no longer than this: one that stops when it

@@ -17,10 +17,14 @@ use wire::subscriptions::{Filter, TASKS_MAX};
 use wire::{Code, Revision};
 
 use super::call::Call;
+use super::exchange::Exchange;
+use super::face::Face;
 use super::heard::Heard;
 use super::pending::{Happening, Next};
+use super::subscribed::Subscribed;
 use super::transport::Transport;
-use super::{Exchange, Face, Fault, Subscribed, refusal};
+use crate::clean;
+use crate::fault::Fault;
 
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,6 +35,9 @@ pub(super) const AGAIN_MAX: Duration = Duration::from_secs(60);
 
 /// A subscription that lived this long was a good one.
 const GOOD_LIFE: Duration = Duration::from_secs(10);
+
+/// How much of a server's refusal is repeated, in bytes.
+const REFUSAL_BYTES_MAX: usize = 500;
 
 /// What is wanted of a server, and how far it is granted.
 #[derive(Default)]
@@ -312,6 +319,14 @@ impl Keeper {
             self.exchange.ears().hear(heard);
         }
     }
+}
+
+/// What a server says when it refuses.
+fn refusal(error: &Text) -> String {
+    let object = error.object();
+    let said = object.and_then(|object| object.string("message")).unwrap_or_default();
+    let code = object.and_then(|object| object.get("code")).unwrap_or("no code");
+    format!("it refused: {} (code {code})", clean::sentence(&said, REFUSAL_BYTES_MAX))
 }
 
 /// Waits until a subscription is in force, and returns it with what is granted.

@@ -10,11 +10,12 @@ use tokio::time::Instant;
 use tool_api::Hold;
 use wire::write;
 
-use super::Fault;
 use super::asked::Question;
 use super::call::Call;
+use super::exchange::MakesWay;
 use super::pending::{Happening, Next, Reply};
-use crate::naming::hex;
+use crate::fault::Fault;
+use crate::hex::hex;
 
 /// Most calls of one connection that wait so.
 const CALLS_MAX: usize = 1_000;
@@ -198,17 +199,6 @@ impl Parked {
         (hold, holder)
     }
 
-    /// Gives up the calls of clients that nobody has seen for a while.
-    pub(super) fn give_up_old(&self) {
-        let now = Instant::now();
-        let is_old = |entry: &Entry| entry.old <= now && entry.holder.strong_count() == 0;
-        let named = |(name, entry): (&Arc<str>, &Entry)| is_old(entry).then(|| name.clone());
-        let old: Vec<Arc<str>> = self.table().calls.iter().filter_map(named).collect();
-        for name in old {
-            drop(self.take(&name));
-        }
-    }
-
     /// Gives a call back, if it is not too late.
     pub(super) fn take(&self, name: &str) -> Option<Stay> {
         let parked = {
@@ -235,6 +225,18 @@ impl Parked {
     }
 }
 
+impl MakesWay for Parked {
+    fn give_up_old(&self) {
+        let now = Instant::now();
+        let is_old = |entry: &Entry| entry.old <= now && entry.holder.strong_count() == 0;
+        let named = |(name, entry): (&Arc<str>, &Entry)| is_old(entry).then(|| name.clone());
+        let old: Vec<Arc<str>> = self.table().calls.iter().filter_map(named).collect();
+        for name in old {
+            drop(self.take(&name));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -245,9 +247,11 @@ mod tests {
     use wire::message::Text;
 
     use super::super::asked::Kind;
-    use super::super::pending::Caller;
-    use super::super::transport::{Transport, Via};
-    use super::super::{Exchange, http as web};
+    use super::super::caller::Caller;
+    use super::super::exchange::Exchange;
+    use super::super::http as web;
+    use super::super::transport::Transport;
+    use super::super::via::Via;
     use super::*;
 
     /// Makes calls of which nothing is sent, since nobody polls them, and their exchange.
@@ -273,7 +277,7 @@ mod tests {
     async fn check_there(after: Duration, expected: [bool; 3]) {
         let (stay, exchange) = calls();
         let parked = Arc::new(Parked::default());
-        exchange.keep_parked(&parked);
+        exchange.make_way_by(Arc::downgrade(&parked) as _);
         let [one, two, three] = [(); 3].map(|()| parked.put(stay()).expect("room"));
         two.1.leave();
         drop((two.1, three.1));

@@ -3,18 +3,19 @@
 mod given_up;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context as Task, Poll, Waker};
 
 use bytes::Bytes;
 use tokio::time::Instant;
+use wire::Id;
 use wire::message::Text;
 use wire::subscriptions::WATCHED_BYTES_MAX;
-use wire::{Id, LogLevel};
 
-use super::asked::Question;
-use super::transport::Via;
-use super::{Exchange, Fault};
+use super::asked::{QUESTIONS_MAX, Question};
+use super::caller::Caller;
+use super::via::Via;
+use crate::fault::Fault;
 use crate::turns::Turn;
 use given_up::GivenUp;
 
@@ -30,9 +31,6 @@ const REPORTS_BYTES_MAX: usize = 1 << 20;
 
 /// The same while the call waits for its client, without exception: many calls may wait for long.
 const PARKED_REPORTS_BYTES_MAX: usize = 4 << 10;
-
-/// Questions of one call that wait for its client; more are refused.
-pub(crate) const QUESTIONS_MAX: usize = 32;
 
 /// All such questions of all calls, in bytes: room for one message of the largest size.
 const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
@@ -75,19 +73,6 @@ struct Entry {
     caller: Option<Caller>,
 }
 
-/// For whom a request is made.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    /// Calls of one conversation have one number; 0 has nothing in common with anybody.
-    pub conversation: u64,
-    /// Its `ClientCapabilities` object as JSON text.
-    pub capabilities: Bytes,
-    /// The least grave level of log messages that it wants.
-    pub log_level: Option<LogLevel>,
-    /// False for methods during which a server may not ask for anything.
-    pub may_be_asked: bool,
-}
-
 /// What is heard about a request before its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Happening {
@@ -121,13 +106,6 @@ pub(crate) enum Nobody {
     NoCall,
     /// Calls of several clients are under way, and nothing says which is meant.
     SeveralClients,
-}
-
-/// One open request. Dropping it forgets the request.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    exchange: Arc<Exchange>,
-    id: u64,
 }
 
 impl Pending {
@@ -336,7 +314,7 @@ impl Pending {
     }
 
     /// Nobody waits for this request any more.
-    fn forget(&self, id: u64) {
+    pub(super) fn forget(&self, id: u64) {
         let mut table = self.table();
         let Some(entry) = table.open.remove(&id) else { return };
         table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
@@ -350,7 +328,7 @@ impl Pending {
         table.given_up.note(id, caller.conversation, Instant::now());
     }
 
-    fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
+    pub(super) fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
         let mut table = self.table();
         let Table { open, questions_bytes, .. } = &mut *table;
         let Some(entry) = open.get_mut(&id) else {
@@ -466,33 +444,6 @@ impl Entry {
         }
         self.happened.push_back(happening);
         bytes
-    }
-}
-
-impl Waiting {
-    pub(super) fn new(exchange: Arc<Exchange>, id: u64) -> Waiting {
-        Waiting { exchange, id }
-    }
-
-    /// The request's number.
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// The messages it belongs to.
-    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    /// What comes next, if it is there already.
-    pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
-        self.exchange.pending().poll(self.id, task)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.exchange.pending().forget(self.id);
     }
 }
 

@@ -9,13 +9,17 @@ use tokio::time::sleep;
 use tool_api::{Context, Progress};
 use wire::message::Text;
 
-use super::asked::{self, Question};
+use super::asked::{self, QUESTIONS_MAX, Question};
 use super::call::Call;
+use super::caller::caller;
 use super::era::Replaced;
+use super::open::Connection;
+use super::outgoing::Outgoing;
 use super::parked::Stay;
-use super::pending::{Happening, Next, QUESTIONS_MAX, Reply};
-use super::transport::{Outgoing, Transport};
-use super::{AGAIN, Answer, Connection, Fault, Request, caller};
+use super::pending::{Happening, Next, Reply};
+use super::request::{AGAIN, Answer, Request};
+use super::transport::Transport;
+use crate::fault::Fault;
 use crate::turns::{Turn, Turns};
 
 /// Questions that a server asks at once are passed on at once: it has this long after the first.

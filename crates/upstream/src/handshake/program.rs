@@ -9,8 +9,9 @@ use tokio::time::sleep;
 
 use super::discovered::{self, Discovered};
 use super::{Line, Meeting, Met, NoHandshake, met};
-use crate::connection::{Era, Face, Fault, Reply};
+use crate::connection::{Era, Face, Reply};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::settings::Mask;
 
 /// How long a program may be silent before it is met with a handshake, too. It may still be starting, so what

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Endpoint;
-use crate::naming::hex;
+use super::endpoint::Endpoint;
+use crate::hex::hex;
 
 /// The SHA-256 of everything that says which server is meant. Every part is preceded by its length, so that
 /// no two endpoints run together into the same bytes.

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use sandbox::{Program, ServerFiles, is_code};
 use sha2::{Digest, Sha256};
 
-use super::{Endpoint, Settings};
-use crate::naming::{self, hex};
+use super::checked::Settings;
+use super::endpoint::Endpoint;
+use crate::hex::hex;
+use crate::naming;
 
 /// Keeps folders apart whose servers' names differ only in what no file's name may hold.
 const NAME_HASH_CHARS: usize = 16;

@@ -118,12 +118,13 @@ fn who_is_excluded_is_out_even_if_included() {
 }
 
 #[test]
-fn slips_are_found() {
-    let entry = |name: &str, properties: &str| {
+fn warnings_are_found() {
+    let entry = |name: &'static str, properties: &str| {
         let tool = format!(r#"{{"name":"{name}","inputSchema":{{"properties":{properties}}}}}"#);
-        Entry::new(name.to_owned(), text(&tool))
+        (name, text(&tool))
     };
     let tools = [entry("read", r#"{"path":{}}"#), entry("write", "{}")];
+    let tools = tools.each_ref().map(|(name, text)| (*name, text));
     let reshaped = |arguments: &[(&str, &str)]| Reshaped {
         sent: sent(arguments, &[("path", "1")]),
         ..Reshaped::default()

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use wire::{Object, object, string};
 
 use super::What;
-use crate::naming::hex;
+use crate::hex::hex;
 
 /// The longest time of a change: nanoseconds and an offset take 35 bytes.
 const TIME_BYTES_MAX: usize = 40;

@@ -169,7 +169,7 @@ fn a_call_with_too_many_questions_gets_no_more() {
     for _ in 0..100 {
         exchange.take_in(Bytes::from_static(ROOTS.as_bytes()), Via::Shared, &mut |_| refused += 1);
     }
-    assert_eq!(refused, 100 - super::super::pending::QUESTIONS_MAX);
+    assert_eq!(refused, 100 - super::super::asked::QUESTIONS_MAX);
 }
 
 fn log(level: &str) -> String {

@@ -9,10 +9,12 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
 
-use super::super::{Fault, Via};
+use super::super::via::Via;
+use super::body;
+use super::peer::Peer;
 use super::place::{Place, spread};
 use super::stream::{Stream, read_events};
-use super::{Peer, body};
+use crate::fault::Fault;
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
 const GOOD_STREAM: Duration = Duration::from_secs(10);

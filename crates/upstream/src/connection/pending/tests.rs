@@ -1,8 +1,11 @@
 //! Who is told what, and who is meant by what names nobody.
 
 use super::super::asked::Kind;
+use super::super::exchange::Exchange;
+use super::super::waiting::Waiting;
 use super::given_up::{GIVEN_UP_MAX, GIVEN_UP_MEMORY};
 use super::*;
+use std::sync::Arc;
 
 fn text(json: &'static str) -> Text {
     Text::check(Bytes::from_static(json.as_bytes())).expect("JSON")

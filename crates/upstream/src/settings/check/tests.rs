@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 
-use super::super::{Dialect, Endpoint};
+use super::super::endpoint::{Dialect, Endpoint};
 use super::*;
 
 pub(super) fn settle(table: &str) -> Result<Settings, Vec<String>> {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::Upstream;
+use super::leaving::Own;
+use super::stay;
 use crate::connection::{Connection, Exchange, Heard};
-use crate::leaving::Own;
-use crate::listing::Kind;
-use crate::stay;
+use crate::kind::Kind;
+use crate::upstream::Upstream;
 
 /// Servers announce several changes at once; they are answered by one look.
 const REFRESH_DELAY: Duration = Duration::from_millis(100);
@@ -49,12 +49,6 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
         upstream.parted(&exchange, begun.elapsed());
     }
     stay::come_back(&upstream).await;
-}
-
-/// True if somebody uses the connection, or it is gone: whoever has a call under way on one holds it until that is
-/// done. Its keeper and this look hold it, too.
-pub(crate) fn is_used(connection: &Weak<Connection>) -> bool {
-    connection.upgrade().is_none_or(|it| Arc::strong_count(&it) > 2 || it.is_kept())
 }
 
 /// Watches on a legacy connection what was watched on the one before; a modern one does so by itself.

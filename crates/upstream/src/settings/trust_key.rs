@@ -2,8 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::naming::hex;
-use crate::settings::{Endpoint, Settings};
+use super::checked::Settings;
+use super::endpoint::Endpoint;
+use crate::hex::hex;
 
 impl Settings {
     /// The key of the ledger of this server: its name, and what is run or dialled under it. Values of environment

@@ -6,96 +6,24 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
 use oauth::AuthError;
 use tokio::time::{Instant, timeout};
 
-use crate::backoff::{Backoff, Chance};
+use super::leaving::Own;
+use super::tend;
+use crate::backoff::Chance;
 use crate::config::Restart;
 use crate::connection::{Connection, Face, Parting, Subscribed};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
-use crate::leaving::Own;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::profiles::Profile;
 use crate::settings::Mask;
-use crate::stay::Lives;
-use crate::{Upstream, tend};
-
-/// How long a server may take from its start to the end of the handshake, unless its table says otherwise.
-pub const START_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long a server may take to list what it has, unless its table says otherwise.
-pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+use crate::upstream::{Attempt, Demand, Rest, Starts, Upstream};
 
 /// Longest name and version of a server that are shown together, in bytes.
 const SERVER_BYTES_MAX: usize = 200;
-
-/// Who wants a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Demand {
-    /// A call: refused while a failing server is left alone.
-    Call,
-    /// A person or the program's start: tries at once.
-    Person,
-    /// Nobody in particular: tries at once, and makes no call wait if it fails.
-    Background,
-}
-
-/// A start under way, to be awaited by any number of tasks.
-pub(crate) type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, ConnectError>>>;
-
-/// The start under way, if there is one, and how the earlier ones went.
-#[derive(Default)]
-pub(crate) struct Starts {
-    attempt: Option<Attempt>,
-    backoff: Backoff,
-    /// What the last one failed with, if it did.
-    failure: Option<String>,
-    pub(crate) lives: Lives,
-    pub(crate) rest: Rest,
-}
-
-/// Whether a server that is not connected is to be left so.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Rest {
-    /// Whoever wants it connects.
-    #[default]
-    Awake,
-    /// Nobody needs it just now: the next call connects.
-    UntilCalled,
-    /// A person has to sign in first.
-    UntilSignedIn(ConnectError),
-    /// It is not to be started again by itself. The text says how it ended.
-    UntilAsked(String),
-}
-
-impl Rest {
-    /// Refuses what must not connect.
-    fn check(&self, demand: Demand) -> Result<(), ConnectError> {
-        match (self, demand) {
-            (_, Demand::Person) | (Rest::Awake | Rest::UntilCalled, Demand::Call | Demand::Background) => {
-                Ok(())
-            }
-            (Rest::UntilSignedIn(error), Demand::Call | Demand::Background) => Err(error.clone()),
-            (Rest::UntilAsked(last), Demand::Call | Demand::Background) => {
-                Err(ConnectError::NotRestarted { last: last.clone() })
-            }
-        }
-    }
-}
-
-impl Starts {
-    pub(crate) fn take_attempt(&mut self) -> Option<Attempt> {
-        self.attempt.take()
-    }
-
-    /// True if the last one failed.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failure.is_some()
-    }
-}
 
 impl Upstream {
     /// The live connection, or the next one.

@@ -12,14 +12,14 @@ const HELD_MAX: usize = 1_000;
 
 /// What connections hold, newest last.
 #[derive(Default)]
-pub(super) struct Holders {
+pub(crate) struct Holders {
     hasher: RandomState,
     held: Mutex<VecDeque<(u64, Weak<Connection>)>>,
 }
 
 impl Holders {
     /// The server behind this connection knows what `word` means.
-    pub(super) fn note(&self, word: &str, connection: &Arc<Connection>) {
+    pub(crate) fn note(&self, word: &str, connection: &Arc<Connection>) {
         let hash = self.hasher.hash_one(word);
         let mut held = self.held();
         held.retain(|(known, connection)| *known != hash && connection.strong_count() > 0);
@@ -30,7 +30,7 @@ impl Holders {
     }
 
     /// The sound connection whose server knows what `word` means.
-    pub(super) fn of(&self, word: &str) -> Option<Arc<Connection>> {
+    pub(crate) fn of(&self, word: &str) -> Option<Arc<Connection>> {
         let hash = self.hasher.hash_one(word);
         let connection = self.held().iter().find(|(known, _)| *known == hash)?.1.upgrade()?;
         (!connection.exchange().closed().is_cancelled()).then_some(connection)

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
-use super::Whose;
+use super::key::Whose;
 use crate::error::ConnectError;
 
 /// Callers and sessions that are remembered; the oldest are forgotten, most of which are over.
@@ -11,11 +11,11 @@ const ENDED_MAX: usize = 1_000;
 
 /// Each with how its last one has ended, newest last.
 #[derive(Default)]
-pub(super) struct Ended(Mutex<VecDeque<(Whose, Box<str>)>>);
+pub(crate) struct Ended(Mutex<VecDeque<(Whose, Box<str>)>>);
 
 impl Ended {
     /// The connection for these has ended like this.
-    pub(super) fn note(&self, whose: &Whose, how: &str) {
+    pub(crate) fn note(&self, whose: &Whose, how: &str) {
         let mut ended = self.ended();
         if ended.iter().any(|(known, _)| known == whose) {
             return;
@@ -27,14 +27,14 @@ impl Ended {
     }
 
     /// Refuses those whose last one has ended.
-    pub(super) fn check(&self, whose: &Whose) -> Result<(), ConnectError> {
+    pub(crate) fn check(&self, whose: &Whose) -> Result<(), ConnectError> {
         match self.ended().iter().find(|(known, _)| known == whose) {
             Some((_, how)) => Err(ConnectError::NotRestarted { last: how.to_string() }),
             None => Ok(()),
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ended().is_empty()
     }
 

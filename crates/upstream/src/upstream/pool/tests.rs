@@ -5,6 +5,7 @@ use wire::Revision;
 
 use super::*;
 use crate::connection::Caller;
+use crate::profiles::Profile;
 
 fn connection() -> Arc<Connection> {
     Connection::unsent(Revision::LATEST_LEGACY)
@@ -90,6 +91,6 @@ async fn what_one_connection_gave_out_leads_back_to_it_alone() {
     drop(two);
     leads_to("state", None);
     holders.note("state", &one);
-    one.exchange().close(&crate::connection::Fault::Gone("ended".to_owned()));
+    one.exchange().close(&crate::fault::Fault::Gone("ended".to_owned()));
     leads_to("state", None);
 }

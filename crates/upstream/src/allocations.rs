@@ -10,10 +10,9 @@ use wire::lines::end_line;
 use wire::relayed::Relayed;
 use wire::{Frame, Line, Lines, Message, Revision, tools};
 
-use super::envelope::Envelope;
-use super::{Answer, Outgoing};
 use crate::answer::tests::context;
 use crate::answer::{Asked, Reader};
+use crate::connection::{Answer, Envelope, Outgoing};
 use crate::settings::Mask;
 use crate::uri_map::UriMap;
 

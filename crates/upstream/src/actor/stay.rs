@@ -7,22 +7,18 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::Upstream;
+use super::idle;
+use super::leaving::Own;
 use crate::backoff::{self, Chance};
 use crate::config::Restart;
 use crate::connection::{Connection, Era, Exchange, Heard, Parting};
 use crate::error::ConnectError;
-use crate::leaving::Own;
-use crate::listing::Kind;
+use crate::kind::Kind;
 use crate::offer::State;
 use crate::settings::Endpoint;
-use crate::start::{Demand, Rest, Starts};
 use crate::status::LISTS_GOOD_FOR;
-use crate::{idle, tend};
-
-/// A connection that held for less counts as a failure: a server that dies of its first request would else be
-/// started without end.
-const GOOD_LIFE: Duration = Duration::from_secs(60);
+use crate::upstream::Upstream;
+use crate::upstream::{Demand, Rest, after_failure};
 
 /// A server at an address may be replaced behind our back, and some tell nothing unasked: its lists are read
 /// again after about this long.
@@ -30,32 +26,6 @@ const LOOK_IN: Duration = Duration::from_secs(5 * 60);
 
 /// However short a time a server says that its lists stay good, they are not read more often than this.
 const LOOK_IN_MIN: Duration = Duration::from_secs(60);
-
-/// How many connections in a row were over too soon.
-#[derive(Debug, Default)]
-pub(crate) struct Lives {
-    short: u32,
-}
-
-impl Lives {
-    /// Counts a connection that held for `life`.
-    pub(crate) fn ended(&mut self, life: Duration) {
-        self.short = if life < GOOD_LIFE { self.short.saturating_add(1) } else { 0 };
-    }
-}
-
-impl Starts {
-    /// How often it has failed in a row, for whoever comes back.
-    fn failures(&self) -> u32 {
-        let failures = self.lives.short;
-        if self.has_failed() { after_failure(failures) } else { failures }
-    }
-}
-
-/// One more. After a connection that is over the next is tried at once, but not after one that was never made.
-fn after_failure(failures: u32) -> u32 {
-    failures.max(1).saturating_add(1)
-}
 
 impl Upstream {
     /// Connects, however often that takes, and from then on again whenever the connection has ended. Returns when
@@ -208,26 +178,10 @@ pub(crate) async fn end_idle(
 ) {
     let Some(limit) = upstream.upgrade().and_then(|upstream| upstream.settings.life.idle) else { return };
     let has_others = |upstream: &Upstream| upstream.is_watched() || !upstream.pool.is_empty();
-    let is_busy = || tend::is_used(connection) || upstream.upgrade().is_some_and(|it| has_others(&it));
+    let is_busy = || idle::is_used(connection) || upstream.upgrade().is_some_and(|it| has_others(&it));
     idle::idle(limit, exchange, is_busy).await;
     // Without a wait: what follows would be dropped with the closed connection.
     if let Some(upstream) = upstream.upgrade() {
         upstream.retire(exchange);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_lives_wait_longer_and_longer_until_a_good_one() {
-        let mut lives = Lives::default();
-        let wait_after = |(life_s, expected_s): (u64, u64)| {
-            lives.ended(Duration::from_secs(life_s));
-            let waits = backoff::wait(lives.short, Chance::longest());
-            assert_eq!(waits.as_secs(), expected_s, "{life_s}");
-        };
-        [(0, 0), (1, 1), (59, 2), (0, 4), (60, 0), (0, 0), (0, 1)].into_iter().for_each(wait_after);
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Nothing is noted on the way of a call. Whoever wants to know looks now and then at how many calls there have been.
 
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::connection::Exchange;
+use crate::connection::{Connection, Exchange};
 
 /// How often it is looked within the time that a connection may be idle; it is ended up to this part of it late.
 const LOOKS: u32 = 8;
@@ -33,6 +34,12 @@ pub(crate) async fn idle(limit: Duration, exchange: &Exchange, is_busy: impl Fn(
     }
 }
 
+/// True if somebody uses the connection, or it is gone: whoever has a call under way on one holds it until that is
+/// done. Its keeper and this look hold it, too.
+pub(crate) fn is_used(connection: &Weak<Connection>) -> bool {
+    connection.upgrade().is_none_or(|it| Arc::strong_count(&it) > 2 || it.is_kept())
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -40,7 +47,8 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::connection::{Caller, Fault};
+    use crate::connection::Caller;
+    use crate::fault::Fault;
 
     fn caller() -> Option<Caller> {
         let capabilities = Bytes::from_static(b"{}");

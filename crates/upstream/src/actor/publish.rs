@@ -5,18 +5,17 @@ use std::sync::Arc;
 use tool_api::Event;
 use wire::message::Text;
 
-use crate::Upstream;
 use crate::answer;
 use crate::catalogue;
+use crate::clock::now_ms;
 use crate::connection::Heard;
 use crate::error::ConnectError;
-use crate::listing::Kind;
+use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
-use crate::status::now_ms;
 use crate::trust::Judge;
-use crate::uri_map::UriMap;
+use crate::upstream::Upstream;
 
 impl Upstream {
     /// Publishes what a connection that has just become live lists. What could not be read of it is as it was on
@@ -69,7 +68,7 @@ impl Upstream {
     /// The offer that follows from lists, with a warning of what is held back that nobody was warned of.
     pub(crate) fn offer_of(&self, lists: &Lists, state: State, judge: &Judge, fresh: bool) -> Offer {
         let offer = catalogue::offer(lists, &self.settings, &self.me, state, fresh, judge);
-        self.watch.warn(lists, judge, self.settings.mask());
+        self.watch.warn(lists, judge, |key| self.settings.mask().shown_name(key));
         offer
     }
 
@@ -159,7 +158,7 @@ impl Upstream {
                 *offer = match kind {
                     Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
                     Kind::Prompts | Kind::Resources | Kind::Templates => {
-                        self.watch.warn(&lists, &judge, self.settings.mask());
+                        self.watch.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
                         catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
                     }
                 };
@@ -185,7 +184,7 @@ impl Upstream {
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
     pub(crate) fn tell(&self, heard: Heard) {
-        let map = UriMap::of(&self.settings);
+        let map = self.settings.uri_map();
         let event = match heard {
             // Whoever watches another's resource has not asked this one.
             Heard::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
@@ -202,5 +201,26 @@ impl Upstream {
         };
         // Nobody may be listening just now.
         let _ = self.events.send(event);
+    }
+
+    /// Offers what is remembered from an earlier run (`Offer::definitions`), which was read at `fetched_at_ms`
+    /// (milliseconds since 1970), without starting anything; the first call starts the server. False, and no change, if
+    /// it cannot be read, if the server is disabled, if it has been seen in this run, or if it is not known what was
+    /// accepted of it ([`Upstream::recall`] finds out).
+    pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
+        let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
+        let Some((lists, judge)) = lists.zip(self.watch.judge()) else { return false };
+        let is_news = self.offers.send_if_modified(|offer| {
+            let is_news = !offer.fresh;
+            if is_news {
+                *offer = self.offer_of(&lists, offer.state.clone(), &judge, false);
+            }
+            is_news
+        });
+        if is_news {
+            self.note_fetched(fetched_at_ms);
+            self.remember_era(lists.era);
+        }
+        is_news
     }
 }

@@ -2,20 +2,11 @@
 //! one that knows of it. When they are ended is for whoever keeps them to say.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use crate::Upstream;
 use crate::connection::Connection;
-
-/// What an upstream knows of those whose place it takes, and of those that hold it.
-#[derive(Default)]
-pub(crate) struct Succession {
-    /// Those that have left before it, as long as there is anything of them.
-    before: Mutex<Vec<Weak<Upstream>>>,
-    /// How many of the references to it are its own.
-    own: AtomicUsize,
-}
+use crate::upstream::Upstream;
 
 /// A reference that is held for what the upstream does by itself. Every other one counts as a call's.
 pub(crate) struct Own(Arc<Upstream>);
@@ -81,11 +72,5 @@ impl Upstream {
 
     fn connections(&self) -> Vec<Arc<Connection>> {
         self.live.load_full().into_iter().chain(self.pool.all()).collect()
-    }
-}
-
-impl Succession {
-    fn before(&self) -> MutexGuard<'_, Vec<Weak<Upstream>>> {
-        self.before.lock().expect("nothing panics while it holds the lock")
     }
 }
