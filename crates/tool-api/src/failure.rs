@@ -50,6 +50,15 @@ impl ToolError {
         ToolError::new(ToolError::CANCELLED, "the call was cancelled")
     }
 
+    /// The server that the tool belongs to was exchanged or removed before the call was sent: nothing was done.
+    pub fn gone(server: &str) -> ToolError {
+        let message = format!(
+            "`{server}` was exchanged or removed before this call was sent; nothing was done, so list the tools and call again"
+        );
+        let details = serde_json::json!({ "upstream": server, "retry": true });
+        ToolError::new("gone", message).with_details(details).of_orphan()
+    }
+
     /// Adds facts for programs.
     pub fn with_details(self, details: Value) -> ToolError {
         ToolError { details: Some(details), ..self }

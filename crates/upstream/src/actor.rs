@@ -1,8 +1,8 @@
 //! What happens to an upstream: it is connected to, looked after, listed anew, let go and ended.
 
+mod draining;
 mod end;
 mod idle;
-mod leaving;
 mod pooled;
 mod publish;
 mod read;

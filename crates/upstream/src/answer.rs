@@ -12,8 +12,8 @@ use wire::uris::{self, Kind};
 use wire::{Id, Object, patch, string};
 
 pub(crate) use errors::{
-    bad_request, broken, busy, changed, error, failed, held_back, is_code, no_turn, not_found, refused,
-    removed, says_unknown_tool, stays_gone, unavailable,
+    bad_request, broken, busy, changed, circuit_open, error, failed, held_back, is_code, no_slot, not_found,
+    refused, says_unknown_tool, stays_gone, unavailable,
 };
 
 use crate::connection::{Answer, Question, Wanted};

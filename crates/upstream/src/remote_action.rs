@@ -322,7 +322,8 @@ impl AnyTool for RemoteAction {
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
             let upstream = self.target.upstream.upgrade();
-            let upstream = upstream.ok_or_else(|| answer::removed(self.upstream_name()))?;
+            let upstream = upstream.ok_or_else(|| ToolError::gone(self.upstream_name()))?;
+            let _counted = upstream.count_call();
             let done = self.act(&upstream, &arguments, cx).await;
             done.map_err(|error| error.reworded(|text| upstream.settings().masked(text)))
         })

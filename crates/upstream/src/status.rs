@@ -55,6 +55,9 @@ pub struct Report {
     pub restarts: u64,
     /// How many of its processes run; 0 for what is no program.
     pub processes: usize,
+    /// How long its calls are still refused, in milliseconds, since too many in a row got no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circuit_open_ms: Option<u64>,
     /// What went wrong last, if anything did in this run.
     pub last_error: Option<String>,
 }

@@ -3,8 +3,7 @@
 mod handle;
 mod pool;
 mod starts;
-mod succession;
 
 pub use handle::Upstream;
 pub(crate) use pool::{Key, Opened, Pool, Slot, Whose};
-pub(crate) use starts::{Attempt, Demand, Rest, Starts, after_failure};
+pub(crate) use starts::{Attempt, Demand, Phase, Starts, after_failure};

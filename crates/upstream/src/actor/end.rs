@@ -10,7 +10,7 @@ use crate::connection::{Connection, Exchange, Parting};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::offer::State;
-use crate::upstream::{Demand, Rest, Upstream};
+use crate::upstream::{Demand, Phase, Upstream};
 
 /// How long `Upstream::end` waits at most.
 pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -23,7 +23,10 @@ impl Upstream {
     /// If it cannot be connected to; `offers` then says so too. Unlike a call, this tries at once even
     /// after repeated failures.
     pub async fn connect(&self) -> Result<(), ConnectError> {
-        self.connected(Demand::Person).await.map(drop)
+        let _counted = self.count_call();
+        self.connected(Demand::Person).await?;
+        self.breaker.succeeded();
+        Ok(())
     }
 
     /// Ends all connections that there are, and waits for that, for a bounded time.
@@ -40,6 +43,7 @@ impl Upstream {
     /// given up.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
+        self.starts().drain();
         self.closing.cancel();
     }
 
@@ -50,7 +54,7 @@ impl Upstream {
         self.watch.leave();
         // A start under way hears `closing`, and cannot become live any more.
         let (pooled, mut under_way) = self.pool.take();
-        under_way.extend(self.starts().take_attempt());
+        under_way.extend(self.starts().close());
         // They fail, as they should.
         let starts = async { drop(join_all(under_way).await) };
         let ending = async { tokio::join!(self.drop_connections(pooled), starts) };
@@ -79,7 +83,7 @@ impl Upstream {
         let error = state.to_string();
         tracing::warn!(target: "upstream", upstream = %self.name(), state = error, "connection lost");
         if self.stays_ended() {
-            self.starts().rest = Rest::UntilAsked(state.error().unwrap_or(&error).to_owned());
+            self.starts().settle(Phase::Failed(state.error().unwrap_or(&error).to_owned()));
         }
         self.say(state);
     }
@@ -94,7 +98,7 @@ impl Upstream {
         let failed = || State::Failed { error: self.settings.masked(&fault.to_string()) };
         self.give_up(exchange, sign_in.as_ref().map_or_else(failed, |error| self.state_after(error)));
         if let Some(error) = sign_in {
-            self.starts().rest = Rest::UntilSignedIn(error);
+            self.starts().settle(Phase::AwaitingSignIn(error));
         }
     }
 
@@ -104,6 +108,7 @@ impl Upstream {
         let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
         if is_current {
             self.live.compare_and_swap(&current, None);
+            self.starts().settle(Phase::Stopped);
         }
         is_current
     }

@@ -8,7 +8,6 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 use tool_api::{Cancel, Context};
 
-use super::leaving::Own;
 use super::{idle, tend};
 use crate::backoff::Chance;
 use crate::config::Isolation;
@@ -137,7 +136,7 @@ impl Upstream {
                 Some(attempt) => attempt,
                 None => {
                     self.pool.backoff().check(Instant::now())?;
-                    let me = Own::new(self.me.upgrade().ok_or(ConnectError::Ended)?);
+                    let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
                     if let Some(unused) = Pool::make_room(&mut slots)? {
                         // Its goodbye is bounded, and nobody need wait for it.
                         tokio::spawn(async move { unused.end().await });
@@ -216,7 +215,7 @@ impl Upstream {
 }
 
 /// Begins to open a connection.
-fn begin(upstream: Own, key: Key, limit: Duration, over: Option<Cancel>) -> Attempt {
+fn begin(upstream: Arc<Upstream>, key: Key, limit: Duration, over: Option<Cancel>) -> Attempt {
     let (weak, named) = (upstream.me.clone(), key.clone());
     // Owned by the attempt; bounded by its limit.
     let task = tokio::spawn(async move { upstream.open_pooled(key, limit, over).await });

@@ -4,6 +4,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use crate::clock::now_ms;
 use crate::offer::State;
@@ -17,9 +18,9 @@ impl Upstream {
         self.statuses.subscribe()
     }
 
-    /// How many calls wait for their turn.
+    /// How many calls wait for their slot.
     pub fn queued(&self) -> usize {
-        self.turns().waiting()
+        self.slots().waiting()
     }
 
     /// How it is doing.
@@ -38,6 +39,10 @@ impl Upstream {
             fetched_at_ms,
             restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),
             processes: self.processes(),
+            circuit_open_ms: self
+                .breaker
+                .open_for(Instant::now())
+                .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             last_error: self.last_error().clone(),
             state: offer.state,
         }

@@ -9,9 +9,7 @@ use futures_util::FutureExt;
 use oauth::AuthError;
 use tokio::time::{Instant, timeout};
 
-use super::leaving::Own;
 use super::tend;
-use crate::backoff::Chance;
 use crate::config::Restart;
 use crate::connection::{Connection, Face, Parting, Subscribed};
 use crate::error::ConnectError;
@@ -20,7 +18,7 @@ use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::profiles::Profile;
 use crate::settings::Mask;
-use crate::upstream::{Attempt, Demand, Rest, Starts, Upstream};
+use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream};
 
 /// Longest name and version of a server that are shown together, in bytes.
 const SERVER_BYTES_MAX: usize = 200;
@@ -32,7 +30,7 @@ impl Upstream {
             return Ok(live);
         }
         if demand == Demand::Call && self.waits_for_sign_in() && self.has_token().await {
-            self.starts().rest = Rest::Awake;
+            self.starts().settle(Phase::Stopped);
         }
         let attempt = self.attempt(demand)?;
         attempt.await
@@ -44,7 +42,7 @@ impl Upstream {
     }
 
     fn waits_for_sign_in(&self) -> bool {
-        matches!(self.starts().rest, Rest::UntilSignedIn(_))
+        matches!(self.starts().phase(), Phase::AwaitingSignIn(_))
     }
 
     /// True if a sign-in has left something that is worth a try.
@@ -66,21 +64,15 @@ impl Upstream {
             return Err(ConnectError::Disabled);
         }
         let mut starts = self.starts();
-        if self.closing.is_cancelled() {
-            return Err(ConnectError::Ended);
-        }
-        if let Some(attempt) = &starts.attempt {
+        if let Phase::Connecting(attempt) = starts.phase() {
             return Ok(attempt.clone());
         }
         if let Some(live) = self.live_connection() {
             return Ok(async { Ok(live) }.boxed().shared());
         }
         self.note_end(&mut starts);
-        starts.rest.check(demand)?;
-        if demand == Demand::Call {
-            starts.backoff.check(Instant::now())?;
-        }
-        let me = Own::new(self.me.upgrade().ok_or(ConnectError::Ended)?);
+        starts.check(demand, Instant::now())?;
+        let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
         // Owned by the attempt, which `end` awaits; bounded by its own limits.
         let task = tokio::spawn(async move { me.start(demand).await });
         let me = self.me.clone();
@@ -88,13 +80,13 @@ impl Upstream {
             task.await.unwrap_or_else(|_| {
                 // It panicked; the next one who asks begins anew.
                 if let Some(me) = me.upgrade() {
-                    me.starts().attempt = None;
+                    me.starts().given_up(Phase::Stopped);
                 }
                 Err(ConnectError::Ended)
             })
         };
         let attempt = attempt.boxed().shared();
-        starts.attempt = Some(attempt.clone());
+        starts.connecting(attempt.clone());
         Ok(attempt)
     }
 
@@ -114,14 +106,13 @@ impl Upstream {
                 Err(ConnectError::Ended)
             }
         };
-        let mut starts = self.starts();
-        starts.attempt = None;
         match opened {
-            Ok(_) if self.closing.is_cancelled() => Err(ConnectError::Ended),
             Ok((connection, lists)) => {
-                starts.backoff.succeeded();
-                starts.failure = None;
-                starts.rest = Rest::Awake;
+                // Held until it is offered: whoever ends it in between waits for that.
+                let mut starts = self.starts();
+                if !starts.ready() {
+                    return Err(ConnectError::Ended);
+                }
                 self.pool.welcome();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
@@ -132,45 +123,44 @@ impl Upstream {
                 tokio::spawn(tend::tend(self.me.clone(), tended, exchange));
                 Ok(connection)
             }
+            Err(ConnectError::Ended) => {
+                self.starts().given_up(Phase::Stopped);
+                Err(ConnectError::Ended)
+            }
             Err(error) => {
-                // One that waits for a person does not fail.
-                if demand != Demand::Background && !error.wants_sign_in() && !error.is_for_good() {
-                    starts.backoff.failed(&error, Instant::now(), Chance::draw());
-                }
-                if error != ConnectError::Ended {
-                    self.note_failure(&mut starts, &error);
-                }
-                drop(starts);
-                if error != ConnectError::Ended {
-                    self.say(self.state_after(&error));
-                }
+                self.note_failure(demand, &error);
+                self.say(self.state_after(&error));
                 Err(error)
             }
         }
     }
 
-    fn note_failure(&self, starts: &mut Starts, error: &ConnectError) {
+    fn note_failure(&self, demand: Demand, error: &ConnectError) {
         // It may have become another; which era it is of is found out anew.
         self.remember_era(None);
-        let said = self.settings.masked(&error.to_string());
-        // Tried again and again, it fails the same way; once is enough.
-        if starts.failure.as_ref() != Some(&said) {
-            tracing::warn!(target: "upstream", upstream = %self.name(), error = said, "could not connect");
-            starts.failure = Some(said.clone());
-        }
-        starts.rest = match self.settings.life.restart {
-            _ if error.wants_sign_in() => Rest::UntilSignedIn(error.clone()),
-            Restart::Never if self.stays_ended() => Rest::UntilAsked(said),
-            Restart::Never | Restart::Always | Restart::OnFailure => Rest::Awake,
+        let shown = self.settings.masked(&error.to_string());
+        // One that waits for a person does not fail.
+        let counts = demand != Demand::Background && !error.wants_sign_in() && !error.is_for_good();
+        let then = match self.settings.life.restart {
+            _ if error.wants_sign_in() => Phase::AwaitingSignIn(error.clone()),
+            Restart::Never if self.stays_ended() => Phase::Failed(shown.clone()),
+            Restart::Never | Restart::Always | Restart::OnFailure => Phase::Stopped,
         };
+        // Tried again and again, it fails the same way; once is enough.
+        if self.starts().failed(error, counts, &shown, then) {
+            tracing::warn!(target: "upstream", upstream = %self.name(), error = shown, "could not connect");
+        }
     }
 
     /// One that has ended by itself, and that nobody has noticed yet, may have to be left so.
     fn note_end(&self, starts: &mut Starts) {
         let Some(last) = self.live.load_full().filter(|_| self.stays_ended()) else { return };
         let (exchange, is_ours) = (last.exchange(), last.exchange().parting() == Parting::Dismissed);
-        if let Some(fault) = exchange.end_fault().filter(|_| !is_ours && starts.rest == Rest::Awake) {
-            starts.rest = Rest::UntilAsked(self.settings.masked(&fault.to_string()));
+        if let Some(fault) = exchange
+            .end_fault()
+            .filter(|_| !is_ours && matches!(starts.phase(), Phase::Stopped | Phase::Ready))
+        {
+            starts.settle(Phase::Failed(self.settings.masked(&fault.to_string())));
         }
     }
 

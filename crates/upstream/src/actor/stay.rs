@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::idle;
-use super::leaving::Own;
 use crate::backoff::{self, Chance};
 use crate::config::Restart;
 use crate::connection::{Connection, Era, Exchange, Heard, Parting};
@@ -18,7 +17,7 @@ use crate::offer::State;
 use crate::settings::Endpoint;
 use crate::status::LISTS_GOOD_FOR;
 use crate::upstream::Upstream;
-use crate::upstream::{Demand, Rest, after_failure};
+use crate::upstream::{Demand, Phase, after_failure};
 
 /// A server at an address may be replaced behind our back, and some tell nothing unasked: its lists are read
 /// again after about this long.
@@ -44,10 +43,7 @@ impl Upstream {
     /// True if nothing but a person connects to it again: somebody has to sign in, or it has ended and its table says
     /// `restart = "never"`.
     pub fn awaits_a_person(&self) -> bool {
-        match self.starts().rest {
-            Rest::Awake | Rest::UntilCalled => self.pool.has_ended(),
-            Rest::UntilSignedIn(_) | Rest::UntilAsked(_) => true,
-        }
+        matches!(self.starts().phase(), Phase::AwaitingSignIn(_) | Phase::Failed(_)) || self.pool.has_ended()
     }
 
     /// True if it is not started again after it has ended, until a person says so. A server at an address is not
@@ -64,7 +60,7 @@ impl Upstream {
 
     /// True if nobody needs to call for the server to be connected again.
     fn is_wanted(&self) -> bool {
-        if self.starts().rest != Rest::Awake {
+        if !matches!(self.starts().phase(), Phase::Stopped | Phase::Connecting(_) | Phase::Ready) {
             return false;
         }
         // Of one that was never met nothing is known that could be called.
@@ -78,12 +74,12 @@ impl Upstream {
         if parting == Parting::Dismissed {
             return;
         }
-        self.starts().lives.ended(life);
+        self.starts().lived(life);
         let Some(fault) = exchange.end_fault() else { return };
         let rests = parting == Parting::Well && restart == Restart::OnFailure;
         if rests && self.let_go(exchange) {
             tracing::info!(target: "upstream", upstream = %self.name(), "it has ended well; the next call starts it");
-            self.starts().rest = Rest::UntilCalled;
+            self.starts().settle(Phase::Idle);
             self.say(State::Stopped);
         } else {
             self.lose(exchange, &fault);
@@ -94,7 +90,7 @@ impl Upstream {
     fn retire(&self, exchange: &Arc<Exchange>) {
         let live = self.live.load_full();
         if self.let_go(exchange) {
-            self.starts().rest = Rest::UntilCalled;
+            self.starts().settle(Phase::Idle);
             tracing::info!(target: "upstream", upstream = %self.name(), "stopped, since nobody used it; the next call starts it");
             self.say(State::Stopped);
         }
@@ -143,7 +139,7 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
             () = sleep(backoff::wait(failures, Chance::draw())) => {}
             () = closing.cancelled() => return,
         }
-        let Some(upstream) = upstream.upgrade().map(Own::new).filter(|upstream| upstream.is_wanted()) else {
+        let Some(upstream) = upstream.upgrade().filter(|upstream| upstream.is_wanted()) else {
             return;
         };
         match upstream.connected(Demand::Background).await {

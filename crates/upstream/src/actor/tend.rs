@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::leaving::Own;
 use super::stay;
 use crate::connection::{Connection, Exchange, Heard};
 use crate::kind::Kind;
@@ -69,7 +68,7 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
         };
         sleep(delay).await;
         let changed = exchange.ears().take_changed();
-        let Some(upstream) = upstream.upgrade().map(Own::new) else { return };
+        let Some(upstream) = upstream.upgrade() else { return };
         let kinds = [
             (changed.tools, Kind::Tools, Heard::ToolsChanged),
             (changed.prompts, Kind::Prompts, Heard::PromptsChanged),
@@ -95,7 +94,7 @@ async fn see_again(upstream: &Weak<Upstream>) {
         let Some(watch) = upstream.upgrade().map(|upstream| upstream.watch.clone()) else { return };
         watch.failed().await;
         sleep(SEE_AGAIN).await;
-        let Some(upstream) = upstream.upgrade().map(Own::new) else { return };
+        let Some(upstream) = upstream.upgrade() else { return };
         upstream.take_up_decisions().await;
     }
 }

@@ -16,7 +16,7 @@ use super::asked::{QUESTIONS_MAX, Question};
 use super::caller::Caller;
 use super::via::Via;
 use crate::fault::Fault;
-use crate::turns::Turn;
+use crate::slots::CallSlot;
 use given_up::GivenUp;
 
 /// Most requests that wait on one server. Beyond this it is not slow but stuck.
@@ -53,8 +53,8 @@ struct Table {
     /// The questions that wait, in bytes.
     questions_bytes: usize,
     given_up: GivenUp,
-    /// The turns of calls that were given up and not answered yet; no more than the server has.
-    turns: Vec<(u64, Turn)>,
+    /// The slots of calls that were given up and not answered yet; no more than the server has.
+    slots: Vec<(u64, CallSlot)>,
     /// Why no answer will come any more.
     ended: Option<Fault>,
 }
@@ -129,12 +129,12 @@ impl Pending {
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         let waker = {
             let mut table = self.table();
-            let Table { open, given_up, turns, .. } = &mut *table;
+            let Table { open, given_up, slots, .. } = &mut *table;
             let Some(entry) = open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
                 given_up.answered(id);
-                let turn = turn_of(turns, id);
+                let slot = slot_of(slots, id);
                 drop(table);
-                drop(turn);
+                drop(slot);
                 return false;
             };
             entry.answer = Some(answer);
@@ -291,9 +291,9 @@ impl Pending {
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
-        let turns = std::mem::take(&mut table.turns);
+        let slots = std::mem::take(&mut table.slots);
         drop(table);
-        drop(turns);
+        drop(slots);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -302,15 +302,15 @@ impl Pending {
         self.table().ended.clone()
     }
 
-    /// Keeps the turn of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
-    pub(super) fn keep_turn(&self, id: u64, turn: Turn) {
-        self.table().turns.push((id, turn));
+    /// Keeps the slot of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
+    pub(super) fn keep_slot(&self, id: u64, slot: CallSlot) {
+        self.table().slots.push((id, slot));
     }
 
-    /// The turn of a call is over, whatever the server does about it.
+    /// The slot of a call is over, whatever the server does about it.
     pub(super) fn free(&self, id: u64) {
-        let turn = turn_of(&mut self.table().turns, id);
-        drop(turn);
+        let slot = slot_of(&mut self.table().slots, id);
+        drop(slot);
     }
 
     /// Nobody waits for this request any more.
@@ -320,9 +320,9 @@ impl Pending {
         table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
         if entry.answer.is_some() {
             // It came while it was being given up.
-            let turn = turn_of(&mut table.turns, id);
+            let slot = slot_of(&mut table.slots, id);
             drop(table);
-            return drop(turn);
+            return drop(slot);
         }
         let Some(caller) = entry.caller else { return };
         table.given_up.note(id, caller.conversation, Instant::now());
@@ -362,10 +362,10 @@ impl Table {
     }
 }
 
-/// Takes out the turn of the call `id`. It is for the caller to drop, outside of the lock.
-fn turn_of(turns: &mut Vec<(u64, Turn)>, id: u64) -> Option<Turn> {
-    let at = turns.iter().position(|(of, _)| *of == id)?;
-    Some(turns.swap_remove(at).1)
+/// Takes out the slot of the call `id`. It is for the caller to drop, outside of the lock.
+fn slot_of(slots: &mut Vec<(u64, CallSlot)>, id: u64) -> Option<CallSlot> {
+    let at = slots.iter().position(|(of, _)| *of == id)?;
+    Some(slots.swap_remove(at).1)
 }
 
 fn forgotten() -> Fault {

@@ -1,7 +1,7 @@
 //! `Upstream`: one configured server.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::{broadcast, watch};
@@ -10,14 +10,14 @@ use tool_api::{AnyTool, Event, ToolName};
 
 use super::pool::Pool;
 use super::starts::Starts;
-use super::succession::Succession;
+use crate::breaker::Breaker;
 use crate::connection::{Connection, Era, Heard, Stderr, Subscribed};
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
+use crate::slots::CallSlots;
 use crate::status::{self, Status};
 use crate::trust;
-use crate::turns::Turns;
 use crate::world::World;
 
 /// Events of one upstream that a reader has not taken yet; who falls behind misses the oldest.
@@ -45,9 +45,14 @@ pub struct Upstream {
     pub(crate) subscribed: Arc<Subscribed>,
     pub(crate) live: ArcSwapOption<Connection>,
     pub(crate) pool: Pool,
-    pub(crate) turns: Turns,
+    pub(crate) slots: CallSlots,
     pub(crate) starts: Mutex<Starts>,
-    pub(crate) succession: Succession,
+    /// How many calls of clients are under way, or wait for the server.
+    pub(crate) calls: AtomicUsize,
+    /// Those whose place it has taken, as long as there is anything of them.
+    predecessors: Mutex<Vec<Weak<Upstream>>>,
+    /// Refuses calls while too many fail.
+    pub(crate) breaker: Breaker,
     /// How often it was connected to, beside `pool`.
     pub(crate) connected: AtomicU64,
     /// True if it is to be connected again by itself.
@@ -64,7 +69,7 @@ impl Upstream {
     /// The server that `settings` name. Starts nothing.
     pub fn new(settings: Settings, world: World) -> Arc<Upstream> {
         let state = if settings.is_enabled() { State::Stopped } else { State::Disabled };
-        let turns = Turns::new(settings.limits.concurrency);
+        let slots = CallSlots::new(settings.limits.concurrency);
         let settings = settings.signed_by(&world.client, &world.keeper);
         let stderr = Arc::new(Stderr::masking(settings.mask()));
         let watch = Arc::new(trust::Watch::new(
@@ -88,9 +93,11 @@ impl Upstream {
             subscribed: Arc::default(),
             live: ArcSwapOption::empty(),
             pool: Pool::default(),
-            turns,
+            slots,
             starts: Mutex::default(),
-            succession: Succession::default(),
+            calls: AtomicUsize::new(0),
+            predecessors: Mutex::default(),
+            breaker: Breaker::default(),
             connected: AtomicU64::new(0),
             staying: AtomicBool::new(false),
             stderr,
@@ -104,8 +111,8 @@ impl Upstream {
         &self.pool
     }
 
-    pub(crate) fn turns(&self) -> &Turns {
-        &self.turns
+    pub(crate) fn slots(&self) -> &CallSlots {
+        &self.slots
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -147,6 +154,17 @@ impl Upstream {
     /// see [`Settings::masked`].
     pub fn masked(&self, text: &str) -> String {
         self.settings.masked(text)
+    }
+
+    /// Those whose place it has taken.
+    pub(crate) fn predecessors(&self) -> MutexGuard<'_, Vec<Weak<Upstream>>> {
+        self.predecessors.lock().expect("nothing panics while it holds the lock")
+    }
+
+    /// Counts a call until what is returned is dropped.
+    pub(crate) fn count_call(&self) -> CountedCall<'_> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        CountedCall(&self.calls)
     }
 
     /// Which list of tools is in force.
@@ -215,5 +233,14 @@ impl Upstream {
     /// When what is offered was read, in milliseconds since 1970.
     pub(crate) fn fetched_at_ms(&self) -> Option<i64> {
         Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
+    }
+}
+
+/// A call that is under way.
+pub(crate) struct CountedCall<'u>(&'u AtomicUsize);
+
+impl Drop for CountedCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
