@@ -13,7 +13,7 @@ use crate::names::Names;
 use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
-use crate::shape::Reshaped;
+use crate::tool_filter::ToolOverride;
 use crate::trust::{Judge, What};
 use crate::upstream::Upstream;
 
@@ -103,8 +103,8 @@ fn tools(
 }
 
 /// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.
-fn names(admitted: &[(&Entry, Option<&Reshaped>)], settings: &Settings) -> Vec<Result<ToolName, String>> {
-    fn new(reshaped: Option<&Reshaped>) -> Option<&str> {
+fn names(admitted: &[(&Entry, Option<&ToolOverride>)], settings: &Settings) -> Vec<Result<ToolName, String>> {
+    fn new(reshaped: Option<&ToolOverride>) -> Option<&str> {
         reshaped.and_then(|reshaped| reshaped.name.as_deref())
     }
     let mut names = Names::new(settings, admitted.len());

@@ -27,7 +27,7 @@ use crate::legacy_task;
 use crate::listing::Entry;
 use crate::round::{self, Round};
 use crate::settings::{Endpoint, Mask, Settings};
-use crate::shape::{Reshaped, Sent};
+use crate::tool_filter::{Sent, ToolOverride};
 use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
@@ -61,7 +61,7 @@ impl RemoteTool {
     pub(crate) fn new(
         listed: &Entry,
         name: ToolName,
-        reshaped: Option<&Reshaped>,
+        reshaped: Option<&ToolOverride>,
         era: Option<Era>,
         settings: &Settings,
         upstream: Weak<Upstream>,

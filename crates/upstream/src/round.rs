@@ -30,7 +30,7 @@ pub(crate) struct Round {
     pub(crate) answer: Result<Answer, Fault>,
 }
 
-/// Sends what `request` makes for the connection there is, or goes on with the call that is parked there.
+/// Sends what `request` makes for the connection there is, or goes on with the call that is suspended there.
 ///
 /// What the server has not seen (it ended, or forgot our session, since the last call) is sent again. What was
 /// lost on the way back is sent again only if the call is `repeatable`.
@@ -44,7 +44,7 @@ pub(crate) async fn send<'r>(
     request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
 ) -> Result<Round, ToolError> {
     let state = cx.input().and_then(|input| input.state.as_deref());
-    if state.is_some_and(|state| upstream.parked_at(state).is_some()) {
+    if state.is_some_and(|state| upstream.suspended_at(state).is_some()) {
         return tries(upstream, cx, repeatable, request, &mut None).await;
     }
     let admitted = upstream.breaker.admit(Instant::now());
@@ -110,7 +110,7 @@ async fn tries<'r>(
     let mut slot = None;
     loop {
         tries += 1;
-        let held = cx.input().and_then(|input| upstream.parked_at(input.state.as_deref()?));
+        let held = cx.input().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
         let connection = match held {
             Some(connection) => Ok(connection),
             None => {
@@ -187,7 +187,7 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
     let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.parks_any();
+    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.suspends_any();
     if let Err(fault) = answer
         && (is_unseen || is_refused)
     {

@@ -25,20 +25,20 @@ impl Upstream {
     /// matter ([`Upstream::asks_anybody`]).
     pub fn has_calls(&self) -> bool {
         // A call that an upstream in its place goes on with is not counted here, but has a connection of it.
-        let is_busy = |open: &Arc<Connection>| open.exchange().idle_after().is_none() && !open.parks_any();
+        let is_busy = |open: &Arc<Connection>| open.exchange().idle_after().is_none() && !open.suspends_any();
         self.calls.load(Ordering::Relaxed) > 0 || self.connections().iter().any(is_busy)
     }
 
     /// True if a call waits for its client, who may come back with what it was asked for.
     pub fn asks_anybody(&self) -> bool {
-        self.connections().iter().any(|open| open.parks_any())
+        self.connections().iter().any(|open| open.suspends_any())
     }
 
     /// The connection on which a call waits that is named so: here, or at one that has left.
-    pub(crate) fn parked_at(&self, state: &str) -> Option<Arc<Connection>> {
+    pub(crate) fn suspended_at(&self, state: &str) -> Option<Arc<Connection>> {
         let here = |upstream: &Upstream| {
-            let live = upstream.live_connection().filter(|live| live.has_parked(state));
-            live.or_else(|| upstream.pool.parked_at(state))
+            let live = upstream.live_connection().filter(|live| live.has_suspended(state));
+            live.or_else(|| upstream.pool.suspended_at(state))
         };
         let before = || self.predecessors().iter().filter_map(Weak::upgrade).find_map(|one| here(&one));
         here(self).or_else(before)

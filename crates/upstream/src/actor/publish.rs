@@ -8,7 +8,7 @@ use wire::message::Text;
 use crate::answer;
 use crate::catalogue;
 use crate::clock::now_ms;
-use crate::connection::Heard;
+use crate::connection::Notice;
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::lists::Lists;
@@ -183,21 +183,21 @@ impl Upstream {
     }
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
-    pub(crate) fn tell(&self, heard: Heard) {
+    pub(crate) fn tell(&self, heard: Notice) {
         let map = self.settings.uri_map();
         let event = match heard {
             // Whoever watches another's resource has not asked this one.
-            Heard::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
-            Heard::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },
-            Heard::Task { id, params } => {
+            Notice::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
+            Notice::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },
+            Notice::Task { id, params } => {
                 let task = Text::check(params.clone()).map(|task| answer::task_outward(&map, &task).bytes());
                 let (source, task) = (self.settings.name.clone(), task.unwrap_or(params));
                 Event::Task { source, id: id.into(), task }
             }
-            Heard::ElicitationComplete { conversation, key } => {
+            Notice::ElicitationComplete { conversation, key } => {
                 Event::ElicitationComplete { conversation, id: key.into() }
             }
-            Heard::ToolsChanged | Heard::PromptsChanged | Heard::ResourcesChanged => return,
+            Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged => return,
         };
         // Nobody may be listening just now.
         let _ = self.events.send(event);

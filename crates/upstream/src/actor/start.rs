@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::tend;
 use crate::config::Restart;
-use crate::connection::{Connection, Face, Parting, Subscribed};
+use crate::connection::{Connection, Parting, ServerIdentity, Subscribed};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
 use crate::lists::Lists;
@@ -232,7 +232,7 @@ impl Upstream {
 }
 
 /// How a server is doing that has just been met.
-fn state(face: &Face, mask: &Mask) -> State {
+fn state(face: &ServerIdentity, mask: &Mask) -> State {
     let server = format!("{} {}", face.server.name, face.server.version);
     State::Connected { revision: face.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
 }
@@ -247,7 +247,8 @@ mod tests {
     #[test]
     fn a_servers_name_tells_no_secret() {
         let server = Peer { name: "it sk-\n01234567".to_owned(), version: "1".to_owned() };
-        let face = Face { revision: Revision::MODERN, capabilities: None, server, instructions: None };
+        let face =
+            ServerIdentity { revision: Revision::MODERN, capabilities: None, server, instructions: None };
         let mask = crate::settings::mask::tests::mask("sk-\n01234567");
         let State::Connected { server, .. } = state(&face, &mask) else { panic!("it is connected") };
         assert_eq!(server, "it *** 1");

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::idle;
 use crate::backoff::{self, Chance};
 use crate::config::Restart;
-use crate::connection::{Connection, Era, Exchange, Heard, Parting};
+use crate::connection::{Connection, Era, Exchange, Notice, Parting};
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::offer::State;
@@ -118,9 +118,9 @@ impl Upstream {
     /// Looks at all lists again soon.
     fn look_in(&self, exchange: &Exchange) {
         let all = [
-            (Kind::Tools, Heard::ToolsChanged),
-            (Kind::Prompts, Heard::PromptsChanged),
-            (Kind::Resources, Heard::ResourcesChanged),
+            (Kind::Tools, Notice::ToolsChanged),
+            (Kind::Prompts, Notice::PromptsChanged),
+            (Kind::Resources, Notice::ResourcesChanged),
         ];
         let Some(lists) = self.lists() else { return };
         for (_, changed) in all.into_iter().filter(|(kind, _)| lists.has(*kind)) {

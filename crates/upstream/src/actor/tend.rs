@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::stay;
-use crate::connection::{Connection, Exchange, Heard};
+use crate::connection::{Connection, Exchange, Notice};
 use crate::kind::Kind;
 use crate::upstream::Upstream;
 
@@ -61,18 +61,18 @@ async fn watch_again(connection: &Weak<Connection>) {
 async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
     let (mut delay, mut looked, mut failures): (_, Option<Instant>, _) = (REFRESH_DELAY, None, 0);
     loop {
-        exchange.ears().change().await;
+        exchange.notices().change().await;
         delay = match looked {
             Some(looked) if looked.elapsed() < QUIET => (delay * 2).min(REFRESH_DELAY_MAX),
             _ => REFRESH_DELAY,
         };
         sleep(delay).await;
-        let changed = exchange.ears().take_changed();
+        let changed = exchange.notices().take_changed();
         let Some(upstream) = upstream.upgrade() else { return };
         let kinds = [
-            (changed.tools, Kind::Tools, Heard::ToolsChanged),
-            (changed.prompts, Kind::Prompts, Heard::PromptsChanged),
-            (changed.resources, Kind::Resources, Heard::ResourcesChanged),
+            (changed.tools, Kind::Tools, Notice::ToolsChanged),
+            (changed.prompts, Kind::Prompts, Notice::PromptsChanged),
+            (changed.resources, Kind::Resources, Notice::ResourcesChanged),
         ];
         let mut has_failed = false;
         for (_, kind, heard) in kinds.into_iter().filter(|(has_changed, ..)| *has_changed) {
@@ -102,8 +102,8 @@ async fn see_again(upstream: &Weak<Upstream>) {
 /// Passes on what is told of single things.
 pub(crate) async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
     loop {
-        for heard in exchange.ears().news().await {
-            if let (Heard::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {
+        for heard in exchange.notices().news().await {
+            if let (Notice::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {
                 connection.note_task(id, params);
             }
             let Some(upstream) = upstream.upgrade() else { return };

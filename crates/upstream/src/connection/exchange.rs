@@ -14,7 +14,7 @@ use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 
 use super::asked::{Kind, Question};
 use super::caller::Caller;
-use super::heard::{Ears, Heard};
+use super::notice::{Notice, Notices};
 use super::pending::{Happening, Nobody, Pending, Reply};
 use super::via::Via;
 use crate::fault::Fault;
@@ -29,7 +29,7 @@ const ELICITATIONS_MAX: usize = 1_000;
 pub(crate) struct Exchange {
     upstream: Arc<str>,
     pending: Pending,
-    ears: Ears,
+    notices: Notices,
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
@@ -81,7 +81,7 @@ impl Exchange {
         Exchange {
             upstream,
             pending: Pending::default(),
-            ears: Ears::default(),
+            notices: Notices::default(),
             modern: AtomicBool::new(false),
             elicitations: Mutex::default(),
             suspended: OnceLock::new(),
@@ -140,13 +140,13 @@ impl Exchange {
     }
 
     /// What the server tells about no call in particular.
-    pub(crate) fn ears(&self) -> &Ears {
-        &self.ears
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
     }
 
     /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Heard) -> bool {
-        self.ears.hear(heard)
+    pub(crate) fn hear(&self, heard: Notice) -> bool {
+        self.notices.hear(heard)
     }
 
     /// The server speaks the revision without handshake.
@@ -348,13 +348,13 @@ impl Exchange {
             "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
                 return self.take_of_request(method, params, subscription, via);
             }
-            "notifications/tools/list_changed" => Some(Heard::ToolsChanged),
-            "notifications/prompts/list_changed" => Some(Heard::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Heard::ResourcesChanged),
-            "notifications/resources/updated" => string("uri").map(Heard::ResourceUpdated),
+            "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
+            "notifications/prompts/list_changed" => Some(Notice::PromptsChanged),
+            "notifications/resources/list_changed" => Some(Notice::ResourcesChanged),
+            "notifications/resources/updated" => string("uri").map(Notice::ResourceUpdated),
             "notifications/tasks" => string("taskId")
                 .zip(params.as_ref().map(Text::bytes))
-                .map(|(id, params)| Heard::Task { id, params }),
+                .map(|(id, params)| Notice::Task { id, params }),
             "notifications/elicitation/complete" => {
                 string("elicitationId").and_then(|id| self.completed(&id))
             }
@@ -405,11 +405,11 @@ impl Exchange {
     }
 
     /// What becomes of the news that the elicitation which the server calls `id` is done.
-    fn completed(&self, id: &str) -> Option<Heard> {
+    fn completed(&self, id: &str) -> Option<Notice> {
         let mut elicitations = self.elicitations();
         let at = elicitations.iter().position(|it| it.id == id)?;
         let Elicitation { conversation, key, .. } = elicitations.remove(at)?;
-        Some(Heard::ElicitationComplete { conversation, key })
+        Some(Notice::ElicitationComplete { conversation, key })
     }
 
     /// A frame that is no message. If it was meant as an answer, the one who waits should know.

@@ -18,9 +18,9 @@ use wire::{Code, Revision};
 
 use super::call::Call;
 use super::exchange::Exchange;
-use super::face::Face;
-use super::heard::Heard;
+use super::notice::Notice;
 use super::pending::{Happening, Next};
+use super::server_identity::ServerIdentity;
 use super::subscribed::Subscribed;
 use super::transport::Transport;
 use crate::clean;
@@ -81,7 +81,7 @@ impl Listening {
         &self,
         transport: &Arc<Transport>,
         exchange: &Arc<Exchange>,
-        face: &Face,
+        face: &ServerIdentity,
         ourselves: &str,
         subscribed: &Arc<Subscribed>,
     ) {
@@ -164,7 +164,7 @@ impl Shared {
 }
 
 /// The lists whose changes the server says that it tells of.
-fn lists(face: &Face) -> Filter {
+fn lists(face: &ServerIdentity) -> Filter {
     let tells = |name| face.has_mark(name, "listChanged");
     Filter {
         tools: tells("tools"),
@@ -311,12 +311,12 @@ impl Keeper {
     /// What changed while nobody listened is not known.
     fn look_at_everything(&self) {
         let changes = [
-            (self.lists.tools, Heard::ToolsChanged),
-            (self.lists.prompts, Heard::PromptsChanged),
-            (self.lists.resources, Heard::ResourcesChanged),
+            (self.lists.tools, Notice::ToolsChanged),
+            (self.lists.prompts, Notice::PromptsChanged),
+            (self.lists.resources, Notice::ResourcesChanged),
         ];
         for (_, heard) in changes.into_iter().filter(|(is_told, _)| *is_told) {
-            self.exchange.ears().hear(heard);
+            self.exchange.notices().hear(heard);
         }
     }
 }

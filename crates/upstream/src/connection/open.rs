@@ -12,11 +12,11 @@ use super::call::Call;
 use super::caller::log_level;
 use super::envelope::Envelope;
 use super::exchange::Exchange;
-use super::face::Face;
 use super::listen::Listening;
-use super::parked::Parked;
 use super::pending::Reply;
+use super::server_identity::ServerIdentity;
 use super::subscribed::Subscribed;
+use super::suspended::SuspendedCalls;
 use super::transport::Transport;
 use crate::fault::Fault;
 
@@ -27,9 +27,9 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct Connection {
     pub(super) transport: Arc<Transport>,
     pub(super) exchange: Arc<Exchange>,
-    pub(super) face: Face,
+    pub(super) face: ServerIdentity,
     pub(super) envelope: Envelope,
-    pub(super) parked: Arc<Parked>,
+    pub(super) parked: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
@@ -41,7 +41,7 @@ impl Connection {
     pub(crate) fn new(
         transport: Arc<Transport>,
         exchange: Arc<Exchange>,
-        face: Face,
+        face: ServerIdentity,
         ourselves: String,
         subscribed: Arc<Subscribed>,
     ) -> Connection {
@@ -57,7 +57,7 @@ impl Connection {
     }
 
     /// What the server says of itself.
-    pub(crate) fn face(&self) -> &Face {
+    pub(crate) fn face(&self) -> &ServerIdentity {
         &self.face
     }
 
@@ -91,19 +91,19 @@ impl Connection {
     }
 
     /// True if a call waits here for its client under this state.
-    pub(crate) fn has_parked(&self, state: &str) -> bool {
+    pub(crate) fn has_suspended(&self, state: &str) -> bool {
         self.parked.has(state)
     }
 
     /// True if any call waits here for its client.
-    pub(crate) fn parks_any(&self) -> bool {
+    pub(crate) fn suspends_any(&self) -> bool {
         !self.parked.is_empty()
     }
 
     /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
     /// for its client, or a task.
     pub(crate) fn is_kept(&self) -> bool {
-        self.parks_any() || self.listening.follows_any()
+        self.suspends_any() || self.listening.follows_any()
     }
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.
@@ -146,7 +146,7 @@ impl Connection {
         let signed = super::http::Signed::new(sandbox::Client::new(), None, None);
         let http = super::http::Http::new(signed, &url, &::http::HeaderMap::new(), exchange.clone());
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
-        let face = Face { revision, capabilities: None, server, instructions: None };
+        let face = ServerIdentity { revision, capabilities: None, server, instructions: None };
         let transport = Arc::new(Transport::Http(http));
         Arc::new(Connection::new(transport, exchange, face, ourselves, Arc::default()))
     }

@@ -30,7 +30,7 @@ const REPORTS_WAITING_MAX: usize = 64;
 const REPORTS_BYTES_MAX: usize = 1 << 20;
 
 /// The same while the call waits for its client, without exception: many calls may wait for long.
-const PARKED_REPORTS_BYTES_MAX: usize = 4 << 10;
+const SUSPENDED_REPORTS_BYTES_MAX: usize = 4 << 10;
 
 /// All such questions of all calls, in bytes: room for one message of the largest size.
 const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
@@ -68,7 +68,7 @@ struct Entry {
     /// The server's ids for what it asked last, as JSON text: copies, so that nothing else is kept with them.
     asked: VecDeque<Box<str>>,
     /// True while nobody listens: little is kept of what is only for the moment.
-    is_parked: bool,
+    is_suspended: bool,
     waker: Option<Waker>,
     caller: Option<Caller>,
 }
@@ -181,8 +181,8 @@ impl Pending {
     /// Nobody listens to the request until its client comes back.
     pub(super) fn park(&self, id: u64) {
         if let Some(entry) = self.table().open.get_mut(&id) {
-            entry.is_parked = true;
-            if entry.reports_bytes > PARKED_REPORTS_BYTES_MAX {
+            entry.is_suspended = true;
+            if entry.reports_bytes > SUSPENDED_REPORTS_BYTES_MAX {
                 entry.happened.retain(|happening| happening.report_bytes() == 0);
                 entry.reports_bytes = 0;
             }
@@ -237,7 +237,7 @@ impl Pending {
     pub(super) fn now_for(&self, id: u64, caller: Caller) {
         if let Some(entry) = self.table().open.get_mut(&id) {
             entry.caller = Some(caller);
-            entry.is_parked = false;
+            entry.is_suspended = false;
         }
     }
 
@@ -404,7 +404,7 @@ impl Entry {
             happened: VecDeque::new(),
             reports_bytes: 0,
             asked: VecDeque::new(),
-            is_parked: false,
+            is_suspended: false,
             waker: None,
             caller,
         }
@@ -417,8 +417,8 @@ impl Entry {
             questions < QUESTIONS_MAX && questions_bytes + happening.question_bytes() <= QUESTIONS_BYTES_MAX
         } else {
             let bytes = happening.report_bytes();
-            let has_bytes = match self.is_parked {
-                true => self.reports_bytes + bytes <= PARKED_REPORTS_BYTES_MAX,
+            let has_bytes = match self.is_suspended {
+                true => self.reports_bytes + bytes <= SUSPENDED_REPORTS_BYTES_MAX,
                 false => self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX,
             };
             has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
@@ -428,7 +428,7 @@ impl Entry {
 
     /// Keeps it, and returns how many bytes of a question it is.
     fn keep(&mut self, mut happening: Happening) -> usize {
-        if self.is_parked {
+        if self.is_suspended {
             happening.detach_report();
         }
         let bytes = happening.question_bytes();

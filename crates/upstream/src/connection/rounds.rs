@@ -15,9 +15,9 @@ use super::caller::caller;
 use super::era::Replaced;
 use super::open::Connection;
 use super::outgoing::Outgoing;
-use super::parked::Stay;
 use super::pending::{Happening, Next, Reply};
 use super::request::{AGAIN, Answer, Request};
+use super::suspended::SuspendedCall;
 use super::transport::Transport;
 use crate::fault::Fault;
 use crate::slots::{CallSlot, CallSlots};
@@ -120,7 +120,7 @@ impl Connection {
         cx: Option<&Context>,
     ) -> Result<ControlFlow<Answer, Call>, Fault> {
         let conversation = cx.map_or(0, |cx| cx.client().conversation);
-        let mut stay = Stay::new(call);
+        let mut stay = SuspendedCall::new(call);
         self.add(&mut stay, first, conversation);
         let mut collected = pin!(sleep(QUESTIONS_WAIT));
         while stay.open().len() < QUESTIONS_MAX {
@@ -143,7 +143,7 @@ impl Connection {
     }
 
     /// Puts a question to a client of `conversation`.
-    fn add(&self, stay: &mut Stay, question: Question, conversation: u64) {
+    fn add(&self, stay: &mut SuspendedCall, question: Question, conversation: u64) {
         let key = question.kind.mint_key();
         if let Some(id) = question.elicitation_id() {
             self.exchange.note_elicitation(id, conversation, key.clone());
@@ -151,7 +151,7 @@ impl Connection {
         stay.add(key, question);
     }
 
-    fn park(&self, mut stay: Stay) -> Result<Answer, Fault> {
+    fn park(&self, mut stay: SuspendedCall) -> Result<Answer, Fault> {
         let requests = asked::requests(stay.open().iter().map(|(key, question)| (key.as_str(), question)));
         stay.call().detach();
         let (state, hold) = self.parked.put(stay)?;

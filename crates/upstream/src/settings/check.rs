@@ -2,8 +2,8 @@
 
 mod oauth;
 mod place;
-mod shape;
 mod text;
+mod tool_filter;
 
 use std::fmt::Display;
 use std::sync::Arc;

@@ -13,8 +13,8 @@ use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::{self, Named};
 use crate::config::Trust;
-use crate::shape::{Globs, Shape};
 use crate::signer::Signer;
+use crate::tool_filter::{Globs, ToolFilter};
 use crate::uri_map::UriMap;
 
 /// How one upstream is reached, and how its tools are offered.
@@ -25,7 +25,7 @@ pub struct Settings {
     pub(crate) limits: Limits,
     pub(crate) life: Life,
     /// Which tools are offered, and as what.
-    pub(crate) shape: Arc<Shape>,
+    pub(crate) shape: Arc<ToolFilter>,
     pub(crate) prefix: String,
     pub(crate) foreign: Foreign,
     pub(crate) endpoint: Endpoint,

@@ -11,7 +11,7 @@ use tool_api::{AnyTool, Event, ToolName};
 use super::pool::Pool;
 use super::starts::Starts;
 use crate::breaker::Breaker;
-use crate::connection::{Connection, Era, Heard, Stderr, Subscribed};
+use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
@@ -194,7 +194,7 @@ impl Upstream {
     /// Reads the list of tools again soon, since it seems to be out of date.
     pub(crate) fn look_again(&self) {
         if let Some(live) = &*self.live.load() {
-            live.exchange().hear(Heard::ToolsChanged);
+            live.exchange().hear(Notice::ToolsChanged);
         }
     }
 

@@ -156,10 +156,10 @@ impl Pool {
     }
 
     /// The connection on which a call waits that is named so.
-    pub(crate) fn parked_at(&self, state: &str) -> Option<Arc<Connection>> {
+    pub(crate) fn suspended_at(&self, state: &str) -> Option<Arc<Connection>> {
         let slots = self.slots();
         let mut open = slots.iter().filter_map(Slot::connection);
-        open.find(|open| open.has_parked(state)).cloned()
+        open.find(|open| open.has_suspended(state)).cloned()
     }
 
     /// True if some connection has ended and is not opened again before a person says so.

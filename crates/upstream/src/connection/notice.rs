@@ -12,7 +12,7 @@ const NEWS_WAITING_MAX: usize = 1_000;
 
 /// One thing that a server tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Notice {
     /// Its list of tools is another one.
     ToolsChanged,
     /// Its list of prompts is another one.
@@ -52,7 +52,7 @@ impl Changed {
 
 /// What has been heard and not been looked after.
 #[derive(Debug, Default)]
-pub(crate) struct Ears {
+pub(crate) struct Notices {
     kept: Mutex<Kept>,
     /// Tells that a list has changed.
     change: Notify,
@@ -63,14 +63,14 @@ pub(crate) struct Ears {
 #[derive(Debug, Default)]
 struct Kept {
     changed: Changed,
-    news: VecDeque<Heard>,
+    news: VecDeque<Notice>,
 }
 
-impl Ears {
+impl Notices {
     /// Keeps what was heard; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Heard) -> bool {
+    pub(crate) fn hear(&self, heard: Notice) -> bool {
         let is_change =
-            matches!(heard, Heard::ToolsChanged | Heard::PromptsChanged | Heard::ResourcesChanged);
+            matches!(heard, Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged);
         let is_kept = self.kept().keep(heard);
         if is_change {
             self.change.notify_one()
@@ -97,7 +97,7 @@ impl Ears {
     }
 
     /// Waits for other news, and returns all since the last time, oldest first.
-    pub(crate) async fn news(&self) -> VecDeque<Heard> {
+    pub(crate) async fn news(&self) -> VecDeque<Notice> {
         loop {
             let news = std::mem::take(&mut self.kept().news);
             if !news.is_empty() {
@@ -113,21 +113,23 @@ impl Ears {
 }
 
 impl Kept {
-    fn keep(&mut self, heard: Heard) -> bool {
+    fn keep(&mut self, heard: Notice) -> bool {
         let is_full = self.news.len() >= NEWS_WAITING_MAX;
         match &heard {
-            Heard::ToolsChanged => self.changed.tools = true,
-            Heard::PromptsChanged => self.changed.prompts = true,
-            Heard::ResourcesChanged => self.changed.resources = true,
-            Heard::ResourceUpdated(_) | Heard::Task { .. } | Heard::ElicitationComplete { .. } if is_full => {
+            Notice::ToolsChanged => self.changed.tools = true,
+            Notice::PromptsChanged => self.changed.prompts = true,
+            Notice::ResourcesChanged => self.changed.resources = true,
+            Notice::ResourceUpdated(_) | Notice::Task { .. } | Notice::ElicitationComplete { .. }
+                if is_full =>
+            {
                 return false;
             }
-            Heard::Task { id, .. } => {
+            Notice::Task { id, .. } => {
                 // Only the latest state of a task is of interest.
-                self.news.retain(|news| !matches!(news, Heard::Task { id: earlier, .. } if earlier == id));
+                self.news.retain(|news| !matches!(news, Notice::Task { id: earlier, .. } if earlier == id));
                 self.news.push_back(heard);
             }
-            Heard::ResourceUpdated(_) | Heard::ElicitationComplete { .. } => {
+            Notice::ResourceUpdated(_) | Notice::ElicitationComplete { .. } => {
                 if !self.news.contains(&heard) {
                     self.news.push_back(heard);
                 }
@@ -143,16 +145,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_leaves_little_behind() {
-        let ears = Ears::default();
+        let notices = Notices::default();
         for _ in 0..100_000 {
-            assert!(ears.hear(Heard::ToolsChanged));
-            assert!(ears.hear(Heard::ResourceUpdated("file:///a".to_owned())));
-            assert!(ears.hear(Heard::Task { id: "t".to_owned(), params: Bytes::from_static(b"{}") }));
+            assert!(notices.hear(Notice::ToolsChanged));
+            assert!(notices.hear(Notice::ResourceUpdated("file:///a".to_owned())));
+            assert!(notices.hear(Notice::Task { id: "t".to_owned(), params: Bytes::from_static(b"{}") }));
         }
-        assert_eq!(ears.take_changed(), Changed { tools: true, ..Changed::default() });
-        assert!(!ears.has_changed());
-        assert_eq!(ears.news().await.len(), 2);
-        let kept = (0..10_000).filter(|n| ears.hear(Heard::ResourceUpdated(n.to_string()))).count();
+        assert_eq!(notices.take_changed(), Changed { tools: true, ..Changed::default() });
+        assert!(!notices.has_changed());
+        assert_eq!(notices.news().await.len(), 2);
+        let kept = (0..10_000).filter(|n| notices.hear(Notice::ResourceUpdated(n.to_string()))).count();
         assert_eq!(kept, NEWS_WAITING_MAX);
     }
 }

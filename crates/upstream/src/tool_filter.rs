@@ -1,4 +1,4 @@
-//! `Shape`: which of a server's tools are offered, and as what. A tool that nobody asked to change is none of its
+//! `ToolFilter`: which of a server's tools are offered, and as what. A tool that nobody asked to change is none of its
 //! business and goes past it untouched.
 
 mod schema;
@@ -20,13 +20,13 @@ const GLOB_BYTES_MAX: usize = 1_000;
 
 /// Which of a server's tools are offered, and as what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct ToolFilter {
     /// Tools that are offered; all if there is none.
     pub(crate) include: Option<Globs>,
     /// Tools that are not, even if included.
     pub(crate) exclude: Option<Globs>,
     /// What is changed about single tools, by their own names.
-    pub(crate) tools: BTreeMap<String, Reshaped>,
+    pub(crate) tools: BTreeMap<String, ToolOverride>,
 }
 
 /// Globs over names.
@@ -38,7 +38,7 @@ pub(crate) struct Globs {
 
 /// What is changed about one tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Reshaped {
+pub(crate) struct ToolOverride {
     /// Another name; the prefix comes before it.
     pub(crate) name: Option<String>,
     /// Another description.
@@ -111,7 +111,7 @@ impl PartialEq for Globs {
 
 impl Eq for Globs {}
 
-impl Shape {
+impl ToolFilter {
     /// True if the tool of this name is offered.
     pub(crate) fn admits(&self, name: &str) -> bool {
         let is_in = |globs: &Option<Globs>| globs.as_ref().map(|globs| globs.is_match(name));
@@ -146,7 +146,7 @@ impl Shape {
     }
 }
 
-impl Reshaped {
+impl ToolOverride {
     /// The tool's definition as it is offered, but for its name; nothing if it stays as it came.
     pub(crate) fn definition(&self, tool: &Text) -> Option<Text> {
         let mut text = Cow::Borrowed(tool.as_str());

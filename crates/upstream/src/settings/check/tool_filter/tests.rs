@@ -29,7 +29,7 @@ fn tools_are_settled_without_the_values_of_arguments() {
         arguments = { root = "/", key = "${env:TOKEN}", deep = [{ a = "x${env:TOKEN}" }] }
         defaults = { limit = 5, home = "{env:HOME}" }
         "#;
-    expect![[r#"Shape { include: None, exclude: None, tools: {"read_file": Reshaped { name: Some("read"), description: Some("Reads."), sent: Some(Sent { fixed: ["deep", "key", "root"], defaults: ["home", "limit"] }) }} }"#]].assert_eq(&format!("{:?}", settle(table).expect("sound").shape));
+    expect![[r#"ToolFilter { include: None, exclude: None, tools: {"read_file": ToolOverride { name: Some("read"), description: Some("Reads."), sent: Some(Sent { fixed: ["deep", "key", "root"], defaults: ["home", "limit"] }) }} }"#]].assert_eq(&format!("{:?}", settle(table).expect("sound").shape));
     let settings =
         settle("command = \"a\"\ntool.t.arguments = { a = 1, b = { c = [true, \"{env:TOKEN}\"] } }");
     let shape = settings.expect("sound").shape;

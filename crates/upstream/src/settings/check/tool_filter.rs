@@ -8,7 +8,7 @@ use super::text::May;
 use super::{Check, key};
 use crate::config::{Config, Tool};
 use crate::naming;
-use crate::shape::{Globs, Reshaped, Sent, Shape};
+use crate::tool_filter::{Globs, Sent, ToolFilter, ToolOverride};
 use tool_api::NAME_CHARS_MAX;
 
 /// Said of a file that callers would be shown.
@@ -16,7 +16,7 @@ const SHOWN: &str =
     "what stands here is shown to callers, and what this refers to is secret; `arguments` are not shown";
 
 impl Check<'_> {
-    pub(super) fn shape(&mut self, config: &Config) -> Shape {
+    pub(super) fn shape(&mut self, config: &Config) -> ToolFilter {
         let include = self.globs("include", &config.include);
         let exclude = self.globs("exclude", &config.exclude);
         let mut named = BTreeMap::new();
@@ -31,7 +31,7 @@ impl Check<'_> {
         }
         let tools = config.tool.iter();
         let tools = tools.map(|(own, tool)| (own.clone(), self.reshaped(own, tool))).collect();
-        Shape { include, exclude, tools }
+        ToolFilter { include, exclude, tools }
     }
 
     /// The globs of one key, if it has any; each that cannot be used is said with its place in the list.
@@ -45,7 +45,7 @@ impl Check<'_> {
         Some(globs)
     }
 
-    fn reshaped(&mut self, own: &str, tool: &Tool) -> Reshaped {
+    fn reshaped(&mut self, own: &str, tool: &Tool) -> ToolOverride {
         let table = format!("tool.{}", key(own));
         if let Some(name) = &tool.name {
             self.tool_name(&format!("{table}.name"), name);
@@ -57,7 +57,7 @@ impl Check<'_> {
         let fixed = self.arguments(&format!("{table}.arguments"), &tool.arguments, May::Everything);
         let defaults = self.arguments(&format!("{table}.defaults"), &tool.defaults, May::Variables(SHOWN));
         let sent = (!fixed.is_empty() || !defaults.is_empty()).then(|| Sent::new(fixed, defaults).into());
-        Reshaped { name: tool.name.clone(), description: tool.description.clone(), sent }
+        ToolOverride { name: tool.name.clone(), description: tool.description.clone(), sent }
     }
 
     fn tool_name(&mut self, place: &str, name: &str) {

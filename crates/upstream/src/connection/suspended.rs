@@ -29,20 +29,20 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// After this long, a call whose client nobody sees any more makes way for those whom it keeps from being asked.
 const UNSEEN_MAX: Duration = Duration::from_secs(60);
 
-/// Random bytes in the name of a parked call: nobody guesses one, and none comes twice.
+/// Random bytes in the name of a suspended call: nobody guesses one, and none comes twice.
 const NAME_BYTES: usize = 16;
 
 /// A call and what its client has not answered yet, by key. Dropping it gives the call up: the server hears
 /// that nobody answers. If the call has been answered, another one is asked where it may be meant.
-pub(super) struct Stay {
+pub(super) struct SuspendedCall {
     call: Option<Call>,
     open: Vec<(String, Question)>,
 }
 
-impl Stay {
+impl SuspendedCall {
     /// A call whose server asks for nothing yet.
-    pub(super) fn new(call: Call) -> Stay {
-        Stay { call: Some(call), open: Vec::new() }
+    pub(super) fn new(call: Call) -> SuspendedCall {
+        SuspendedCall { call: Some(call), open: Vec::new() }
     }
 
     pub(super) fn call(&mut self) -> &mut Call {
@@ -63,7 +63,7 @@ impl Stay {
     /// still open.
     pub(super) fn catch_up(
         &mut self,
-        mut pass_on: impl FnMut(&mut Stay, Happening) -> Result<(), Fault>,
+        mut pass_on: impl FnMut(&mut SuspendedCall, Happening) -> Result<(), Fault>,
     ) -> Result<Option<Reply>, Fault> {
         while let Some(next) = self.call().heard() {
             match next {
@@ -108,12 +108,12 @@ impl Stay {
     }
 }
 
-impl Drop for Stay {
+impl Drop for SuspendedCall {
     fn drop(&mut self) {
         if self.call.is_none() {
             return;
         }
-        let keep = |stay: &mut Stay, happening| {
+        let keep = |stay: &mut SuspendedCall, happening| {
             if let Happening::Asked(question) = happening {
                 stay.add(String::new(), question);
             }
@@ -126,9 +126,9 @@ impl Drop for Stay {
     }
 }
 
-/// The parked calls of one connection.
+/// The suspended calls of one connection.
 #[derive(Default)]
-pub(super) struct Parked {
+pub(super) struct SuspendedCalls {
     table: Mutex<Table>,
 }
 
@@ -140,7 +140,7 @@ struct Table {
 }
 
 struct Entry {
-    stay: Stay,
+    stay: SuspendedCall,
     due: Instant,
     /// When its client is taken for gone, if nobody sees that client.
     old: Instant,
@@ -158,10 +158,10 @@ impl Drop for Expiry {
     }
 }
 
-impl Parked {
+impl SuspendedCalls {
     /// Keeps a call. Returns the name under which it can be had back once, and what gives it up as soon as
     /// nobody means to.
-    pub(super) fn put(self: &Arc<Self>, stay: Stay) -> Result<(Arc<str>, Hold), Fault> {
+    pub(super) fn put(self: &Arc<Self>, stay: SuspendedCall) -> Result<(Arc<str>, Hold), Fault> {
         let mut random = [0; NAME_BYTES];
         getrandom::fill(&mut random).map_err(|_| Fault::Busy)?;
         let name: Arc<str> = hex(&random).into();
@@ -200,7 +200,7 @@ impl Parked {
     }
 
     /// Gives a call back, if it is not too late.
-    pub(super) fn take(&self, name: &str) -> Option<Stay> {
+    pub(super) fn take(&self, name: &str) -> Option<SuspendedCall> {
         let parked = {
             let mut table = self.table();
             let parked = table.calls.remove(name)?;
@@ -225,7 +225,7 @@ impl Parked {
     }
 }
 
-impl MakesWay for Parked {
+impl MakesWay for SuspendedCalls {
     fn give_up_old(&self) {
         let now = Instant::now();
         let is_old = |entry: &Entry| entry.old <= now && entry.holder.strong_count() == 0;
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     /// Makes calls of which nothing is sent, since nobody polls them, and their exchange.
-    fn calls() -> (impl Fn() -> Stay, Arc<Exchange>) {
+    fn calls() -> (impl Fn() -> SuspendedCall, Arc<Exchange>) {
         let exchange = Arc::new(Exchange::new("it".into()));
         let url = Uri::from_static("http://127.0.0.1:1/mcp");
         let http = web::Http::new(
@@ -267,16 +267,16 @@ mod tests {
         let (transport, shared) = (Arc::new(Transport::Http(http)), exchange.clone());
         let stay = move || {
             let call = Call::ask(&transport, &exchange, "tools/call", b"{}", false).expect("open");
-            Stay::new(call)
+            SuspendedCall::new(call)
         };
         (stay, shared)
     }
 
-    /// Which of three parked calls are still there some time after the first was held, the second left and the
+    /// Which of three suspended calls are still there some time after the first was held, the second left and the
     /// third dropped.
     async fn check_there(after: Duration, expected: [bool; 3]) {
         let (stay, exchange) = calls();
-        let parked = Arc::new(Parked::default());
+        let parked = Arc::new(SuspendedCalls::default());
         exchange.make_way_by(Arc::downgrade(&parked) as _);
         let [one, two, three] = [(); 3].map(|()| parked.put(stay()).expect("room"));
         two.1.leave();
@@ -309,8 +309,8 @@ mod tests {
     #[tokio::test]
     async fn there_is_an_end_to_parked_calls_and_each_is_given_back_once() {
         let (stay, exchange) = calls();
-        let parked = Arc::new(Parked::default());
-        let put = |stay: Stay| {
+        let parked = Arc::new(SuspendedCalls::default());
+        let put = |stay: SuspendedCall| {
             let (name, hold) = parked.put(stay)?;
             hold.leave();
             Ok::<_, Fault>(name)

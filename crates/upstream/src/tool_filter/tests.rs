@@ -19,37 +19,40 @@ fn text(json: &str) -> Text {
 const TOOL: &str = r#"{ "name":"t","x":1.0 ,"description":"Old.", "inputSchema":{"type":"object", "properties":{ "a":{"type":"string", "x":1e3}, "b":true,"c":{ } , "d":false},"required":[ "a" , "b"],"additionalProperties":false} ,"y":[1 , 2]}"#;
 
 #[track_caller]
-fn check(reshaped: Reshaped, expected: Expect) {
+fn check(reshaped: ToolOverride, expected: Expect) {
     let changed = reshaped.definition(&text(TOOL));
     expected.assert_eq(changed.as_ref().map_or("as it came", Text::as_str));
 }
 
 #[test]
 fn only_what_is_named_changes_in_a_definition() {
-    check(Reshaped::default(), expect![["as it came"]]);
-    check(Reshaped { name: Some("n".to_owned()), ..Reshaped::default() }, expect![["as it came"]]);
+    check(ToolOverride::default(), expect![["as it came"]]);
+    check(ToolOverride { name: Some("n".to_owned()), ..ToolOverride::default() }, expect![["as it came"]]);
     check(
-        Reshaped { description: Some("New \"one\".\n".to_owned()), ..Reshaped::default() },
+        ToolOverride { description: Some("New \"one\".\n".to_owned()), ..ToolOverride::default() },
         expect![[
             r#"{ "name":"t","x":1.0 ,"description":"New \"one\".\n", "inputSchema":{"type":"object", "properties":{ "a":{"type":"string", "x":1e3}, "b":true,"c":{ } , "d":false},"required":[ "a" , "b"],"additionalProperties":false} ,"y":[1 , 2]}"#
         ]],
     );
     check(
-        Reshaped { sent: sent(&[("a", "1")], &[]), ..Reshaped::default() },
+        ToolOverride { sent: sent(&[("a", "1")], &[]), ..ToolOverride::default() },
         expect![[
             r#"{ "name":"t","x":1.0 ,"description":"Old.", "inputSchema":{"type":"object", "properties":{  "b":true,"c":{ } , "d":false},"required":["b"],"additionalProperties":false} ,"y":[1 , 2]}"#
         ]],
     );
     check(
-        Reshaped { sent: sent(&[], &[("a", "\"x\""), ("b", "1.0"), ("d", "2")]), ..Reshaped::default() },
+        ToolOverride {
+            sent: sent(&[], &[("a", "\"x\""), ("b", "1.0"), ("d", "2")]),
+            ..ToolOverride::default()
+        },
         expect![[
             r#"{ "name":"t","x":1.0 ,"description":"Old.", "inputSchema":{"type":"object", "properties":{ "a":{"default":"x","type":"string", "x":1e3}, "b":{"default":1.0},"c":{ } , "d":false},"additionalProperties":false} ,"y":[1 , 2]}"#
         ]],
     );
     check(
-        Reshaped {
+        ToolOverride {
             sent: sent(&[("b", "1"), ("none", "2")], &[("a", "null"), ("nor", "3")]),
-            ..Reshaped::default()
+            ..ToolOverride::default()
         },
         expect![[
             r#"{ "name":"t","x":1.0 ,"description":"Old.", "inputSchema":{"type":"object", "properties":{ "a":{"default":null,"type":"string", "x":1e3},"c":{ } , "d":false},"additionalProperties":false} ,"y":[1 , 2]}"#
@@ -59,7 +62,7 @@ fn only_what_is_named_changes_in_a_definition() {
 
 #[test]
 fn schemas_without_properties_are_left_alone() {
-    let reshaped = Reshaped { sent: sent(&[("a", "1")], &[("b", "2")]), ..Reshaped::default() };
+    let reshaped = ToolOverride { sent: sent(&[("a", "1")], &[("b", "2")]), ..ToolOverride::default() };
     for schema in
         ["{}", r#"{"type":"object"}"#, r#"{"properties":[],"required":"a"}"#, r#"{"required":[5,"c"]}"#]
     {
@@ -71,16 +74,16 @@ fn schemas_without_properties_are_left_alone() {
 #[test]
 fn what_callers_cannot_keep_to_goes() {
     let tool = r#"{"name":"t","inputSchema":{"anyOf":[{"required":["a"]},{"required":["q"]}],"minProperties":2,"properties":{"a":{},"q":{}},"required":["q"]}}"#;
-    let schema = |reshaped: Reshaped| {
+    let schema = |reshaped: ToolOverride| {
         let definition = reshaped.definition(&text(tool)).expect("a definition");
         definition.object().and_then(|tool| tool.object("inputSchema")).expect("a schema").text().to_owned()
     };
     assert_eq!(
-        schema(Reshaped { sent: sent(&[("a", "1")], &[]), ..Reshaped::default() }),
+        schema(ToolOverride { sent: sent(&[("a", "1")], &[]), ..ToolOverride::default() }),
         r#"{"properties":{"q":{}},"required":["q"]}"#
     );
     assert_eq!(
-        schema(Reshaped { sent: sent(&[], &[("a", "1")]), ..Reshaped::default() }),
+        schema(ToolOverride { sent: sent(&[], &[("a", "1")]), ..ToolOverride::default() }),
         r#"{"properties":{"a":{"default":1},"q":{}},"required":["q"]}"#
     );
 }
@@ -107,7 +110,7 @@ fn globs(written: &[&str]) -> Option<Globs> {
 #[test]
 fn who_is_excluded_is_out_even_if_included() {
     let admitted = |include: Option<Globs>, exclude: Option<Globs>| {
-        let shape = Shape { include, exclude, ..Shape::default() };
+        let shape = ToolFilter { include, exclude, ..ToolFilter::default() };
         let names = ["read_file", "read_dir", "write_file", "a/b"];
         names.into_iter().filter(|name| shape.admits(name)).collect::<Vec<_>>().join(" ")
     };
@@ -125,16 +128,20 @@ fn warnings_are_found() {
     };
     let tools = [entry("read", r#"{"path":{}}"#), entry("write", "{}")];
     let tools = tools.each_ref().map(|(name, text)| (*name, text));
-    let reshaped = |arguments: &[(&str, &str)]| Reshaped {
+    let reshaped = |arguments: &[(&str, &str)]| ToolOverride {
         sent: sent(arguments, &[("path", "1")]),
-        ..Reshaped::default()
+        ..ToolOverride::default()
     };
-    let shape = Shape {
+    let shape = ToolFilter {
         include: globs(&["re*", "reed", "w*"]),
         exclude: globs(&["x*"]),
-        tools: [("read", reshaped(&[("pth", "1")])), ("raed", Reshaped::default()), ("write", reshaped(&[]))]
-            .map(|(name, reshaped)| (name.to_owned(), reshaped))
-            .into(),
+        tools: [
+            ("read", reshaped(&[("pth", "1")])),
+            ("raed", ToolOverride::default()),
+            ("write", reshaped(&[])),
+        ]
+        .map(|(name, reshaped)| (name.to_owned(), reshaped))
+        .into(),
     };
     expect![[r#"
         include[1]: "reed" matches none of its tools
@@ -143,5 +150,5 @@ fn warnings_are_found() {
         tool.read: the tool has no argument `pth`
         tool.write: the tool has no argument `path`"#]]
     .assert_eq(&shape.mistakes(&tools).join("\n"));
-    assert!(Shape::default().mistakes(&tools).is_empty());
+    assert!(ToolFilter::default().mistakes(&tools).is_empty());
 }

@@ -1,4 +1,4 @@
-//! `Face`: what a server says of itself when it is met, in either era.
+//! `ServerIdentity`: what a server says of itself when it is met, in either era.
 
 use wire::Revision;
 use wire::initialize::{Peer, Welcome};
@@ -7,7 +7,7 @@ use wire::object::Object;
 
 /// What a server says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Face {
+pub(crate) struct ServerIdentity {
     /// The revision spoken with it.
     pub revision: Revision,
     /// Its `ServerCapabilities` object; nothing if it sent none.
@@ -18,14 +18,14 @@ pub(crate) struct Face {
     pub instructions: Option<String>,
 }
 
-impl From<Welcome> for Face {
-    fn from(welcome: Welcome) -> Face {
+impl From<Welcome> for ServerIdentity {
+    fn from(welcome: Welcome) -> ServerIdentity {
         let Welcome { revision, capabilities, server, instructions } = welcome;
-        Face { revision, capabilities, server, instructions }
+        ServerIdentity { revision, capabilities, server, instructions }
     }
 }
 
-impl Face {
+impl ServerIdentity {
     /// What it declares under `name`, if that is an object.
     pub(crate) fn capability(&self, name: &str) -> Option<Object<'_>> {
         self.capabilities.as_ref().and_then(Text::object)?.object(name)
