@@ -45,9 +45,13 @@ impl ToolError {
         ToolError::new(ToolError::CANCELLED, "the call was cancelled")
     }
 
-    /// The call was not sent, since what the tool belongs to has gone: nothing has been done, and the call may be made again.
-    pub fn gone(message: impl Into<String>) -> ToolError {
-        ToolError::new(ToolError::GONE, message).with_details(serde_json::json!({ "retry": true }))
+    /// The server that the tool belongs to was exchanged or removed before the call was sent: nothing was done.
+    pub fn gone(server: &str) -> ToolError {
+        let message = format!(
+            "`{server}` was exchanged or removed before this call was sent; nothing was done, so list the tools and call again"
+        );
+        let details = serde_json::json!({ "upstream": server, "retry": true });
+        ToolError::new(ToolError::GONE, message).with_details(details)
     }
 
     /// Adds facts for programs.

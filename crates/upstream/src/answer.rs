@@ -12,12 +12,12 @@ use wire::uris::{self, Kind};
 use wire::{Id, Object, patch, string};
 
 pub(crate) use errors::{
-    bad_request, broken, busy, changed, error, failed, held_back, is_code, no_turn, not_found, refused,
-    removed, says_unknown_tool, stays_gone, unavailable,
+    bad_request, broken, busy, changed, circuit_open, error, failed, held_back, is_code, no_slot, not_found,
+    refused, says_unknown_tool, stays_gone, unavailable,
 };
 
-use crate::connection::{Answer, Fault, Question, Wanted};
-use crate::features::TASKS;
+use crate::connection::{Answer, Question, Wanted};
+use crate::fault::Fault;
 use crate::settings::Mask;
 use crate::uri_map::UriMap;
 
@@ -26,6 +26,9 @@ const TYPE_BYTES_MAX: usize = 50;
 
 /// Most that one answer may ask of a client.
 const REQUESTS_MAX: usize = 100;
+
+/// The extension under which modern servers run calls as tasks.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// What was asked, which says what may be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,16 +4,18 @@ use std::sync::{Arc, Weak};
 
 use tool_api::{AnyTool, Features, Held, ToolName};
 
-use crate::Upstream;
+use crate::apart::{self, Apart, unusable};
 use crate::features;
-use crate::listing::{Entry, Kind, Listed, shown_name};
+use crate::kind::Kind;
+use crate::listing::Entry;
 use crate::lists::Lists;
-use crate::naming::Names;
+use crate::names::Names;
 use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
-use crate::shape::Reshaped;
-use crate::trust::{self, HeldBack, Judge, What};
+use crate::tool_filter::ToolOverride;
+use crate::trust::{Judge, What};
+use crate::upstream::Upstream;
 
 /// The offer that follows from a server's lists.
 pub(crate) fn offer(
@@ -61,14 +63,10 @@ pub(crate) fn with_features(
 
 /// What the server's table says about tools that it does not have.
 fn mistakes(lists: &Lists, settings: &Settings) -> Vec<String> {
-    let mistakes = settings.shape.mistakes(&lists.of(Kind::Tools).entries);
+    let tools = lists.of(Kind::Tools).entries.iter();
+    let tools: Vec<_> = tools.map(|tool| (tool.key.as_str(), &tool.text)).collect();
+    let mistakes = settings.shape.mistakes(&tools);
     mistakes.into_iter().map(|mistake| format!("mcp.{}.{mistake}", settings.name())).collect()
-}
-
-/// What is not offered.
-pub(crate) struct Apart {
-    pub(crate) withheld: Vec<Withheld>,
-    pub(crate) held: Vec<HeldBack>,
 }
 
 /// The tools that can be offered, and the others. What is held back keeps its name from others.
@@ -89,14 +87,14 @@ fn tools(
     for (&(entry, reshaped), name) in admitted.iter().zip(names(&admitted, settings)) {
         let tool = name
             .and_then(|name| RemoteTool::new(entry, name, reshaped, lists.era, settings, upstream.clone()));
-        match tool.map(|tool| (tool, judge.objection(Kind::Tools, entry))) {
+        match tool.map(|tool| (tool, entry.objection(Kind::Tools, judge))) {
             Ok((tool, None)) => tools.push(Arc::new(tool)),
             Ok((tool, Some(why))) => {
-                let one = trust::held(Kind::Tools, entry, why, settings.mask());
+                let one = entry.held(Kind::Tools, why, settings.mask());
                 held_tools.push(Held { why: one.advice(settings.name()).into(), tool: Arc::new(tool) });
                 held.push(one);
             }
-            Err(why) => withheld.push(self::withheld(Kind::Tools, &entry.key, why, settings)),
+            Err(why) => withheld.push(apart::withheld(Kind::Tools, &entry.key, why, settings)),
         }
     }
     withheld.extend(unusable(listed, settings));
@@ -105,8 +103,8 @@ fn tools(
 }
 
 /// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.
-fn names(admitted: &[(&Entry, Option<&Reshaped>)], settings: &Settings) -> Vec<Result<ToolName, String>> {
-    fn new(reshaped: Option<&Reshaped>) -> Option<&str> {
+fn names(admitted: &[(&Entry, Option<&ToolOverride>)], settings: &Settings) -> Vec<Result<ToolName, String>> {
+    fn new(reshaped: Option<&ToolOverride>) -> Option<&str> {
         reshaped.and_then(|reshaped| reshaped.name.as_deref())
     }
     let mut names = Names::new(settings, admitted.len());
@@ -116,27 +114,6 @@ fn names(admitted: &[(&Entry, Option<&Reshaped>)], settings: &Settings) -> Vec<R
         kept.unwrap_or_else(|| names.give(new(reshaped).unwrap_or(&entry.key)))
     });
     given.collect()
-}
-
-pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) -> Withheld {
-    Withheld { kind: kind.singular(), name: shown_name(key, settings.mask()), why }
-}
-
-/// What is said of entries that nobody has a use for: those that are not sound, those that nest too
-/// deeply, and those with a secret in the name.
-pub(crate) fn unusable(listed: &Listed, settings: &Settings) -> Vec<Withheld> {
-    let concealed = listed
-        .concealed
-        .iter()
-        .map(|name| withheld(listed.kind, name, "its name holds a secret".to_owned(), settings));
-    let too_deep = listed.too_deep.iter().map(|name| {
-        let why = format!("its definition is nested deeper than {} levels", wire::DEPTH_MAX);
-        withheld(listed.kind, name, why, settings)
-    });
-    let name = format!("{} without a sound definition", listed.unusable);
-    let why = listed.kind.needs().to_owned();
-    let unsound = (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why });
-    concealed.chain(too_deep).chain(unsound).collect()
 }
 
 #[cfg(test)]

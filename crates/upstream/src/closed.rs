@@ -4,12 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use wire::uri_template::Templates;
 
-use crate::features::TEMPLATES_MATCHED_MAX;
-use crate::listing::Kind;
+use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::settings::Settings;
 use crate::spelling;
-use crate::trust::{self, Judge};
+use crate::trust::Judge;
+
+/// Most templates that a URI is held against: a server may list thousands that take long to match, and every
+/// call about a resource has to wait for it.
+pub(crate) const TEMPLATES_MATCHED_MAX: usize = 256;
 
 /// What may not be read, by the server's own URIs.
 pub(crate) struct Closed {
@@ -31,11 +34,11 @@ impl Closed {
         let (mut open, mut templates, mut hides_a_template) = (HashSet::new(), Vec::new(), false);
         for kind in [Kind::Resources, Kind::Templates] {
             for entry in &lists.of(kind).entries {
-                let objection = judge.objection(kind, entry);
+                let objection = entry.objection(kind, judge);
                 match objection {
                     Some(why) => {
                         hides_a_template |= kind == Kind::Templates;
-                        let one = trust::held(kind, entry, why, settings.mask());
+                        let one = entry.held(kind, why, settings.mask());
                         held.insert(spelling::plain(&entry.key), one.advice(settings.name()));
                     }
                     None if kind == Kind::Templates => templates.push(entry.key.as_str()),

@@ -88,7 +88,7 @@ pub struct Config {
     /// Whether the server is started again after it has ended by itself: `"always"` (the default), `"on-failure"`,
     /// which leaves it to the next call if it has ended well, or `"never"`, which leaves it to people.
     pub restart: Restart,
-    /// How many calls the server gets at once; further ones wait for their turn. By default there is no limit.
+    /// How many calls the server gets at once; further ones wait, first come, first served. By default there is no limit.
     #[schemars(range(min = 1, max = 10_000))]
     pub concurrency: Option<u16>,
     /// Who shares a connection to the server, which for a program means a process: everybody (`"shared"`, the

@@ -5,7 +5,7 @@ use std::time::Duration;
 use oauth::AuthError;
 use sandbox::StartError;
 
-use crate::connection::Fault;
+use crate::fault::Fault;
 
 /// What is wrong with a program that was not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,27 +10,22 @@ use wire::message::Text;
 use wire::uri_template::Templates;
 use wire::uris::{self, Maps};
 
-use crate::Upstream;
-use crate::catalogue::{self, Apart};
-use crate::closed::Closed;
-use crate::listing::{Entry, Kind};
+use crate::answer::TASKS;
+use crate::apart::{self, Apart};
+use crate::closed::{Closed, TEMPLATES_MATCHED_MAX};
+use crate::kind::Kind;
+use crate::listing::Entry;
 use crate::lists::Lists;
-use crate::naming::Names;
+use crate::names::Names;
 use crate::remote_action::{RemoteAction, Target};
 use crate::remote_extension::RemoteExtension;
 use crate::settings::Settings;
-use crate::trust::{self, HeldBack, Judge, What};
+use crate::trust::{HeldBack, Judge, What};
+use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
-
-/// The extension under which modern servers run calls as tasks.
-pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Longest instructions that are passed on, in bytes: every conversation of every client begins with them.
 const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
-
-/// Most templates that a URI is held against: a server may list thousands that take long to match, and every
-/// call about a resource has to wait for it.
-pub(crate) const TEMPLATES_MATCHED_MAX: usize = 256;
 
 /// Most extensions of one server that are passed on.
 const EXTENSIONS_MAX: usize = 64;
@@ -49,7 +44,7 @@ pub(crate) fn features(
 ) -> Features {
     // Of a server of which it is not known what was accepted not even its abilities are used.
     let abilities = if judge.is_blind() { Abilities::default() } else { abilities(lists) };
-    let map = UriMap::of(settings);
+    let map = settings.uri_map();
     let (prompts, names) = prompts(lists, settings, judge, apart);
     let resources = located(lists, Kind::Resources, &map, settings, judge, apart);
     let templates = located(lists, Kind::Templates, &map, settings, judge, apart);
@@ -154,10 +149,10 @@ fn prompts(
     let mut own = HashMap::with_capacity(listed.entries.len());
     let mut items = Vec::with_capacity(listed.entries.len());
     for entry in &listed.entries {
-        let objection = judge.objection(Kind::Prompts, entry);
+        let objection = entry.objection(Kind::Prompts, judge);
         match (names.give(&entry.key), objection) {
             (Ok(_), Some(why)) => {
-                apart.held.push(trust::held(Kind::Prompts, entry, why, settings.mask()));
+                apart.held.push(entry.held(Kind::Prompts, why, settings.mask()));
             }
             (Ok(name), None) => {
                 let renamed = |_: &str| name.as_str().to_owned();
@@ -166,11 +161,11 @@ fn prompts(
                 own.insert(name.shared(), entry.key.as_str().into());
             }
             (Err(why), _) => {
-                apart.withheld.push(catalogue::withheld(Kind::Prompts, &entry.key, why, settings));
+                apart.withheld.push(apart::withheld(Kind::Prompts, &entry.key, why, settings));
             }
         }
     }
-    apart.withheld.extend(catalogue::unusable(listed, settings));
+    apart.withheld.extend(apart::unusable(listed, settings));
     (items, own)
 }
 
@@ -191,16 +186,16 @@ fn located(
         let Entry { key, text, .. } = entry;
         if !seen.insert(key.as_str()) {
             let why = "an earlier entry of the list has the same".to_owned();
-            apart.withheld.push(catalogue::withheld(kind, key, why, settings));
+            apart.withheld.push(apart::withheld(kind, key, why, settings));
             continue;
         }
         if let Some(start) = map.owner(key) {
             let why = format!("what begins with `{start}` is another's");
-            apart.withheld.push(catalogue::withheld(kind, key, why, settings));
+            apart.withheld.push(apart::withheld(kind, key, why, settings));
             continue;
         }
-        if let Some(why) = judge.objection(kind, entry) {
-            apart.held.push(trust::held(kind, entry, why, settings.mask()));
+        if let Some(why) = entry.objection(kind, judge) {
+            apart.held.push(entry.held(kind, why, settings.mask()));
             continue;
         }
         let maps = match kind {
@@ -210,7 +205,7 @@ fn located(
         };
         items.push(item(outward(key).into(), text, maps));
     }
-    apart.withheld.extend(catalogue::unusable(listed, settings));
+    apart.withheld.extend(apart::unusable(listed, settings));
     items
 }
 

@@ -14,12 +14,15 @@ use wire::initialize;
 use wire::message::Text;
 use wire::meta::{self, OwnEnvelope};
 
-use crate::World;
 use crate::answer;
-use crate::connection::{Connection, Era, Exchange, Face, Fault, Reply, Stderr, Subscribed, Transport, ask};
+use crate::connection::{
+    Connection, Era, Exchange, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask,
+};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::profiles::Profile;
 use crate::settings::{Endpoint, Settings};
+use crate::world::World;
 
 /// Everything that is needed to meet a server.
 pub(crate) struct Meeting<'a> {
@@ -44,7 +47,7 @@ struct Line {
 /// A server that has been met.
 struct Met {
     line: Line,
-    face: Face,
+    face: ServerIdentity,
     /// False if next time it should be found out anew.
     is_certain: bool,
 }
@@ -124,7 +127,7 @@ impl Meeting<'_> {
     }
 
     /// Shakes hands and settles on a legacy revision.
-    async fn shake(&self, line: &Line) -> Result<Face, NoHandshake> {
+    async fn shake(&self, line: &Line) -> Result<ServerIdentity, NoHandshake> {
         let capabilities = self.profile.json();
         let hello = initialize::our_hello(Revision::LATEST_LEGACY, self.world.ourselves, &capabilities);
         let reply = ask(&line.transport, &line.exchange, "initialize", &hello, false).await;
@@ -149,6 +152,6 @@ impl From<NoHandshake> for ConnectError {
 }
 
 /// A server that has been met as this.
-fn met(line: Line, face: Face) -> Met {
+fn met(line: Line, face: ServerIdentity) -> Met {
     Met { line, face, is_certain: true }
 }

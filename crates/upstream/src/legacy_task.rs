@@ -9,11 +9,11 @@ use tool_api::{Context, Progress, ToolError};
 use wire::Object;
 use wire::message::Text;
 
-use crate::Upstream;
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
 use crate::settings::Mask;
-use crate::turns::Turn;
+use crate::slots::CallSlot;
+use crate::upstream::Upstream;
 
 /// How long to wait between two looks at a task that names no time.
 const POLL_USUAL: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl Status {
 pub(crate) async fn follow(
     upstream: &Upstream,
     connection: &Arc<Connection>,
-    turn: &Turn,
+    slot: &CallSlot,
     created: Text,
     cx: &Context,
 ) -> Result<Answer, ToolError> {
@@ -71,12 +71,12 @@ pub(crate) async fn follow(
     let mut status = Status::read(task, mask).ok_or_else(|| broken("its task has no status"))?;
     let named = params(&id);
     let params = Some(named.clone());
-    let mut unwanted = CancelOnDrop { connection: connection.clone(), turn: turn.clone(), params };
+    let mut unwanted = CancelOnDrop { connection: connection.clone(), slot: slot.clone(), params };
     let mut reports = Reports::default();
     while status.is_working() {
         reports.report(cx, &status);
         sleep(status.poll).await;
-        let answer = ask(upstream, connection, turn, "tasks/get", &named, cx).await?;
+        let answer = ask(upstream, connection, slot, "tasks/get", &named, cx).await?;
         let Answer::Result(result) = answer else {
             return Err(broken("it asks back when a task is asked for"));
         };
@@ -84,7 +84,7 @@ pub(crate) async fn follow(
         status = status_now.ok_or_else(|| broken("its task has no status"))?;
     }
     reports.report(cx, &status);
-    let result = ask(upstream, connection, turn, "tasks/result", &named, cx).await;
+    let result = ask(upstream, connection, slot, "tasks/result", &named, cx).await;
     // It has come to an end, or waits for the client, who will go on with it.
     unwanted.params = None;
     result
@@ -120,7 +120,7 @@ impl Reports {
 async fn ask(
     upstream: &Upstream,
     connection: &Arc<Connection>,
-    turn: &Turn,
+    slot: &CallSlot,
     method: &'static str,
     params: &[u8],
     cx: &Context,
@@ -128,7 +128,7 @@ async fn ask(
     // No header names the task: this is of legacy revisions alone.
     let (params, name) = (params.to_vec(), None);
     let request = Request { method, params, cx: Some(cx), name, param_headers: Vec::new() };
-    match connection.request_in(turn.clone(), request).await {
+    match connection.request_in(slot.clone(), request).await {
         Ok(Answer::Error(error)) => Err(answer::error(upstream.name(), &error, false)),
         Ok(answer) => Ok(answer),
         Err(fault) => Err(upstream.failure(&fault)),
@@ -139,7 +139,7 @@ async fn ask(
 struct CancelOnDrop {
     connection: Arc<Connection>,
     /// Kept until the server has heard of it.
-    turn: Turn,
+    slot: CallSlot,
     /// Those of `tasks/cancel`; none once the task is over.
     params: Option<Vec<u8>>,
 }
@@ -149,13 +149,13 @@ impl Drop for CancelOnDrop {
         let (Some(params), Ok(runtime)) = (self.params.take(), tokio::runtime::Handle::try_current()) else {
             return;
         };
-        let (connection, turn) = (self.connection.clone(), std::mem::take(&mut self.turn));
+        let (connection, slot) = (self.connection.clone(), std::mem::take(&mut self.slot));
         let method = "tasks/cancel";
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
             let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
             let _ = timeout(CANCEL_TIMEOUT, connection.request(request)).await;
-            drop(turn);
+            drop(slot);
         });
     }
 }

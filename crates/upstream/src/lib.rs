@@ -4,45 +4,49 @@
 //! started again after it died. Who may call its tools, how long a call may take and what is recorded is
 //! left to the gate; this crate believes nothing a server says of itself where that would loosen a rule.
 
+mod actor;
+#[cfg(test)]
+mod allocations;
 mod answer;
+mod apart;
 mod backoff;
+mod breaker;
 mod catalogue;
 mod clean;
+mod clock;
 mod closed;
 mod config;
 mod connection;
 mod error;
+mod fault;
 mod features;
 mod handshake;
-mod idle;
-mod leaving;
+mod kind;
 mod legacy_task;
 mod listing;
 mod lists;
+mod names;
 mod naming;
 mod offer;
-mod pool;
 mod profiles;
-mod publish;
 mod remote_action;
 mod remote_extension;
 mod remote_tool;
 mod round;
 mod settings;
-mod shape;
 mod signer;
+mod slots;
 mod spelling;
-mod start;
 mod status;
-mod stay;
-mod tend;
+mod tool_filter;
 mod trace;
 pub mod trust;
-mod turns;
 mod upstream;
 mod uri_map;
 mod vocabulary;
+mod world;
 
+pub use actor::END_TIMEOUT;
 pub use config::{
     Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
     Timeout, Tool, Transport, Trust, Value,
@@ -51,9 +55,12 @@ pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
-pub use settings::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, NotFollowed, Settings, references, relative_words};
-pub use start::{LIST_TIMEOUT, START_TIMEOUT};
+pub use settings::{
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, NotFollowed, START_TIMEOUT, Settings, references,
+    relative_words,
+};
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};
-pub use upstream::{END_TIMEOUT, Upstream, World};
+pub use upstream::Upstream;
 pub use vocabulary::redaction_vocabulary;
+pub use world::World;

@@ -8,10 +8,12 @@ use wire::paging::Page;
 use wire::{prompts, resources, shallow, tools};
 
 use crate::answer;
-use crate::connection::{Answer, Connection, Fault, Request};
+use crate::connection::{Answer, Connection, Request};
 use crate::error::ConnectError;
+use crate::fault::Fault;
+use crate::kind::Kind;
 use crate::settings::Mask;
-use crate::trust::{Conceal, Hash, What, subject};
+use crate::trust::{Conceal, Hash, HeldBack, Judge, Why, subject};
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -24,79 +26,6 @@ pub const LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest cursor, in bytes; all cursors of a list are kept to see one come twice.
 const CURSOR_BYTES_MAX: usize = 4 * 1024;
-
-/// What a list is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Prompts, Kind::Resources, Kind::Templates];
-
-    /// What is asked for the list.
-    pub(crate) fn method(self) -> &'static str {
-        match self {
-            Kind::Tools => "tools/list",
-            Kind::Prompts => "prompts/list",
-            Kind::Resources => "resources/list",
-            Kind::Templates => "resources/templates/list",
-        }
-    }
-
-    /// The member of the answer that is the list.
-    pub(crate) fn member(self) -> &'static str {
-        match self {
-            Kind::Tools => "tools",
-            Kind::Prompts => "prompts",
-            Kind::Resources => "resources",
-            Kind::Templates => "resourceTemplates",
-        }
-    }
-
-    /// The entries in a sentence.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Kind::Tools => "tools",
-            Kind::Prompts => "prompts",
-            Kind::Resources => "resources",
-            Kind::Templates => "resource templates",
-        }
-    }
-
-    /// One entry in a sentence.
-    pub(crate) fn singular(self) -> &'static str {
-        match self {
-            Kind::Tools => "tool",
-            Kind::Prompts => "prompt",
-            Kind::Resources => "resource",
-            Kind::Templates => "resource template",
-        }
-    }
-
-    /// What an entry must have.
-    pub(crate) fn needs(self) -> &'static str {
-        match self {
-            Kind::Tools => "a tool needs a name and an object as `inputSchema`",
-            Kind::Prompts => "a prompt needs a name",
-            Kind::Resources => "a resource needs a `uri`",
-            Kind::Templates => "a resource template needs a `uriTemplate`",
-        }
-    }
-
-    /// What a server that does not list them in time failed to do.
-    pub(crate) fn what(self) -> &'static str {
-        match self {
-            Kind::Tools => "list its tools",
-            Kind::Prompts => "list its prompts",
-            Kind::Resources => "list its resources",
-            Kind::Templates => "list its resource templates",
-        }
-    }
-}
 
 /// An entry with everything that it needs.
 #[derive(Debug, Clone)]
@@ -117,7 +46,17 @@ impl Entry {
 
     /// The hash of its canonical form, by which it is pinned.
     pub(crate) fn hash(&self, kind: Kind) -> &Hash {
-        self.hash.get_or_init(|| Hash::of(&subject(What::of(kind), self.text.as_str())))
+        self.hash.get_or_init(|| Hash::of(&subject(kind.item(), self.text.as_str())))
+    }
+
+    /// Why it is held back as one of `kind`; nothing if it may be offered.
+    pub(crate) fn objection(&self, kind: Kind, judge: &Judge) -> Option<Why> {
+        judge.objection(kind.item(), &self.key, || self.hash(kind))
+    }
+
+    /// The same as something that is held back, fit to be shown.
+    pub(crate) fn held(&self, kind: Kind, why: Why, mask: &Mask) -> HeldBack {
+        HeldBack { what: kind.item(), name: mask.shown_name(&self.key), why }
     }
 }
 
@@ -280,14 +219,6 @@ impl Listed {
         }
         out.push(']');
     }
-}
-
-/// Longest name or URI that is repeated to people, in bytes.
-const SHOWN_NAME_BYTES_MAX: usize = 100;
-
-/// Somebody else's name or URI, fit for a message.
-pub(crate) fn shown_name(name: &str, mask: &Mask) -> String {
-    mask.sentence(name, SHOWN_NAME_BYTES_MAX)
 }
 
 #[cfg(test)]

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
 use wire::message::Text;
-use wire::{Code, Revision, patch};
+use wire::{Revision, patch};
 
-use crate::Upstream;
-use crate::connection::{Connection, Era};
+use crate::connection::Era;
 use crate::error::ConnectError;
-use crate::listing::{self, Kind, Listed};
-use crate::trust::Conceal;
+use crate::kind::Kind;
+use crate::listing::Listed;
+use crate::trust::{Definitions, Sighting, What};
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -23,16 +22,16 @@ pub(crate) struct Lists {
     /// Which era it belongs to; nothing if that was not remembered.
     pub(crate) era: Option<Era>,
     /// False if the era should be found out anew next time.
-    is_era_certain: bool,
+    pub(crate) is_era_certain: bool,
     /// One for each kind, in the order of `Kind::ALL`.
-    all: [Arc<Listed>; 4],
+    pub(crate) all: [Arc<Listed>; 4],
     /// What could not be read, and why.
     pub(crate) unread: Vec<(Kind, ConnectError)>,
 }
 
 impl Lists {
     /// No list has been read.
-    fn none(capabilities: Text, instructions: Option<&str>, era: Option<Era>) -> Lists {
+    pub(crate) fn none(capabilities: Text, instructions: Option<&str>, era: Option<Era>) -> Lists {
         let all = Kind::ALL.map(|kind| Arc::new(Listed::new(kind)));
         Lists {
             capabilities,
@@ -126,80 +125,42 @@ impl Lists {
     }
 }
 
-fn nothing_said(capabilities: &'static str) -> Text {
+impl Definitions for Lists {
+    fn sightings(&self) -> Vec<Sighting<'_>> {
+        let of_kind = |kind: Kind| {
+            self.of(kind).entries.iter().map(move |entry| Sighting {
+                what: kind.item(),
+                key: &entry.key,
+                text: entry.text.as_str().into(),
+                hash: entry.hash(kind).clone(),
+            })
+        };
+        let instructions = self.instructions.as_deref().map(Sighting::of_instructions);
+        Kind::ALL.into_iter().flat_map(of_kind).chain(instructions).collect()
+    }
+
+    fn complete(&self) -> Vec<What> {
+        let is_read = |kind: &Kind| self.unread.iter().all(|(unread, _)| unread != kind);
+        Kind::ALL.into_iter().filter(is_read).map(Kind::item).chain([What::Instructions]).collect()
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        self.of(Kind::Tools).entries.iter().map(|tool| tool.key.clone()).collect()
+    }
+}
+
+pub(crate) fn nothing_said(capabilities: &'static str) -> Text {
     Text::check(Bytes::from_static(capabilities.as_bytes())).expect("a constant that is JSON")
 }
 
 /// The capabilities with what a server of the first revision could not say: that it completes arguments.
-fn completed(capabilities: Text, revision: Revision) -> Text {
+pub(crate) fn completed(capabilities: Text, revision: Revision) -> Text {
     let Some(object) = capabilities.object() else { return capabilities };
     let has_arguments = object.get("prompts").or(object.get("resources")).is_some();
     if revision > Revision::V2024_11_05 || !has_arguments || object.get("completions").is_some() {
         return capabilities;
     }
     Text::check(Bytes::from(patch::set(object, "completions", "{}"))).unwrap_or_else(|_| nothing_said("{}"))
-}
-
-impl Upstream {
-    /// Asks for all lists that the server says it has. One that cannot be read does not take the others away.
-    ///
-    /// # Errors
-    /// If there are lists and none can be read.
-    pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
-        let face = connection.face();
-        let capabilities = face.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
-        let capabilities = completed(capabilities, connection.revision());
-        let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };
-        let mut lists = Lists::none(capabilities, face.instructions.as_deref(), Some(era));
-        lists.is_era_certain = self.era().is_some();
-        let wanted: Vec<Kind> = Kind::ALL.into_iter().filter(|&kind| lists.has(kind)).collect();
-        let reading = wanted.iter().map(|&kind| self.read_list(connection, kind));
-        for (kind, read) in wanted.iter().zip(join_all(reading).await) {
-            match read {
-                Ok(listed) => lists = lists.with(listed),
-                Err(error) => lists.unread.push((*kind, error)),
-            }
-        }
-        match lists.unread.first() {
-            Some((_, error)) if lists.unread.len() == wanted.len() => Err(error.clone()),
-            _ => Ok(lists),
-        }
-    }
-
-    /// Asks for one list. A server that does not know the question has none: many have resources and no
-    /// templates.
-    pub(crate) async fn read_list(
-        &self,
-        connection: &Arc<Connection>,
-        kind: Kind,
-    ) -> Result<Listed, ConnectError> {
-        let read =
-            self.within(self.settings.limits.list, kind.what(), listing::fetch(connection, kind)).await;
-        match read {
-            Err(ConnectError::Refused { code, .. })
-                if code == Code::MethodNotFound.number() && kind != Kind::Tools =>
-            {
-                Ok(Listed::new(kind))
-            }
-            read => read.map(|listed| match self.conceal() {
-                Some(conceal) => listed.concealed(conceal),
-                None => listed,
-            }),
-        }
-    }
-
-    /// Reads what was remembered of it, as [`Lists::remembered`] does.
-    pub(crate) fn remembered(&self, text: &str) -> Option<Lists> {
-        let mut lists = Lists::remembered(text)?;
-        if let Some(conceal) = self.conceal() {
-            lists.all = lists.all.map(|listed| Arc::new(Arc::unwrap_or_clone(listed).concealed(conceal)));
-        }
-        Some(lists)
-    }
-
-    fn conceal(&self) -> Option<&Conceal> {
-        self.world.pins.as_ref().map(|pins| &pins.conceal)
-    }
 }
 
 #[cfg(test)]

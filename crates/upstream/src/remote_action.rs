@@ -17,7 +17,6 @@ use wire::completion::{self, Reference};
 use wire::message::Text;
 use wire::{Code, Object, patch, resources};
 
-use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
 use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
@@ -25,6 +24,7 @@ use crate::naming;
 use crate::remote_tool::SCOPE;
 use crate::round;
 use crate::settings::{Mask, Settings};
+use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
 /// What all actions of an upstream act on.
@@ -238,7 +238,7 @@ impl RemoteAction {
         own.ok_or_else(|| {
             let (upstream, start) = (self.upstream_name(), self.target.map.scheme());
             // The caller's own word.
-            let shown = crate::listing::shown_name(uri, &Mask::default());
+            let shown = Mask::default().shown_name(uri);
             let message =
                 format!("there is no resource `{shown}`; those of `{upstream}` begin with `{start}`");
             ToolError::new("unknown_resource", message).with_protocol(Protocol {
@@ -253,7 +253,7 @@ impl RemoteAction {
         let own = self.target.prompts.get(name).map(|own| own.to_string());
         own.ok_or_else(|| {
             // The caller's own word.
-            let shown = crate::listing::shown_name(name, &Mask::default());
+            let shown = Mask::default().shown_name(name);
             self.invalid(&format!("Invalid params: unknown prompt `{shown}`"))
         })
     }
@@ -323,7 +323,8 @@ impl AnyTool for RemoteAction {
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
             let upstream = self.target.upstream.upgrade();
-            let upstream = upstream.ok_or_else(|| answer::removed(self.upstream_name()))?;
+            let upstream = upstream.ok_or_else(|| ToolError::gone(self.upstream_name()))?;
+            let _counted = upstream.count_call();
             let done = self.act(&upstream, &arguments, cx).await;
             done.map_err(|error| error.reworded(|text| upstream.settings().masked(text)))
         })

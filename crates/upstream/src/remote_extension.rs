@@ -50,7 +50,7 @@ impl RemoteExtension {
             // Never listed: it is called by its method.
             listing: Listing::Relayed(Bytes::from_static(b"{}")),
         };
-        Some(RemoteExtension { definition, method: method.into(), upstream, map: UriMap::of(settings) })
+        Some(RemoteExtension { definition, method: method.into(), upstream, map: settings.uri_map() })
     }
 
     fn upstream_name(&self) -> &str {
@@ -94,7 +94,7 @@ impl AnyTool for RemoteExtension {
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
             let upstream = self.upstream.upgrade();
-            let upstream = upstream.ok_or_else(|| answer::removed(self.upstream_name()))?;
+            let upstream = upstream.ok_or_else(|| ToolError::gone(self.upstream_name()))?;
             let done = self.call(&upstream, &arguments, cx).await;
             done.map_err(|error| error.reworded(|text| upstream.settings().masked(text)))
         })

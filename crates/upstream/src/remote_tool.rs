@@ -19,15 +19,16 @@ use wire::relayed::Relayed;
 use wire::uris::{self, Maps};
 use wire::{Code, Object, Revision, patch, tools};
 
-use crate::Upstream;
 use crate::answer::{self, Asked, Reader};
 use crate::config::Trust;
 use crate::connection::{Answer, Connection, Era, Request};
+use crate::kind::Kind;
 use crate::legacy_task;
-use crate::listing::{Entry, Kind};
+use crate::listing::Entry;
 use crate::round::{self, Round};
 use crate::settings::{Endpoint, Mask, Settings};
-use crate::shape::{Reshaped, Sent};
+use crate::tool_filter::{Sent, ToolOverride};
+use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
 /// What a caller must have been given to use tools of upstreams.
@@ -60,7 +61,7 @@ impl RemoteTool {
     pub(crate) fn new(
         listed: &Entry,
         name: ToolName,
-        reshaped: Option<&Reshaped>,
+        reshaped: Option<&ToolOverride>,
         era: Option<Era>,
         settings: &Settings,
         upstream: Weak<Upstream>,
@@ -115,24 +116,25 @@ impl RemoteTool {
     }
 
     async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
-        let upstream = self.upstream.upgrade().ok_or_else(|| answer::removed(self.upstream_name()))?;
+        let upstream = self.upstream.upgrade().ok_or_else(|| ToolError::gone(self.upstream_name()))?;
+        let _counted = upstream.count_call();
         let arguments = match &self.sent {
             Some(sent) => sent.with(arguments.text()),
             None => Cow::Borrowed(arguments.text()),
         };
         let mut round = self.send(&upstream, &arguments, cx).await?;
         if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
-            // Its turn is over. What goes into headers follows from the list, so ours may be old.
+            // Its slot is over. What goes into headers follows from the list, so ours may be old.
             drop(round);
             upstream.refresh(Kind::Tools).await;
             round = self.send(&upstream, &arguments, cx).await?;
         }
-        let Round { connection, turn, answer } = round;
+        let Round { connection, slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
             Ok(Answer::Error(error)) => return Err(self.refused(&upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(&upstream, &connection, &turn, task, cx).await?
+                legacy_task::follow(&upstream, &connection, &slot, task, cx).await?
             }
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),

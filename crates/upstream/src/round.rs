@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tool_api::{Context, ToolError};
 
-use crate::Upstream;
 use crate::answer;
-use crate::connection::{AGAIN, Answer, Connection, Fault, Request};
-use crate::turns::{TooMany, Turn};
+use crate::connection::{AGAIN, Answer, Connection, Request};
+use crate::fault::Fault;
+use crate::slots::{CallSlot, TooMany};
+use crate::upstream::Upstream;
 
-/// This part of a call's time is left when it gives up waiting for its turn, so that it can say so itself.
+/// This part of a call's time is left when it gives up waiting for its slot, so that it can say so itself.
 const LEFT_OF_TIME: u32 = 50;
 
 /// The longest such part.
@@ -24,12 +25,12 @@ const TRIES_MAX: usize = 2;
 /// What came back of a round, and from where.
 pub(crate) struct Round {
     pub(crate) connection: Arc<Connection>,
-    /// The call's turn, to be kept while the server is busy with it.
-    pub(crate) turn: Turn,
+    /// The call's slot, to be kept while the server is busy with it.
+    pub(crate) slot: CallSlot,
     pub(crate) answer: Result<Answer, Fault>,
 }
 
-/// Sends what `request` makes for the connection there is, or goes on with the call that is parked there.
+/// Sends what `request` makes for the connection there is, or goes on with the call that is suspended there.
 ///
 /// What the server has not seen (it ended, or forgot our session, since the last call) is sent again. What was
 /// lost on the way back is sent again only if the call is `repeatable`.
@@ -42,26 +43,90 @@ pub(crate) async fn send<'r>(
     repeatable: bool,
     request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
 ) -> Result<Round, ToolError> {
+    let state = cx.input().and_then(|input| input.state.as_deref());
+    if state.is_some_and(|state| upstream.suspended_at(state).is_some()) {
+        return tries(upstream, cx, repeatable, request, &mut None).await;
+    }
+    let admitted = upstream.breaker.admit(Instant::now());
+    admitted.map_err(|open| answer::circuit_open(upstream.name(), &open))?;
+    let mut trial = Trial { upstream, cx, sent: None, is_judged: false };
+    let round = tries(upstream, cx, repeatable, request, &mut trial.sent).await;
+    trial.judge(&round);
+    round
+}
+
+/// What a call shows of its server. One that is dropped after its whole time was not answered.
+struct Trial<'c> {
+    upstream: &'c Upstream,
+    cx: &'c Context,
+    /// When it was sent.
+    sent: Option<Instant>,
+    is_judged: bool,
+}
+
+impl Trial<'_> {
+    fn judge(&mut self, round: &Result<Round, ToolError>) {
+        let Ok(Round { answer, .. }) = round else { return };
+        let is_answered = match answer {
+            Ok(_) | Err(Fault::Lacking(_) | Fault::Round(_)) => true,
+            Err(Fault::Status { status, .. }) if *status < 500 => true,
+            Err(Fault::NotSent(_) | Fault::Gone(_) | Fault::Broken(_) | Fault::Status { .. }) => false,
+            // What is wrong is ours to put right.
+            Err(
+                Fault::Busy | Fault::Access(_) | Fault::SignIn(_) | Fault::Scope(_) | Fault::Redirect { .. },
+            ) => return,
+        };
+        self.is_judged = true;
+        match is_answered {
+            true => self.upstream.breaker.succeeded(),
+            false => self.upstream.breaker.failed(Instant::now()),
+        }
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        if self.is_judged {
+            return;
+        }
+        let (limit, now) = (self.upstream.settings().limits.call, Instant::now());
+        let is_late = self.sent.is_some_and(|sent| now >= sent + limit) && !self.cx.cancel().is_cancelled();
+        match is_late {
+            true => self.upstream.breaker.failed(now),
+            false => self.upstream.breaker.undecided(now),
+        }
+    }
+}
+
+/// Sends it as often as it may be.
+async fn tries<'r>(
+    upstream: &Upstream,
+    cx: &Context,
+    repeatable: bool,
+    request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
+    sent: &mut Option<Instant>,
+) -> Result<Round, ToolError> {
     let mut tries = 0;
-    let mut turn = None;
+    let mut slot = None;
     loop {
         tries += 1;
-        let held = cx.input().and_then(|input| upstream.parked_at(input.state.as_deref()?));
+        let held = cx.input().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
         let connection = match held {
             Some(connection) => Ok(connection),
             None => {
                 // What is done with a task is no new burden.
-                if turn.is_none() && cx.key().is_none() && upstream.turns().are_limited() {
-                    turn = Some(take_turn(upstream, cx).await?);
+                if slot.is_none() && cx.key().is_none() && upstream.slots().are_limited() {
+                    slot = Some(take_slot(upstream, cx).await?);
                 }
                 upstream.connection_for(cx).await
             }
         };
         let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
         let parked = parked(&connection, cx);
+        *sent = Some(Instant::now());
         let answer = match parked {
-            Some((state, responses)) => connection.resume(state, responses, cx, upstream.turns()).await,
-            None => connection.request_in(turn.clone().unwrap_or_default(), request(&connection)?).await,
+            Some((state, responses)) => connection.resume(state, responses, cx, upstream.slots()).await,
+            None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
         if matches!(answer, Err(Fault::Lacking(_))) {
             upstream.pool().want();
@@ -73,7 +138,7 @@ pub(crate) async fn send<'r>(
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
         if !again || parked.is_some() || tries == TRIES_MAX {
-            return Ok(Round { connection, turn: turn.unwrap_or_default(), answer });
+            return Ok(Round { connection, slot: slot.unwrap_or_default(), answer });
         }
     }
 }
@@ -88,16 +153,16 @@ impl Upstream {
     }
 }
 
-/// Waits for the call's turn, for as long as it is worth it.
-async fn take_turn(upstream: &Upstream, cx: &Context) -> Result<Turn, ToolError> {
+/// Waits for the call's slot, for as long as it is worth it.
+async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolError> {
     let limits = &upstream.settings().limits;
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
-    match timeout(waits, upstream.turns().take(&cx.client().caller)).await {
+    match timeout(waits, upstream.slots().acquire()).await {
         // It may have been given up the moment before.
         Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
-        Ok(Ok(turn)) => Ok(turn),
+        Ok(Ok(slot)) => Ok(slot),
         Ok(Err(TooMany)) => Err(answer::busy(upstream.name())),
-        Err(_) => Err(answer::no_turn(upstream.name(), waits, limits.concurrency.unwrap_or(1))),
+        Err(_) => Err(answer::no_slot(upstream.name(), waits, limits.concurrency.unwrap_or(1))),
     }
 }
 
@@ -122,7 +187,7 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
     let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.parks_any();
+    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.suspends_any();
     if let Err(fault) = answer
         && (is_unseen || is_refused)
     {
@@ -145,4 +210,57 @@ pub(crate) fn input<'c>(connection: &Connection, cx: &'c Context) -> (Option<&'c
     let Some(input) = cx.input().filter(|_| connection.is_modern()) else { return (None, None) };
     let responses = input.responses.as_deref().and_then(|text| std::str::from_utf8(text).ok());
     (responses, input.state.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use oauth::InMemory;
+    use sandbox::{Client, Launcher};
+    use tool_api::Cancel;
+    use wire::initialize::Ourselves;
+
+    use super::*;
+    use crate::answer::tests::context;
+    use crate::config::Config;
+    use crate::world::World;
+
+    const LIMIT: Duration = Duration::from_secs(8);
+
+    fn upstream() -> Arc<Upstream> {
+        let table = Config { command: Some("x".to_owned()), ..Config::default() };
+        let settings = table.settle("it", LIMIT, &|_| unreachable!("no reference")).expect("sound");
+        let world = World {
+            launcher: Launcher { guard: "x".into(), guard_args: Vec::new() },
+            client: Client::new(),
+            ourselves: Ourselves { name: "test", version: "0" },
+            keeper: Arc::new(InMemory::default()),
+            pins: None,
+            trace: None,
+        };
+        Upstream::new(settings, world)
+    }
+
+    /// Whether calls are refused after five that ended like this: after so long, cancelled by their caller or not.
+    async fn check(sent: bool, after: Duration, is_cancelled: bool, expected: bool) {
+        let (it, cx) = (upstream(), context("{}"));
+        let cancel: &Cancel = cx.cancel();
+        for _ in 0..5 {
+            let sent = sent.then(Instant::now);
+            let trial = Trial { upstream: &it, cx: &cx, sent, is_judged: false };
+            tokio::time::advance(after).await;
+            if is_cancelled {
+                cancel.cancel();
+            }
+            drop(trial);
+        }
+        assert_eq!(it.breaker.admit(Instant::now()).is_err(), expected, "{sent} {after:?} {is_cancelled}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_run_out_of_time_are_failures_and_others_that_end_early_are_none() {
+        check(true, LIMIT, false, true).await;
+        check(true, LIMIT - Duration::from_millis(1), false, false).await;
+        check(true, LIMIT, true, false).await;
+        check(false, LIMIT, false, false).await;
+    }
 }

@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use http::header::AUTHORIZATION;
 use oauth::{AccessToken, AuthError, Session};
-
-use crate::World;
-use crate::settings::{Endpoint, Settings};
 
 /// Tokens that are still masked after newer ones have taken their place: a server may speak of one that it was sent
 /// a while ago, and calls that were sent at the same time carried the same one.
@@ -22,17 +18,9 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Nothing for a server at which we never sign in: one that is no address, or gets other credentials.
-    pub(crate) fn new(settings: &Settings, world: &World) -> Option<Arc<Signer>> {
-        let Endpoint::Address { url, headers, sign_in: Some(sign_in), .. } = &settings.endpoint else {
-            return None;
-        };
-        if headers.contains_key(AUTHORIZATION) {
-            return None;
-        }
-        let (client, keeper) = (world.client.clone(), world.keeper.clone());
-        let account = Session::new(settings.name(), url, (**sign_in).clone(), client, keeper);
-        Some(Arc::new(Signer { upstream: settings.name.clone(), account, sent: ArcSwap::default() }))
+    /// For the upstream `name`, which uses `account`.
+    pub(crate) fn new(name: Arc<str>, account: Arc<Session>) -> Arc<Signer> {
+        Arc::new(Signer { upstream: name, account, sent: ArcSwap::default() })
     }
 
     pub(crate) fn account(&self) -> &Arc<Session> {

@@ -1,16 +1,12 @@
 //! `Status` and `Report`: how an upstream is doing, told at every change, and in full when somebody asks.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use tokio::sync::broadcast;
 
-use crate::Upstream;
 use crate::offer::{Offer, State};
-use crate::settings::Endpoint;
 
 /// How long lists stay good whose server does not say it.
 pub const LISTS_GOOD_FOR: Duration = Duration::from_secs(60 * 60);
@@ -59,6 +55,9 @@ pub struct Report {
     pub restarts: u64,
     /// How many of its processes run; 0 for what is no program.
     pub processes: usize,
+    /// How long its calls are still refused, in milliseconds, since too many in a row got no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circuit_open_ms: Option<u64>,
     /// What went wrong last, if anything did in this run.
     pub last_error: Option<String>,
 }
@@ -80,83 +79,8 @@ fn as_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(text)
 }
 
-/// The time of day, in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-impl Upstream {
-    /// Every change of its state from now on, one by one. Who takes them slower than they come misses the oldest.
-    pub fn statuses(&self) -> broadcast::Receiver<Status> {
-        self.statuses.subscribe()
-    }
-
-    /// How many calls wait for their turn.
-    pub fn queued(&self) -> usize {
-        self.turns().waiting()
-    }
-
-    /// How it is doing.
-    pub fn status(&self) -> Report {
-        let offer = self.offers.borrow().clone();
-        let fetched_at_ms = self.fetched_at_ms();
-        Report {
-            name: self.settings.name.clone(),
-            transport: self.transport(),
-            tools: offer.tools.len(),
-            prompts: offer.features.prompts.len(),
-            resources: offer.features.resources.len() + offer.features.templates.len(),
-            withheld: offer.withheld.len(),
-            held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
-            stale: fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
-            fetched_at_ms,
-            restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),
-            processes: self.processes(),
-            last_error: self.last_error().clone(),
-            state: offer.state,
-        }
-    }
-
-    /// Something is wrong that does not change how it is doing. False if that went wrong last, too.
-    pub(crate) fn note_error(&self, error: &str) -> bool {
-        let before = self.last_error().replace(error.to_owned());
-        before.as_deref() != Some(error)
-    }
-
-    fn last_error(&self) -> MutexGuard<'_, Option<String>> {
-        self.last_error.lock().expect("nothing panics while it holds the lock")
-    }
-
-    fn transport(&self) -> &'static str {
-        let is_sse = self.live_connection().is_some_and(|live| live.is_sse());
-        if is_sse { "sse" } else { self.settings.endpoint.transport_name() }
-    }
-
-    fn processes(&self) -> usize {
-        match &self.settings.endpoint {
-            Endpoint::Program(_) => usize::from(self.live_connection().is_some()) + self.pool.len(),
-            Endpoint::Socket(_) | Endpoint::Address { .. } => 0,
-        }
-    }
-
-    /// Tells the change from `before`, if it is one, and takes note of what went wrong. Called while the offer is
-    /// changed, so that changes are told in their order.
-    pub(crate) fn tell_status(&self, before: &State, state: &State) {
-        if before == state {
-            return;
-        }
-        if let Some(error) = state.error() {
-            *self.last_error() = Some(error.to_owned());
-        }
-        let (name, state) = (self.settings.name.clone(), state.clone());
-        // Nobody may be listening just now.
-        let _ = self.statuses.send(Status { name, state, at_ms: now_ms() });
-    }
-}
-
 /// True if the offer was read so long before `now_ms` that it may have changed.
-fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
+pub(crate) fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
     let good_for_ms = match offer.ttl_ms {
         0 => u64::try_from(LISTS_GOOD_FOR.as_millis()).unwrap_or(u64::MAX),
         ttl_ms => ttl_ms,

@@ -9,12 +9,12 @@
 mod canonical;
 mod difference;
 mod held;
-mod identity;
 mod item;
 mod keeper;
 mod ledger;
 mod neighbours;
 mod note;
+mod pins;
 mod risk;
 mod scan;
 mod shown;
@@ -27,28 +27,14 @@ pub use item::What;
 pub use keeper::{InMemory, KeepError, Keeper, Kept};
 pub use ledger::{Decision, Definition, Ledger, Pinned};
 pub use neighbours::Neighbours;
+pub use pins::{Conceal, Pins};
 pub use risk::{Risk, risks};
 pub use scan::{Finding, Scanner, Severity};
 pub use shown::visible;
 
 pub(crate) use canonical::subject;
-pub(crate) use watch::{Judge, Watch, held};
-
-use std::sync::Arc;
-
-/// What it takes to hold definitions back.
-#[derive(Clone)]
-pub struct Pins {
-    /// Keeps what was accepted.
-    pub keeper: Arc<dyn Keeper>,
-    /// The names that others offer tools under.
-    pub neighbours: Arc<Neighbours>,
-    /// Knows what must not stand in a name.
-    pub conceal: Conceal,
-}
-
-/// A name or URI without the secrets that it holds; nothing if it holds none.
-pub type Conceal = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub(crate) use note::{Definitions, Sighting};
+pub(crate) use watch::{Judge, Watch};
 
 #[cfg(test)]
 mod tests;

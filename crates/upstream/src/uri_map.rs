@@ -7,8 +7,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::settings::Settings;
-
 /// The scheme that hosts look for (MCP Apps).
 const UI: &str = "ui://";
 
@@ -31,13 +29,12 @@ struct Foreign {
 }
 
 impl UriMap {
-    /// The map for an upstream of these settings.
-    pub(crate) fn of(settings: &Settings) -> UriMap {
-        let map = UriMap::new(&settings.prefix);
+    /// The map for an upstream whose names begin with `prefix`, beside others with these.
+    pub(crate) fn among(prefix: &str, foreign: &[Box<str>]) -> UriMap {
+        let map = UriMap::new(prefix);
         if !map.is_plain() {
             return map;
         }
-        let foreign = settings.foreign.now();
         let others = foreign.iter().map(|prefix| UriMap::new(prefix));
         let foreign = others.map(|UriMap { scheme, ui, .. }| Foreign { scheme, ui });
         UriMap { foreign: foreign.collect(), ..map }

@@ -8,9 +8,10 @@ use tool_api::{Protocol, ToolError};
 use wire::message::Text;
 use wire::{Code, patch, resources};
 
+use crate::breaker::CircuitOpen;
 use crate::clean;
-use crate::connection::Fault;
 use crate::error::ConnectError;
+use crate::fault::Fault;
 
 /// Longest error message of an upstream that is passed on, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;
@@ -181,10 +182,7 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         ConnectError::Crowded => {
             ToolError::new("upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
-        ConnectError::Ended => {
-            let message = format!("`{upstream}` cannot be used: {error}");
-            return gone(upstream, message).with_source(error.clone());
-        }
+        ConnectError::Ended => return ToolError::gone(upstream),
         // Their own words are for a person: they name what to set or run.
         ConnectError::Lacking(_) => {
             let said =
@@ -255,13 +253,20 @@ pub(crate) fn busy(upstream: &str) -> ToolError {
     ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
 }
 
-/// The call was not sent: others had all turns for so long.
-pub(crate) fn no_turn(upstream: &str, waited: Duration, concurrency: u16) -> ToolError {
+/// The call was not sent: others had all slots for so long.
+pub(crate) fn no_slot(upstream: &str, waited: Duration, concurrency: u16) -> ToolError {
     let message = format!(
-        "waited {waited:?} for a turn at `{upstream}` (`concurrency = {concurrency}`); nothing was sent, so try again \
+        "waited {waited:?} for a slot at `{upstream}` (`concurrency = {concurrency}`); nothing was sent, so try again \
          later"
     );
     ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
+}
+
+/// The call was not sent: too many before it failed.
+pub(crate) fn circuit_open(upstream: &str, open: &CircuitOpen) -> ToolError {
+    let message = format!("`{upstream}` cannot be used: {open}");
+    ToolError::new("upstream_unavailable", message)
+        .with_details(json!({ "upstream": upstream, "retry": true }))
 }
 
 /// The tool is not what it was when it was listed.
@@ -275,16 +280,6 @@ pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
 /// It is not offered before a person has accepted it.
 pub(crate) fn held_back(upstream: &str, why: &str) -> ToolError {
     ToolError::new("held_back", why.to_owned()).with_details(json!({ "upstream": upstream }))
-}
-
-/// The configuration has changed under a caller that still holds the tool.
-pub(crate) fn removed(upstream: &str) -> ToolError {
-    gone(upstream, format!("`{upstream}` is no longer part of the configuration"))
-}
-
-/// The call was not sent, and whatever took the server's place can be called instead.
-fn gone(upstream: &str, message: String) -> ToolError {
-    ToolError::gone(message).with_details(json!({ "upstream": upstream, "retry": true }))
 }
 
 /// What came back is of no use.

@@ -10,6 +10,9 @@ use wire::{Id, Object, object, patch, string};
 /// JSON-RPC's code for an error of 2025-11-25: the client must visit addresses first, and then call again.
 const URL_ELICITATION_REQUIRED: i64 = -32_042;
 
+/// Questions of one call that wait for its client; more are refused.
+pub(crate) const QUESTIONS_MAX: usize = 32;
+
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -183,7 +186,7 @@ pub(crate) fn required(error: &Text) -> Option<Required> {
     }
     let elicitations = object.object("data")?.get("elicitations").and_then(object::elements)?;
     let (mut out, mut ids) = (Vec::with_capacity(256), Vec::new());
-    for params in elicitations.take(super::pending::QUESTIONS_MAX).filter_map(Object::parse) {
+    for params in elicitations.take(QUESTIONS_MAX).filter_map(Object::parse) {
         let key = Kind::Elicitation.mint_key();
         write_entry(&key, Kind::Elicitation, Some(params), &mut out);
         if let Some(id) = params.string("elicitationId") {

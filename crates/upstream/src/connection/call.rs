@@ -11,14 +11,18 @@ use tokio::time::sleep;
 use wire::{Code, WireError, write};
 
 use super::asked::Question;
-use super::pending::{Caller, Happening, Next, Reply, Waiting};
-use super::transport::{Outgoing, Transport, Work};
-use super::{Exchange, Fault};
-use crate::turns::Turn;
+use super::caller::Caller;
+use super::exchange::Exchange;
+use super::outgoing::{Outgoing, Work};
+use super::pending::{Happening, Next, Reply};
+use super::transport::Transport;
+use super::waiting::Waiting;
+use crate::fault::Fault;
+use crate::slots::CallSlot;
 
-/// A call that was given up keeps its turn until the server answers it, but no longer than this: one that stops when it
+/// A call that was given up keeps its slot until the server answers it, but no longer than this: one that stops when it
 /// is told to answers nothing, and others wait.
-const TURN_KEPT_MAX: Duration = Duration::from_secs(5);
+const SLOT_KEPT_MAX: Duration = Duration::from_secs(5);
 
 /// A request that has been sent. Dropping it before its answer gives it up, and tells the server so.
 pub(super) struct Call {
@@ -30,7 +34,7 @@ pub(super) struct Call {
     cancels: bool,
     is_over: bool,
     /// Kept for as long as the server is busy with it, but not while its client is asked.
-    turn: Turn,
+    slot: CallSlot,
 }
 
 /// What brings the answer.
@@ -51,7 +55,7 @@ impl Call {
         caller: Option<Caller>,
         fill: impl FnOnce(&Transport, u64) -> Result<Option<Work>, Fault>,
         modern: bool,
-        turn: Turn,
+        slot: CallSlot,
     ) -> Result<Call, Fault> {
         let cancels = caller.is_some();
         let waiting = exchange.begin(caller)?;
@@ -59,7 +63,7 @@ impl Call {
             Some(work) => Driver::Work(work),
             None => Driver::Nobody,
         };
-        Ok(Call { transport: transport.clone(), waiting, driver, modern, cancels, is_over: false, turn })
+        Ok(Call { transport: transport.clone(), waiting, driver, modern, cancels, is_over: false, slot })
     }
 
     /// Sends a request of ours.
@@ -73,7 +77,7 @@ impl Call {
         let fill = |transport: &Transport, id: u64| {
             transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
         };
-        Call::send(transport, exchange, None, fill, modern, Turn::default())
+        Call::send(transport, exchange, None, fill, modern, CallSlot::default())
     }
 
     /// The request's number.
@@ -92,14 +96,14 @@ impl Call {
         self.waiting.exchange().pending().now_for(self.waiting.id(), caller);
     }
 
-    /// Has a turn again.
-    pub(super) fn go_on_in(&mut self, turn: Turn) {
-        self.turn = turn;
+    /// Has a slot again.
+    pub(super) fn go_on_in(&mut self, slot: CallSlot) {
+        self.slot = slot;
     }
 
-    /// Lets the answer come though nobody waits for it just now. Few reports are kept, and its turn is another's.
+    /// Lets the answer come though nobody waits for it just now. Few reports are kept, and its slot is another's.
     pub(super) fn detach(&mut self) {
-        self.turn = Turn::default();
+        self.slot = CallSlot::default();
         self.waiting.exchange().pending().park(self.waiting.id());
         if let Driver::Work(work) = std::mem::replace(&mut self.driver, Driver::Nobody) {
             // Owned by this call, which aborts it when it is dropped.
@@ -140,17 +144,17 @@ impl Call {
         asked.iter().for_each(|question| self.leave(question));
     }
 
-    /// Leaves its turn with the server, which may be busy with it for longer.
-    fn leave_turn(&mut self) {
-        let turn = std::mem::take(&mut self.turn);
+    /// Leaves its slot with the server, which may be busy with it for longer.
+    fn leave_slot(&mut self) {
+        let slot = std::mem::take(&mut self.slot);
         // Without a runtime nothing goes on.
-        let (Some(turn), Ok(runtime)) = (turn.limited(), Handle::try_current()) else { return };
+        let (Some(slot), Ok(runtime)) = (slot.limited(), Handle::try_current()) else { return };
         let (exchange, id) = (self.waiting.exchange(), self.waiting.id());
-        exchange.pending().keep_turn(id, turn);
+        exchange.pending().keep_slot(id, slot);
         let exchange = Arc::downgrade(exchange);
         // Bounded by its time.
         runtime.spawn(async move {
-            sleep(TURN_KEPT_MAX).await;
+            sleep(SLOT_KEPT_MAX).await;
             if let Some(exchange) = exchange.upgrade() {
                 exchange.pending().free(id);
             }
@@ -232,7 +236,7 @@ impl Drop for Call {
         if self.is_over || !self.cancels || !self.waiting.exchange().is_open(id) {
             return;
         }
-        self.leave_turn();
+        self.leave_slot();
         if self.modern && self.transport.cancels_by_hanging_up() {
             return;
         }

@@ -9,10 +9,10 @@ use tool_api::Context;
 use wire::meta::{self, OwnEnvelope, PROGRESS_TOKEN};
 use wire::{LogLevel, Object, Revision};
 
-use super::log_level;
+use super::caller::log_level;
 
 /// Writes the `_meta` of the requests of one connection.
-pub(super) struct Envelope {
+pub(crate) struct Envelope {
     revision: Revision,
     /// Our `Implementation` object as JSON text.
     ourselves: String,
@@ -29,17 +29,17 @@ struct Kept {
 }
 
 impl Envelope {
-    pub(super) fn new(revision: Revision, ourselves: String) -> Envelope {
+    pub(crate) fn new(revision: Revision, ourselves: String) -> Envelope {
         Envelope { revision, ourselves, last: Mutex::default() }
     }
 
     /// Our `Implementation` object as JSON text.
-    pub(super) fn ourselves(&self) -> &str {
+    pub(crate) fn ourselves(&self) -> &str {
         &self.ourselves
     }
 
     /// `params`, the text of an object, with the `_meta` of request `id`; nothing as `cx` means that it is ours.
-    pub(super) fn put(&self, mut params: Vec<u8>, cx: Option<&Context>, id: u64) -> Vec<u8> {
+    pub(crate) fn put(&self, mut params: Vec<u8>, cx: Option<&Context>, id: u64) -> Vec<u8> {
         let token = cx.filter(|cx| cx.wants_progress()).map(|_| id);
         let passed_on = cx.and_then(Context::meta).and_then(Object::parse).filter(|it| meta::has_more(*it));
         let said = match passed_on {

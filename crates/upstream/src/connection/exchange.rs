@@ -13,10 +13,11 @@ use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 
 use super::asked::{Kind, Question};
-use super::heard::{Ears, Heard};
-use super::parked::Parked;
-use super::pending::{Caller, Happening, Nobody, Pending, Reply, Waiting};
-use super::{Fault, Via};
+use super::caller::Caller;
+use super::notice::{Notice, Notices};
+use super::pending::{Happening, Nobody, Pending, Reply};
+use super::via::Via;
+use crate::fault::Fault;
 use crate::settings::Mask;
 use crate::trace::Tap;
 
@@ -28,12 +29,12 @@ const ELICITATIONS_MAX: usize = 1_000;
 pub(crate) struct Exchange {
     upstream: Arc<str>,
     pending: Pending,
-    ears: Ears,
+    notices: Notices,
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
     /// The calls that wait for their clients; nothing until the server has been met.
-    parked: OnceLock<Weak<Parked>>,
+    suspended: OnceLock<Weak<dyn MakesWay>>,
     closed: CancellationToken,
     /// How it is meant to be over, or came to its end.
     parting: AtomicU8,
@@ -42,6 +43,12 @@ pub(crate) struct Exchange {
     tap: Option<Arc<Tap>>,
     /// What nobody else should read.
     mask: Mask,
+}
+
+/// Calls that wait for their clients, and may keep others from being asked.
+pub(super) trait MakesWay: Send + Sync {
+    /// Gives up the calls of clients that nobody has seen for a while.
+    fn give_up_old(&self);
 }
 
 /// How a connection ends.
@@ -74,10 +81,10 @@ impl Exchange {
         Exchange {
             upstream,
             pending: Pending::default(),
-            ears: Ears::default(),
+            notices: Notices::default(),
             modern: AtomicBool::new(false),
             elicitations: Mutex::default(),
-            parked: OnceLock::new(),
+            suspended: OnceLock::new(),
             closed: CancellationToken::new(),
             parting: AtomicU8::new(Parting::ByItself as u8),
             garbage: AtomicU64::new(0),
@@ -107,18 +114,13 @@ impl Exchange {
     }
 
     /// These calls of the connection wait for their clients. Called once.
-    pub(super) fn keep_parked(&self, parked: &Arc<Parked>) {
-        self.parked.get_or_init(|| Arc::downgrade(parked));
+    pub(super) fn make_way_by(&self, suspended: Weak<dyn MakesWay>) {
+        self.suspended.get_or_init(|| suspended);
     }
 
     /// The upstream's name.
     pub(crate) fn name(&self) -> &str {
         &self.upstream
-    }
-
-    /// Opens a request; nothing as `caller` means that it is ours.
-    pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
-        Ok(Waiting::new(self.clone(), self.pending.open(caller)?))
     }
 
     /// The open requests.
@@ -138,13 +140,13 @@ impl Exchange {
     }
 
     /// What the server tells about no call in particular.
-    pub(crate) fn ears(&self) -> &Ears {
-        &self.ears
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
     }
 
     /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Heard) -> bool {
-        self.ears.hear(heard)
+    pub(crate) fn hear(&self, heard: Notice) -> bool {
+        self.notices.hear(heard)
     }
 
     /// The server speaks the revision without handshake.
@@ -274,7 +276,7 @@ impl Exchange {
 
     /// Hands a request of the server to the call that it belongs to.
     fn take_request(&self, id: &Id, method: &str, params: Option<Text>, via: Via) -> Result<(), WireError> {
-        let shown = crate::listing::shown_name(method, &self.mask);
+        let shown = self.mask.shown_name(method);
         if self.modern.load(Ordering::Relaxed) {
             tracing::warn!(target: "upstream", upstream = %self.upstream, method = shown, "refused a request of the server: its revision has none");
             return Err(WireError::new(Code::InvalidRequest, "servers of this revision send no requests"));
@@ -286,7 +288,7 @@ impl Exchange {
                 Nobody::NoCall => unknown(),
                 Nobody::SeveralClients => {
                     // So that it is not in the way the next time.
-                    self.parked.get().and_then(Weak::upgrade).inspect(|parked| parked.give_up_old());
+                    self.suspended.get().and_then(Weak::upgrade).inspect(|calls| calls.give_up_old());
                     let why = "calls of several clients are under way, or were until a moment ago, and nothing says \
                                which of them is asked; call again later";
                     WireError::new(Code::InternalError, why)
@@ -346,13 +348,13 @@ impl Exchange {
             "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
                 return self.take_of_request(method, params, subscription, via);
             }
-            "notifications/tools/list_changed" => Some(Heard::ToolsChanged),
-            "notifications/prompts/list_changed" => Some(Heard::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Heard::ResourcesChanged),
-            "notifications/resources/updated" => string("uri").map(Heard::ResourceUpdated),
+            "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
+            "notifications/prompts/list_changed" => Some(Notice::PromptsChanged),
+            "notifications/resources/list_changed" => Some(Notice::ResourcesChanged),
+            "notifications/resources/updated" => string("uri").map(Notice::ResourceUpdated),
             "notifications/tasks" => string("taskId")
                 .zip(params.as_ref().map(Text::bytes))
-                .map(|(id, params)| Heard::Task { id, params }),
+                .map(|(id, params)| Notice::Task { id, params }),
             "notifications/elicitation/complete" => {
                 string("elicitationId").and_then(|id| self.completed(&id))
             }
@@ -403,11 +405,11 @@ impl Exchange {
     }
 
     /// What becomes of the news that the elicitation which the server calls `id` is done.
-    fn completed(&self, id: &str) -> Option<Heard> {
+    fn completed(&self, id: &str) -> Option<Notice> {
         let mut elicitations = self.elicitations();
         let at = elicitations.iter().position(|it| it.id == id)?;
         let Elicitation { conversation, key, .. } = elicitations.remove(at)?;
-        Some(Heard::ElicitationComplete { conversation, key })
+        Some(Notice::ElicitationComplete { conversation, key })
     }
 
     /// A frame that is no message. If it was meant as an answer, the one who waits should know.

@@ -9,7 +9,9 @@ pub(super) mod body;
 mod listen;
 mod peer;
 mod place;
+mod request;
 mod resume;
+mod rules;
 mod signed;
 pub(super) mod status;
 mod stream;
@@ -23,7 +25,9 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{Revision, write};
 
-use super::{Exchange, Fault, Outgoing, Work};
+use super::exchange::Exchange;
+use super::outgoing::{Outgoing, Work};
+use crate::fault::Fault;
 
 pub(super) use peer::{Peer, Session};
 pub(super) use signed::Signed;
@@ -55,7 +59,7 @@ impl Http {
     /// polled; dropping it hangs up, which cancels a modern request.
     pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Work {
         let (message, headers) = (outgoing.message(), outgoing.headers());
-        let (id, rules) = (outgoing.id, peer::Rules::of(outgoing));
+        let (id, rules) = (outgoing.id, rules::Rules::of(outgoing));
         let peer = self.peer.clone();
         Box::pin(async move { peer.request(id, message, headers, rules).await })
     }

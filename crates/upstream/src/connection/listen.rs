@@ -17,10 +17,14 @@ use wire::subscriptions::{Filter, TASKS_MAX};
 use wire::{Code, Revision};
 
 use super::call::Call;
-use super::heard::Heard;
+use super::exchange::Exchange;
+use super::notice::Notice;
 use super::pending::{Happening, Next};
+use super::server_identity::ServerIdentity;
+use super::subscribed::Subscribed;
 use super::transport::Transport;
-use super::{Exchange, Face, Fault, Subscribed, refusal};
+use crate::clean;
+use crate::fault::Fault;
 
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,6 +35,9 @@ pub(super) const AGAIN_MAX: Duration = Duration::from_secs(60);
 
 /// A subscription that lived this long was a good one.
 const GOOD_LIFE: Duration = Duration::from_secs(10);
+
+/// How much of a server's refusal is repeated, in bytes.
+const REFUSAL_BYTES_MAX: usize = 500;
 
 /// What is wanted of a server, and how far it is granted.
 #[derive(Default)]
@@ -74,7 +81,7 @@ impl Listening {
         &self,
         transport: &Arc<Transport>,
         exchange: &Arc<Exchange>,
-        face: &Face,
+        face: &ServerIdentity,
         ourselves: &str,
         subscribed: &Arc<Subscribed>,
     ) {
@@ -157,7 +164,7 @@ impl Shared {
 }
 
 /// The lists whose changes the server says that it tells of.
-fn lists(face: &Face) -> Filter {
+fn lists(face: &ServerIdentity) -> Filter {
     let tells = |name| face.has_mark(name, "listChanged");
     Filter {
         tools: tells("tools"),
@@ -304,14 +311,22 @@ impl Keeper {
     /// What changed while nobody listened is not known.
     fn look_at_everything(&self) {
         let changes = [
-            (self.lists.tools, Heard::ToolsChanged),
-            (self.lists.prompts, Heard::PromptsChanged),
-            (self.lists.resources, Heard::ResourcesChanged),
+            (self.lists.tools, Notice::ToolsChanged),
+            (self.lists.prompts, Notice::PromptsChanged),
+            (self.lists.resources, Notice::ResourcesChanged),
         ];
         for (_, heard) in changes.into_iter().filter(|(is_told, _)| *is_told) {
-            self.exchange.ears().hear(heard);
+            self.exchange.notices().hear(heard);
         }
     }
+}
+
+/// What a server says when it refuses.
+fn refusal(error: &Text) -> String {
+    let object = error.object();
+    let said = object.and_then(|object| object.string("message")).unwrap_or_default();
+    let code = object.and_then(|object| object.get("code")).unwrap_or("no code");
+    format!("it refused: {} (code {code})", clean::sentence(&said, REFUSAL_BYTES_MAX))
 }
 
 /// Waits until a subscription is in force, and returns it with what is granted.

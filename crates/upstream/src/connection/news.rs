@@ -9,10 +9,14 @@ use tokio::time::{sleep, timeout};
 use wire::message::Text;
 
 use super::call::Call;
+use super::exchange::Exchange;
 use super::listen::{AGAIN_FIRST, AGAIN_MAX};
+use super::open::Connection;
+use super::pending::Reply;
+use super::request::Answer;
 use super::subscribed::{Added, Subscribed};
 use super::transport::Transport;
-use super::{Answer, Connection, Exchange, Fault, Reply};
+use crate::fault::Fault;
 
 /// How long a server may take to begin or end a subscription.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
-use super::Fault;
+use crate::fault::Fault;
 
 /// Bytes that wait for a server which does not read; room for one message of the largest size.
 const QUEUE_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX + 1024 * 1024;

@@ -3,19 +3,20 @@
 mod given_up;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context as Task, Poll, Waker};
 
 use bytes::Bytes;
 use tokio::time::Instant;
+use wire::Id;
 use wire::message::Text;
 use wire::subscriptions::WATCHED_BYTES_MAX;
-use wire::{Id, LogLevel};
 
-use super::asked::Question;
-use super::transport::Via;
-use super::{Exchange, Fault};
-use crate::turns::Turn;
+use super::asked::{QUESTIONS_MAX, Question};
+use super::caller::Caller;
+use super::via::Via;
+use crate::fault::Fault;
+use crate::slots::CallSlot;
 use given_up::GivenUp;
 
 /// Most requests that wait on one server. Beyond this it is not slow but stuck.
@@ -29,10 +30,7 @@ const REPORTS_WAITING_MAX: usize = 64;
 const REPORTS_BYTES_MAX: usize = 1 << 20;
 
 /// The same while the call waits for its client, without exception: many calls may wait for long.
-const PARKED_REPORTS_BYTES_MAX: usize = 4 << 10;
-
-/// Questions of one call that wait for its client; more are refused.
-pub(crate) const QUESTIONS_MAX: usize = 32;
+const SUSPENDED_REPORTS_BYTES_MAX: usize = 4 << 10;
 
 /// All such questions of all calls, in bytes: room for one message of the largest size.
 const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
@@ -55,8 +53,8 @@ struct Table {
     /// The questions that wait, in bytes.
     questions_bytes: usize,
     given_up: GivenUp,
-    /// The turns of calls that were given up and not answered yet; no more than the server has.
-    turns: Vec<(u64, Turn)>,
+    /// The slots of calls that were given up and not answered yet; no more than the server has.
+    slots: Vec<(u64, CallSlot)>,
     /// Why no answer will come any more.
     ended: Option<Fault>,
 }
@@ -70,22 +68,9 @@ struct Entry {
     /// The server's ids for what it asked last, as JSON text: copies, so that nothing else is kept with them.
     asked: VecDeque<Box<str>>,
     /// True while nobody listens: little is kept of what is only for the moment.
-    is_parked: bool,
+    is_suspended: bool,
     waker: Option<Waker>,
     caller: Option<Caller>,
-}
-
-/// For whom a request is made.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
-    /// Calls of one conversation have one number; 0 has nothing in common with anybody.
-    pub conversation: u64,
-    /// Its `ClientCapabilities` object as JSON text.
-    pub capabilities: Bytes,
-    /// The least grave level of log messages that it wants.
-    pub log_level: Option<LogLevel>,
-    /// False for methods during which a server may not ask for anything.
-    pub may_be_asked: bool,
 }
 
 /// What is heard about a request before its answer.
@@ -123,13 +108,6 @@ pub(crate) enum Nobody {
     SeveralClients,
 }
 
-/// One open request. Dropping it forgets the request.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    exchange: Arc<Exchange>,
-    id: u64,
-}
-
 impl Pending {
     /// Opens a request under a number of its own.
     pub(super) fn open(&self, caller: Option<Caller>) -> Result<u64, Fault> {
@@ -151,12 +129,12 @@ impl Pending {
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         let waker = {
             let mut table = self.table();
-            let Table { open, given_up, turns, .. } = &mut *table;
+            let Table { open, given_up, slots, .. } = &mut *table;
             let Some(entry) = open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
                 given_up.answered(id);
-                let turn = turn_of(turns, id);
+                let slot = slot_of(slots, id);
                 drop(table);
-                drop(turn);
+                drop(slot);
                 return false;
             };
             entry.answer = Some(answer);
@@ -203,8 +181,8 @@ impl Pending {
     /// Nobody listens to the request until its client comes back.
     pub(super) fn park(&self, id: u64) {
         if let Some(entry) = self.table().open.get_mut(&id) {
-            entry.is_parked = true;
-            if entry.reports_bytes > PARKED_REPORTS_BYTES_MAX {
+            entry.is_suspended = true;
+            if entry.reports_bytes > SUSPENDED_REPORTS_BYTES_MAX {
                 entry.happened.retain(|happening| happening.report_bytes() == 0);
                 entry.reports_bytes = 0;
             }
@@ -259,7 +237,7 @@ impl Pending {
     pub(super) fn now_for(&self, id: u64, caller: Caller) {
         if let Some(entry) = self.table().open.get_mut(&id) {
             entry.caller = Some(caller);
-            entry.is_parked = false;
+            entry.is_suspended = false;
         }
     }
 
@@ -313,9 +291,9 @@ impl Pending {
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
-        let turns = std::mem::take(&mut table.turns);
+        let slots = std::mem::take(&mut table.slots);
         drop(table);
-        drop(turns);
+        drop(slots);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -324,33 +302,33 @@ impl Pending {
         self.table().ended.clone()
     }
 
-    /// Keeps the turn of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
-    pub(super) fn keep_turn(&self, id: u64, turn: Turn) {
-        self.table().turns.push((id, turn));
+    /// Keeps the slot of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
+    pub(super) fn keep_slot(&self, id: u64, slot: CallSlot) {
+        self.table().slots.push((id, slot));
     }
 
-    /// The turn of a call is over, whatever the server does about it.
+    /// The slot of a call is over, whatever the server does about it.
     pub(super) fn free(&self, id: u64) {
-        let turn = turn_of(&mut self.table().turns, id);
-        drop(turn);
+        let slot = slot_of(&mut self.table().slots, id);
+        drop(slot);
     }
 
     /// Nobody waits for this request any more.
-    fn forget(&self, id: u64) {
+    pub(super) fn forget(&self, id: u64) {
         let mut table = self.table();
         let Some(entry) = table.open.remove(&id) else { return };
         table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
         if entry.answer.is_some() {
             // It came while it was being given up.
-            let turn = turn_of(&mut table.turns, id);
+            let slot = slot_of(&mut table.slots, id);
             drop(table);
-            return drop(turn);
+            return drop(slot);
         }
         let Some(caller) = entry.caller else { return };
         table.given_up.note(id, caller.conversation, Instant::now());
     }
 
-    fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
+    pub(super) fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
         let mut table = self.table();
         let Table { open, questions_bytes, .. } = &mut *table;
         let Some(entry) = open.get_mut(&id) else {
@@ -384,10 +362,10 @@ impl Table {
     }
 }
 
-/// Takes out the turn of the call `id`. It is for the caller to drop, outside of the lock.
-fn turn_of(turns: &mut Vec<(u64, Turn)>, id: u64) -> Option<Turn> {
-    let at = turns.iter().position(|(of, _)| *of == id)?;
-    Some(turns.swap_remove(at).1)
+/// Takes out the slot of the call `id`. It is for the caller to drop, outside of the lock.
+fn slot_of(slots: &mut Vec<(u64, CallSlot)>, id: u64) -> Option<CallSlot> {
+    let at = slots.iter().position(|(of, _)| *of == id)?;
+    Some(slots.swap_remove(at).1)
 }
 
 fn forgotten() -> Fault {
@@ -426,7 +404,7 @@ impl Entry {
             happened: VecDeque::new(),
             reports_bytes: 0,
             asked: VecDeque::new(),
-            is_parked: false,
+            is_suspended: false,
             waker: None,
             caller,
         }
@@ -439,8 +417,8 @@ impl Entry {
             questions < QUESTIONS_MAX && questions_bytes + happening.question_bytes() <= QUESTIONS_BYTES_MAX
         } else {
             let bytes = happening.report_bytes();
-            let has_bytes = match self.is_parked {
-                true => self.reports_bytes + bytes <= PARKED_REPORTS_BYTES_MAX,
+            let has_bytes = match self.is_suspended {
+                true => self.reports_bytes + bytes <= SUSPENDED_REPORTS_BYTES_MAX,
                 false => self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX,
             };
             has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
@@ -450,7 +428,7 @@ impl Entry {
 
     /// Keeps it, and returns how many bytes of a question it is.
     fn keep(&mut self, mut happening: Happening) -> usize {
-        if self.is_parked {
+        if self.is_suspended {
             happening.detach_report();
         }
         let bytes = happening.question_bytes();
@@ -466,33 +444,6 @@ impl Entry {
         }
         self.happened.push_back(happening);
         bytes
-    }
-}
-
-impl Waiting {
-    pub(super) fn new(exchange: Arc<Exchange>, id: u64) -> Waiting {
-        Waiting { exchange, id }
-    }
-
-    /// The request's number.
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// The messages it belongs to.
-    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    /// What comes next, if it is there already.
-    pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
-        self.exchange.pending().poll(self.id, task)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.exchange.pending().forget(self.id);
     }
 }
 

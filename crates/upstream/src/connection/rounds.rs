@@ -9,14 +9,18 @@ use tokio::time::sleep;
 use tool_api::{Context, Progress};
 use wire::message::Text;
 
-use super::asked::{self, Question};
+use super::asked::{self, QUESTIONS_MAX, Question};
 use super::call::Call;
+use super::caller::caller;
 use super::era::Replaced;
-use super::parked::Stay;
-use super::pending::{Happening, Next, QUESTIONS_MAX, Reply};
-use super::transport::{Outgoing, Transport};
-use super::{AGAIN, Answer, Connection, Fault, Request, caller};
-use crate::turns::{Turn, Turns};
+use super::open::Connection;
+use super::outgoing::Outgoing;
+use super::pending::{Happening, Next, Reply};
+use super::request::{AGAIN, Answer, Request};
+use super::suspended::SuspendedCall;
+use super::transport::Transport;
+use crate::fault::Fault;
+use crate::slots::{CallSlot, CallSlots};
 
 /// Questions that a server asks at once are passed on at once: it has this long after the first.
 const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
@@ -25,11 +29,11 @@ impl Connection {
     /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
     /// server so if it was asked for a call.
     pub(crate) async fn request(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.request_in(Turn::default(), request).await
+        self.request_in(CallSlot::default(), request).await
     }
 
-    /// The same for a call that has its turn, which it gives back while it waits for its client.
-    pub(crate) async fn request_in(&self, turn: Turn, request: Request<'_>) -> Result<Answer, Fault> {
+    /// The same for a call that has its slot, which it gives back while it waits for its client.
+    pub(crate) async fn request_in(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
         let Request { method, params, cx, name, param_headers } = request;
         if let Some(cx) = cx {
             self.tell_level(cx).await;
@@ -42,13 +46,13 @@ impl Connection {
             transport.send(&outgoing)
         };
         let caller = cx.map(|cx| caller(method, cx));
-        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern, turn)?;
+        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern, slot)?;
         tracing::debug!(target: "upstream", upstream = %self.exchange.name(), id = call.id(), method, "request");
         self.wait(call, cx).await
     }
 
     /// Goes on with a call that waits for its client, with what the client answers: an object with an answer
-    /// under each key of [`Answer::Asked`]. What is missing is asked for again. It takes one of `turns` again.
+    /// under each key of [`Answer::Asked`]. What is missing is asked for again. It takes one of `slots` again.
     ///
     /// # Errors
     /// [`Fault::Round`] if there is no such call any more, or an answer is none.
@@ -57,7 +61,7 @@ impl Connection {
         state: &str,
         responses: Option<&Bytes>,
         cx: &Context,
-        turns: &Turns,
+        slots: &CallSlots,
     ) -> Result<Answer, Fault> {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut stay = self.parked.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
@@ -87,8 +91,8 @@ impl Connection {
         if let Some((key, _)) = unfit {
             return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
         }
-        let turn = turns.take_again(&cx.client().caller).await;
-        stay.call().go_on_in(turn);
+        let slot = slots.acquire_again().await;
+        stay.call().go_on_in(slot);
         stay.answer(answer);
         if stay.open().is_empty() { self.wait(stay.go_on(), Some(cx)).await } else { self.park(stay) }
     }
@@ -116,7 +120,7 @@ impl Connection {
         cx: Option<&Context>,
     ) -> Result<ControlFlow<Answer, Call>, Fault> {
         let conversation = cx.map_or(0, |cx| cx.client().conversation);
-        let mut stay = Stay::new(call);
+        let mut stay = SuspendedCall::new(call);
         self.add(&mut stay, first, conversation);
         let mut collected = pin!(sleep(QUESTIONS_WAIT));
         while stay.open().len() < QUESTIONS_MAX {
@@ -139,7 +143,7 @@ impl Connection {
     }
 
     /// Puts a question to a client of `conversation`.
-    fn add(&self, stay: &mut Stay, question: Question, conversation: u64) {
+    fn add(&self, stay: &mut SuspendedCall, question: Question, conversation: u64) {
         let key = question.kind.mint_key();
         if let Some(id) = question.elicitation_id() {
             self.exchange.note_elicitation(id, conversation, key.clone());
@@ -147,7 +151,7 @@ impl Connection {
         stay.add(key, question);
     }
 
-    fn park(&self, mut stay: Stay) -> Result<Answer, Fault> {
+    fn park(&self, mut stay: SuspendedCall) -> Result<Answer, Fault> {
         let requests = asked::requests(stay.open().iter().map(|(key, question)| (key.as_str(), question)));
         stay.call().detach();
         let (state, hold) = self.parked.put(stay)?;

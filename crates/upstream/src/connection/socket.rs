@@ -9,10 +9,11 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::exchange::Exchange;
 use super::outbox::Outbox;
 use super::stdio::{Stdio, read};
-use super::{Exchange, Fault};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 
 /// Connects to the server at `path` and speaks with it until it hangs up or the connection is dropped.
 pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdio, ConnectError> {

@@ -15,8 +15,11 @@ use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
 use wire::{Revision, write};
 
+use super::exchange::Exchange;
 use super::http::{Peer, Session, Signed, Stream, body, status};
-use super::{Exchange, Fault, Outgoing, Via, Work};
+use super::outgoing::{Outgoing, Work};
+use super::via::Via;
+use crate::fault::Fault;
 
 /// How long a server may take to say where messages go.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -16,9 +16,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::lines::end_line;
 use wire::{Line, Lines};
 
+use super::exchange::{Exchange, Parting};
 use super::outbox::Outbox;
 use super::stderr::Stderr;
-use super::{Exchange, Fault, Parting, Via};
+use super::via::Via;
+use crate::fault::Fault;
 use crate::trace::Tap;
 
 /// After its output ended, a program that does not live on is known to have exited, and how, within this, on a busy

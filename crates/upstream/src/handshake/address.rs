@@ -7,8 +7,9 @@ use tokio::time::timeout;
 
 use super::discovered::{self, Discovered};
 use super::{Line, Meeting, Met, NoHandshake, met};
-use crate::connection::{Era, Fault, Transport, Verdict};
+use crate::connection::{Era, Transport, Verdict};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::settings::Dialect;
 
 /// How long a server may take to answer a question that it may not know.

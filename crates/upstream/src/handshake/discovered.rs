@@ -5,7 +5,7 @@ use wire::message::Text;
 use wire::{Code, Revision, meta, object, string};
 
 use crate::answer;
-use crate::connection::Face;
+use crate::connection::ServerIdentity;
 use crate::error::ConnectError;
 use crate::settings::Mask;
 
@@ -15,7 +15,7 @@ const VERSIONS_BYTES_MAX: usize = 200;
 /// How to go on with a server that knows what it was asked.
 pub(super) enum Discovered {
     /// In the modern revision.
-    Modern(Face),
+    Modern(ServerIdentity),
     /// With a handshake: all that we have in common is older.
     Legacy,
     /// Not at all.
@@ -30,7 +30,7 @@ pub(super) fn read(result: &Text, mask: &Mask) -> Option<Discovered> {
         let server = object.object("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
         // It stood in the result itself in drafts.
         let server = server.or_else(|| object.get("serverInfo"));
-        Face {
+        ServerIdentity {
             revision: Revision::MODERN,
             capabilities: object.object("capabilities").map(|all| result.slice(all.text())),
             server: server.map_or_else(Peer::default, initialize::peer),
@@ -50,7 +50,7 @@ pub(super) fn read_refusal(error: &Text, mask: &Mask) -> Option<Discovered> {
             return Some(refused());
         };
         // It would contradict itself if it named the revision it has just refused.
-        return Some(match choose(versions, mask, || Face::unknown(Revision::MODERN)) {
+        return Some(match choose(versions, mask, || ServerIdentity::unknown(Revision::MODERN)) {
             Discovered::Modern(_) => refused(),
             other => other,
         });
@@ -82,7 +82,7 @@ pub(super) fn wants_no_handshake(error: &Text) -> bool {
     codes.iter().any(|known| Some(known.number()) == code)
 }
 
-fn choose(versions: &str, mask: &Mask, face: impl FnOnce() -> Face) -> Discovered {
+fn choose(versions: &str, mask: &Mask, face: impl FnOnce() -> ServerIdentity) -> Discovered {
     let named = object::elements(versions).into_iter().flatten();
     let named: Vec<_> = named.filter_map(string::decode_if_string).collect();
     let known: Vec<Revision> = named.iter().filter_map(|name| Revision::parse(name)).collect();
@@ -98,10 +98,10 @@ fn choose(versions: &str, mask: &Mask, face: impl FnOnce() -> Face) -> Discovere
     )))
 }
 
-impl Face {
+impl ServerIdentity {
     /// A server that has said nothing of itself.
-    fn unknown(revision: Revision) -> Face {
-        Face { revision, capabilities: None, server: Peer::default(), instructions: None }
+    fn unknown(revision: Revision) -> ServerIdentity {
+        ServerIdentity { revision, capabilities: None, server: Peer::default(), instructions: None }
     }
 }
 

@@ -9,8 +9,9 @@ use tokio::time::sleep;
 
 use super::discovered::{self, Discovered};
 use super::{Line, Meeting, Met, NoHandshake, met};
-use crate::connection::{Era, Face, Fault, Reply};
+use crate::connection::{Era, Reply, ServerIdentity};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::settings::Mask;
 
 /// How long a program may be silent before it is met with a handshake, too. It may still be starting, so what
@@ -20,13 +21,13 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// What a question to the program ended with.
 enum Probed {
     /// It is met.
-    Met(Face),
+    Met(ServerIdentity),
     /// It wants a handshake.
     Legacy,
     /// It has ended, perhaps because of the question.
     Ended,
     /// It was met with a handshake, or that failed, after it had said nothing to the question.
-    Shaken(Result<Face, NoHandshake>),
+    Shaken(Result<ServerIdentity, NoHandshake>),
     /// It cannot be spoken with.
     Failed(ConnectError),
 }

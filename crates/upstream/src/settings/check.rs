@@ -2,17 +2,20 @@
 
 mod oauth;
 mod place;
-mod shape;
 mod text;
+mod tool_filter;
 
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Life, Limits, Mask, Named, NotFollowed, Settings};
+use super::checked::Settings;
+use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
+use super::mask::Mask;
+use super::named::Named;
+use super::not_followed::NotFollowed;
 use crate::config::{Config, Reference, Timeout};
 use crate::naming;
-use crate::start::{LIST_TIMEOUT, START_TIMEOUT};
 
 /// Longest NAME of a table, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -34,7 +37,24 @@ const NO_TIME: &str = "must be between 1 ms and 24 h";
 
 pub(super) type LookUp<'a> = &'a dyn Fn(&Reference) -> Result<String, NotFollowed>;
 
-pub(super) fn settle(
+impl Config {
+    /// Checks the table named `name` and follows its references, those within texts too (`${env:NAME}`), with
+    /// `look_up`, whose errors are sentences about the place, such as "the environment variable X is not set".
+    /// `default_timeout` is for tables that name none. References of a disabled table are not followed.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each problem with the path of its key.
+    pub fn settle(
+        &self,
+        name: &str,
+        default_timeout: Duration,
+        look_up: &dyn Fn(&Reference) -> Result<String, NotFollowed>,
+    ) -> Result<Settings, Vec<String>> {
+        settle(self, name, default_timeout, look_up)
+    }
+}
+
+fn settle(
     config: &Config,
     name: &str,
     default_timeout: Duration,

@@ -3,7 +3,7 @@
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 
 /// The SHA-256 of everything that says which server is meant. Every part is preceded by its length, so that
 /// no two endpoints run together into the same bytes.

@@ -5,19 +5,16 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::Settings;
-
 /// The prefixes of the other upstreams: what begins like theirs is not ours to offer. Copies of one upstream's
 /// settings share them, so that all hear of a change.
 #[derive(Clone, Default)]
 pub(crate) struct Foreign(Arc<ArcSwap<Vec<Box<str>>>>);
 
 impl Foreign {
-    /// What the upstream `name` must leave to the others among `all`.
-    pub(super) fn to(name: &str, all: &[Settings]) -> Foreign {
-        let others = all.iter().filter(|other| other.enabled && *other.name != *name);
-        let prefixes = others.map(|other| other.prefix.as_str()).filter(|prefix| !prefix.is_empty());
-        Foreign(Arc::new(ArcSwap::from_pointee(prefixes.map(Box::from).collect())))
+    /// What is left to the others, who have these prefixes.
+    pub(super) fn to<'p>(prefixes: impl Iterator<Item = &'p str>) -> Foreign {
+        let prefixes = prefixes.filter(|prefix| !prefix.is_empty()).map(Box::from).collect();
+        Foreign(Arc::new(ArcSwap::from_pointee(prefixes)))
     }
 
     /// Those that are in force now.

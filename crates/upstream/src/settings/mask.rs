@@ -15,13 +15,16 @@ use redact::{Known, Redactor};
 use wire::Revision;
 use wire::message::Text;
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use crate::clean;
 use crate::signer::Signer;
 use crate::vocabulary::redaction_vocabulary;
 
 /// Shorter values are too likely to be ordinary words; a secret has more.
 const SECRET_BYTES_MIN: usize = 8;
+
+/// Longest name or URI that is repeated to people, in bytes.
+const SHOWN_NAME_BYTES_MAX: usize = 100;
 
 /// What is left of JSON that would be none without the secrets in it.
 const HIDDEN: &str = "{}";
@@ -64,6 +67,11 @@ impl Mask {
         values.sort_unstable();
         values.dedup();
         Mask::hiding(values.into_iter().map(Arc::from).collect())
+    }
+
+    /// Somebody else's name or URI, fit for a message.
+    pub(crate) fn shown_name(&self, name: &str) -> String {
+        self.sentence(name, SHOWN_NAME_BYTES_MAX)
     }
 
     fn hiding(values: Arc<[Arc<str>]>) -> Mask {

@@ -7,7 +7,8 @@ use data_encoding::HEXLOWER;
 use sandbox::{Program, ServerFiles, is_code};
 use sha2::{Digest, Sha256};
 
-use super::{Endpoint, Settings};
+use super::checked::Settings;
+use super::endpoint::Endpoint;
 use crate::naming;
 
 /// Keeps folders apart whose servers' names differ only in what no file's name may hold.

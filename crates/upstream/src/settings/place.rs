@@ -5,7 +5,9 @@ use std::time::Duration;
 use http::Uri;
 use sandbox::Program;
 
-use super::{Endpoint, Limits, Settings};
+use super::checked::Settings;
+use super::endpoint::Endpoint;
+use super::limits::Limits;
 use crate::config::shown_url;
 
 impl Settings {

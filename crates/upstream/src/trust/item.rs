@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::listing::Kind;
-
 /// What a definition is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -38,15 +36,6 @@ impl What {
             What::Resource => "resource",
             What::Template => "template",
             What::Instructions => "instructions",
-        }
-    }
-
-    pub(crate) fn of(kind: Kind) -> What {
-        match kind {
-            Kind::Tools => What::Tool,
-            Kind::Prompts => What::Prompt,
-            Kind::Resources => What::Resource,
-            Kind::Templates => What::Template,
         }
     }
 }

@@ -33,6 +33,34 @@ pub(super) struct Look<'a> {
     pub(super) search: &'a mut dyn FnMut(&Sighting<'_>) -> Vec<Finding>,
 }
 
+/// Everything that a server shows.
+pub(crate) trait Definitions: Clone + Send + 'static {
+    /// Each definition.
+    fn sightings(&self) -> Vec<Sighting<'_>>;
+
+    /// The kinds of which everything was read.
+    fn complete(&self) -> Vec<What>;
+
+    /// The names of the tools among them.
+    fn tool_names(&self) -> Vec<String>;
+}
+
+impl<'l> Sighting<'l> {
+    /// What a server tells models about its use.
+    pub(crate) fn of_instructions(said: &str) -> Sighting<'l> {
+        let text = literal(said);
+        let hash = Hash::of(&text);
+        Sighting { what: What::Instructions, key: What::WHOLE, text: text.into(), hash }
+    }
+}
+
+/// A text as JSON.
+pub(super) fn literal(said: &str) -> String {
+    let mut literal = Vec::with_capacity(said.len() + 2);
+    wire::string::encode(said, &mut literal);
+    String::from_utf8(literal).expect("an encoded string is UTF-8")
+}
+
 impl Ledger {
     /// Notes everything that a server shows of the kinds `read`. True if that changes anything here.
     pub(super) fn note(&mut self, sightings: &[Sighting<'_>], read: &[What], mut look: Look<'_>) -> bool {

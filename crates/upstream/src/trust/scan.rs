@@ -5,26 +5,23 @@
 //! What is found is a sign and no proof, and a clean definition proves nothing: what a tool does is not in it.
 
 mod characters;
+mod finding;
 mod folded;
 mod names;
 mod patterns;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::What;
-use super::shown::excerpt;
 
+use finding::Text;
+pub use finding::{Finding, Severity};
 use folded::Folded;
 pub(super) use names::Surroundings;
 pub(super) use patterns::Patterns;
-
-/// Longest part of a text that is shown of a finding, in bytes.
-const EXCERPT_BYTES_MAX: usize = 160;
 
 /// Most findings in one definition.
 const FINDINGS_MAX: usize = 50;
@@ -35,61 +32,10 @@ const DESCRIPTION_LONG: usize = 6_000;
 /// In this much text anything can be hidden, in characters.
 const DESCRIPTION_HUGE: usize = 30_000;
 
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know.
-    Low,
-    /// Honest servers have it, too, but somebody should look.
-    Medium,
-    /// No honest server needs it.
-    High,
-}
-
-/// Something that was found in a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// What kind of finding it is, for programs.
-    pub id: String,
-    /// What it means: a sentence without its full stop.
-    pub says: String,
-    /// Where in the definition: the path of a member.
-    pub at: String,
-    /// The part of the text, with hidden characters made visible.
-    pub excerpt: String,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-        })
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} ({}: {})", self.says, self.at, self.excerpt)
-    }
-}
-
 /// Searches definitions. Costly to make, so it is made when there is something to search and let go after that.
 pub struct Scanner {
     patterns: Arc<Patterns>,
     surroundings: Surroundings,
-}
-
-/// A text in a definition.
-struct Text<'t> {
-    at: String,
-    said: &'t str,
-    /// True for the name of something.
-    is_name: bool,
 }
 
 impl Scanner {
@@ -169,14 +115,6 @@ fn length(text: &Text<'_>) -> Option<Finding> {
     let severity = if chars > DESCRIPTION_HUGE { Severity::Medium } else { Severity::Low };
     let says = format!("a text of {chars} characters, in which much can be hidden");
     (chars > DESCRIPTION_LONG).then(|| Finding::new(severity, "long", says, &text.at, text.said))
-}
-
-impl Finding {
-    fn new(severity: Severity, id: &str, says: impl Into<String>, at: &str, part: &str) -> Finding {
-        let excerpt = excerpt(part, EXCERPT_BYTES_MAX);
-        let says = super::visible(&says.into());
-        Finding { severity, id: id.to_owned(), says, at: super::visible(at), excerpt }
-    }
 }
 
 #[cfg(test)]

@@ -10,13 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::neighbours::Place;
-use super::note::{Look, Sighting};
-use super::{Finding, Hash, HeldBack, Kept, Ledger, Pins, Scanner, What, Why};
+use super::note::{Definitions, Look, Sighting, literal};
+use super::{Finding, Hash, Kept, Ledger, Pins, Scanner, What, Why};
+use crate::clock::now_ms;
 use crate::config::Trust;
-use crate::listing::{self, Entry, Kind};
-use crate::lists::Lists;
-use crate::settings::{Mask, Settings};
-use crate::status::now_ms;
 
 /// How often a ledger is read and written again that another process has changed meanwhile.
 const TRIES_MAX: usize = 8;
@@ -66,14 +63,14 @@ pub(crate) enum Judge {
 }
 
 impl Watch {
-    pub(crate) fn new(settings: &Settings, pins: Option<Pins>) -> Watch {
-        let name = settings.name.clone();
+    /// For the server `name`, whose ledger has this key.
+    pub(crate) fn new(name: Arc<str>, key: String, mode: Trust, pins: Option<Pins>) -> Watch {
         Watch {
             place: pins.as_ref().map(|pins| pins.neighbours.place(&name)),
             name,
-            mode: settings.trust,
-            key: settings.trust_key(),
-            pins: pins.filter(|_| settings.trust != Trust::Trust),
+            mode,
+            key,
+            pins: pins.filter(|_| mode != Trust::Trust),
             known: Mutex::new(Known::Nothing),
             warned: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
@@ -108,7 +105,7 @@ impl Watch {
 
     /// Reads the ledger, for lists that are remembered and may be older than it: nothing is noted of them. False if there
     /// is none.
-    pub(crate) async fn recall(&self, lists: &Lists) -> Result<bool, Arc<str>> {
+    pub(crate) async fn recall(&self, lists: &impl Definitions) -> Result<bool, Arc<str>> {
         self.introduce(lists);
         let Some(pins) = &self.pins else { return Ok(true) };
         let _turn = self.turn.lock().await;
@@ -123,10 +120,9 @@ impl Watch {
     }
 
     /// Tells the others which tools there are.
-    fn introduce(&self, lists: &Lists) {
+    fn introduce(&self, lists: &impl Definitions) {
         let Some(place) = &self.place else { return };
-        let tools = lists.of(Kind::Tools).entries.iter();
-        place.say(tools.map(|tool| tool.key.clone()).collect());
+        place.say(lists.tool_names());
     }
 
     /// Its server is gone for good: what others show is not held against its tools any longer.
@@ -149,7 +145,7 @@ impl Watch {
     }
 
     /// Takes note of everything that was read, before it is offered. Why that failed is said by the judge, and here.
-    pub(crate) async fn see(&self, lists: &Lists) -> Result<(), Arc<str>> {
+    pub(crate) async fn see(&self, lists: &impl Definitions) -> Result<(), Arc<str>> {
         let seen = match &self.pins {
             Some(pins) => {
                 let _turn = self.turn.lock().await;
@@ -161,7 +157,7 @@ impl Watch {
         seen
     }
 
-    async fn note(&self, pins: &Pins, lists: &Lists) -> Result<(), Arc<str>> {
+    async fn note(&self, pins: &Pins, lists: &impl Definitions) -> Result<(), Arc<str>> {
         for _ in 0..TRIES_MAX {
             let kept = pins.keeper.load(&self.key).await.map_err(|error| self.fail(&error.to_string()))?;
             let version = kept.as_ref().map(|kept| kept.version);
@@ -205,15 +201,15 @@ impl Watch {
     }
 
     /// Warns of what is held back, once for each definition.
-    pub(crate) fn warn(&self, lists: &Lists, judge: &Judge, mask: &Mask) {
+    pub(crate) fn warn(&self, lists: &impl Definitions, judge: &Judge, shown: impl Fn(&str) -> String) {
         let Judge::Accepted(ledger, mode) = judge else { return };
         let mut warned = self.warned.lock().expect("nothing panics while it holds the lock");
         let mut news = Vec::new();
-        for Sighting { what, key, hash, .. } in sightings(lists) {
+        for Sighting { what, key, hash, .. } in lists.sightings() {
             let why = ledger.objection(what, key, &hash, *mode).filter(Why::awaits);
             let Some(why) = why.filter(|_| warned.len() < WARNED_MAX) else { continue };
             if warned.insert((what, key.to_owned(), hash)) {
-                news.push((what, listing::shown_name(key, mask), why));
+                news.push((what, shown(key), why));
             }
         }
         for (what, name, why) in news.iter().take(WARNED_ONE_BY_ONE_MAX) {
@@ -247,7 +243,7 @@ struct Noted {
 /// Takes note of what a server lists in what is kept of it.
 fn noted(
     kept: Option<Kept>,
-    lists: &Lists,
+    lists: &impl Definitions,
     mode: Trust,
     scanner: &dyn Fn() -> Scanner,
 ) -> Result<Noted, String> {
@@ -259,33 +255,30 @@ fn noted(
         scanner.search(sighting.what, sighting.key, &sighting.text)
     };
     let look = Look { mode, now_ms: now_ms(), search: &mut search };
-    let has_changed = ledger.note(&sightings(lists), &read(lists), look) || before.is_none();
+    let has_changed = ledger.note(&lists.sightings(), &lists.complete(), look) || before.is_none();
     let record = has_changed.then(|| ledger.written());
     Ok(Noted { ledger, before, record })
 }
 
 impl Judge {
-    /// Why an entry of a list is held back; nothing if it may be offered.
-    pub(crate) fn objection(&self, kind: Kind, entry: &Entry) -> Option<Why> {
+    /// Why a definition is held back; nothing if it may be offered.
+    pub(crate) fn objection<'h>(
+        &self,
+        what: What,
+        key: &str,
+        hash: impl FnOnce() -> &'h Hash,
+    ) -> Option<Why> {
         match self {
             Judge::Everything => None,
             Judge::Nothing(why) => Some(Why::Unknown(why.to_string())),
-            Judge::Accepted(ledger, mode) => {
-                ledger.objection(What::of(kind), &entry.key, entry.hash(kind), *mode)
-            }
+            Judge::Accepted(ledger, mode) => ledger.objection(what, key, hash(), *mode),
         }
     }
 
     /// The same of what a server says of itself.
     pub(crate) fn objection_to_instructions(&self, said: &str) -> Option<Why> {
-        match self {
-            Judge::Everything => None,
-            Judge::Nothing(why) => Some(Why::Unknown(why.to_string())),
-            Judge::Accepted(ledger, mode) => {
-                let hash = Hash::of(&literal(said));
-                ledger.objection(What::Instructions, What::WHOLE, &hash, *mode)
-            }
-        }
+        let hash = Hash::of(&literal(said));
+        self.objection(What::Instructions, What::WHOLE, || &hash)
     }
 
     /// True if nothing is offered that was not accepted, so that what is not listed is not either.
@@ -297,42 +290,4 @@ impl Judge {
     pub(crate) fn is_blind(&self) -> bool {
         matches!(self, Judge::Nothing(_))
     }
-}
-
-/// An entry of a list that is held back, fit to be shown.
-pub(crate) fn held(kind: Kind, entry: &Entry, why: Why, mask: &Mask) -> HeldBack {
-    HeldBack { what: What::of(kind), name: listing::shown_name(&entry.key, mask), why }
-}
-
-/// Everything that a server shows.
-fn sightings(lists: &Lists) -> Vec<Sighting<'_>> {
-    let mut all = Vec::new();
-    for kind in Kind::ALL {
-        let entries = lists.of(kind).entries.iter();
-        all.extend(entries.map(|entry| Sighting {
-            what: What::of(kind),
-            key: &entry.key,
-            text: entry.text.as_str().into(),
-            hash: entry.hash(kind).clone(),
-        }));
-    }
-    if let Some(said) = lists.instructions.as_deref() {
-        let text = literal(said);
-        let hash = Hash::of(&text);
-        all.push(Sighting { what: What::Instructions, key: What::WHOLE, text: text.into(), hash });
-    }
-    all
-}
-
-/// The kinds of which everything was read.
-fn read(lists: &Lists) -> Vec<What> {
-    let is_read = |kind: &Kind| lists.unread.iter().all(|(unread, _)| unread != kind);
-    let kinds = Kind::ALL.into_iter().filter(is_read).map(What::of);
-    kinds.chain([What::Instructions]).collect()
-}
-
-fn literal(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
 }

@@ -66,12 +66,13 @@ async fn one_that_is_closed_finishes_what_it_has_seen_and_takes_no_more() {
     assert!(futures_util::poll!(&mut begun).is_pending());
     it.close();
     let refused = call(&it, "it_echo", "{}").await.expect_err("it is closed");
-    assert_eq!(refused.code(), ToolError::GONE, "{refused}");
+    assert_eq!(refused.code(), "gone", "{refused}");
+    assert_eq!(refused.details().map(|details| &details["retry"]), Some(&true.into()));
     assert!(shown(begun.await).contains("500"));
     it.end().await;
     gone(&process).await;
     let refused = call(&it, "it_echo", "{}").await.expect_err("it has ended");
-    assert_eq!(refused.code(), ToolError::GONE, "{refused}");
+    assert_eq!(refused.code(), "gone", "{refused}");
 }
 
 #[tokio::test]

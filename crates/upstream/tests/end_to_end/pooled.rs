@@ -149,17 +149,17 @@ async fn as_many_calls_run_at_once_as_the_table_says_and_whoever_gives_up_makes_
     let mut third = echo.run(arguments("{}"), &cx);
     let short = Duration::from_millis(100);
     assert!(tokio::time::timeout(short, &mut first).await.is_err());
-    assert!(tokio::time::timeout(short, &mut second).await.is_err(), "it is not its turn");
+    assert!(tokio::time::timeout(short, &mut second).await.is_err(), "there is no slot");
     assert!(tokio::time::timeout(Duration::ZERO, &mut third).await.is_err());
     drop(second);
     drop(first);
-    assert!(shown(tokio::time::timeout(PATIENCE, third).await.expect("its turn")).contains("content"));
+    assert!(shown(tokio::time::timeout(PATIENCE, third).await.expect("a slot")).contains("content"));
     // The server was told, and goes on.
     assert!(shown(call(&it, "it_cancelled", "{}").await).contains("nobody waits"));
 }
 
 #[tokio::test]
-async fn a_call_that_was_given_up_keeps_its_turn_until_the_server_has_answered_it() {
+async fn a_call_that_was_given_up_keeps_its_slot_until_the_server_has_answered_it() {
     let it = upstream(&format!("{}\nconcurrency = 1", fixture_table(&[])));
     it.connect().await.expect("connected");
     let begun = Instant::now();
@@ -173,7 +173,7 @@ async fn a_call_that_was_given_up_keeps_its_turn_until_the_server_has_answered_i
 }
 
 #[tokio::test]
-async fn what_was_cancelled_while_it_waited_for_its_turn_is_not_sent() {
+async fn what_was_cancelled_while_it_waited_for_its_slot_is_not_sent() {
     let it = upstream(&format!("{}\nconcurrency = 1", fixture_table(&[])));
     it.connect().await.expect("connected");
     let (slow, leave, cx) = (tool(&it, "it_slow"), tool(&it, "it_leave"), context(None));
@@ -184,20 +184,20 @@ async fn what_was_cancelled_while_it_waited_for_its_turn_is_not_sent() {
     assert!(tokio::time::timeout(Duration::ZERO, &mut second).await.is_err());
     cancelled.cancel().cancel();
     assert!(first.await.is_ok());
-    let second = tokio::time::timeout(PATIENCE, second).await.expect("its turn");
+    let second = tokio::time::timeout(PATIENCE, second).await.expect("a slot");
     assert_eq!(second.expect_err("it was cancelled").code(), "cancelled");
     assert!(shown(call(&it, "it_echo", "{}").await).contains("content"), "it was not told to leave");
 }
 
 #[tokio::test]
-async fn whoever_waits_too_long_for_a_turn_is_told_so() {
+async fn whoever_waits_too_long_for_a_slot_is_told_so() {
     let it = upstream(&format!("{}\nconcurrency = 1\ntimeout = \"1s\"", fixture_table(&[])));
     it.connect().await.expect("connected");
     let (hang, cx) = (tool(&it, "it_hang"), context(None));
     let mut first = hang.run(arguments("{}"), &cx);
     assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
     let said = shown(call(&it, "it_echo", "{}").await);
-    let expected = "upstream_busy: waited 980ms for a turn at `it` (`concurrency = 1`); nothing was sent, so try again later";
+    let expected = "upstream_busy: waited 980ms for a slot at `it` (`concurrency = 1`); nothing was sent, so try again later";
     assert_eq!(said, expected);
 }
 
@@ -223,20 +223,20 @@ fn answering(key: &str, state: Arc<str>) -> Context {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_client_gives_its_turn_back_and_takes_one_again() {
+async fn a_call_that_waits_for_its_client_gives_its_slot_back_and_takes_one_again() {
     let it = upstream(&format!("{}\nconcurrency = 1", script_table("eras.py", &["legacy"])));
     it.connect().await.expect("connected");
     let (key, state, hold) = asked(&it).await;
     let (other, cx) = (tool(&it, "it_ask"), of(7, ABLE));
     let quick = r#"{"rounds":[]}"#;
     let beside = tokio::time::timeout(PATIENCE, other.run(arguments(quick), &cx)).await;
-    assert!(beside.expect("a turn is free while a person thinks").is_ok());
+    assert!(beside.expect("a slot is free while a person thinks").is_ok());
     // One is under way when the person has answered; the server may not look at it before it has the answer.
     let (wait, begun) = (tool(&it, "it_wait"), Instant::now());
     let mut waits = wait.run(arguments("{}"), &cx);
     assert!(tokio::time::timeout(Duration::from_millis(100), &mut waits).await.is_err());
     assert!(shown(run(&it, "it_ask", "{}", &answering(&key, state)).await).contains("roots"));
-    assert!(begun.elapsed() >= Duration::from_secs(2), "it goes on without a turn, but not at once");
+    assert!(begun.elapsed() >= Duration::from_secs(2), "it goes on without a slot, but not at once");
     drop((hold, waits));
 }
 

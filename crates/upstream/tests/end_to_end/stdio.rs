@@ -138,6 +138,23 @@ async fn a_server_that_dies_in_mid_call_is_started_again_by_the_next() {
 }
 
 #[tokio::test]
+async fn a_server_that_dies_of_every_call_is_left_alone_until_a_person_connects() {
+    let it = fixture(&[]);
+    it.connect().await.expect("connected");
+    for _ in 0..5 {
+        let failed = call(&it, "it_die", "{}").await.expect_err("it dies");
+        assert_eq!(failed.code(), "upstream_gone", "{failed}");
+    }
+    let refused = shown(call(&it, "it_echo", "{}").await);
+    let expected = "upstream_unavailable: `it` cannot be used: 5 or more of its calls in a row got no answer, so it is tried again in 30 s";
+    assert_eq!(refused, expected);
+    assert!(it.status().circuit_open_ms.is_some_and(|wait_ms| wait_ms <= 30_000));
+    it.connect().await.expect("a person tries at once");
+    assert!(shown(call(&it, "it_echo", "{}").await).contains("content"));
+    assert_eq!(it.status().circuit_open_ms, None);
+}
+
+#[tokio::test]
 async fn garbage_on_stdout_is_skipped() {
     let it = fixture(&["garbage"]);
     it.connect().await.expect("connected");
@@ -293,7 +310,7 @@ async fn an_upstream_that_is_dropped_is_gone() {
     let closed = tokio::time::timeout(PATIENCE, offers.changed()).await.expect("an end");
     assert!(closed.is_err(), "still {:?}", offers.borrow());
     let said = shown(echo.run(arguments("{}"), &context(None)).await);
-    assert_eq!(said, "upstream_unavailable: `it` is no longer part of the configuration");
+    assert!(said.starts_with("gone: `it` was exchanged or removed before this call was sent"), "{said}");
     gone(&process).await;
 }
 

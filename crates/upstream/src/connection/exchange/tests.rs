@@ -169,7 +169,7 @@ fn a_call_with_too_many_questions_gets_no_more() {
     for _ in 0..100 {
         exchange.take_in(Bytes::from_static(ROOTS.as_bytes()), Via::Shared, &mut |_| refused += 1);
     }
-    assert_eq!(refused, 100 - super::super::pending::QUESTIONS_MAX);
+    assert_eq!(refused, 100 - super::super::asked::QUESTIONS_MAX);
 }
 
 fn log(level: &str) -> String {
@@ -199,9 +199,9 @@ fn subscriptions_are_told_apart_by_their_ids() {
     let take = |frame: String| exchange.take_in(frame.into(), Via::Shared, &mut |_| panic!("no answer"));
     take(tagged("tools/list_changed", 9));
     take(tagged("resources/updated", 9));
-    assert!(exchange.ears().take_changed().is_nothing(), "nobody opened that one");
+    assert!(exchange.notices().take_changed().is_nothing(), "nobody opened that one");
     take(tagged("tools/list_changed", waiting.id()));
-    assert!(exchange.ears().take_changed().tools);
+    assert!(exchange.notices().take_changed().tools);
     take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.to_owned());
     assert!(!exchange.is_open(1), "the server has ended it");
 }

@@ -9,11 +9,10 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use super::super::{Fault, Via};
-use super::Peer;
+use crate::fault::Fault;
 
 /// Largest answer in one piece, in bytes; the same as on stdio.
-const ANSWER_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
+pub(super) const ANSWER_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
 
 /// What is read behind an answer so that its connection can be used again. Beyond this, a new connection
 /// is cheaper.
@@ -21,29 +20,9 @@ const DRAIN_BYTES_MAX: usize = 64 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// True if the answer's media type is `media_type`, whatever its parameters.
-pub(in crate::connection) fn is_a(response: &Response<Incoming>, media_type: &str) -> bool {
+pub(crate) fn is_a(response: &Response<Incoming>, media_type: &str) -> bool {
     let said = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
-}
-
-/// Takes in a body that is one message.
-///
-/// # Errors
-/// Always: what was wrong with it, in case that the answer was not in it.
-pub(super) async fn read_one(body: &mut Incoming, peer: &Peer, via: Via) -> Result<(), Fault> {
-    let whole = read_up_to(body, ANSWER_BYTES_MAX).await?;
-    if whole.trim_ascii().is_empty() {
-        return Err(Fault::Broken("it accepted the request and gave no answer".to_owned()));
-    }
-    take_in(peer, whole, via).await;
-    Err(Fault::Broken("it answered with something else than a message of MCP".to_owned()))
-}
-
-/// Hands a message to the exchange, and what that wants to say to the server.
-pub(super) async fn take_in(peer: &Peer, frame: Bytes, via: Via) {
-    let mut answers = Vec::new();
-    peer.exchange().take_in(frame, via, &mut |answer| answers.push(answer));
-    peer.tell_all(answers).await;
 }
 
 /// The next piece of a body.

@@ -9,10 +9,12 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
 
-use super::super::{Fault, Via};
+use super::super::via::Via;
+use super::body;
+use super::peer::Peer;
 use super::place::{Place, spread};
 use super::stream::{Stream, read_events};
-use super::{Peer, body};
+use crate::fault::Fault;
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
 const GOOD_STREAM: Duration = Duration::from_secs(10);
@@ -21,7 +23,7 @@ const GOOD_STREAM: Duration = Duration::from_secs(10);
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 
 /// How a listening went.
-enum Heard {
+enum Listened {
     /// The stream was there, and ended.
     Stream,
     /// There was none this time.
@@ -49,16 +51,16 @@ async fn listen_on(peer: &Peer, tried: &CancellationToken) {
     loop {
         let begun = Instant::now();
         match listen_once(peer, &mut place, tried).await {
-            Heard::Stream => {
+            Listened::Stream => {
                 has_heard = true;
                 let was_good = place.take_moved() || begun.elapsed() >= GOOD_STREAM;
                 in_vain = if was_good { 0 } else { in_vain.saturating_add(1) };
             }
-            Heard::Nothing => in_vain = in_vain.saturating_add(1),
-            Heard::NoStream => return,
-            Heard::NotFound if !has_heard => return,
-            Heard::NotFound if !peer.has_session() => in_vain = in_vain.saturating_add(1),
-            Heard::NotFound => {
+            Listened::Nothing => in_vain = in_vain.saturating_add(1),
+            Listened::NoStream => return,
+            Listened::NotFound if !has_heard => return,
+            Listened::NotFound if !peer.has_session() => in_vain = in_vain.saturating_add(1),
+            Listened::NotFound => {
                 // The next call opens a new session. Those under way find out for themselves whether they were
                 // taken in.
                 return peer.exchange().retire(&Fault::Gone("forgot the session".to_owned()));
@@ -69,7 +71,7 @@ async fn listen_on(peer: &Peer, tried: &CancellationToken) {
 }
 
 /// Opens the stream where it was left, and reads it to its end.
-async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) -> Heard {
+async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) -> Listened {
     let opened = peer.open_stream(place.last_id()).await;
     tried.cancel();
     let response = match opened {
@@ -78,26 +80,26 @@ async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) 
         Err(
             Fault::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)) | Fault::Scope(_),
         ) => {
-            return Heard::NoStream;
+            return Listened::NoStream;
         }
-        Err(_) => return Heard::Nothing,
+        Err(_) => return Listened::Nothing,
     };
     match response.status() {
         StatusCode::OK if body::is_a(&response, EVENT_STREAM) => {
             let mut stream = Stream::new(response.into_body());
             // However the stream ended, it may be opened again.
             let _ = read_events(&mut stream, peer, Via::Shared, place).await;
-            Heard::Stream
+            Listened::Stream
         }
-        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Heard::NoStream,
-        StatusCode::NOT_FOUND => Heard::NotFound,
-        status if status.is_success() => Heard::NoStream,
+        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Listened::NoStream,
+        StatusCode::NOT_FOUND => Listened::NotFound,
+        status if status.is_success() => Listened::NoStream,
         status => {
             if status.is_client_error() {
                 // It may be the last event that the server does not know any more.
                 place.forget();
             }
-            Heard::Nothing
+            Listened::Nothing
         }
     }
 }

@@ -5,70 +5,48 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use hyper::body::{Body, Incoming};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use wire::Revision;
 use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
-use super::super::{Exchange, Fault, Outgoing, Via};
-use super::place::Place;
+use super::super::exchange::Exchange;
+use super::body;
+use super::rules::Rules;
 use super::signed::Signed;
 use super::status::{self, Asked};
-use super::stream::{Stream, read_events};
-use super::{body, resume};
+use crate::fault::Fault;
 
 /// How long a server may take to accept a notification or an answer of ours.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest name of a session, in bytes: it goes out with every request.
-const SESSION_BYTES_MAX: usize = 4 * 1024;
-
 /// Where a legacy session is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::connection) enum Session {
+pub(crate) enum Session {
     /// In a header that the answer to the handshake gives us, if it does.
     InHeader,
     /// In the address itself.
     InAddress,
 }
 
-/// By which rules a request is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rules {
-    Legacy,
-    Modern,
-    /// Modern, to find out whether the server is.
-    Probe,
-}
-
-impl Rules {
-    pub(super) fn of(outgoing: &Outgoing<'_>) -> Rules {
-        match (outgoing.modern, outgoing.method) {
-            (false, _) => Rules::Legacy,
-            (true, "server/discover") => Rules::Probe,
-            (true, _) => Rules::Modern,
-        }
-    }
-}
-
 /// What the calling tasks and the listening one share.
-pub(in crate::connection) struct Peer {
+pub(crate) struct Peer {
     signed: Signed,
     url: Uri,
     /// The configured headers, and those that every request has.
     headers: HeaderMap,
     place: Session,
-    session: OnceLock<HeaderValue>,
-    revision: OnceLock<Revision>,
-    exchange: Arc<Exchange>,
-    runtime: Handle,
+    pub(super) session: OnceLock<HeaderValue>,
+    pub(super) revision: OnceLock<Revision>,
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) runtime: Handle,
 }
 
 impl Peer {
     /// Must be called within a runtime.
-    pub(in crate::connection) fn new(
+    pub(crate) fn new(
         signed: Signed,
         url: Uri,
         headers: &HeaderMap,
@@ -82,22 +60,22 @@ impl Peer {
         Peer { signed, url, headers, place, session, revision, exchange, runtime: Handle::current() }
     }
 
-    pub(in crate::connection) fn exchange(&self) -> &Arc<Exchange> {
+    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
         &self.exchange
     }
 
-    pub(in crate::connection) fn runtime(&self) -> &Handle {
+    pub(crate) fn runtime(&self) -> &Handle {
         &self.runtime
     }
 
     /// The legacy handshake has settled on `revision`.
-    pub(in crate::connection) fn agree(&self, revision: Revision) {
+    pub(crate) fn agree(&self, revision: Revision) {
         // Set once: there is one handshake on a connection.
         let _ = self.revision.set(revision);
     }
 
     /// True if there is a session that the server can forget.
-    pub(in crate::connection) fn has_session(&self) -> bool {
+    pub(crate) fn has_session(&self) -> bool {
         self.place == Session::InAddress || self.session.get().is_some()
     }
 
@@ -123,7 +101,7 @@ impl Peer {
     }
 
     /// Asks for a stream of events, behind the event `last_id` if there is one.
-    pub(in crate::connection) async fn open_stream(
+    pub(crate) async fn open_stream(
         &self,
         last_id: Option<&HeaderValue>,
     ) -> Result<Response<Incoming>, Fault> {
@@ -141,7 +119,11 @@ impl Peer {
     }
 
     /// Posts a message with `headers` beside those that are always due.
-    async fn post(&self, message: Vec<u8>, headers: HeaderMap) -> Result<Response<Incoming>, Fault> {
+    pub(super) async fn post(
+        &self,
+        message: Vec<u8>,
+        headers: HeaderMap,
+    ) -> Result<Response<Incoming>, Fault> {
         let head = || {
             let mut request = self.head(Method::POST);
             request.headers_mut().extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -150,77 +132,8 @@ impl Peer {
         self.signed.send(head, message.into()).await
     }
 
-    /// Sends request `id` and hands what comes back to the exchange. Returns when the answer is there, or with
-    /// the reason why there is none.
-    pub(super) async fn request(
-        &self,
-        id: u64,
-        message: Vec<u8>,
-        headers: HeaderMap,
-        rules: Rules,
-    ) -> Result<(), Fault> {
-        let response = self.post(message, headers).await?;
-        if response.status() != StatusCode::OK {
-            let asked = Asked { id, rules, has_session: self.has_session() };
-            let reply = status::answer(response, asked, self.exchange.mask()).await?;
-            self.exchange.answer(id, Ok(reply));
-            return Ok(());
-        }
-        if rules == Rules::Legacy {
-            self.note_session(&response)?;
-        }
-        let is_stream = body::is_a(&response, EVENT_STREAM);
-        let is_page = body::is_a(&response, "text/html");
-        let mut stream = Stream::new(response.into_body());
-        let via = Via::Request(id);
-        let read = match (is_stream, rules) {
-            (false, _) => match body::read_one(stream.body(), self, via).await {
-                Err(Fault::Broken(_)) if is_page => Err(a_page()),
-                read => read,
-            },
-            (true, Rules::Legacy) => resume::read_on(&mut stream, self, via).await,
-            // A modern stream that breaks is lost with its request.
-            (true, Rules::Modern | Rules::Probe) => {
-                read_events(&mut stream, self, via, &mut Place::default()).await
-            }
-        };
-        // The answer may have come another way, or be what was wrong with the body.
-        if self.exchange.is_open(id) {
-            return read;
-        }
-        self.finish(stream.into_body());
-        Ok(())
-    }
-
-    /// Keeps the session that the answer to the handshake opened; no later one can.
-    fn note_session(&self, response: &Response<Incoming>) -> Result<(), Fault> {
-        let (None, Some(session)) = (self.revision.get(), response.headers().get(SESSION_ID)) else {
-            return Ok(());
-        };
-        if session.len() > SESSION_BYTES_MAX {
-            return Err(Fault::Broken(format!(
-                "the name of its session is longer than {SESSION_BYTES_MAX} bytes"
-            )));
-        }
-        // Already set only if a server answers the handshake twice.
-        let _ = self.session.set(session.clone());
-        Ok(())
-    }
-
-    /// Reads the little that follows an answer, so that the connection can be used again.
-    fn finish(&self, body: Incoming) {
-        if !body.is_end_stream() {
-            // Bounded by time and bytes.
-            self.runtime.spawn(body::drain(body));
-        }
-    }
-
     /// Sends a message that is accepted and not answered here. Waits for that without limit.
-    pub(in crate::connection) async fn hand_in(
-        &self,
-        message: Vec<u8>,
-        headers: HeaderMap,
-    ) -> Result<(), Fault> {
+    pub(crate) async fn hand_in(&self, message: Vec<u8>, headers: HeaderMap) -> Result<(), Fault> {
         let response = self.post(message, headers).await?;
         if response.status().is_success() {
             body::drain(response.into_body()).await;
@@ -231,13 +144,13 @@ impl Peer {
     }
 
     /// Sends a message that has no answer.
-    pub(in crate::connection) async fn tell(&self, message: Vec<u8>) -> Result<(), Fault> {
+    pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), Fault> {
         let told = timeout(NOTIFY_TIMEOUT, self.hand_in(message, HeaderMap::new())).await;
         told.map_err(|_| Fault::Gone("did not accept a message in time".to_owned()))?
     }
 
     /// The same for what the server waits for, not we: a failure is only logged.
-    pub(in crate::connection) async fn tell_all(&self, messages: Vec<Vec<u8>>) {
+    pub(crate) async fn tell_all(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Err(fault) = self.tell(message).await {
                 tracing::debug!(target: "upstream", upstream = %self.exchange.name(), %fault, "a message of ours was lost");
@@ -246,17 +159,9 @@ impl Peer {
     }
 
     /// The same from a task of its own.
-    pub(in crate::connection) fn tell_later(self: &Arc<Peer>, message: Vec<u8>) {
+    pub(crate) fn tell_later(self: &Arc<Peer>, message: Vec<u8>) {
         let peer = self.clone();
         // Bounded by its timeout; few for each call.
         self.runtime.spawn(async move { peer.tell_all(vec![message]).await });
     }
-}
-
-/// What is said of an answer for people.
-fn a_page() -> Fault {
-    Fault::Broken(
-        "it answered with a web page (text/html); check that `url` is the address of its MCP endpoint"
-            .to_owned(),
-    )
 }

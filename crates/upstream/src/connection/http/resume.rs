@@ -5,10 +5,12 @@ use http::{HeaderValue, StatusCode};
 use tokio::time::sleep;
 use wire::http::EVENT_STREAM;
 
-use super::super::{Fault, Via};
+use super::super::via::Via;
+use super::body;
+use super::peer::Peer;
 use super::place::Place;
 use super::stream::{Stream, read_events};
-use super::{Peer, body};
+use crate::fault::Fault;
 
 /// How often a server is asked for the rest of a stream without anything new coming. How often it may be
 /// asked at all is bounded by the time of the call.

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use oauth::{AccessToken, AuthError, Reason};
 use sandbox::{Client, NetError};
 
-use super::super::Fault;
+use crate::fault::Fault;
 use crate::signer::Signer;
 use crate::trace::Tap;
 
@@ -22,7 +22,7 @@ const REPEATS_MAX: u32 = 3;
 
 /// Sends the requests of one connection. Clones share everything.
 #[derive(Clone)]
-pub(in crate::connection) struct Signed {
+pub(crate) struct Signed {
     client: Client,
     /// Nothing for a server at which we never sign in.
     signer: Option<Arc<Signer>>,
@@ -32,11 +32,7 @@ pub(in crate::connection) struct Signed {
 }
 
 impl Signed {
-    pub(in crate::connection) fn new(
-        client: Client,
-        signer: Option<Arc<Signer>>,
-        tap: Option<Arc<Tap>>,
-    ) -> Signed {
+    pub(crate) fn new(client: Client, signer: Option<Arc<Signer>>, tap: Option<Arc<Tap>>) -> Signed {
         Signed { client, signer, is_open: Arc::default(), tap }
     }
 

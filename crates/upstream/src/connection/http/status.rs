@@ -9,10 +9,11 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 use wire::{Frame, Message, Object};
 
-use super::super::{Fault, Reply};
+use super::super::pending::Reply;
 use super::body;
-use super::peer::Rules;
+use super::rules::Rules;
 use crate::config::shown_url;
+use crate::fault::Fault;
 use crate::settings::Mask;
 
 /// How much of an error's body is read, in bytes, and for how long.
@@ -60,7 +61,7 @@ pub(super) async fn answer(
 }
 
 /// Why a stream was refused, in `response`, which has another status than 200.
-pub(in crate::connection) async fn refused(response: Response<Incoming>, mask: &Mask) -> Fault {
+pub(crate) async fn refused(response: Response<Incoming>, mask: &Mask) -> Fault {
     match answer(response, Asked { id: 0, rules: Rules::Legacy, has_session: false }, mask).await {
         Err(fault) => fault,
         Ok(_) => Fault::Broken("it offers no stream of events".to_owned()),

@@ -4,18 +4,20 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use wire::sse::{Event, Events};
 
-use super::super::{Fault, Via};
+use super::super::via::Via;
+use super::body;
+use super::peer::Peer;
 use super::place::Place;
-use super::{Peer, body};
+use crate::fault::Fault;
 
 /// A body that is a stream of events, and what of it has arrived.
-pub(in crate::connection) struct Stream {
+pub(crate) struct Stream {
     body: Incoming,
     events: Events,
 }
 
 impl Stream {
-    pub(in crate::connection) fn new(body: Incoming) -> Stream {
+    pub(crate) fn new(body: Incoming) -> Stream {
         Stream { body, events: Events::default() }
     }
 
@@ -31,7 +33,7 @@ impl Stream {
     ///
     /// # Errors
     /// At the end of the stream, however it came.
-    pub(in crate::connection) async fn next(&mut self) -> Result<Event, Fault> {
+    pub(crate) async fn next(&mut self) -> Result<Event, Fault> {
         loop {
             if let Some(event) = self.events.next_event() {
                 return Ok(event);
@@ -46,7 +48,7 @@ impl Stream {
     ///
     /// # Errors
     /// At the end of the stream, however it came.
-    pub(in crate::connection) async fn next_message(&mut self) -> Result<Bytes, Fault> {
+    pub(crate) async fn next_message(&mut self) -> Result<Bytes, Fault> {
         loop {
             let event = self.next().await?;
             if is_message(&event) {
@@ -84,11 +86,31 @@ pub(super) async fn read_events(
         if is_old || !is_message(&event) {
             continue;
         }
-        body::take_in(peer, event.data.into(), via).await;
+        take_in(peer, event.data.into(), via).await;
         if let Via::Request(id) = via
             && !peer.exchange().is_open(id)
         {
             return Ok(());
         }
     }
+}
+
+/// Takes in a body that is one message.
+///
+/// # Errors
+/// Always: what was wrong with it, in case that the answer was not in it.
+pub(super) async fn read_one(whole: &mut Incoming, peer: &Peer, via: Via) -> Result<(), Fault> {
+    let whole = body::read_up_to(whole, body::ANSWER_BYTES_MAX).await?;
+    if whole.trim_ascii().is_empty() {
+        return Err(Fault::Broken("it accepted the request and gave no answer".to_owned()));
+    }
+    take_in(peer, whole, via).await;
+    Err(Fault::Broken("it answered with something else than a message of MCP".to_owned()))
+}
+
+/// Hands a message to the exchange, and what that wants to say to the server.
+async fn take_in(peer: &Peer, frame: Bytes, via: Via) {
+    let mut answers = Vec::new();
+    peer.exchange().take_in(frame, via, &mut |answer| answers.push(answer));
+    peer.tell_all(answers).await;
 }

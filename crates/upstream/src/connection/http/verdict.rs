@@ -4,7 +4,8 @@ use http::StatusCode;
 use wire::Code;
 use wire::message::Text;
 
-use super::super::{Fault, Reply};
+use super::super::pending::Reply;
+use crate::fault::Fault;
 
 /// Which revisions a server speaks, as its answer to a modern request shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 //! Who is told what, and who is meant by what names nobody.
 
 use super::super::asked::Kind;
+use super::super::exchange::Exchange;
+use super::super::waiting::Waiting;
 use super::given_up::{GIVEN_UP_MAX, GIVEN_UP_MEMORY};
 use super::*;
+use std::sync::Arc;
 
 fn text(json: &'static str) -> Text {
     Text::check(Bytes::from_static(json.as_bytes())).expect("JSON")
@@ -101,8 +104,8 @@ fn check_reports(bytes: usize, expected: (usize, usize)) {
 #[test]
 fn only_so_many_bytes_of_reports_are_kept_and_few_while_nobody_listens() {
     check_reports(10, (20, 20));
-    check_reports(PARKED_REPORTS_BYTES_MAX / 4, (20, 3));
-    check_reports(PARKED_REPORTS_BYTES_MAX, (20, 0));
+    check_reports(SUSPENDED_REPORTS_BYTES_MAX / 4, (20, 3));
+    check_reports(SUSPENDED_REPORTS_BYTES_MAX, (20, 0));
     check_reports(REPORTS_BYTES_MAX / 4, (4, 0));
     check_reports(REPORTS_BYTES_MAX / 2 + 1, (1, 0));
     check_reports(REPORTS_BYTES_MAX * 2, (1, 0));
@@ -112,7 +115,7 @@ fn only_so_many_bytes_of_reports_are_kept_and_few_while_nobody_listens() {
 fn no_call_waits_for_its_client_with_many_bytes_of_reports() {
     let exchange = Arc::new(Exchange::new("it".into()));
     let mut waiting = begin(&exchange, caller(1));
-    let large = Bytes::from("x".repeat(PARKED_REPORTS_BYTES_MAX + 1));
+    let large = Bytes::from("x".repeat(SUSPENDED_REPORTS_BYTES_MAX + 1));
     assert!(exchange.pending().happened(1, Happening::Progress(large)));
     exchange.pending().park(1);
     assert!(exchange.pending().happened(1, report("late")));

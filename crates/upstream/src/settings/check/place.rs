@@ -8,7 +8,7 @@ use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Uri};
 use sandbox::Program;
 
-use super::super::{Dialect, Endpoint};
+use super::super::endpoint::{Dialect, Endpoint};
 use super::text::May;
 use super::{Check, key};
 use crate::config::{Config, Transport, Value};

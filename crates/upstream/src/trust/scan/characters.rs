@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::shown::{Hidden, is_layout};
-use super::{Finding, Severity, Text};
+use super::finding::{Finding, Severity, Text};
 
 /// A few of these come from copying and pasting; more are a message.
 const STRAY_MAX: usize = 3;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use unicode_security::{MixedScript, skeleton};
 
 use super::super::What;
-use super::{Finding, Severity};
+use super::finding::{Finding, Severity};
 
 /// Shorter names resemble each other by chance, in characters.
 const NEAR_CHARS_MIN: usize = 7;
@@ -33,7 +33,7 @@ const DIRECTIVES: [&str; 12] = [
 ];
 
 /// The tools of others.
-pub(in super::super) struct Surroundings {
+pub(crate) struct Surroundings {
     /// Whose it is, by its name.
     owners: HashMap<String, String>,
     /// Names by what they look like.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
-use super::{Finding, Severity};
+use super::finding::{Finding, Severity};
 
 /// The table.
 const TABLE: &str = include_str!("patterns.toml");
@@ -17,7 +17,7 @@ const PATTERN_BYTES_MAX: usize = 8 * 1024 * 1024;
 const TYPE_CHARS_MIN: usize = 3;
 
 /// The patterns, compiled.
-pub(in super::super) struct Patterns {
+pub(crate) struct Patterns {
     /// Says at one look which patterns are worth a second.
     any: RegexSet,
     /// Each compiled when it is wanted, which is seldom.
@@ -46,7 +46,7 @@ struct Pattern {
 }
 
 impl Patterns {
-    pub(in super::super) fn compile() -> Patterns {
+    pub(crate) fn compile() -> Patterns {
         let table: Table = toml::from_str(TABLE).expect("a table that the tests have read");
         let regexes: Vec<&str> = table.pattern.iter().map(|pattern| pattern.regex.as_str()).collect();
         let any = RegexSetBuilder::new(&regexes).case_insensitive(true).size_limit(PATTERN_BYTES_MAX).build();

@@ -41,6 +41,7 @@ struct Told {
     held_back: Option<u64>,
     stale: bool,
     fetched_at_ms: Option<i64>,
+    circuit_open_ms: Option<u64>,
     last_error: Option<String>,
 }
 
@@ -163,8 +164,12 @@ impl Server {
 
     /// What went wrong, and what to do about it.
     pub(super) fn error(&self) -> String {
-        let Told { name, state, last_error, .. } = &self.told_as;
+        let Told { name, state, circuit_open_ms, last_error, .. } = &self.told_as;
         let error = match (state.status.as_str(), &state.error) {
+            (_, None) if circuit_open_ms.is_some() => {
+                let wait_s = circuit_open_ms.unwrap_or_default().div_ceil(1000);
+                format!("its calls get no answer; tried again in {wait_s} s")
+            }
             ("needs_auth", _) => format!("run `toolcrib mcp auth {name}`"),
             ("failed", Some(error)) => format!("{error}; `toolcrib mcp test {name}` says more"),
             (_, Some(error)) => error.clone(),

@@ -1,0 +1,115 @@
+//! Ending a server, and letting go of connections that are of no use.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::connection::{Connection, Exchange, Parting};
+use crate::error::ConnectError;
+use crate::fault::Fault;
+use crate::offer::State;
+use crate::upstream::{Demand, Phase, Upstream};
+
+/// How long `Upstream::end` waits at most.
+pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
+
+impl Upstream {
+    /// Starts or dials the server, if it is not connected, and reads its lists. However many ask, it happens
+    /// once, and goes on if they give up.
+    ///
+    /// # Errors
+    /// If it cannot be connected to; `offers` then says so too. Unlike a call, this tries at once even
+    /// after repeated failures.
+    pub async fn connect(&self) -> Result<(), ConnectError> {
+        let _counted = self.count_call();
+        self.connected(Demand::Person).await?;
+        self.breaker.succeeded();
+        Ok(())
+    }
+
+    /// Ends all connections that there are, and waits for that, for a bounded time.
+    async fn drop_connections(&self, pooled: Vec<Arc<Connection>>) {
+        let open = self.live.swap(None).into_iter().chain(pooled);
+        let ends = open.map(|connection| async move {
+            connection.exchange().part(Parting::Dismissed);
+            connection.end().await;
+        });
+        join_all(ends).await;
+    }
+
+    /// Takes no more calls, which are told that it has left; those that the server has seen go on. A start under way is
+    /// given up.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.starts().drain();
+        self.closing.cancel();
+    }
+
+    /// Ends the server for good: nothing starts it again. Calls under way are lost. Waits for the program's
+    /// end, but never longer than [`END_TIMEOUT`]; what is left then ends by itself.
+    pub async fn end(&self) {
+        self.close();
+        self.watch.leave();
+        // A start under way hears `closing`, and cannot become live any more.
+        let (pooled, mut under_way) = self.pool.take();
+        under_way.extend(self.starts().close());
+        // They fail, as they should.
+        let starts = async { drop(join_all(under_way).await) };
+        let ending = async { tokio::join!(self.drop_connections(pooled), starts) };
+        let _ = tokio::time::timeout(END_TIMEOUT, ending).await;
+        self.say(State::Stopped);
+    }
+
+    /// A connection for a call.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(ConnectError::Ended);
+        }
+        self.connected(Demand::Call).await
+    }
+
+    /// Lets go of a connection that is of no use, unless another one has taken its place.
+    /// From then on the server is in this state.
+    pub(crate) fn give_up(&self, exchange: &Arc<Exchange>, state: State) {
+        if self.closing.is_cancelled() {
+            return;
+        }
+        if !self.let_go(exchange) {
+            drop(self.give_up_pooled(exchange, state.error()));
+            return;
+        }
+        let error = state.to_string();
+        tracing::warn!(target: "upstream", upstream = %self.name(), state = error, "connection lost");
+        if self.stays_ended() {
+            self.starts().settle(Phase::Failed(state.error().unwrap_or(&error).to_owned()));
+        }
+        self.say(state);
+    }
+
+    /// Lets go of a connection that has shown itself to be of no use.
+    pub(crate) fn lose(&self, exchange: &Arc<Exchange>, fault: &Fault) {
+        let sign_in = match fault {
+            Fault::SignIn(error) => Some(ConnectError::SignIn(error.clone())),
+            _ => None,
+        };
+        let sign_in = sign_in.filter(ConnectError::wants_sign_in);
+        let failed = || State::Failed { error: self.settings.masked(&fault.to_string()) };
+        self.give_up(exchange, sign_in.as_ref().map_or_else(failed, |error| self.state_after(error)));
+        if let Some(error) = sign_in {
+            self.starts().settle(Phase::AwaitingSignIn(error));
+        }
+    }
+
+    /// Lets go of the first connection if it is the one with this exchange; false if it is not.
+    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
+        let current = self.live.load();
+        let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
+        if is_current {
+            self.live.compare_and_swap(&current, None);
+            self.starts().settle(Phase::Stopped);
+        }
+        is_current
+    }
+}

@@ -1,0 +1,226 @@
+//! What an upstream publishes: its offer after every change of its lists, and its events.
+
+use std::sync::Arc;
+
+use tool_api::Event;
+use wire::message::Text;
+
+use crate::answer;
+use crate::catalogue;
+use crate::clock::now_ms;
+use crate::connection::Notice;
+use crate::error::ConnectError;
+use crate::kind::Kind;
+use crate::lists::Lists;
+use crate::offer::{Offer, State};
+use crate::settings::Settings;
+use crate::trust::Judge;
+use crate::upstream::Upstream;
+
+impl Upstream {
+    /// Publishes what a connection that has just become live lists. What could not be read of it is as it was on
+    /// the connection before.
+    pub(crate) fn show(&self, lists: Lists, state: State) {
+        let lists = match self.lists() {
+            Some(before) => lists.filled_from(&before),
+            None => lists,
+        };
+        let offer = self.offer_of(&lists, state, &self.watch.judge_now(), true);
+        self.log_withheld(&offer);
+        self.keep(lists);
+        self.note_fetched(now_ms());
+        let (mistakes, mut before) = (offer.mistakes.clone(), offer);
+        self.offers.send_modify(|shown| {
+            self.tell_status(&shown.state, &before.state);
+            std::mem::swap(shown, &mut before);
+        });
+        self.log_mistakes(&mistakes, before.fresh.then_some(&before.mistakes));
+        self.next_generation();
+    }
+
+    /// Warns of what is most likely a slip in the table, once for as long as it stays the same.
+    fn log_mistakes(&self, mistakes: &[String], before: Option<&Vec<String>>) {
+        let is_news = |mistake: &&String| before.is_none_or(|before| !before.contains(mistake));
+        for mistake in mistakes.iter().filter(is_news) {
+            tracing::warn!(target: "upstream", upstream = %self.name(), mistake, "its table may have a slip");
+        }
+    }
+
+    /// Takes the other upstreams that `newer`, settings of the same server, knows (see `Settings::knowing`), and
+    /// offers anew what it has if that changes which names and URIs are its own.
+    pub fn knowing_others(&self, newer: &Settings) {
+        if !self.settings.knowing_as(newer) {
+            return;
+        }
+        let changed = self.offers.send_if_modified(|offer| {
+            let lists = self.lists().or_else(|| self.remembered(offer.definitions.as_deref()?));
+            let Some(lists) = lists else { return false };
+            let (state, fresh) = (offer.state.clone(), offer.fresh);
+            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
+            self.log_withheld(offer);
+            true
+        });
+        if changed {
+            self.next_generation();
+        }
+    }
+
+    /// The offer that follows from lists, with a warning of what is held back that nobody was warned of.
+    pub(crate) fn offer_of(&self, lists: &Lists, state: State, judge: &Judge, fresh: bool) -> Offer {
+        let offer = catalogue::offer(lists, &self.settings, &self.me, state, fresh, judge);
+        self.watch.warn(lists, judge, |key| self.settings.mask().shown_name(key));
+        offer
+    }
+
+    /// Takes note of lists before anything of them is offered.
+    pub(crate) async fn see(&self, lists: &Lists) {
+        self.note_blindness(self.watch.see(lists).await);
+    }
+
+    /// Says why definitions cannot be held against what was accepted, once for as long as it stays the same.
+    fn note_blindness<T>(&self, seen: Result<T, Arc<str>>) -> Option<T> {
+        let why = match seen {
+            Ok(seen) => return Some(seen),
+            Err(why) => self.settings.masked(&why),
+        };
+        if self.note_error(&why) {
+            let upstream = self.name();
+            tracing::error!(target: "upstream", %upstream, why, "its definitions cannot be held against what was accepted");
+        }
+        None
+    }
+
+    /// Offers what is remembered as [`Upstream::offer_cached`] does, after reading what was accepted of the server.
+    pub async fn recall(&self, definitions: &str, fetched_at_ms: i64) -> bool {
+        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.is_enabled()) {
+            self.note_blindness(self.watch.recall(&lists).await);
+        }
+        self.offer_cached(definitions, fetched_at_ms)
+    }
+
+    /// Reads again what was accepted of the server, and offers by it what it has.
+    pub async fn take_up_decisions(&self) {
+        let lists = || {
+            let definitions = || self.offers.borrow().definitions.clone();
+            self.lists().or_else(|| self.remembered(definitions()?.as_ref()))
+        };
+        let Some(seen) = lists() else { return };
+        let is_fresh = self.offers.borrow().fresh;
+        // What is remembered is noted if nothing else is known of the server.
+        if is_fresh || self.note_blindness(self.watch.recall(&seen).await) == Some(false) {
+            self.see(&seen).await;
+        }
+        // What was read meanwhile has been seen, too.
+        let Some(lists) = lists() else { return };
+        self.offers.send_modify(|offer| {
+            let (state, fresh) = (offer.state.clone(), offer.fresh);
+            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
+        });
+        self.next_generation();
+    }
+
+    /// Reads a list again, and with the resources the templates. If that fails the old one stays: a moment's
+    /// trouble must not take anything away. False if it is worth another try.
+    pub(crate) async fn refresh(&self, kind: Kind) -> bool {
+        self.refresh_one(kind).await && (kind != Kind::Resources || self.refresh_one(Kind::Templates).await)
+    }
+
+    async fn refresh_one(&self, kind: Kind) -> bool {
+        let Some(connection) = self.live.load_full() else { return true };
+        let listed = match self.read_list(&connection, kind).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                let (upstream, list, said) =
+                    (self.name(), kind.noun(), self.settings.masked(&error.to_string()));
+                tracing::warn!(target: "upstream", upstream, list, error = said, "could not read its changed list");
+                let is_gone = matches!(error, ConnectError::Unreachable(_));
+                if is_gone {
+                    self.give_up(connection.exchange(), State::Failed { error: said });
+                }
+                return is_gone;
+            }
+        };
+        if let Some(lists) = self.lists() {
+            self.see(&lists.with(listed.clone())).await;
+        }
+        self.offers.send_if_modified(|offer| {
+            // What a connection says that has lost its place meanwhile is of no interest.
+            let is_live = self.live.load().as_ref().is_some_and(|live| Arc::ptr_eq(live, &connection));
+            let Some(before) = self.lists().filter(|_| is_live) else { return false };
+            let lists = before.with(listed);
+            if Kind::ALL.into_iter().find(|&kind| lists.has(kind)) == Some(kind) {
+                self.note_fetched(now_ms());
+            }
+            let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
+                || lists.unread.len() != before.unread.len();
+            if is_news {
+                let judge = self.watch.judge_now();
+                *offer = match kind {
+                    Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
+                    Kind::Prompts | Kind::Resources | Kind::Templates => {
+                        self.watch.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
+                        catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
+                    }
+                };
+                self.log_withheld(offer);
+            }
+            self.keep(lists);
+            is_news
+        });
+        if kind == Kind::Tools {
+            self.next_generation();
+        }
+        true
+    }
+
+    /// What the offer was made from.
+    pub(crate) fn lists(&self) -> Option<Lists> {
+        self.lists.lock().expect("nothing panics while it holds the lock").clone()
+    }
+
+    fn keep(&self, lists: Lists) {
+        *self.lists.lock().expect("nothing panics while it holds the lock") = Some(lists);
+    }
+
+    /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
+    pub(crate) fn tell(&self, heard: Notice) {
+        let map = self.settings.uri_map();
+        let event = match heard {
+            // Whoever watches another's resource has not asked this one.
+            Notice::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
+            Notice::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },
+            Notice::Task { id, params } => {
+                let task = Text::check(params.clone()).map(|task| answer::task_outward(&map, &task).bytes());
+                let (source, task) = (self.settings.name.clone(), task.unwrap_or(params));
+                Event::Task { source, id: id.into(), task }
+            }
+            Notice::ElicitationComplete { conversation, key } => {
+                Event::ElicitationComplete { conversation, id: key.into() }
+            }
+            Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged => return,
+        };
+        // Nobody may be listening just now.
+        let _ = self.events.send(event);
+    }
+
+    /// Offers what is remembered from an earlier run (`Offer::definitions`), which was read at `fetched_at_ms`
+    /// (milliseconds since 1970), without starting anything; the first call starts the server. False, and no change, if
+    /// it cannot be read, if the server is disabled, if it has been seen in this run, or if it is not known what was
+    /// accepted of it ([`Upstream::recall`] finds out).
+    pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
+        let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
+        let Some((lists, judge)) = lists.zip(self.watch.judge()) else { return false };
+        let is_news = self.offers.send_if_modified(|offer| {
+            let is_news = !offer.fresh;
+            if is_news {
+                *offer = self.offer_of(&lists, offer.state.clone(), &judge, false);
+            }
+            is_news
+        });
+        if is_news {
+            self.note_fetched(fetched_at_ms);
+            self.remember_era(lists.era);
+        }
+        is_news
+    }
+}

@@ -1,0 +1,256 @@
+//! Getting connected: once for all who ask, within limits, and not again at once after repeated failures.
+
+use std::future::Future;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use oauth::AuthError;
+use tokio::time::{Instant, timeout};
+
+use super::tend;
+use crate::config::Restart;
+use crate::connection::{Connection, Parting, ServerIdentity, Subscribed};
+use crate::error::ConnectError;
+use crate::handshake::Meeting;
+use crate::lists::Lists;
+use crate::offer::{Offer, State};
+use crate::profiles::Profile;
+use crate::settings::Mask;
+use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream};
+
+/// Longest name and version of a server that are shown together, in bytes.
+const SERVER_BYTES_MAX: usize = 200;
+
+impl Upstream {
+    /// The live connection, or the next one.
+    pub(crate) async fn connected(&self, demand: Demand) -> Result<Arc<Connection>, ConnectError> {
+        if let Some(live) = self.live_connection() {
+            return Ok(live);
+        }
+        if demand == Demand::Call && self.waits_for_sign_in() && self.has_token().await {
+            self.starts().settle(Phase::Stopped);
+        }
+        let attempt = self.attempt(demand)?;
+        attempt.await
+    }
+
+    /// The connection there is, if it is sound.
+    pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
+        self.live.load_full().filter(|live| !live.exchange().closed().is_cancelled())
+    }
+
+    fn waits_for_sign_in(&self) -> bool {
+        matches!(self.starts().phase(), Phase::AwaitingSignIn(_))
+    }
+
+    /// True if a sign-in has left something that is worth a try.
+    async fn has_token(&self) -> bool {
+        match self.account() {
+            Some(account) => matches!(account.access_token().await, Ok(Some(_))),
+            None => false,
+        }
+    }
+
+    pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
+        self.starts.lock().expect("nothing panics while it holds the lock")
+    }
+
+    /// Joins the start under way, or begins one in a task of its own: a caller that gives up must not end
+    /// it for the others.
+    fn attempt(&self, demand: Demand) -> Result<Attempt, ConnectError> {
+        if !self.settings.is_enabled() {
+            return Err(ConnectError::Disabled);
+        }
+        let mut starts = self.starts();
+        if let Phase::Connecting(attempt) = starts.phase() {
+            return Ok(attempt.clone());
+        }
+        if let Some(live) = self.live_connection() {
+            return Ok(async { Ok(live) }.boxed().shared());
+        }
+        self.note_end(&mut starts);
+        starts.check(demand, Instant::now())?;
+        let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
+        // Owned by the attempt, which `end` awaits; bounded by its own limits.
+        let task = tokio::spawn(async move { me.start(demand).await });
+        let me = self.me.clone();
+        let attempt = async move {
+            task.await.unwrap_or_else(|_| {
+                // It panicked; the next one who asks begins anew.
+                if let Some(me) = me.upgrade() {
+                    me.starts().given_up(Phase::Stopped);
+                }
+                Err(ConnectError::Ended)
+            })
+        };
+        let attempt = attempt.boxed().shared();
+        starts.connecting(attempt.clone());
+        Ok(attempt)
+    }
+
+    /// One start, from the announcement to the result that everybody sees.
+    async fn start(&self, demand: Demand) -> Result<Arc<Connection>, ConnectError> {
+        let begun = Instant::now();
+        // Why it failed is of more use than that it is tried again.
+        if demand != Demand::Background {
+            self.say(State::Connecting);
+        }
+        let meeting = self.meeting(self.subscribed());
+        let opened = tokio::select! {
+            opened = self.open(&meeting) => opened,
+            () = self.closing.cancelled() => {
+                // Whoever waits for this waits for the end of what was begun.
+                meeting.end().await;
+                Err(ConnectError::Ended)
+            }
+        };
+        match opened {
+            Ok((connection, lists)) => {
+                // Held until it is offered: whoever ends it in between waits for that.
+                let mut starts = self.starts();
+                if !starts.ready() {
+                    return Err(ConnectError::Ended);
+                }
+                self.pool.welcome();
+                self.connected.fetch_add(1, Ordering::Relaxed);
+                self.live.store(Some(connection.clone()));
+                self.show(lists, state(connection.face(), self.settings.mask()));
+                self.log_connected(begun.elapsed());
+                let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
+                // Owned by the connection's exchange: it ends when that is closed.
+                tokio::spawn(tend::tend(self.me.clone(), tended, exchange));
+                Ok(connection)
+            }
+            Err(ConnectError::Ended) => {
+                self.starts().given_up(Phase::Stopped);
+                Err(ConnectError::Ended)
+            }
+            Err(error) => {
+                self.note_failure(demand, &error);
+                self.say(self.state_after(&error));
+                Err(error)
+            }
+        }
+    }
+
+    fn note_failure(&self, demand: Demand, error: &ConnectError) {
+        // It may have become another; which era it is of is found out anew.
+        self.remember_era(None);
+        let shown = self.settings.masked(&error.to_string());
+        // One that waits for a person does not fail.
+        let counts = demand != Demand::Background && !error.wants_sign_in() && !error.is_for_good();
+        let then = match self.settings.life.restart {
+            _ if error.wants_sign_in() => Phase::AwaitingSignIn(error.clone()),
+            Restart::Never if self.stays_ended() => Phase::Failed(shown.clone()),
+            Restart::Never | Restart::Always | Restart::OnFailure => Phase::Stopped,
+        };
+        // Tried again and again, it fails the same way; once is enough.
+        if self.starts().failed(error, counts, &shown, then) {
+            tracing::warn!(target: "upstream", upstream = %self.name(), error = shown, "could not connect");
+        }
+    }
+
+    /// One that has ended by itself, and that nobody has noticed yet, may have to be left so.
+    fn note_end(&self, starts: &mut Starts) {
+        let Some(last) = self.live.load_full().filter(|_| self.stays_ended()) else { return };
+        let (exchange, is_ours) = (last.exchange(), last.exchange().parting() == Parting::Dismissed);
+        if let Some(fault) = exchange
+            .end_fault()
+            .filter(|_| !is_ours && matches!(starts.phase(), Phase::Stopped | Phase::Ready))
+        {
+            starts.settle(Phase::Failed(self.settings.masked(&fault.to_string())));
+        }
+    }
+
+    /// How the server is doing after this.
+    pub(crate) fn state_after(&self, error: &ConnectError) -> State {
+        let said = || self.settings.masked(&error.to_string());
+        match error {
+            ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
+            ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
+                State::NeedsClientRegistration { error: said() }
+            }
+            _ => State::Failed { error: said() },
+        }
+    }
+
+    async fn open(&self, meeting: &Meeting<'_>) -> Result<(Arc<Connection>, Lists), ConnectError> {
+        let meeting = meeting.meet(self.era());
+        let (connection, era) =
+            self.within(self.settings.limits.start, "answer the handshake", meeting).await?;
+        self.remember_era(era);
+        let connection = Arc::new(connection);
+        if connection.is_modern() {
+            // Before the lists are read, so that no change of them is missed.
+            connection.listen().await;
+        }
+        let lists = self.read_lists(&connection).await?;
+        // Before anything of it is offered.
+        self.see(&lists).await;
+        Ok((connection, lists))
+    }
+
+    /// What it takes to meet the server, whose clients can do everything.
+    pub(crate) fn meeting<'a>(&'a self, subscribed: &'a Arc<Subscribed>) -> Meeting<'a> {
+        let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
+        Meeting {
+            settings,
+            world,
+            stderr,
+            subscribed,
+            profile: Profile::ALL,
+            is_first: true,
+            begun: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn within<T>(
+        &self,
+        limit: Duration,
+        what: &'static str,
+        work: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
+        let too_slow = |_| ConnectError::TooSlow { what, limit, stderr: self.stderr.last_line() };
+        timeout(limit, work).await.map_err(too_slow)?
+    }
+
+    fn log_connected(&self, took: Duration) {
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let offer = self.offers.borrow();
+        let (upstream, tools) = (self.name(), offer.tools.len());
+        tracing::info!(target: "upstream", %upstream, state = %offer.state, tools, took_ms, "connected");
+    }
+
+    pub(crate) fn log_withheld(&self, offer: &Offer) {
+        for withheld in &offer.withheld {
+            let (tool, why) = (&withheld.name, &withheld.why);
+            tracing::warn!(target: "upstream", upstream = %self.name(), tool, why, "tool withheld");
+        }
+    }
+}
+
+/// How a server is doing that has just been met.
+fn state(face: &ServerIdentity, mask: &Mask) -> State {
+    let server = format!("{} {}", face.server.name, face.server.version);
+    State::Connected { revision: face.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Revision;
+    use wire::initialize::Peer;
+
+    use super::*;
+
+    #[test]
+    fn a_servers_name_tells_no_secret() {
+        let server = Peer { name: "it sk-\n01234567".to_owned(), version: "1".to_owned() };
+        let face =
+            ServerIdentity { revision: Revision::MODERN, capabilities: None, server, instructions: None };
+        let mask = crate::settings::mask::tests::mask("sk-\n01234567");
+        let State::Connected { server, .. } = state(&face, &mask) else { panic!("it is connected") };
+        assert_eq!(server, "it *** 1");
+    }
+}

@@ -1,0 +1,34 @@
+//! `Apart`: what of a server is not offered.
+
+use crate::kind::Kind;
+use crate::listing::Listed;
+use crate::offer::Withheld;
+use crate::settings::Settings;
+use crate::trust::HeldBack;
+
+/// What is not offered.
+pub(crate) struct Apart {
+    pub(crate) withheld: Vec<Withheld>,
+    pub(crate) held: Vec<HeldBack>,
+}
+
+pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) -> Withheld {
+    Withheld { kind: kind.singular(), name: settings.mask().shown_name(key), why }
+}
+
+/// What is said of entries that nobody has a use for: those that are not sound, those that nest too
+/// deeply, and those with a secret in the name.
+pub(crate) fn unusable(listed: &Listed, settings: &Settings) -> Vec<Withheld> {
+    let concealed = listed
+        .concealed
+        .iter()
+        .map(|name| withheld(listed.kind, name, "its name holds a secret".to_owned(), settings));
+    let too_deep = listed.too_deep.iter().map(|name| {
+        let why = format!("its definition is nested deeper than {} levels", wire::DEPTH_MAX);
+        withheld(listed.kind, name, why, settings)
+    });
+    let name = format!("{} without a sound definition", listed.unusable);
+    let why = listed.kind.needs().to_owned();
+    let unsound = (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why });
+    concealed.chain(too_deep).chain(unsound).collect()
+}

@@ -1,0 +1,282 @@
+//! `Settings`: what a table says once it has been checked.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::AUTHORIZATION;
+
+use super::endpoint::Endpoint;
+use super::fingerprint;
+use super::foreign::Foreign;
+use super::limits::{Life, Limits};
+use super::mask::Mask;
+use super::named::{self, Named};
+use crate::config::Trust;
+use crate::signer::Signer;
+use crate::tool_filter::{Globs, ToolFilter};
+use crate::uri_map::UriMap;
+
+/// How one upstream is reached, and how its tools are offered.
+#[derive(Clone)]
+pub struct Settings {
+    pub(crate) name: Arc<str>,
+    pub(crate) enabled: bool,
+    pub(crate) limits: Limits,
+    pub(crate) life: Life,
+    /// Which tools are offered, and as what.
+    pub(crate) shape: Arc<ToolFilter>,
+    pub(crate) prefix: String,
+    pub(crate) foreign: Foreign,
+    pub(crate) endpoint: Endpoint,
+    /// What its definitions have to pass.
+    pub(crate) trust: Trust,
+    /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
+    pub(super) mask: Mask,
+    /// Those of its secrets that nobody may read in other servers' words either.
+    pub(super) named: Arc<Named>,
+    /// Why its server cannot be started yet; nothing if it can.
+    pub(super) lacks: Option<Arc<str>>,
+    /// The account of the upstream that is made of these settings; nothing before that.
+    pub(crate) signer: Option<Arc<Signer>>,
+}
+
+impl Settings {
+    /// The same, knowing which other upstreams there are, of which it may itself be one: it offers nothing under a
+    /// name or URI that reads as theirs.
+    pub fn knowing(self, all: &[Settings]) -> Settings {
+        Settings {
+            foreign: Foreign::to(
+                all.iter()
+                    .filter(|other| other.enabled && other.name != self.name)
+                    .map(|other| &*other.prefix),
+            ),
+            ..self
+        }
+    }
+
+    /// Takes the other upstreams that `newer` knows, for every copy of these settings. False if that changes nothing.
+    pub(crate) fn knowing_as(&self, newer: &Settings) -> bool {
+        self.foreign.become_as(&newer.foreign)
+    }
+
+    /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
+    /// not count.
+    pub fn same_as(&self, other: &Settings) -> bool {
+        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, trust, .. } = self;
+        let Settings { mask, lacks, named: _, signer: _, .. } = self;
+        *name == other.name
+            && *enabled == other.enabled
+            && *limits == other.limits
+            && *life == other.life
+            && *shape == other.shape
+            && *prefix == other.prefix
+            && *endpoint == other.endpoint
+            && *trust == other.trust
+            && *lacks == other.lacks
+            && mask.same_as(&other.mask)
+    }
+
+    /// The same for an upstream that signs in if it has to, and keeps what it is signed in with.
+    pub(crate) fn signed_by(self, client: &sandbox::Client, keeper: &Arc<dyn oauth::TokenStore>) -> Settings {
+        let signer = self.signer(client, keeper);
+        let mask = self.mask.clone().signed_by(signer.clone());
+        Settings { signer, mask, ..self }
+    }
+
+    /// Nothing for a server at which we never sign in: one that is no address, or gets other credentials.
+    fn signer(&self, client: &sandbox::Client, keeper: &Arc<dyn oauth::TokenStore>) -> Option<Arc<Signer>> {
+        let Endpoint::Address { url, headers, sign_in: Some(sign_in), .. } = &self.endpoint else {
+            return None;
+        };
+        if headers.contains_key(AUTHORIZATION) {
+            return None;
+        }
+        let account =
+            oauth::Session::new(&self.name, url, (**sign_in).clone(), client.clone(), keeper.clone());
+        Some(Signer::new(self.name.clone(), account))
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its resources' URIs begin with here; empty if they keep their own. Two servers with the same one
+    /// could not be told apart.
+    pub fn uri_prefix(&self) -> String {
+        UriMap::new(&self.prefix).scheme().to_owned()
+    }
+
+    /// The URIs under which its resources are offered.
+    pub(crate) fn uri_map(&self) -> UriMap {
+        UriMap::among(&self.prefix, &self.foreign.now())
+    }
+
+    /// False if the server is to be left alone.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Why its server cannot be started before a person has done something, in a sentence that begins with the key;
+    /// nothing if it can.
+    pub fn lacks(&self) -> Option<&str> {
+        self.lacks.as_deref()
+    }
+
+    /// What its definitions have to pass before they are offered.
+    pub fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    /// How long one call may take.
+    pub fn timeout(&self) -> Duration {
+        self.limits.call
+    }
+
+    /// Identifies the server that is meant, as 64 hexadecimal digits: what was learnt from one server must
+    /// not be believed of another. Nothing secret can be had back from it, and it does not depend on the
+    /// timeouts, the prefix or which tools are offered as what.
+    pub fn fingerprint(&self) -> String {
+        fingerprint::of(&self.endpoint)
+    }
+}
+
+impl Settings {
+    /// `text`, which may hold words of the server, without the values of its environment variables and headers, what
+    /// references have led to, what is secret in its address, and the tokens that it was sent.
+    pub fn masked(&self, text: &str) -> String {
+        self.mask.text(text).into_owned()
+    }
+
+    /// The secrets of its table, each with a name to show in its place: what references to files, kept secrets and
+    /// secret variables led to, and what is written out where a secret belongs. A value may be there under several names.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.named.iter()
+    }
+
+    /// The variables that its table refers to as to a secret, but whose values are none: short, a word, a number or a
+    /// path. Nobody would want those struck out.
+    pub fn ordinary_variables(&self) -> impl Iterator<Item = &str> {
+        self.named.ordinary()
+    }
+
+    /// The same, with a program that does not inherit this variable of ours, whatever `inherit` says.
+    pub fn withholding(mut self, variable: &str) -> Settings {
+        if let Endpoint::Program(program) = &mut self.endpoint {
+            program.withheld.push(variable.to_owned());
+        }
+        self
+    }
+
+    /// The variables that its program would inherit, were they not withheld.
+    pub fn withheld(&self) -> impl Iterator<Item = &str> {
+        let program = match &self.endpoint {
+            Endpoint::Program(program) => Some(program),
+            Endpoint::Socket(_) | Endpoint::Address { .. } => None,
+        };
+        program.into_iter().flat_map(|program| {
+            let wanted = Globs::new(&program.inherit, |_, _| {});
+            program.withheld.iter().map(String::as_str).filter(move |name| wanted.is_match(name))
+        })
+    }
+
+    /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
+    pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
+        let Endpoint::Program(program) = &self.endpoint else { return false };
+        named::sounds_secret(name)
+            && !named::is_setting(text)
+            && !named::is_path(text)
+            && Globs::new(&program.inherit, |_, _| {}).is_match(name)
+    }
+
+    /// What is masked.
+    pub(crate) fn mask(&self) -> &Mask {
+        &self.mask
+    }
+}
+
+/// Shows neither the values of environment variables and headers nor the secret parts of an address.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("name", &self.name)
+            .field("enabled", &self.enabled)
+            .field("limits", &self.limits)
+            .field("life", &self.life)
+            .field("shape", &self.shape)
+            .field("prefix", &self.prefix)
+            .field("endpoint", &format_args!("{}", self.masked(&format!("{:?}", self.endpoint))))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Uri};
+    use sandbox::Program;
+
+    use super::super::endpoint::Dialect;
+    use super::super::limits::{CALL_TIMEOUT_MAX, LIST_TIMEOUT, START_TIMEOUT};
+    use super::*;
+    use crate::config::{Isolation, Restart};
+
+    fn settings(endpoint: Endpoint) -> Settings {
+        let prefix = "it".to_owned();
+        let (foreign, mask) = (Foreign::default(), Mask::of(&endpoint, &[]));
+        let limits = Limits {
+            start: START_TIMEOUT,
+            list: LIST_TIMEOUT,
+            call: CALL_TIMEOUT_MAX,
+            call_max: CALL_TIMEOUT_MAX,
+            concurrency: None,
+        };
+        let (restart, isolation) = (Restart::Always, Isolation::Shared);
+        let life = Life { on_demand: false, idle: None, restart, isolation };
+        let (name, shape, named) = ("it".into(), Arc::default(), Arc::default());
+        let (enabled, lacks, signer, trust) = (true, None, None, Trust::default());
+        Settings {
+            name,
+            enabled,
+            limits,
+            life,
+            shape,
+            prefix,
+            foreign,
+            endpoint,
+            trust,
+            mask,
+            named,
+            lacks,
+            signer,
+        }
+    }
+
+    #[test]
+    fn a_servers_words_do_not_give_its_secrets_away() {
+        let env = vec![("KEY".to_owned(), "sk-12345678".to_owned()), ("MODE".to_owned(), "test".to_owned())];
+        let program = settings(Endpoint::Program(Program { env, ..Program::default() }));
+        assert_eq!(program.masked("invalid key sk-12345678 in test"), "invalid key *** in test");
+
+        let headers =
+            HeaderMap::from_iter([(http::header::AUTHORIZATION, "Bearer abcdefgh".parse().expect("legal"))]);
+        let url = Uri::from_static("http://127.0.0.1/mcp");
+        let address = settings(Endpoint::Address { url, headers, dialect: Dialect::Any, sign_in: None });
+        assert_eq!(address.masked("got Bearer abcdefgh, want abcdefgh?"), "got ***, want ***?");
+
+        let url = Uri::from_static("http://127.0.0.1/mcp?v=1&key=q-s3cret-1&tokentoken&n=");
+        let address = settings(Endpoint::Address {
+            url,
+            headers: HeaderMap::new(),
+            dialect: Dialect::Any,
+            sign_in: None,
+        });
+        for (said, expected) in [
+            ("no GET /mcp?v=1&key=q-s3cret-1&tokentoken&n= here", "no GET *** here"),
+            ("bad query v=1&key=q-s3cret-1&tokentoken&n=", "bad query ***"),
+            ("v=1, q-s3cret-1 and tokentoken are no keys for /mcp", "v=1, *** and *** are no keys for /mcp"),
+        ] {
+            assert_eq!(address.masked(said), expected);
+        }
+    }
+}

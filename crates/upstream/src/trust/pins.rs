@@ -1,0 +1,20 @@
+//! `Pins`: what it takes to hold definitions back.
+
+use std::sync::Arc;
+
+use super::keeper::Keeper;
+use super::neighbours::Neighbours;
+
+/// What it takes to hold definitions back.
+#[derive(Clone)]
+pub struct Pins {
+    /// Keeps what was accepted.
+    pub keeper: Arc<dyn Keeper>,
+    /// The names that others offer tools under.
+    pub neighbours: Arc<Neighbours>,
+    /// Knows what must not stand in a name.
+    pub conceal: Conceal,
+}
+
+/// A name or URI without the secrets that it holds; nothing if it holds none.
+pub type Conceal = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;

@@ -1,0 +1,246 @@
+//! `Upstream`: one configured server.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+use tool_api::{AnyTool, Event, ToolName};
+
+use super::pool::Pool;
+use super::starts::Starts;
+use crate::breaker::Breaker;
+use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
+use crate::lists::Lists;
+use crate::offer::{Offer, State};
+use crate::settings::Settings;
+use crate::slots::CallSlots;
+use crate::status::{self, Status};
+use crate::trust;
+use crate::world::World;
+
+/// Events of one upstream that a reader has not taken yet; who falls behind misses the oldest.
+const EVENTS_WAITING_MAX: usize = 1_024;
+
+/// One configured server. Lives on the runtime that first connects to it, and may be used from any.
+pub struct Upstream {
+    pub(crate) me: Weak<Upstream>,
+    pub(crate) settings: Settings,
+    pub(crate) world: World,
+    pub(crate) offers: watch::Sender<Offer>,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) statuses: broadcast::Sender<Status>,
+    /// What went wrong last.
+    pub(crate) last_error: Mutex<Option<String>>,
+    /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
+    pub(crate) fetched_at_ms: AtomicI64,
+    /// Holds back what was not accepted.
+    pub(crate) watch: Arc<trust::Watch>,
+    /// What the offer was made from.
+    pub(crate) lists: Mutex<Option<Lists>>,
+    /// In which era the server was met last, or an earlier run remembers it.
+    pub(crate) era: Mutex<Option<Era>>,
+    /// The resources that are watched, whatever connection there is.
+    pub(crate) subscribed: Arc<Subscribed>,
+    pub(crate) live: ArcSwapOption<Connection>,
+    pub(crate) pool: Pool,
+    pub(crate) slots: CallSlots,
+    pub(crate) starts: Mutex<Starts>,
+    /// How many calls of clients are under way, or wait for the server.
+    pub(crate) calls: AtomicUsize,
+    /// Those whose place it has taken, as long as there is anything of them.
+    predecessors: Mutex<Vec<Weak<Upstream>>>,
+    /// Refuses calls while too many fail.
+    pub(crate) breaker: Breaker,
+    /// How often it was connected to, beside `pool`.
+    pub(crate) connected: AtomicU64,
+    /// True if it is to be connected again by itself.
+    pub(crate) staying: AtomicBool,
+    pub(crate) stderr: Arc<Stderr>,
+    pub(crate) closing: CancellationToken,
+    /// The same for calls, which ask it each time and take no lock for it.
+    pub(crate) is_closed: AtomicBool,
+    /// Counts the lists of tools that there have been.
+    pub(crate) generation: AtomicU64,
+}
+
+impl Upstream {
+    /// The server that `settings` name. Starts nothing.
+    pub fn new(settings: Settings, world: World) -> Arc<Upstream> {
+        let state = if settings.is_enabled() { State::Stopped } else { State::Disabled };
+        let slots = CallSlots::new(settings.limits.concurrency);
+        let settings = settings.signed_by(&world.client, &world.keeper);
+        let stderr = Arc::new(Stderr::masking(settings.mask()));
+        let watch = Arc::new(trust::Watch::new(
+            settings.name.clone(),
+            settings.trust_key(),
+            settings.trust,
+            world.pins.clone(),
+        ));
+        Arc::new_cyclic(|me| Upstream {
+            me: me.clone(),
+            settings,
+            world,
+            watch,
+            offers: watch::Sender::new(Offer::empty(state)),
+            events: broadcast::Sender::new(EVENTS_WAITING_MAX),
+            statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),
+            last_error: Mutex::default(),
+            fetched_at_ms: AtomicI64::new(0),
+            lists: Mutex::default(),
+            era: Mutex::default(),
+            subscribed: Arc::default(),
+            live: ArcSwapOption::empty(),
+            pool: Pool::default(),
+            slots,
+            starts: Mutex::default(),
+            calls: AtomicUsize::new(0),
+            predecessors: Mutex::default(),
+            breaker: Breaker::default(),
+            connected: AtomicU64::new(0),
+            staying: AtomicBool::new(false),
+            stderr,
+            closing: CancellationToken::new(),
+            is_closed: AtomicBool::new(false),
+            generation: AtomicU64::new(1),
+        })
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn slots(&self) -> &CallSlots {
+        &self.slots
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What we are to a server that may want us to sign in; nothing for one at which we never do.
+    pub fn account(&self) -> Option<&Arc<oauth::Session>> {
+        self.settings.signer.as_ref().map(|signer| signer.account())
+    }
+
+    /// The name of its table.
+    pub fn name(&self) -> &str {
+        self.settings.name()
+    }
+
+    /// What identifies the server; see [`Settings::fingerprint`].
+    pub fn fingerprint(&self) -> String {
+        self.settings.fingerprint()
+    }
+
+    /// What it offers, now and after every change.
+    pub fn offers(&self) -> watch::Receiver<Offer> {
+        self.offers.subscribe()
+    }
+
+    /// What it tells without being asked, from now on. Who takes events slower than they come misses the oldest.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// The end of what the program wrote on its stderr, at most 64 KiB, without its secrets; empty for a server with
+    /// a `url`.
+    pub fn last_stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// `text`, which may hold words of the server, without its secrets, those that it was signed in to with included;
+    /// see [`Settings::masked`].
+    pub fn masked(&self, text: &str) -> String {
+        self.settings.masked(text)
+    }
+
+    /// Those whose place it has taken.
+    pub(crate) fn predecessors(&self) -> MutexGuard<'_, Vec<Weak<Upstream>>> {
+        self.predecessors.lock().expect("nothing panics while it holds the lock")
+    }
+
+    /// Counts a call until what is returned is dropped.
+    pub(crate) fn count_call(&self) -> CountedCall<'_> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        CountedCall(&self.calls)
+    }
+
+    /// Which list of tools is in force.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The tools in force, and which list that is.
+    pub(crate) fn offer_now(&self) -> (u64, Vec<Arc<dyn AnyTool>>) {
+        // Read first: a list that comes in between is then looked at again.
+        let generation = self.generation();
+        (generation, self.offers.borrow().tools.clone())
+    }
+
+    /// What a caller is told of a tool that is held back; nothing if there is none of this name.
+    pub(crate) fn held_tool(&self, name: &ToolName) -> Option<Arc<str>> {
+        let offer = self.offers.borrow();
+        let held = offer.features.held.iter().find(|held| held.tool.definition().name == *name);
+        held.map(|held| held.why.clone())
+    }
+
+    /// A new list of tools has taken the place of the old one.
+    pub(crate) fn next_generation(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Reads the list of tools again soon, since it seems to be out of date.
+    pub(crate) fn look_again(&self) {
+        if let Some(live) = &*self.live.load() {
+            live.exchange().hear(Notice::ToolsChanged);
+        }
+    }
+
+    /// The resources that are watched, by the server's own URIs.
+    pub(crate) fn subscribed(&self) -> &Arc<Subscribed> {
+        &self.subscribed
+    }
+
+    /// The era in which the server was met last.
+    pub(crate) fn era(&self) -> Option<Era> {
+        *self.era.lock().expect("nothing panics while it holds the lock")
+    }
+
+    /// Remembers the era in which the server was met, or forgets it.
+    pub(crate) fn remember_era(&self, era: Option<Era>) {
+        *self.era.lock().expect("nothing panics while it holds the lock") = era;
+    }
+
+    /// Publishes a state and keeps the tools.
+    pub(crate) fn say(&self, state: State) {
+        self.offers.send_if_modified(|offer| {
+            let is_news = offer.state != state && offer.state != State::Disabled;
+            if is_news {
+                self.tell_status(&offer.state, &state);
+                offer.state = state;
+            }
+            is_news
+        });
+    }
+
+    /// What is offered was read at this time, in milliseconds since 1970.
+    pub(crate) fn note_fetched(&self, at_ms: i64) {
+        self.fetched_at_ms.store(at_ms, Ordering::Relaxed);
+    }
+
+    /// When what is offered was read, in milliseconds since 1970.
+    pub(crate) fn fetched_at_ms(&self) -> Option<i64> {
+        Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
+    }
+}
+
+/// A call that is under way.
+pub(crate) struct CountedCall<'u>(&'u AtomicUsize);
+
+impl Drop for CountedCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
