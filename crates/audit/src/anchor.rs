@@ -1,6 +1,6 @@
 //! The head of the audit log, kept outside the audit log: without it nobody could tell that its end is missing.
 
-use store::Store;
+use store::{Kind, Store, wait};
 
 use crate::{audit_log::AuditLog, error::AnchorError, line::Head};
 
@@ -9,15 +9,17 @@ const KEY: &str = "audit.head";
 
 /// The head that was last kept; `None` before the first time. Blocks on the store.
 pub fn anchored(store: &dyn Store) -> Result<Option<Head>, AnchorError> {
-    match store.anchor(KEY)? {
-        Some(text) => Head::parse(&text).map(Some).ok_or(AnchorError::Unreadable),
+    match wait(store.cell(Kind::Anchor, KEY))? {
+        Some(kept) => {
+            Head::parse(&String::from_utf8_lossy(&kept.value)).map(Some).ok_or(AnchorError::Unreadable)
+        }
         None => Ok(None),
     }
 }
 
 /// Keeps a head that is in the audit log, or behind a line that says why the kept one is not. Blocks on the store.
 pub(crate) fn keep(store: &dyn Store, head: Head) -> Result<(), AnchorError> {
-    Ok(store.keep_anchor(KEY, &head.to_string())?)
+    Ok(wait(store.overwrite(Kind::Anchor, KEY, head.to_string().into()))?)
 }
 
 impl AuditLog {

@@ -3,7 +3,7 @@
 
 use std::{fmt, path::Path, sync::atomic::Ordering};
 
-use store::Store;
+use store::{Kind, Store, wait};
 
 use crate::{
     anchor::{anchored, keep},
@@ -107,7 +107,8 @@ impl Losses {
 /// # Errors
 /// If the store cannot be read, or what it holds is no loss.
 pub fn marked_loss(store: &dyn Store) -> Result<Option<Loss>, AnchorError> {
-    let text = store.anchor(KEY)?.unwrap_or_default();
+    let kept = wait(store.cell(Kind::Anchor, KEY))?.map(|kept| kept.value).unwrap_or_default();
+    let text = String::from_utf8_lossy(&kept);
     if text.is_empty() {
         return Ok(None);
     }
@@ -208,7 +209,7 @@ fn holds(dir: &Path, end: Head, kept: Head) -> std::io::Result<bool> {
 
 fn mark(store: &dyn Store, loss: Option<&Loss>) -> Result<(), AnchorError> {
     let text = loss.map_or_else(String::new, |loss| format!("{} {}", loss.seq, loss.kept));
-    Ok(store.keep_anchor(KEY, &text)?)
+    Ok(wait(store.overwrite(Kind::Anchor, KEY, text.into()))?)
 }
 
 /// Says once more, in each process, what nobody acknowledged.

@@ -12,7 +12,7 @@ use audit::{
 };
 use redact::Redactor;
 use samples::{fixed, record};
-use store::{SqliteStore, Store};
+use store::{Kind, SqliteStore, Store, wait};
 
 /// A state folder and what is done to it.
 struct Scene {
@@ -219,13 +219,13 @@ fn the_line_that_tells_of_a_loss_cannot_be_cut_off_unseen() {
 fn a_loss_whose_line_was_removed_as_too_old_is_still_one() {
     let scene = Scene::new();
     scene.calls(10, false);
-    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
+    wait(scene.store().overwrite(Kind::Anchor, "audit.lost", "3 9".into())).unwrap();
     assert!(scene.verdict().unwrap_err().contains("the end after record 2 was lost"));
     let [loss] = &scene.acknowledge()[..] else { panic!("one loss") };
     assert_eq!((loss.seq, loss.kept), (3, 9));
     scene.verdict().unwrap();
     // The store did not learn of it: the chain did.
-    scene.store().keep_anchor("audit.lost", "3 9").unwrap();
+    wait(scene.store().overwrite(Kind::Anchor, "audit.lost", "3 9".into())).unwrap();
     scene.verdict().unwrap();
     assert_eq!(scene.acknowledge(), []);
 }

@@ -7,13 +7,14 @@
 //! blocks: the step does it on another thread, and only for calls that ask.
 
 mod answer;
+mod approval_store;
 mod call;
 mod canonical;
 mod code;
 mod config;
 mod fault;
 mod form;
-mod ledger;
+
 mod presence;
 mod record;
 mod step;
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use policy::Caller;
-use store::{Store, StoreError};
+use store::{Kind, Store, StoreError, wait};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
@@ -30,12 +31,12 @@ use tokio::time::{Instant, sleep};
 use crate::checks::Quotas;
 pub use answer::Forgotten;
 pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
+use approval_store::{ApprovalStore, Standing};
+pub use approval_store::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 use call::ExactCall;
 pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
-use ledger::{APPROVAL, Ledger, Standing};
-pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
@@ -58,7 +59,7 @@ pub type IsAPersons = Box<dyn Fn(&[Asker]) -> bool + Send + Sync>;
 
 /// The questions, answers and standing permissions of one store.
 pub struct Approvals {
-    ledger: Ledger,
+    store: ApprovalStore,
     /// Asked before a permission is used; without it, whoever calls is known.
     still_known: OnceLock<StillKnown>,
     /// Asked before a client is asked; without it, every client that may be.
@@ -84,7 +85,7 @@ impl Approvals {
         // What has no name of its own would share the sessions of others; without randomness nothing is sealed either.
         let process = record::new_id().unwrap_or_else(|| format!("{}", std::process::id()).into());
         Arc::new(Approvals {
-            ledger: Ledger { store, clock, process },
+            store: ApprovalStore { store, clock, process },
             still_known: OnceLock::new(),
             is_a_persons: OnceLock::new(),
             turn: Mutex::new(()),
@@ -96,12 +97,12 @@ impl Approvals {
 
     /// Counts of days that are kept in the same store, by the same clock.
     pub(crate) fn quotas(&self) -> Quotas {
-        Quotas::kept_in(self.ledger.store.clone(), self.ledger.clock)
+        Quotas::kept_in(self.store.store.clone(), self.store.clock)
     }
 
     /// The time by the clock that questions end by, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
-        self.ledger.now_ms()
+        self.store.now_ms()
     }
 
     /// Has callers asked after by `still_known` before a permission of theirs is used. Once; a second one changes nothing.
@@ -132,7 +133,7 @@ impl Approvals {
 
     fn stand_of_known(&self, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.ledger.stand(call, known)
+        self.store.stand(call, known)
     }
 
     /// Resolves when a question that a client is asked (its `inputRequests`) is answered elsewhere, or ends. Never for
@@ -168,7 +169,7 @@ impl Approvals {
     }
 
     fn is_open(&self, id: &str) -> bool {
-        let kept = self.ledger.approval(id).ok().flatten();
+        let kept = self.store.approval(id).ok().flatten();
         kept.is_some_and(|kept| kept.record.status(self.now_ms()) == Status::Pending)
     }
 
@@ -191,7 +192,8 @@ impl Approvals {
             }
         };
         // A store that cannot be read just now can be in a moment, or the wait ends.
-        let kinds = [APPROVAL, ledger::GRANT].map(|kind| self.ledger.store.record_changes(kind).unwrap_or(0));
+        let kinds = [Kind::Approval, Kind::Grant];
+        let kinds = kinds.map(|kind| wait(self.store.store.changes(kind)).unwrap_or(0));
         let count = kinds.iter().fold(0u64, |sum, count| sum.wrapping_add(*count));
         if last != Some(count) {
             if let Some((_, kept)) = &mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
-use crate::{StoreError, folder};
+use crate::{error::StoreError, folder};
 
 /// The file's name within the state folder.
 pub(crate) const FILE: &str = "secret.key";

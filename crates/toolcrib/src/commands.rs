@@ -21,7 +21,6 @@ mod tools;
 mod trust;
 
 use redact::Known;
-use store::SqliteStore;
 
 use crate::cli::{Cli, Command};
 use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
@@ -95,7 +94,7 @@ fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Trouble> {
         tracing::warn!("{line}");
     }
     // If it cannot be found out, whoever needs the state is told why.
-    if let Ok(Some(lost)) = SqliteStore::at(&loaded.settings.state).lost() {
+    if let Ok(Some(lost)) = loaded.settings.kept.store().lost() {
         tracing::error!("{lost}");
     }
     Ok(loaded)

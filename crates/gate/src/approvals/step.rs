@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tool_api::{Input, Outcome, Payload, Progress, ToolError};
 
 use super::answer::{has_person_at_client, holds_roles};
+use super::approval_store::Standing;
 use super::call::ExactCall;
 use super::fault::AnswerFault;
-use super::ledger::Standing;
 use super::record::{Approval, Through};
 use super::{Approvals, Config, LOOK_EVERY, SIGN_EVERY, form};
 use crate::entry::Entry;

@@ -7,11 +7,8 @@ mod headers;
 mod tail;
 mod verify;
 
-use std::sync::Arc;
-
 use audit::{AuditLog, PublicKey};
 use serde_json::json;
-use store::SqliteStore;
 
 use super::start_nobody;
 use crate::assemble::now_ms;
@@ -40,10 +37,9 @@ fn unreadable(error: impl std::fmt::Display) -> Trouble {
 }
 
 fn prune(cli: &Cli, settings: Settings) -> Result<Ending, Trouble> {
-    let Settings { state, audit, redactor, .. } = settings;
+    let Settings { state, audit, redactor, kept, .. } = settings;
     let (keep, max_bytes) = (audit.keep, audit.max_bytes);
-    let store = Arc::new(SqliteStore::at(&state));
-    let removed = AuditLog::with(&state, now_ms, audit, redactor).kept_in(store).prune();
+    let removed = AuditLog::with(&state, now_ms, audit, redactor).kept_in(kept.store().clone()).prune();
     let removed = removed.map_err(|error| Trouble::Failed(error.to_string()))?;
     if cli.json {
         print::json(&json!({ "removed": removed }))?;

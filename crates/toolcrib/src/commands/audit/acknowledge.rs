@@ -1,10 +1,7 @@
 //! `audit acknowledge`: a person signs that they know what the audit log has lost.
 
-use std::sync::Arc;
-
 use audit::{AnchorError, AuditLog, Loss};
 use serde_json::json;
-use store::SqliteStore;
 
 use crate::assemble::now_ms;
 use crate::cli::Cli;
@@ -13,12 +10,12 @@ use crate::ending::{Ending, Trouble};
 use crate::print;
 
 pub(super) fn run(cli: &Cli, settings: Settings, because: Option<&str>) -> Result<Ending, Trouble> {
-    let Settings { state, audit, redactor, .. } = settings;
+    let Settings { state, audit, redactor, kept, .. } = settings;
     let because = because.map(|because| redactor.text(because).into_owned());
-    let store = Arc::new(SqliteStore::at(&state));
+    let store = kept.store();
     let audit_log = AuditLog::with(&state, now_ms, audit, redactor).kept_in(store.clone());
     let failed = |error: AnchorError| Trouble::Failed(error.to_string());
-    let losses = audit_log.acknowledge(&*store, because.as_deref()).map_err(failed)?;
+    let losses = audit_log.acknowledge(&**store, because.as_deref()).map_err(failed)?;
     if cli.json {
         let told: Vec<_> =
             losses.iter().map(|loss| json!({ "record": loss.seq, "kept": loss.kept })).collect();

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use audit::{AnchorError, Loss, PublicKey, Trust, Verified, VerifyError};
 use serde_json::json;
-use store::SqliteStore;
 
 use super::unreadable;
 use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
-use crate::print;
+use crate::{print, state};
 
 /// Which audit log is verified, and what it is held against.
 pub(super) struct Asked<'a> {
@@ -29,7 +28,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         if keys.is_empty() {
             trust.keys.extend(PublicKey::of_folder(state).map_err(unreadable)?);
         }
-        let store = SqliteStore::at(state);
+        let store = state::open(state);
         // A copy on a medium that cannot be written has no store that opens.
         let failed = |error: AnchorError| {
             let folder = state.display();
@@ -37,8 +36,8 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
                 "{error}; `--book {folder}` checks the audit log without what the store knows of it"
             ))
         };
-        trust.heads.extend(audit::anchored(&store).map_err(failed)?);
-        trust.loss = audit::marked_loss(&store).map_err(failed)?;
+        trust.heads.extend(audit::anchored(&*store).map_err(failed)?);
+        trust.loss = audit::marked_loss(&*store).map_err(failed)?;
     }
     if let Some(missing) = audit_log.filter(|audit_log| !audit_log.exists()) {
         return Err(unreadable(format!("there is no {}", missing.display())));
