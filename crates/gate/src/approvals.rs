@@ -95,6 +95,11 @@ impl Approvals {
         })
     }
 
+    /// Where, and by which clock, all is kept that processes share about calls.
+    pub(crate) fn store(&self) -> (Arc<dyn Store>, Clock) {
+        (self.store.store.clone(), self.store.clock)
+    }
+
     /// Counts of days that are kept in the same store, by the same clock.
     pub(crate) fn quotas(&self) -> Quotas {
         Quotas::kept_in(self.store.store.clone(), self.store.clock)

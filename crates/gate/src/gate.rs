@@ -8,10 +8,12 @@ use crate::checks::Check;
 use crate::entry::Entry;
 use crate::pending::Pending;
 use crate::refusals::Refusals;
+use crate::seal::Sealer;
 use crate::seen::Seen;
+use crate::tokens::Tokens;
 use crate::{
     Action, Approvals, Caller, Cancel, Catalog, Client, Failure, Input, Listener, Offered, Outcome, Redactor,
-    Refusal, Ruleset, Sealer, Target, Telemetry, Tokens, ToolError,
+    Refusal, Ruleset, Target, Telemetry, ToolError,
 };
 use crate::{approvals, beside, catalog, checks, redaction, result, run};
 use arc_swap::ArcSwap;
@@ -20,6 +22,7 @@ use bytes::Bytes;
 use sandbox::Root;
 use std::sync::Arc;
 use std::time::Instant;
+use store::Secrets;
 use tool_api::{Arguments, CallId};
 
 /// What a gate is made of.
@@ -97,9 +100,7 @@ impl Gate {
     /// # Errors
     /// The system gives no randomness, without which nothing can be sealed.
     pub fn new(parts: Parts) -> Result<Gate, getrandom::Error> {
-        let [mut seal_key, mut token_key] = [[0; 32]; 2];
-        getrandom::fill(&mut seal_key)?;
-        getrandom::fill(&mut token_key)?;
+        let (store, clock) = parts.approvals.store();
         Ok(Gate {
             catalog: parts.catalog,
             checks: checks::counting(parts.approvals.quotas()),
@@ -110,10 +111,17 @@ impl Gate {
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             since: Instant::now(),
             files: parts.files,
-            sealer: Sealer::new(&seal_key),
-            tokens: Tokens::new(&token_key),
+            sealer: Sealer::new(store, clock),
+            tokens: Tokens::new(),
             refusals: Arc::default(),
         })
+    }
+
+    /// The same gate, sealing with keys that all processes share which have these secrets.
+    #[must_use]
+    pub fn with_secrets(self, secrets: &Arc<Secrets>) -> Gate {
+        let sealer = self.sealer.keyed_by(secrets.clone());
+        Gate { sealer, tokens: self.tokens.keyed_by(secrets.clone()), ..self }
     }
 
     /// The same gate, counting into these figures and tracing with them.
@@ -185,7 +193,7 @@ impl Gate {
         let name = call.target.name();
         let arguments =
             Arguments::parse(call.arguments.take()).map_err(|fault| Refusal::unreadable(name, &fault))?;
-        let mut round = self.open_round(caller, &call.target, &arguments, call.input.take())?;
+        let mut round = self.open_round(caller, &call.target, &arguments, call.input.take()).await?;
 
         let action = call.target.action();
         let mut pending = Pending::new(id, caller, found.offered, arguments, round.goes_on, action);
@@ -237,7 +245,7 @@ impl Gate {
         let outcome = result::clean(&offered, outcome);
         entry.step("clean", outcome.is_ok());
         let outcome = outcome?;
-        self.close_round(caller, (offered.definition(), origin), &call.target, round, outcome, id)
+        self.close_round(caller, (offered.definition(), origin), &call.target, round, outcome, id).await
     }
 
     /// Asks one check after the other, and notes what each says.

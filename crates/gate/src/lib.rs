@@ -11,6 +11,7 @@ mod checks;
 mod entry;
 mod failure;
 mod gate;
+mod key_ring;
 mod offer;
 mod pending;
 mod redaction;

@@ -63,7 +63,7 @@ impl Gate {
     ///
     /// # Errors
     /// A state that was not given to this caller for this very call, or not any more.
-    pub(crate) fn open_round(
+    pub(crate) async fn open_round(
         &self,
         caller: &Caller,
         target: &Target<'_>,
@@ -76,7 +76,7 @@ impl Gate {
             return Ok(Round { input: Some(Input { responses, state: None }), ..first });
         };
         let binding = bind(caller, target, arguments.value());
-        let state = self.sealer.open(&binding, &sealed).map_err(Refusal::BadState)?;
+        let state = self.sealer.open(&binding, &sealed).await.map_err(Refusal::BadState)?;
         let goes_on = true;
         let of_tool = |state: &str| Some(Input { responses: responses.clone(), state: Some(state.into()) });
         let mut rest = state.chars();
@@ -103,7 +103,7 @@ impl Gate {
     ///
     /// # Errors
     /// A state that is too large to be opened again; or the system gives no randomness.
-    pub(crate) fn close_round(
+    pub(crate) async fn close_round(
         &self,
         caller: &Caller,
         (definition, origin): (&Definition, Option<Origin>),
@@ -124,7 +124,7 @@ impl Gate {
                     Some(carried) => format!("{ALLOWED}{}\n{state}", carried.to_text()),
                     None => format!("{TOOLS}{state}"),
                 };
-                let sealed = self.seal_state(caller, target, &round.arguments, &state);
+                let sealed = self.seal_state(caller, target, &round.arguments, &state).await;
                 let state = Some(sealed.ok_or_else(internal)?);
                 Payload::InputRequired { requests, state, hold }
             }
@@ -133,7 +133,12 @@ impl Gate {
                 let is_new = origin.is_none();
                 let origin =
                     origin.unwrap_or_else(|| Origin { tool: definition.name.shared(), arguments: None });
-                let token = self.task_token(caller, &Task { source, id: id.as_ref().into(), origin });
+                let task = Task { source, id: id.as_ref().into(), origin };
+                let token = self
+                    .task_token(caller, &task)
+                    .await
+                    .ok_or(Internal { call })
+                    .map_err(Failure::Internal)?;
                 // What it is asked later it is asked about these.
                 if is_new {
                     let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -149,8 +154,8 @@ impl Gate {
         Ok(Outcome { payload, ..outcome })
     }
 
-    /// Seals a state for another round of this very call; nothing if the system gives no randomness.
-    pub(crate) fn seal_state(
+    /// Seals a state for another round of this very call; nothing if no key can be had.
+    pub(crate) async fn seal_state(
         &self,
         caller: &Caller,
         target: &Target<'_>,
@@ -159,17 +164,17 @@ impl Gate {
     ) -> Option<Arc<str>> {
         // They were parsed when the call came.
         let arguments = Arguments::parse(Some(arguments.clone())).ok()?;
-        self.sealer.seal(&bind(caller, target, arguments.value()), state)
+        self.sealer.seal(&bind(caller, target, arguments.value()), state).await
     }
 
-    /// What this caller knows a source's task by.
-    pub fn task_token(&self, caller: &Caller, task: &Task) -> String {
-        self.tokens.seal(caller.id(), task)
+    /// What this caller knows a source's task by; nothing if no key can be had.
+    pub async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
+        self.tokens.seal(caller.id(), task).await
     }
 
     /// The task of a token, if it was given to this caller.
-    pub fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.tokens.open(caller.id(), token)
+    pub async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
+        self.tokens.open(caller.id(), token).await
     }
 
     /// What a source tells of a task unasked, as far as the AI rules for its tool leave it, and without secrets; nothing

@@ -8,7 +8,7 @@ use tool_api::Action;
 use crate::Gate;
 use crate::failure::Refusal;
 use crate::offer::{Offer, Offered, Source};
-use crate::tokens::Origin;
+use crate::tokens::{Origin, Task};
 
 /// Longest name that an error repeats, in characters.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -108,16 +108,26 @@ impl Gate {
     /// # Errors
     /// There is no such thing, or none for this caller; or its source cannot do that with it.
     pub(crate) async fn find_target(&self, caller: &Caller, target: Target<'_>) -> Result<Found, Refusal> {
-        match self.look_up(caller, &self.catalog.offer(), target) {
+        let task = match target {
+            Target::Task { token, .. } => self.tokens.open(caller.id(), token).await,
+            Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } => None,
+        };
+        match self.look_up(caller, &self.catalog.offer(), target, task.clone()) {
             Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),
             Err(_) if !self.catalog.offer().is_settled() => {
-                self.look_up(caller, &*self.catalog.settled().await, target)
+                self.look_up(caller, &*self.catalog.settled().await, target, task)
             }
             found => found,
         }
     }
 
-    fn look_up(&self, caller: &Caller, offer: &Offer, target: Target<'_>) -> Result<Found, Refusal> {
+    fn look_up(
+        &self,
+        caller: &Caller,
+        offer: &Offer,
+        target: Target<'_>,
+        task: Option<Task>,
+    ) -> Result<Found, Refusal> {
         let unknown = || target.unknown();
         let (source, action, task) = match target {
             Target::Tool(name) => {
@@ -131,8 +141,8 @@ impl Gate {
             }
             Target::Resource { action, uri } => (offer.owner_of_resource(uri), action, None),
             Target::Prompt { action, name } => (offer.owner_of_prompt(name), action, None),
-            Target::Task { action, token } => {
-                let task = self.tokens.open(caller.id(), token).ok_or_else(unknown)?;
+            Target::Task { action, .. } => {
+                let task = task.ok_or_else(unknown)?;
                 (offer.source(&task.source), action, Some(task))
             }
         };

@@ -96,7 +96,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Ass
     let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
     observing::read_with(observing.telemetry(), &upstreams, &audit_log);
     let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
-    let gate = gate.with_telemetry(observing.telemetry().clone());
+    let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
     let gate = Arc::new(gate);
     Ok(Crib {
         gate,

@@ -319,7 +319,7 @@ impl Asking<'_> {
             return Ok(None);
         }
         let (caller, target) = (self.pending.caller, &self.call.target);
-        let sealed = self.gate.seal_state(caller, target, arguments, &state);
+        let sealed = self.gate.seal_state(caller, target, arguments, &state).await;
         let sealed = sealed.ok_or(Failure::Internal(Internal { call: self.pending.id }))?;
         let wants_code = self.on_disk(Approvals::has_code).await?;
         let wants_code = wants_code.map_err(|error| Refusal::NoApprovals(error.to_string()))?;
