@@ -7,6 +7,7 @@
 //! blocks: the step does it on another thread, and only for calls that ask.
 
 mod answer;
+mod approval_store;
 mod call;
 mod canonical;
 mod carried;
@@ -15,7 +16,6 @@ mod config;
 mod fault;
 mod form;
 mod form_wait;
-mod ledger;
 mod presence;
 mod record;
 mod step;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use policy::Caller;
-use store::{Store, StoreError};
+use store::{Kind, Store, StoreError, wait};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -37,8 +37,8 @@ pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
 pub use form_wait::{is_question, unanswered};
-use ledger::{APPROVAL, Ledger, Standing};
-pub use ledger::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
+use approval_store::{ApprovalStore, Standing};
+pub use approval_store::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
@@ -58,7 +58,7 @@ pub type IsAPersons = Box<dyn Fn(&[Asker]) -> bool + Send + Sync>;
 
 /// The questions, answers and standing permissions of one store.
 pub struct Approvals {
-    ledger: Ledger,
+    store: ApprovalStore,
     /// Asked before a permission is used; without it, whoever calls is known.
     still_known: OnceLock<StillKnown>,
     /// Asked before a client is asked; without it, every client that may be.
@@ -84,7 +84,7 @@ impl Approvals {
         // What has no name of its own would share the sessions of others; without randomness nothing is sealed either.
         let process = record::new_id().unwrap_or_else(|| format!("{}", std::process::id()).into());
         Arc::new(Approvals {
-            ledger: Ledger { store, clock, process },
+            store: ApprovalStore { store, clock, process },
             still_known: OnceLock::new(),
             is_a_persons: OnceLock::new(),
             turn: Mutex::new(()),
@@ -96,12 +96,12 @@ impl Approvals {
 
     /// Where, and by which clock, all is kept that processes share about calls.
     pub(crate) fn store(&self) -> (Arc<dyn Store>, Clock) {
-        (self.ledger.store.clone(), self.ledger.clock)
+        (self.store.store.clone(), self.store.clock)
     }
 
     /// The time by the clock that questions end by, in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
-        self.ledger.now_ms()
+        self.store.now_ms()
     }
 
     /// Has callers asked after by `still_known` before a permission of theirs is used. Once; a second one changes nothing.
@@ -132,7 +132,7 @@ impl Approvals {
 
     fn stand_of_known(&self, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        self.ledger.stand(call, known)
+        self.store.stand(call, known)
     }
 
     /// Tells whoever waits that something was answered, here or elsewhere.
@@ -151,7 +151,7 @@ impl Approvals {
     }
 
     fn is_open(&self, id: &str) -> bool {
-        let kept = self.ledger.approval(id).ok().flatten();
+        let kept = self.store.approval(id).ok().flatten();
         kept.is_some_and(|kept| kept.record.status(self.now_ms()) == Status::Pending)
     }
 
@@ -174,7 +174,8 @@ impl Approvals {
             }
         };
         // A store that cannot be read just now can be in a moment, or the wait ends.
-        let kinds = [APPROVAL, ledger::GRANT].map(|kind| self.ledger.store.record_changes(kind).unwrap_or(0));
+        let kinds = [Kind::Approval, Kind::Grant];
+        let kinds = kinds.map(|kind| wait(self.store.store.changes(kind)).unwrap_or(0));
         let count = kinds.iter().fold(0u64, |sum, count| sum.wrapping_add(*count));
         if last != Some(count) {
             if let Some((_, kept)) = &mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner) {

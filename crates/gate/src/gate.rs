@@ -11,6 +11,7 @@ use bytes::Bytes;
 use policy::Caller;
 use redact::Redactor;
 use sandbox::Root;
+use store::Secrets;
 use telemetry::Telemetry;
 use tool_api::Action;
 
@@ -68,7 +69,7 @@ impl Gate {
         let (store, clock) = parts.approvals.store();
         Ok(Gate {
             catalog: parts.catalog,
-            rate: Rate::counting(Quotas::kept_in(store, clock)),
+            rate: Rate::counting(Quotas::kept_in(store.clone(), clock)),
             ruleset: ArcSwap::from_pointee(parts.ruleset),
             redactor: parts.redactor,
             approvals: parts.approvals,
@@ -76,10 +77,16 @@ impl Gate {
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             since: Instant::now(),
             files: parts.files,
-            round_trips: RoundTrips::new()?,
+            round_trips: RoundTrips::new(store, clock),
             refusals: Arc::default(),
             large: Large::default(),
         })
+    }
+
+    /// The same gate, sealing with keys that all processes share which have these secrets.
+    #[must_use]
+    pub fn with_secrets(self, secrets: &Arc<Secrets>) -> Gate {
+        Gate { round_trips: self.round_trips.keyed_by(secrets), ..self }
     }
 
     /// The same gate, counting into these figures and tracing with them.
@@ -153,13 +160,13 @@ impl Gate {
     }
 
     /// What this caller knows a source's task by.
-    pub fn task_token(&self, caller: &Caller, task: &Task) -> String {
-        self.round_trips.task_token(caller, task)
+    pub async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
+        self.round_trips.task_token(caller, task).await
     }
 
     /// The task of a token, if it was given to this caller.
-    pub fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.round_trips.open_task_token(caller, token)
+    pub async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
+        self.round_trips.open_task_token(caller, token).await
     }
 
     /// What a source tells of a task unasked, as far as the AI rules for its tool leave it, and without secrets; nothing

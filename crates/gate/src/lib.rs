@@ -13,6 +13,7 @@ mod deadline;
 mod failure;
 mod find;
 mod gate;
+mod key_ring;
 mod large;
 mod meta;
 mod offer;

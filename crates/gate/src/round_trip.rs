@@ -6,10 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use policy::Caller;
 use serde_json::Value;
+use store::{Secrets, Store};
 use tool_api::{Arguments, Input, Outcome, Payload, ToolError};
 
 use crate::admitted::Identity;
 use crate::approvals::{Brought, Carried, ClientQuestion};
+use crate::clock::Clock;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::seal::{Binding, STATE_SEALED_MAX, Sealer, StateFault};
 use crate::target::Target;
@@ -34,22 +36,22 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// With keys that nobody knows.
-    ///
-    /// # Errors
-    /// The system gives no randomness, without which nothing can be sealed.
-    pub(crate) fn new() -> Result<RoundTrips, getrandom::Error> {
-        let [mut seal_key, mut token_key] = [[0; 32]; 2];
-        getrandom::fill(&mut seal_key)?;
-        getrandom::fill(&mut token_key)?;
-        Ok(RoundTrips { sealer: Sealer::new(&seal_key), tokens: Tokens::new(&token_key) })
+    /// With keys of this process alone. What was opened is kept in `store`, by `clock`.
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Clock) -> RoundTrips {
+        RoundTrips { sealer: Sealer::new(store, clock), tokens: Tokens::new() }
+    }
+
+    /// The same with keys that all processes share which have these secrets.
+    pub(crate) fn keyed_by(self, secrets: &Arc<Secrets>) -> RoundTrips {
+        let sealer = self.sealer.keyed_by(secrets.clone());
+        RoundTrips { sealer, tokens: self.tokens.keyed_by(secrets.clone()) }
     }
 
     /// Opens what the client brings from the round before.
     ///
     /// # Errors
     /// A state that was not given to this caller for this very call, or not any more.
-    pub(crate) fn open(
+    pub(crate) async fn open(
         &self,
         caller: &Caller,
         target: Target<'_>,
@@ -62,7 +64,7 @@ impl RoundTrips {
             return Ok(Brought { input, ..Brought::default() });
         };
         let binding = bind(caller, target.recorded(), target.name(), arguments.value());
-        let state = self.sealer.open(&binding, &sealed).map_err(Refusal::BadState)?;
+        let state = self.sealer.open(&binding, &sealed).await.map_err(Refusal::BadState)?;
         let first = Brought { goes_on: true, ..Brought::default() };
         let of_tool = |state: &str| Some(Input { responses: responses.clone(), state: Some(state.into()) });
         let mut rest = state.chars();
@@ -84,8 +86,8 @@ impl RoundTrips {
         brought.ok_or(Refusal::BadState(StateFault::Foreign))
     }
 
-    /// What has the client ask its user, and come back; nothing if the system gives no randomness.
-    pub(crate) fn ask(
+    /// What has the client ask its user, and come back; nothing if no key can be had.
+    pub(crate) async fn ask(
         &self,
         caller: &Caller,
         target: Target<'_>,
@@ -93,7 +95,7 @@ impl RoundTrips {
         (requests, question): (Bytes, &ClientQuestion),
     ) -> Option<Outcome> {
         let state = format!("{QUESTION}{}", question.to_text());
-        let state = self.seal_for(caller, (target.recorded(), target.name()), arguments, &state)?;
+        let state = self.seal_for(caller, (target.recorded(), target.name()), arguments, &state).await?;
         let payload = Payload::InputRequired { requests: Some(requests), state: Some(state), hold: None };
         Some(Outcome { payload, is_error: false })
     }
@@ -101,14 +103,16 @@ impl RoundTrips {
     /// Seals what the tool wants back, and gives a task the name its caller knows it by.
     ///
     /// # Errors
-    /// A state that is too large to be opened again; or the system gives no randomness.
-    pub(crate) fn close(&self, identity: &Identity, outcome: Outcome) -> Result<Outcome, Failure> {
+    /// A state that is too large to be opened again; or no key can be had.
+    pub(crate) async fn close(&self, identity: &Identity, outcome: Outcome) -> Result<Outcome, Failure> {
         let payload = match outcome.payload {
             Payload::InputRequired { requests, state: Some(state), hold } => {
-                let state = Some(self.seal(identity, &state)?);
+                let state = Some(self.seal(identity, &state).await?);
                 Payload::InputRequired { requests, state, hold }
             }
-            Payload::Task { result, id } => Payload::Task { result, id: self.name_task(identity, id) },
+            Payload::Task { result, id } => {
+                Payload::Task { result, id: self.name_task(identity, id).await? }
+            }
             payload @ (Payload::Ours { .. } | Payload::Relayed { .. } | Payload::InputRequired { .. }) => {
                 payload
             }
@@ -116,7 +120,7 @@ impl RoundTrips {
         Ok(Outcome { payload, ..outcome })
     }
 
-    fn seal(&self, identity: &Identity, state: &str) -> Result<Arc<str>, Failure> {
+    async fn seal(&self, identity: &Identity, state: &str) -> Result<Arc<str>, Failure> {
         if state.len() > TOOL_STATE_MAX {
             let why = format!("the tool asks the client to keep more than {TOOL_STATE_MAX} bytes for it");
             return Err(ToolError::new("state_too_large", why).into());
@@ -128,10 +132,10 @@ impl RoundTrips {
         let name = &*identity.target;
         let recorded = identity.action.map_or(name, |action| action.name());
         let sealed = self.seal_for(&identity.caller, (recorded, name), &identity.arguments, &state);
-        sealed.ok_or(Failure::Internal(Internal { call: identity.id }))
+        sealed.await.ok_or(Failure::Internal(Internal { call: identity.id }))
     }
 
-    fn seal_for(
+    async fn seal_for(
         &self,
         caller: &Caller,
         (recorded, name): (&str, &str),
@@ -140,15 +144,16 @@ impl RoundTrips {
     ) -> Option<Arc<str>> {
         // They were parsed when the call came.
         let arguments = Arguments::parse(Some(arguments.clone())).ok()?;
-        self.sealer.seal(&bind(caller, recorded, name, arguments.value()), state)
+        self.sealer.seal(&bind(caller, recorded, name, arguments.value()), state).await
     }
 
-    fn name_task(&self, identity: &Identity, id: Arc<str>) -> Arc<str> {
+    async fn name_task(&self, identity: &Identity, id: Arc<str>) -> Result<Arc<str>, Failure> {
         let definition = identity.offered.definition();
         let source = definition.origin.upstream().cloned().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
         let new = || Origin { tool: definition.name.shared(), arguments: None };
         let origin = identity.origin.clone().unwrap_or_else(new);
-        let token = self.task_token(&identity.caller, &Task { source, id, origin });
+        let token = self.task_token(&identity.caller, &Task { source, id, origin }).await;
+        let token = token.ok_or(Failure::Internal(Internal { call: identity.id }))?;
         // The task goes on with the call that began it: what is done with it later is judged by that call's arguments.
         if identity.origin.is_none() {
             let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -159,17 +164,17 @@ impl RoundTrips {
             };
             self.tokens.keep(&token, &begun_with);
         }
-        token.into()
+        Ok(token.into())
     }
 
-    /// What this caller knows a source's task by.
-    pub(crate) fn task_token(&self, caller: &Caller, task: &Task) -> String {
-        self.tokens.seal(caller.id(), task)
+    /// What this caller knows a source's task by; nothing if no key can be had.
+    pub(crate) async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
+        self.tokens.seal(caller.id(), task).await
     }
 
     /// The task of a token, if it was given to this caller.
-    pub(crate) fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.tokens.open(caller.id(), token)
+    pub(crate) async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
+        self.tokens.open(caller.id(), token).await
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! A token says whose task it is, which source runs it and which tool began it, under a keyed hash that nobody else can make. It
 //! is the same each time, so that a client recognises its task in notifications, and good for its caller
-//! only. The key lives as long as the process, as do the connections that the tasks were made over.
+//! only. The key is kept with the secrets and never changes, so that another process knows the task by the same name.
 //!
-//! What a task was begun with is kept here, as far as there is room: rules about paths concern the task as well.
+//! What a task was begun with is kept here, in memory, as far as there is room: rules about paths concern the task as
+//! well. It may hold secrets and is not written down; another process does not know it, and judges by that.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
+use store::Secrets;
+
+use crate::key_ring::KeyRing;
+
+/// Under which name the key is kept.
+const RING: &str = "seal/task";
 
 /// Longest token that is looked at, in bytes.
 const TOKEN_BYTES_MAX: usize = 4 * 1024;
@@ -47,7 +54,7 @@ pub struct Origin {
 
 /// Makes and opens tokens.
 pub struct Tokens {
-    key: hmac::Key,
+    ring: KeyRing,
     begun: Mutex<Begun>,
 }
 
@@ -79,17 +86,30 @@ impl Begun {
 }
 
 impl Tokens {
-    /// With a key that nobody knows.
-    pub fn new(random: &[u8; 32]) -> Tokens {
-        Tokens { key: hmac::Key::new(hmac::HMAC_SHA256, random), begun: Mutex::default() }
+    /// With a key of this process alone.
+    #[expect(clippy::new_without_default, reason = "each has a key of its own, which is no default")]
+    pub fn new() -> Tokens {
+        Tokens { ring: KeyRing::own(RING, None), begun: Mutex::default() }
     }
 
-    /// The token for a task.
-    pub fn seal(&self, caller: &str, task: &Task) -> String {
-        let said = [&lengthened(&task.source), &lengthened(&task.origin.tool), task.id.as_bytes()].concat();
-        let mut body = self.sign(caller, &said).as_ref().to_vec();
-        body.extend_from_slice(&said);
-        URL_SAFE_NO_PAD.encode(body)
+    /// The same with the key that all processes share which have these secrets.
+    pub fn keyed_by(self, secrets: Arc<Secrets>) -> Tokens {
+        Tokens { ring: self.ring.kept_in(secrets), ..self }
+    }
+
+    /// The key; nothing if it cannot be had, which the log then says.
+    async fn key(&self) -> Option<hmac::Key> {
+        let key = self.ring.newest(0).await;
+        let key = key.inspect_err(|error| tracing::error!(%error, "no task can be named")).ok()?;
+        Some(hmac::Key::new(hmac::HMAC_SHA256, &key.bytes))
+    }
+
+    /// The token for a task; nothing if no key can be had.
+    pub async fn seal(&self, caller: &str, task: &Task) -> Option<String> {
+        let named = [&lengthened(&task.source), &lengthened(&task.origin.tool), task.id.as_bytes()].concat();
+        let mut body = hmac::sign(&self.key().await?, &signed(caller, &named)).as_ref().to_vec();
+        body.extend_from_slice(&named);
+        Some(URL_SAFE_NO_PAD.encode(body))
     }
 
     /// Keeps what the task of a token was begun with, as JSON text. What is too long for that is unknown from then on.
@@ -100,14 +120,14 @@ impl Tokens {
     }
 
     /// The task, if the token was made for this caller.
-    pub fn open(&self, caller: &str, token: &str) -> Option<Task> {
+    pub async fn open(&self, caller: &str, token: &str) -> Option<Task> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
         let body = URL_SAFE_NO_PAD.decode(token).ok()?;
-        let (tag, said) = body.split_at_checked(TAG_BYTES)?;
-        hmac::verify(&self.key, &signed(caller, said), tag).ok()?;
-        let (source, rest) = first(said)?;
+        let (tag, named) = body.split_at_checked(TAG_BYTES)?;
+        hmac::verify(&self.key().await?, &signed(caller, named), tag).ok()?;
+        let (source, rest) = first(named)?;
         let (tool, id) = first(rest)?;
         let arguments = self.begun().kept.get(token).cloned();
         let origin = Origin { tool: tool.into(), arguments };
@@ -117,20 +137,16 @@ impl Tokens {
     fn begun(&self) -> MutexGuard<'_, Begun> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn sign(&self, caller: &str, said: &[u8]) -> hmac::Tag {
-        hmac::sign(&self.key, &signed(caller, said))
-    }
 }
 
 /// The parts, each so that it cannot run into the next.
-fn signed(caller: &str, said: &[u8]) -> Vec<u8> {
-    [&lengthened(caller), said].concat()
+fn signed(caller: &str, named: &[u8]) -> Vec<u8> {
+    [&lengthened(caller), named].concat()
 }
 
-/// The text behind the length that `said` begins with, and the rest.
-fn first(said: &[u8]) -> Option<(&str, &[u8])> {
-    let (length, rest) = said.split_at_checked(size_of::<u16>())?;
+/// The text behind the length that `named` begins with, and the rest.
+fn first(named: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = named.split_at_checked(size_of::<u16>())?;
     let length = usize::from(u16::from_be_bytes(length.try_into().ok()?));
     let (text, rest) = rest.split_at_checked(length)?;
     Some((std::str::from_utf8(text).ok()?, rest))
@@ -151,50 +167,52 @@ mod tests {
         Task { source: "files".into(), id: id.into(), origin }
     }
 
-    #[test]
-    fn what_a_task_was_begun_with_is_kept_as_far_as_there_is_room() {
-        let tokens = Tokens::new(&[1; 32]);
-        let arguments = |token: &str| tokens.open("ann", token).expect("hers").origin.arguments;
-        let first = tokens.seal("ann", &task("0"));
-        assert_eq!(arguments(&first), None);
+    #[tokio::test]
+    async fn what_a_task_was_begun_with_is_kept_as_far_as_there_is_room() {
+        let tokens = Tokens::new();
+        let arguments = async |token: &str| tokens.open("ann", token).await.expect("hers").origin.arguments;
+        let seal = async |id: &str| tokens.seal("ann", &task(id)).await.expect("a key");
+        let first = seal("0").await;
+        assert_eq!(arguments(&first).await, None);
         tokens.keep(&first, "{}");
         tokens.keep(&first, r#"{"path":"a"}"#);
-        assert_eq!(arguments(&first).as_deref(), Some(r#"{"path":"a"}"#));
-        assert_eq!(
-            tokens.seal("ann", &tokens.open("ann", &first).expect("hers")),
-            first,
-            "the same each time"
-        );
+        assert_eq!(arguments(&first).await.as_deref(), Some(r#"{"path":"a"}"#));
+        let opened = tokens.open("ann", &first).await.expect("hers");
+        assert_eq!(tokens.seal("ann", &opened).await.as_ref(), Some(&first), "the same each time");
         let long = "x".repeat(BEGUN_BYTES_MAX);
         let many = BEGUN_IN_ALL_BYTES_MAX / BEGUN_BYTES_MAX;
-        let token = |nth: usize| tokens.seal("ann", &task(&nth.to_string()));
-        (1..=many).for_each(|nth| tokens.keep(&token(nth), &long));
-        assert_eq!([0, 1, 2, many].map(|nth| arguments(&token(nth)).is_some()), [false, false, true, true]);
+        for nth in 1..=many {
+            tokens.keep(&seal(&nth.to_string()).await, &long);
+        }
+        for (nth, is_kept) in [(0, false), (1, false), (2, true), (many, true)] {
+            assert_eq!(arguments(&seal(&nth.to_string()).await).await.is_some(), is_kept, "{nth}");
+        }
         assert!(tokens.begun().bytes <= BEGUN_IN_ALL_BYTES_MAX);
-        tokens.keep(&token(many + 1), &format!("{long}x"));
-        assert_eq!(arguments(&token(many + 1)), None, "too long");
+        let last = seal("last").await;
+        tokens.keep(&last, &format!("{long}x"));
+        assert_eq!(arguments(&last).await, None, "too long");
     }
 
-    #[test]
-    fn a_token_opens_for_its_caller_only_and_cannot_be_made_elsewhere() {
-        let tokens = Tokens::new(&[1; 32]);
+    #[tokio::test]
+    async fn a_token_opens_for_its_caller_only_and_cannot_be_made_elsewhere() {
+        let tokens = Tokens::new();
         let task = task("task-1");
-        let token = tokens.seal("ann", &task);
-        assert_eq!(token, tokens.seal("ann", &task), "the same each time");
-        assert_eq!(tokens.open("ann", &token), Some(task));
-        assert_eq!(tokens.open("bob", &token), None);
-        assert_eq!(Tokens::new(&[2; 32]).open("ann", &token), None, "another process");
+        let token = tokens.seal("ann", &task).await.expect("a key");
+        assert_eq!(Some(&token), tokens.seal("ann", &task).await.as_ref(), "the same each time");
+        assert_eq!(tokens.open("ann", &token).await, Some(task));
+        assert_eq!(tokens.open("bob", &token).await, None);
+        assert_eq!(Tokens::new().open("ann", &token).await, None, "another key");
         for at in 0..token.len() {
             let mut changed = token.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).expect("ASCII");
             // The last character may hold bits that mean nothing; a decoder that accepts them gives the same bytes.
             if URL_SAFE_NO_PAD.decode(&changed).ok() != URL_SAFE_NO_PAD.decode(&token).ok() {
-                assert_eq!(tokens.open("ann", &changed), None, "byte {at}");
+                assert_eq!(tokens.open("ann", &changed).await, None, "byte {at}");
             }
         }
         for bad in ["", "x", "task-1", &"A".repeat(TOKEN_BYTES_MAX + 1)] {
-            assert_eq!(tokens.open("ann", bad), None);
+            assert_eq!(tokens.open("ann", bad).await, None);
         }
     }
 }

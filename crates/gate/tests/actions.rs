@@ -97,6 +97,17 @@ impl World {
         World { gate: gate.unwrap(), folders }
     }
 
+    /// Another process over the same state.
+    fn next_process(&self) -> World {
+        let state = self.folders[0].path();
+        let next = World::new(&[]);
+        let secrets = || {
+            let store = Arc::new(store::SqliteStore::at(state));
+            Arc::new(store::Secrets::new(store, state))
+        };
+        World { gate: next.gate.with_secrets(&secrets()), folders: next.folders }
+    }
+
     async fn call(
         &self,
         target: Target<'_>,
@@ -203,7 +214,7 @@ rules:
     else {
         panic!("a task")
     };
-    let task = world.gate.open_task_token(&Caller::local_user(Via::Stdio), &token).unwrap();
+    let task = world.gate.open_task_token(&Caller::local_user(Via::Stdio), &token).await.unwrap();
     assert_eq!((&*task.source, &*task.origin.tool, &*task.id), ("a", "works", "t1"));
     let told = |text: &'static str| world.gate.task_news(&task, &Bytes::from_static(text.as_bytes()));
     assert_eq!(told(r#"{"a":"sk-abc"}"#).unwrap(), r#"{"a":"[REDACTED]"}"#);
@@ -287,4 +298,28 @@ async fn a_further_round_needs_the_state_of_the_one_before() {
     let heard = r#"{"by":"a","key":"","state":"inner","arguments":{ "n" : 1 }}"#;
     assert_eq!(again(&state, "asks", r#"{ "n" : 1 }"#).await, heard, "blanks mean nothing");
     assert_eq!(again(&state, "asks", r#"{"n":1}"#).await, "bad_request_state", "used twice");
+}
+
+/// A process has begun a task and ended; the next one knows it by the same name, as its caller's and nobody else's.
+#[tokio::test]
+async fn the_next_process_knows_a_task_by_its_name() {
+    let state = World::new(&[]);
+    let first = state.next_process();
+    let begun = first.call(Target::Tool("works"), r#"{"a":1}"#, None).await;
+    let Ok(Outcome { payload: Payload::Task { id: token, .. }, .. }) = begun else { panic!("a task") };
+    drop(first);
+    let next = state.next_process();
+    let look = Target::Task { action: Action::GetTask, token: &token };
+    assert_eq!(next.said(look).await, r#"{"by":"a","key":"t1","state":"","arguments":{}}"#);
+    let task = next.gate.open_task_token(&Caller::local_user(Via::Stdio), &token).await.unwrap();
+    assert_eq!((&*task.id, &*task.origin.tool, task.origin.arguments), ("t1", "works", None));
+    let other = Caller::new(
+        "bob".into(),
+        gate::CallerKind::Key,
+        gate::Roles::default(),
+        gate::Scopes::all(),
+        Via::Http,
+    );
+    assert_eq!(next.gate.open_task_token(&other, &token).await, None);
+    assert_eq!(World::new(&[]).said(look).await, "unknown_task", "another state");
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::PathBuf};
 
-use crate::named::PREFIX as NAMED;
+use crate::cell::NAMED_PREFIX;
 
 /// Why a store could not do what it was asked. Names files and limits, never what was to be kept.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +82,7 @@ pub enum StoreError {
     /// Who holds the key that seals secrets does not give one.
     #[error("{holder} {why}")]
     KeyHolder {
-        /// Who that is, as [`crate::KeyHolder::name`] says it.
+        /// Who that is, as `KeyHolder::name` says it.
         holder: String,
         /// What is wrong, and what to do.
         why: String,
@@ -136,12 +136,12 @@ pub enum StoreError {
 
 /// A record's name as a person knows it.
 fn shown(name: &str) -> &str {
-    name.strip_prefix(NAMED).unwrap_or(name)
+    name.strip_prefix(NAMED_PREFIX).unwrap_or(name)
 }
 
 /// How one does without a record.
 fn anew(name: &str) -> String {
-    match name.strip_prefix(NAMED) {
+    match name.strip_prefix(NAMED_PREFIX) {
         Some(name) => format!(
             "if you have the old key in a file, run `toolcrib secrets rekey --from FILE`, or give it up with \
              `toolcrib secrets remove {name}` and set it again"

@@ -1,31 +1,36 @@
-//! What must survive the end of the process, behind one trait.
+//! What must survive the end of the process, behind async traits: versioned cells (approvals, grants, keys, pins, sealed
+//! records and more), leases, definitions of upstreams, counters.
 //!
-//! That is the tool definitions of upstreams, so that a list can be answered before any upstream has
-//! started; anchors, small facts that other parts check themselves against; and secrets, which are sealed
-//! before the store sees them. What the texts mean is their owners' affair. Every call blocks on the disk:
-//! callers keep them off the path that answers requests.
+//! What the values mean is their owners' affair; secrets are sealed before the store sees them. SQLite stands behind the
+//! traits, on a thread of its own that starts with the first use.
 
-#[cfg(test)]
-mod conformance;
+mod cell;
+mod definitions;
 mod error;
 mod folder;
-mod marks;
+mod lost;
 mod master_key;
 mod named;
-mod schema;
+mod reply;
 mod secrets;
+mod sentinel;
 mod sqlite;
 mod store;
 
+pub use cell::{
+    ANCHOR_BYTES_MAX, CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX,
+    PIN_BYTES_MAX, Query, VALUE_BYTES_MAX,
+};
+pub use definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX};
 pub use error::StoreError;
 pub use folder::create_private;
-pub use marks::Lost;
+pub use lost::Lost;
 pub use master_key::{KeyHolder, KeySource, key_spellings};
 pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};
+pub use reply::{Reply, wait};
 pub use secrets::{Opened, Secrets};
 pub use sqlite::SqliteStore;
 pub use store::{
-    ANCHOR_BYTES_MAX, CLAIM_MS_MAX, DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX,
-    RECORD_BYTES_MAX, RECORDS_PER_KIND_MAX, SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, Store, StoredRecord,
-    StoredSecret,
+    COUNTERS_MAX, CellStore, CounterStore, DefinitionStore, LEASE_MS_MAX, LeaseStore, Period, Store, Taken,
+    every, remove, replace,
 };

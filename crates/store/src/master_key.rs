@@ -17,7 +17,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 use data_encoding::HEXLOWER;
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
-use crate::{StoreError, folder};
+use crate::{error::StoreError, folder};
 
 /// The file's name within the state folder.
 pub(crate) const FILE: &str = "secret.key";

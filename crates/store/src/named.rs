@@ -6,10 +6,7 @@
 
 use std::{fmt, io};
 
-use crate::{Secrets, StoreError, marks::Mark};
-
-/// How the names of these records begin in the store.
-pub(crate) const PREFIX: &str = "secret/";
+use crate::{cell::NAMED_PREFIX, error::StoreError, secrets::Secrets, sentinel::Sentinel};
 
 /// Longest name, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -53,7 +50,7 @@ impl SecretName {
     }
 
     fn record(&self) -> String {
-        format!("{PREFIX}{}", self.0)
+        format!("{NAMED_PREFIX}{}", self.0)
     }
 }
 
@@ -140,7 +137,7 @@ impl Secrets {
     /// # Errors
     /// If that cannot be told.
     pub fn may_have_named(&self) -> Result<bool, StoreError> {
-        Mark::Secrets.is_in(self.dir()).map_err(|source| self.cannot(source))
+        Sentinel::Secrets.is_in(self.dir()).map_err(|source| self.cannot(source))
     }
 
     /// The names of all of them, in order; nothing is opened.
@@ -148,8 +145,8 @@ impl Secrets {
     /// # Errors
     /// The store's.
     pub fn named_names(&self) -> Result<Vec<SecretName>, StoreError> {
-        let names = self.names(PREFIX)?;
-        Ok(names.iter().filter_map(|name| SecretName::parse(name.strip_prefix(PREFIX)?).ok()).collect())
+        let names = self.names(NAMED_PREFIX)?;
+        Ok(names.iter().filter_map(|name| SecretName::parse(name.strip_prefix(NAMED_PREFIX)?).ok()).collect())
     }
 
     /// The secret of this name.
@@ -185,16 +182,15 @@ impl Secrets {
     ) -> Result<WasSet, StoreError> {
         let record = name.record();
         loop {
-            let found = self.store().secret(&record)?;
+            let version = self.sealed(&record)?.map(|found| found.version);
             // One that does not open any more may be set anew all the same.
-            let before = found.as_ref().and_then(|_| self.named(name).ok().flatten());
+            let before = version.and_then(|_| self.named(name).ok().flatten());
             let set_at_ms = before.map_or(now_ms, |before| before.set_at_ms);
-            Mark::Secrets.make(self.dir()).map_err(|source| self.cannot(source))?;
+            Sentinel::Secrets.make(self.dir()).map_err(|source| self.cannot(source))?;
             let kept = write(value, set_at_ms, now_ms);
-            let version = found.as_ref().map(|found| found.version);
             // Another process may have been faster; the last one wins.
             if self.replace(&record, version, Some(&kept))?.is_some() {
-                return Ok(if found.is_some() { WasSet::Again } else { WasSet::Anew });
+                return Ok(if version.is_some() { WasSet::Again } else { WasSet::Anew });
             }
         }
     }

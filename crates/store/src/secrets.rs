@@ -1,4 +1,5 @@
-//! `Secrets`: records that are sealed before the store sees them, each to its name, and opened after.
+//! `Secrets`: records that are sealed before the store sees them, each to its name, and opened after. Who holds the key
+//! may keep one waiting, so all of it blocks: it belongs on a thread that may wait.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,9 +8,13 @@ use std::{
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
 
-use crate::master_key::KeySource;
-use crate::named::PREFIX as NAMED;
-use crate::{Store, StoreError, StoredSecret};
+use crate::{
+    cell::{Change, Kind, NAMED_PREFIX},
+    error::StoreError,
+    master_key::KeySource,
+    reply::wait,
+    store::{Store, remove, replace},
+};
 
 /// How records are sealed, as their first byte: then follow the nonce, and the ciphertext with its tag.
 const FORMAT: u8 = 1;
@@ -25,6 +30,12 @@ const NOTHING: &[u8] = b"";
 
 /// How often a record is sealed again because the key has changed meanwhile.
 const TRIES_MAX: usize = 3;
+
+/// A record as the store has it.
+pub(crate) struct Sealed {
+    pub(crate) version: u64,
+    pub(crate) sealed: Vec<u8>,
+}
 
 /// A record that has been opened.
 #[derive(Clone, PartialEq, Eq)]
@@ -89,11 +100,11 @@ impl Secrets {
     /// If it is not as it was sealed, if the key is not to be trusted, if a person has set it and the key is lost, or as
     /// the store's.
     pub fn load(&self, name: &str) -> Result<Option<Opened>, StoreError> {
-        let Some(StoredSecret { version, sealed }) = self.store.secret(name)? else { return Ok(None) };
+        let Some(Sealed { version, sealed }) = self.sealed(name)? else { return Ok(None) };
         for _ in 0..2 {
             let key = match self.key(Missing::StaysSo)? {
                 Some(key) => key,
-                None if name.starts_with(NAMED) => return Err(self.lost(&self.held(), name)),
+                None if name.starts_with(NAMED_PREFIX) => return Err(self.lost(&self.held(), name)),
                 None => return Ok(None),
             };
             if let Some(record) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
@@ -115,7 +126,9 @@ impl Secrets {
         StoreError::KeyLost { name: name.to_owned(), key: held.source.shown(&self.dir) }
     }
 
-    /// As [`Store::replace_secret`], for a record that is sealed on the way.
+    /// Seals a record and puts it in place of the one with version `expected` (`None`: where there is none); no record
+    /// removes it. Returns the new version (0 after a removal), or nothing, and changes nothing, if there is another
+    /// version by now.
     ///
     /// # Errors
     /// If the key is not to be trusted or cannot be made, or as the store's.
@@ -125,12 +138,12 @@ impl Secrets {
         expected: Option<u64>,
         record: Option<&[u8]>,
     ) -> Result<Option<u64>, StoreError> {
-        let Some(record) = record else { return self.store.replace_secret(name, expected, None) };
+        let Some(record) = record else { return self.put(name, expected, None) };
         let mut expected = expected;
         for _ in 0..TRIES_MAX {
             let key = self.key(Missing::IsMade)?.expect("it is made if there is none");
             let seen = self.held().seen;
-            let replaced = self.store.replace_secret(name, expected, Some(&seal(&key, name, record)?))?;
+            let replaced = self.put(name, expected, Some(seal(&key, name, record)?))?;
             if replaced.is_none() || seen == Some(self.resealed()?.map(|found| found.version)) {
                 return Ok(replaced);
             }
@@ -165,8 +178,8 @@ impl Secrets {
         // First, so that nobody seals anything more with the old one.
         self.say_resealed(&new_key)?;
         let mut resealed = 0;
-        for name in self.store.secret_names("")? {
-            while let Some(StoredSecret { version, sealed }) = self.store.secret(&name)? {
+        for name in self.all_names("")? {
+            while let Some(Sealed { version, sealed }) = self.sealed(&name)? {
                 if open(&new_key, &name, &sealed).is_some() {
                     break;
                 }
@@ -175,7 +188,7 @@ impl Secrets {
                 };
                 let sealed = seal(&new_key, &name, &record)?;
                 // Another process may have been faster; what it has put there is looked at again.
-                if self.store.replace_secret(&name, Some(version), Some(&sealed))?.is_some() {
+                if self.put(&name, Some(version), Some(sealed))?.is_some() {
                     resealed += 1;
                 }
             }
@@ -190,14 +203,34 @@ impl Secrets {
         loop {
             let version = self.resealed()?.map(|found| found.version);
             // If another process was faster, the last word counts.
-            if self.store.replace_secret(RESEALED, version, Some(&sealed))?.is_some() {
+            if self.put(RESEALED, version, Some(sealed.clone()))?.is_some() {
                 return Ok(());
             }
         }
     }
 
-    fn resealed(&self) -> Result<Option<StoredSecret>, StoreError> {
-        self.store.secret(RESEALED)
+    fn resealed(&self) -> Result<Option<Sealed>, StoreError> {
+        self.sealed(RESEALED)
+    }
+
+    pub(crate) fn sealed(&self, name: &str) -> Result<Option<Sealed>, StoreError> {
+        let found = wait(self.store.cell(Kind::Sealed, name))?;
+        Ok(found.map(|cell| Sealed { version: cell.version, sealed: cell.value }))
+    }
+
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        expected: Option<u64>,
+        sealed: Option<Vec<u8>>,
+    ) -> Result<Option<u64>, StoreError> {
+        let content = sealed.map(Into::into);
+        let change = Change { kind: Kind::Sealed, key: name.to_owned(), expected, content };
+        wait(replace(&*self.store, change))
+    }
+
+    fn all_names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        wait(self.store.keys(Kind::Sealed, prefix))
     }
 
     /// Removes the record of this name without opening it, so that one which does not open can be removed, too. False
@@ -206,21 +239,15 @@ impl Secrets {
     /// # Errors
     /// The store's.
     pub fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        while let Some(found) = self.store.secret(name)? {
-            // Another process may have been faster; whatever it has put there goes, too.
-            if self.store.replace_secret(name, Some(found.version), None)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        wait(remove(&*self.store, Kind::Sealed, name))
     }
 
-    /// As [`Store::secret_names`].
+    /// The names of the records that begin with `prefix`, in order.
     ///
     /// # Errors
     /// The store's.
     pub fn names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let mut names = self.store.secret_names(prefix)?;
+        let mut names = self.all_names(prefix)?;
         names.retain(|name| name != RESEALED);
         Ok(names)
     }
@@ -230,9 +257,9 @@ impl Secrets {
         &self.dir
     }
 
-    /// The store, for its claims.
-    pub fn store(&self) -> &dyn Store {
-        &*self.store
+    /// The store that they are kept in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     fn key(&self, missing: Missing) -> Result<Option<Arc<LessSafeKey>>, StoreError> {
@@ -255,7 +282,7 @@ impl Secrets {
         }
         if held.key.is_none() && missing == Missing::IsMade {
             // Those cannot be had again by signing in; whoever has set them decides.
-            if let Some(name) = self.store.secret_names(NAMED)?.first() {
+            if let Some(name) = self.all_names(NAMED_PREFIX)?.first() {
                 return Err(self.lost(&held, name));
             }
             let key = Arc::new(held.source.make(&self.dir)?);
@@ -279,11 +306,11 @@ impl Secrets {
     }
 
     fn remove_lost(&self, key: &LessSafeKey) -> Result<(), StoreError> {
-        for name in self.store.secret_names("")? {
-            if let Some(StoredSecret { version, sealed }) = self.store.secret(&name)?
+        for name in self.all_names("")? {
+            if let Some(Sealed { version, sealed }) = self.sealed(&name)?
                 && open(key, &name, &sealed).is_none()
             {
-                self.store.replace_secret(&name, Some(version), None)?;
+                self.put(&name, Some(version), None)?;
             }
         }
         Ok(())

@@ -1,142 +1,156 @@
-//! The trait of what must survive, its records and their limits.
+//! The traits of what must survive, one for each way in which it is used. Shared by threads, and by processes that serve
+//! the same user.
+//!
+//! Approvals, grants, keys, pins and sealed records are kinds of versioned cells and not traits of their own: they are
+//! found by owner, topic, state and end, and one transaction changes several of them.
 
-use crate::StoreError;
+use crate::{
+    cell::{Cell, Change, Kind, PAGE_MAX, Query},
+    definitions::Definitions,
+    error::StoreError,
+    reply::Reply,
+};
 
-/// The largest list of definitions kept for one upstream. Larger ones are fetched anew at each start.
-pub const DEFINITIONS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The longest time a lease is held, in milliseconds. Who dies with a lease holds the others up no longer, nor does a
+/// clock that was wrong.
+pub const LEASE_MS_MAX: i64 = 10 * 60 * 1000;
 
-/// Configurations remembered per upstream. Projects that share a name for differing servers each keep
-/// their own; a configuration that differs at every start must not fill the disk.
-pub const FINGERPRINTS_PER_UPSTREAM_MAX: usize = 8;
+/// Most counters that are kept at once.
+pub const COUNTERS_MAX: usize = 100_000;
 
-/// An anchor is a fact of a line, not a document.
-pub const ANCHOR_BYTES_MAX: usize = 4 * 1024;
+/// Versioned cells.
+pub trait CellStore: Send + Sync {
+    /// The cell of this kind and key.
+    fn cell(&self, kind: Kind, key: &str) -> Reply<'_, Option<Cell>>;
 
-/// The largest sealed record, in bytes: a registration and its tokens take a few thousand.
-pub const SECRET_BYTES_MAX: usize = 256 * 1024;
+    /// The cells that are meant, in the order of their last change.
+    fn cells(&self, query: &Query) -> Reply<'_, Vec<Cell>>;
 
-/// The longest name of a record, and of a claim's key or holder, in bytes.
-pub const SECRET_NAME_BYTES_MAX: usize = 1024;
+    /// How many cells are meant; neither page nor limit matters.
+    fn count(&self, query: &Query) -> Reply<'_, u64>;
 
-/// The largest record, in bytes: an approval with all that a person must see of it.
-pub const RECORD_BYTES_MAX: usize = 256 * 1024;
+    /// The keys of a kind that begin with `prefix`, in order.
+    fn keys(&self, kind: Kind, prefix: &str) -> Reply<'_, Vec<String>>;
 
-/// Most records of one kind. Whoever keeps them removes what is over before that.
-pub const RECORDS_PER_KIND_MAX: usize = 100_000;
+    /// How often cells of this kind were changed, which never gets less. Cheap: by it a process sees what another one
+    /// has done.
+    fn changes(&self, kind: Kind) -> Reply<'_, u64>;
 
-/// The longest time a claim is held, in milliseconds. Who dies with a claim holds the others up no longer, nor does
-/// a clock that was wrong.
-pub const CLAIM_MS_MAX: i64 = 10 * 60 * 1000;
+    /// Whether there has ever been a cell of this kind. Of keys that is known even where the store has been lost since,
+    /// if something beside it can tell: what a key has closed is not opened by that.
+    fn was_any(&self, kind: Kind) -> Reply<'_, bool>;
 
-/// The tools an upstream had when it was last asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definitions {
-    /// The upstream's name in the configuration.
-    pub upstream: String,
-    /// Identifies the configuration the upstream was started with; another one has other definitions.
-    pub fingerprint: String,
-    /// The definitions as they came, a JSON text.
-    pub tools_json: String,
-    /// When they came, in milliseconds since 1970.
-    pub fetched_at_ms: i64,
+    /// Makes all of these changes, or none if one of them finds another version than it expects: then there is no
+    /// answer. Else the new versions, in the order of the changes (0 for a removal). Once this returns they survive a
+    /// crash of the machine. Refuses what is beyond [`Kind::bytes_max`], [`crate::KEY_BYTES_MAX`] and
+    /// [`crate::CELLS_PER_KIND_MAX`].
+    fn commit(&self, changes: Vec<Change>) -> Reply<'_, Option<Vec<u64>>>;
+
+    /// Puts a value in place of whatever is there; once this returns it survives a crash of the process.
+    fn overwrite(&self, kind: Kind, key: &str, value: Vec<u8>) -> Reply<'_, ()>;
+
+    /// Removes the cells of a kind that have ended by then, and says how many that were.
+    fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64>;
 }
 
-/// A sealed record as it is kept.
-#[derive(Clone, PartialEq, Eq)]
-pub struct StoredSecret {
-    /// Another one after each change, and never one that any record had before.
-    pub version: u64,
-    /// The record, of which the store understands nothing.
-    pub sealed: Vec<u8>,
+/// Rights to do something, for a while, that one process has at a time.
+pub trait LeaseStore: Send + Sync {
+    /// Acquires the lease of `key` until `until_ms`, but for no longer than [`LEASE_MS_MAX`], for whoever calls itself
+    /// `holder`, who may have it already. False if somebody else has it at `now_ms`. Both times are milliseconds since
+    /// 1970.
+    fn acquire(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Reply<'_, bool>;
+
+    /// Releases a lease; no error if somebody else has it.
+    fn release(&self, key: &str, holder: &str) -> Reply<'_, ()>;
 }
 
-/// Shows no record.
-impl std::fmt::Debug for StoredSecret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoredSecret").field("version", &self.version).finish_non_exhaustive()
-    }
-}
-
-/// A record as it is kept: a JSON text that its owner understands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredRecord {
-    /// Its name among those of its kind.
-    pub key: String,
-    /// Another one after each change, and never one that any record had before.
-    pub version: u64,
-    /// The record.
-    pub value: String,
-}
-
-/// A place that remembers. Shared by threads, and by processes that serve the same user.
-pub trait Store: Send + Sync {
+/// What upstreams offered when they were last asked.
+pub trait DefinitionStore: Send + Sync {
     /// What is known of this upstream under this configuration.
-    fn definitions(&self, upstream: &str, fingerprint: &str) -> Result<Option<Definitions>, StoreError>;
+    fn definitions(&self, upstream: &str, fingerprint: &str) -> Reply<'_, Option<Definitions>>;
 
-    /// Remembers definitions in place of older ones. Those of the [`FINGERPRINTS_PER_UPSTREAM_MAX`] latest
-    /// configurations stay. Refuses more than [`DEFINITIONS_BYTES_MAX`].
-    fn keep_definitions(&self, definitions: &Definitions) -> Result<(), StoreError>;
+    /// Remembers definitions in place of older ones. Those of the [`crate::FINGERPRINTS_PER_UPSTREAM_MAX`] latest
+    /// configurations stay. Refuses more than [`crate::DEFINITIONS_BYTES_MAX`].
+    fn keep_definitions(&self, definitions: Definitions) -> Reply<'_, ()>;
 
     /// Forgets an upstream under all its configurations. It is no error if nothing was known.
-    fn forget_definitions(&self, upstream: &str) -> Result<(), StoreError>;
+    fn forget_definitions(&self, upstream: &str) -> Reply<'_, ()>;
+}
 
-    /// The value last kept under this key.
-    fn anchor(&self, key: &str) -> Result<Option<String>, StoreError>;
+/// Counts of periods that begin with the first count, such as calls of a day.
+pub trait CounterStore: Send + Sync {
+    /// Counts up to `wanted` more, but no more than `max` in all, and says what was counted. Once this returns it survives
+    /// a crash of the machine. A period that is over, or that a wrong clock has begun, begins anew.
+    fn take(&self, key: &str, wanted: u32, max: u32, period: Period) -> Reply<'_, Taken>;
+}
 
-    /// Remembers a value in place of an older one; once this returns it survives a crash of the process.
-    /// Refuses more than [`ANCHOR_BYTES_MAX`].
-    fn keep_anchor(&self, key: &str, value: &str) -> Result<(), StoreError>;
+/// When something is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// The time, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// How long a period lasts, in milliseconds.
+    pub lasts_ms: i64,
+}
 
-    /// The sealed record of this name.
-    fn secret(&self, name: &str) -> Result<Option<StoredSecret>, StoreError>;
-
-    /// Puts a sealed record in place of the one with version `expected` (`None`: where there is none); no record
-    /// removes it. Returns the new version (0 after a removal), or nothing, and changes nothing, if there is
-    /// another version by now. Once this returns it survives a crash of the machine. Refuses more than
-    /// [`SECRET_BYTES_MAX`] and [`SECRET_NAME_BYTES_MAX`].
-    fn replace_secret(
-        &self,
-        name: &str,
-        expected: Option<u64>,
-        sealed: Option<&[u8]>,
-    ) -> Result<Option<u64>, StoreError>;
-
-    /// The names of the records that begin with `prefix`, in order.
-    fn secret_names(&self, prefix: &str) -> Result<Vec<String>, StoreError>;
-
-    /// The record of this kind and key. A kind is a noun such as `key` or `approval`.
-    fn record(&self, kind: &str, key: &str) -> Result<Option<StoredRecord>, StoreError>;
-
-    /// All records of a kind, in the order of their last change.
-    fn records(&self, kind: &str) -> Result<Vec<StoredRecord>, StoreError>;
-
-    /// How often records of this kind were changed, which never gets less. Cheap: by it a process sees what another one
-    /// has done, and whether there has ever been a record.
-    fn record_changes(&self, kind: &str) -> Result<u64, StoreError>;
-
-    /// Whether there has ever been a record of this kind. Of the kind `key` that is known even where the store has been
-    /// lost since, if something beside it can tell: what a key has closed is not opened by that.
-    fn was_any(&self, kind: &str) -> Result<bool, StoreError> {
-        Ok(self.record_changes(kind)? > 0)
+impl Period {
+    /// Whether a period that began then is over, or was begun by a clock that was wrong.
+    pub fn is_over(&self, begun_at_ms: i64) -> bool {
+        self.now_ms >= begun_at_ms.saturating_add(self.lasts_ms)
+            || self.now_ms.saturating_add(self.lasts_ms) < begun_at_ms
     }
+}
 
-    /// Puts a record in place of the one with version `expected` (`None`: where there is none); no value removes it.
-    /// Returns the new version (0 after a removal), or nothing, and changes nothing, if there is another version by
-    /// now. Once this returns it survives a crash of the machine. Refuses more than [`RECORD_BYTES_MAX`],
-    /// [`SECRET_NAME_BYTES_MAX`] and [`RECORDS_PER_KIND_MAX`].
-    fn replace_record(
-        &self,
-        kind: &str,
-        key: &str,
-        expected: Option<u64>,
-        value: Option<&str>,
-    ) -> Result<Option<u64>, StoreError>;
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// When the period began, in milliseconds since 1970.
+    pub begun_at_ms: i64,
+    /// How many were counted just now.
+    pub taken: u32,
+    /// How many were counted in the period, these among them.
+    pub count: u32,
+}
 
-    /// Takes the claim to `key` until `until_ms`, but for no longer than [`CLAIM_MS_MAX`], for whoever calls itself
-    /// `holder`, who may have it already. False if somebody else has it at `now_ms`. Both times are milliseconds
-    /// since 1970.
-    fn claim(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Result<bool, StoreError>;
+/// All of it: what one backend has to offer.
+pub trait Store: CellStore + LeaseStore + DefinitionStore + CounterStore {}
 
-    /// Gives back a claim; no error if somebody else has it.
-    fn release(&self, key: &str, holder: &str) -> Result<(), StoreError>;
+impl<T: CellStore + LeaseStore + DefinitionStore + CounterStore + ?Sized> Store for T {}
+
+/// The one version that a single change has made; nothing if it found another one than it expected.
+///
+/// # Errors
+/// As [`CellStore::commit`].
+pub async fn replace(store: &(impl CellStore + ?Sized), change: Change) -> Result<Option<u64>, StoreError> {
+    Ok(store.commit(vec![change]).await?.and_then(|versions| versions.first().copied()))
+}
+
+/// Removes a cell, whatever is in it by then. False if there is none.
+///
+/// # Errors
+/// As [`CellStore::commit`].
+pub async fn remove(store: &(impl CellStore + ?Sized), kind: Kind, key: &str) -> Result<bool, StoreError> {
+    while let Some(found) = store.cell(kind, key).await? {
+        if replace(store, Change::remove(kind, key, found.version)).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// All cells that are meant, page after page.
+///
+/// # Errors
+/// As [`CellStore::cells`].
+pub async fn every(store: &(impl CellStore + ?Sized), mut query: Query) -> Result<Vec<Cell>, StoreError> {
+    let mut all = Vec::new();
+    loop {
+        let page = store.cells(&query).await?;
+        let is_last = page.len() < query.limit.min(PAGE_MAX);
+        query.after = page.last().map_or(query.after, |last| last.version);
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use store::{SqliteStore, Store};
+use store::{CellStore as _, Change, Kind, SqliteStore, StoreError, replace, wait};
 
 /// Where the child finds its orders.
 const FOLDER: &str = "STORE_TEST_FOLDER";
@@ -18,6 +18,15 @@ const FOLDER: &str = "STORE_TEST_FOLDER";
 const SMALL_FILES: &str = r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#;
 
 const FULL: &str = "the disk is full: the state database toolcrib.db takes nothing new until there is space below the state folder";
+
+fn anchor(store: &SqliteStore) -> Result<Option<String>, StoreError> {
+    let cell = wait(store.cell(Kind::Anchor, "x"))?;
+    Ok(cell.map(|cell| String::from_utf8(cell.value).unwrap()))
+}
+
+fn keep(store: &SqliteStore, value: &str) -> Result<(), StoreError> {
+    wait(store.overwrite(Kind::Anchor, "x", value.into()))
+}
 
 /// What a process finds that starts on a full disk.
 #[track_caller]
@@ -40,13 +49,13 @@ fn check(dir: &Path, expected: &[&str]) {
 fn the_child() {
     let Some(dir) = env::var_os(FOLDER) else { return };
     let store = SqliteStore::at(Path::new(&dir));
-    let told = |what: Result<String, store::StoreError>| {
+    let told = |what: Result<String, StoreError>| {
         println!("\ntold: {}", what.unwrap_or_else(|error| error.to_string()));
     };
     for _ in 0..2 {
-        told(store.anchor("x").map(|value| format!("{value:?}")));
-        told(store.secret_names("").map(|names| format!("{names:?}")));
-        told(store.keep_anchor("x", "z").map(|()| "kept".to_owned()));
+        told(anchor(&store).map(|value| format!("{value:?}")));
+        told(wait(store.keys(Kind::Sealed, "")).map(|names| format!("{names:?}")));
+        told(keep(&store, "z").map(|()| "kept".to_owned()));
     }
 }
 
@@ -54,8 +63,8 @@ fn the_child() {
 fn what_is_kept_can_be_read_while_the_disk_is_full() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::at(dir.path());
-    store.keep_anchor("x", "y").unwrap();
-    store.replace_secret("a", None, Some(b"sealed")).unwrap();
+    keep(&store, "y").unwrap();
+    wait(replace(&store, Change::put(Kind::Sealed, "a", None, b"sealed".as_slice()))).unwrap();
     let reads = ["Some(\"y\")", "[\"a\"]", FULL];
     let expected = [reads, reads].concat();
     // As a process leaves it that was killed: what it kept is not in the database itself yet.
@@ -69,8 +78,8 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
     check(dir.path(), &expected);
     for dir in [&left, &dir] {
         let store = SqliteStore::at(dir.path());
-        assert_eq!(store.anchor("x").unwrap().as_deref(), Some("y"));
-        store.keep_anchor("x", "z").unwrap();
+        assert_eq!(anchor(&store).unwrap().as_deref(), Some("y"));
+        keep(&store, "z").unwrap();
         let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("tried")));
     }
@@ -79,5 +88,6 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
 #[test]
 fn where_nothing_is_kept_yet_nothing_can_be() {
     let dir = tempfile::tempdir().unwrap();
-    check(dir.path(), &[FULL; 6]);
+    let expected = ["None", "[]", FULL, FULL, FULL, FULL];
+    check(dir.path(), &expected);
 }

@@ -13,14 +13,14 @@ use rules::Rules;
 use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::{self, Identity};
-use store::{Secrets, SqliteStore, Store};
+use store::{Secrets, Store};
 
 use crate::config::Settings;
 use crate::ending::Trouble;
-use crate::keeper::StateKeeper;
 use crate::observing::{self, Observing};
 use crate::pins;
 use crate::times::now_ms;
+use crate::token_store::StateTokens;
 use crate::upstreams::{Start, Upstreams};
 
 /// The first argument of a process that is to guard another; not for people, so not in the help.
@@ -73,26 +73,9 @@ impl From<AssembleError> for Trouble {
 ///
 /// # Errors
 /// If something is missing without which nothing can be served.
-pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, AssembleError> {
-    let store = store(&settings);
-    assemble_over(store, settings, start)
-}
-
-/// What survives the process. Nothing touches the disk until something is asked or kept.
-pub(crate) fn store(settings: &Settings) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::at(&settings.state))
-}
-
-/// The same over a store that others use, too.
-///
-/// # Errors
-/// As for [`assemble`].
-pub(crate) fn assemble_over(
-    store: Arc<dyn Store>,
-    mut settings: Settings,
-    start: Start,
-) -> Result<Crib, AssembleError> {
-    let sealed = Arc::new(settings.kept.sealed_in(store.clone()));
+pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, AssembleError> {
+    let store: Arc<dyn Store> = settings.kept.store().clone();
+    let sealed = Arc::new(settings.kept.sealed());
     let world = world(sealed.clone())?;
     let files = open_workspace(&settings.workspace)?;
     let guarded =
@@ -122,7 +105,8 @@ pub(crate) fn assemble_over(
     let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
     observing::read_with(observing.telemetry(), &upstreams, &audit_log);
     let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
-    let gate = Arc::new(gate.with_telemetry(observing.telemetry().clone()));
+    let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
+    let gate = Arc::new(gate);
     Ok(Crib {
         gate,
         instructions: Instructions::default(),
@@ -137,11 +121,11 @@ pub(crate) fn assemble_over(
 }
 
 /// Who may call over HTTP.
-pub(crate) fn identity(settings: &Settings, store: &Arc<dyn Store>) -> Arc<Identity> {
+pub(crate) fn identity(settings: &Settings) -> Arc<Identity> {
     Arc::new(Identity::new(identity::Parts {
         config: &settings.identity,
         open_on_loopback: settings.server.open_on_loopback,
-        store: store.clone(),
+        store: settings.kept.store().clone(),
         client: sandbox::Client::new(),
         now_ms,
     }))
@@ -208,7 +192,7 @@ impl Guarded {
 pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, AssembleError> {
     let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    let keeper = Arc::new(StateKeeper::new(secrets.into()));
+    let keeper = Arc::new(StateTokens::new(secrets.into()));
     let ourselves = server::OURSELVES;
     Ok(upstream::World {
         launcher,

@@ -1,9 +1,9 @@
 //! Records in the state that hold what a person has said, as JSON: read whole, and changed so that what another process
-//! changes meanwhile is not lost.
+//! changes meanwhile is not lost. For command lines, which wait for the disk.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::Store;
+use store::{Change, Kind, Store, replace, wait};
 
 use crate::error_chain::chain;
 
@@ -13,7 +13,7 @@ const TRIES_MAX: usize = 16;
 /// One record, or what would be one.
 pub(crate) struct Record<'a> {
     pub(crate) store: &'a dyn Store,
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Kind,
     pub(crate) key: &'a str,
     /// What it holds, for errors: "what you have agreed to".
     pub(crate) what: &'a str,
@@ -41,11 +41,12 @@ impl Record<'_> {
             let (version, mut held) = self.found::<T>()?;
             apply(&mut held)?;
             let text = serde_json::to_string(&held).expect("records are JSON");
-            let value = (held != T::default()).then_some(text.as_str());
-            if version.is_none() && value.is_none() {
+            let content = (held != T::default()).then(|| text.into());
+            if version.is_none() && content.is_none() {
                 return Ok(());
             }
-            let kept = store.replace_record(kind, key, version, value);
+            let change = Change { kind: *kind, key: (*key).to_owned(), expected: version, content };
+            let kept = wait(replace(*store, change));
             if kept.map_err(|error| format!("{what} cannot be kept: {}", chain(&error)))?.is_some() {
                 return Ok(());
             }
@@ -55,9 +56,9 @@ impl Record<'_> {
 
     fn found<T: DeserializeOwned + Default>(&self) -> Result<(Option<u64>, T), String> {
         let unreadable = |why: String| format!("{} cannot be read: {why}", self.what);
-        let record = self.store.record(self.kind, self.key).map_err(|error| unreadable(chain(&error)))?;
+        let record = wait(self.store.cell(self.kind, self.key)).map_err(|error| unreadable(chain(&error)))?;
         let Some(record) = record else { return Ok((None, T::default())) };
-        let held = serde_json::from_str(&record.value).map_err(|error| unreadable(error.to_string()))?;
+        let held = serde_json::from_slice(&record.value).map_err(|error| unreadable(error.to_string()))?;
         Ok((Some(record.version), held))
     }
 }

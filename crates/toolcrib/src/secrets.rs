@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use redact::Known;
-use store::{KeySource, Named, SecretName, Secrets, SqliteStore, Store};
+use store::{KeySource, Named, SecretName, Secrets, SqliteStore};
 use upstream::NotFollowed;
 
 use crate::error_chain::chain;
 use crate::nearest::nearest;
+use crate::state;
 
 pub(crate) use bound::{Bound, bind, unbind};
 pub(crate) use config::Config;
@@ -28,9 +29,11 @@ const STORE: &str = "store";
 /// Under which name it is told of what the configuration refers to, or holds itself.
 const CONFIGURATION: &str = "config";
 
-/// The kept secrets of one state folder, opened at most once, and not before somebody asks for them.
+/// The kept secrets of one state folder, opened at most once, and not before somebody asks for them; and the store that
+/// they lie in, with everything else that survives the process.
 pub(crate) struct Kept {
     state: PathBuf,
+    store: Arc<SqliteStore>,
     source: KeySource,
     opened: OnceLock<Result<Vec<Named>, String>>,
 }
@@ -38,17 +41,23 @@ pub(crate) struct Kept {
 impl Kept {
     /// Those in the folder `state`, sealed with the key from `source`.
     pub(crate) fn new(state: &Path, source: KeySource) -> Kept {
-        Kept { state: state.to_owned(), source, opened: OnceLock::new() }
+        Kept { state: state.to_owned(), store: state::open(state), source, opened: OnceLock::new() }
     }
 
     /// The same, to be opened anew.
     pub(crate) fn again(&self) -> Kept {
-        Kept::new(&self.state, self.source.clone())
+        self.sealed_by(&self.source)
     }
 
-    /// Those in another state folder, sealed with the same key, to be opened anew.
-    pub(crate) fn at(&self, state: &Path) -> Kept {
-        Kept::new(state, self.source.clone())
+    /// The same, sealed with the key from `source`, to be opened anew.
+    pub(crate) fn sealed_by(&self, source: &KeySource) -> Kept {
+        let (state, store) = (self.state.clone(), self.store.clone());
+        Kept { state, store, source: source.clone(), opened: OnceLock::new() }
+    }
+
+    /// The store that they lie in.
+    pub(crate) fn store(&self) -> &Arc<SqliteStore> {
+        &self.store
     }
 
     /// The state folder.
@@ -61,14 +70,9 @@ impl Kept {
         &self.source
     }
 
-    /// What is sealed in `store`, sign-ins among it.
-    pub(crate) fn sealed_in(&self, store: Arc<dyn Store>) -> Secrets {
-        Secrets::sealed_by(store, &self.state, self.source.clone())
-    }
-
-    /// The same in a store of its own.
+    /// What is sealed in the store, sign-ins among it.
     pub(crate) fn sealed(&self) -> Secrets {
-        self.sealed_in(Arc::new(SqliteStore::at(&self.state)))
+        Secrets::sealed_by(self.store.clone(), &self.state, self.source.clone())
     }
 
     /// False if there are none for sure. Looks at one file.
@@ -116,7 +120,7 @@ impl Kept {
         if !self.may_be_there() {
             return Ok(false);
         }
-        let bound = Bound::of(&SqliteStore::at(&self.state), name)?;
+        let bound = Bound::of(&*self.store, name)?;
         Ok(bound.has(server) || host.is_some_and(|host| bound.has(&host)))
     }
 

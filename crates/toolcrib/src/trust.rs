@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use store::{Store, StoredRecord};
+use store::{Cell, Kind, Query, Store, every, wait};
 
 use crate::error_chain::chain;
 use crate::records::Record;
-
-/// The kind of these records.
-const KIND: &str = "trust";
 
 /// What they hold, for errors.
 const WHAT: &str = "what you have agreed to";
@@ -64,9 +61,9 @@ pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, Str
 /// A sentence, if they cannot be read.
 pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, String> {
     let unreadable = |why: String| format!("{WHAT} cannot be read: {why}");
-    let records = store.records(KIND).map_err(|error| unreadable(chain(&error)))?;
-    let folder = |found: StoredRecord| {
-        let receipts = serde_json::from_str(&found.value).map_err(|error| unreadable(error.to_string()))?;
+    let records = wait(every(store, Query::all(Kind::Trust))).map_err(|error| unreadable(chain(&error)))?;
+    let folder = |found: Cell| {
+        let receipts = serde_json::from_slice(&found.value).map_err(|error| unreadable(error.to_string()))?;
         Ok((PathBuf::from(found.key), receipts))
     };
     records.into_iter().map(folder).collect()
@@ -101,7 +98,7 @@ fn change(store: &dyn Store, folder: &Path, mut apply: impl FnMut(&mut Receipts)
 }
 
 fn record<'a>(store: &'a dyn Store, key: &'a str) -> Record<'a> {
-    Record { store, kind: KIND, key, what: WHAT }
+    Record { store, kind: Kind::Trust, key, what: WHAT }
 }
 
 /// A folder whose name is no text has one of its own that no other folder has.
@@ -114,7 +111,7 @@ fn key(folder: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use store::SqliteStore;
+    use store::{CellStore as _, SqliteStore};
 
     use super::*;
 
@@ -151,7 +148,7 @@ mod tests {
     fn what_cannot_be_read_is_no_agreement() {
         let state = tempfile::tempdir().expect("a folder");
         let store = SqliteStore::at(state.path());
-        store.replace_record(KIND, "/one", None, Some("{\"x\":1}")).expect("kept");
+        wait(store.overwrite(Kind::Trust, "/one", b"{\"x\":1}".to_vec())).expect("kept");
         let why = receipts(&store, Path::new("/one")).expect_err("no receipts");
         assert!(why.starts_with("what you have agreed to cannot be read: "), "{why}");
         assert!(agree(&store, Path::new("/one"), &[]).is_err());

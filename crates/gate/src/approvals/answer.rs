@@ -5,10 +5,10 @@ use std::sync::Arc;
 use policy::{Caller, CallerKind, Roles, Via};
 
 use super::Approvals;
+use super::approval_store::{AWAITED_MS, ApprovalStore, no_randomness};
 use super::call::WHOLE_KEPT_BYTES_MAX;
 use super::code::Code;
 use super::fault::AnswerFault;
-use super::ledger::{AWAITED_MS, Ledger, no_randomness};
 use super::record::{Answered, Approval, Bound, Grant, Member, State, Status, Through, new_id, time};
 
 /// How long "for this session" lasts at most, in milliseconds: a working day.
@@ -101,13 +101,13 @@ impl Approvals {
         by: &Caller,
         (through, code): (Through, Option<&Code>),
     ) -> Result<Approval, AnswerFault> {
-        let ledger = &self.ledger;
+        let store = &self.store;
         let unknown = || AnswerFault::Unknown(id.to_owned());
         if let Answer::Approve { .. } = answer {
             // Whoever may not answer learns nothing of the code, and uses up no tries of it.
-            let approval = ledger.approval(id)?.ok_or_else(unknown)?.record;
+            let approval = store.approval(id)?.ok_or_else(unknown)?.record;
             may_answer(&approval, by, through)?;
-            is_open(&approval, ledger.now_ms())?;
+            is_open(&approval, store.now_ms())?;
             self.check_code(code)?;
         }
         let grant = match answer {
@@ -116,42 +116,43 @@ impl Approvals {
             }
             Answer::Approve { scope: Scope::Once, .. } | Answer::Deny { .. } => None,
         };
-        let approval = ledger.change(id, unknown, |approval| {
+        // Never more than there may be; the answer itself counts all the same.
+        let has_room = grant.is_none() || !store.has_all_grants()?;
+        let approval = store.settle(id, unknown, |approval| {
             may_answer(&approval, by, through)?;
-            is_open(&approval, ledger.now_ms())?;
-            if let Answer::Approve { scope: Scope::Always(pattern), .. } = answer {
-                members(&approval, pattern)?;
-            }
-            let answered = answered(ledger, &approval, answer, by, through, grant.clone());
+            is_open(&approval, store.now_ms())?;
+            let grant = grant.clone().filter(|_| has_room);
+            let answered = answered(store, &approval, answer, by, through, grant.clone());
+            let grant = match (answer, grant) {
+                (Answer::Approve { scope, .. }, Some(id)) => self.grant(&approval, scope, id, &answered)?,
+                (Answer::Approve { .. } | Answer::Deny { .. }, _) => None,
+            };
             let state = match answer {
                 Answer::Approve { .. } => State::Approved,
                 Answer::Deny { .. } => State::Denied,
             };
-            Ok(Approval { state, answered: Some(answered), ..approval })
+            Ok((Approval { state, answered: Some(answered), ..approval }, grant))
         })?;
         let (id, tool, by) = (&*approval.id, &*approval.tool, &**by.id());
         tracing::info!(id, tool, by, through = through.as_str(), state = ?approval.state, "an approval was answered");
-        let kept = self.keep_grant(&approval, answer, grant);
         self.tell();
-        kept.map(|()| approval)
+        if has_room { Ok(approval) } else { Err(AnswerFault::TooManyGrants(approval.id)) }
     }
 
-    fn keep_grant(
+    /// The standing permission that an answer gives.
+    fn grant(
         &self,
         approval: &Approval,
-        answer: &Answer,
-        id: Option<Arc<str>>,
-    ) -> Result<(), AnswerFault> {
-        let (Answer::Approve { scope, .. }, Some(id), Some(answered)) = (answer, id, &approval.answered)
-        else {
-            return Ok(());
-        };
+        scope: &Scope,
+        id: Arc<str>,
+        answered: &Answered,
+    ) -> Result<Option<Grant>, AnswerFault> {
         let (bound, members) = match scope {
-            Scope::Once => return Ok(()),
+            Scope::Once => return Ok(None),
             Scope::Session => (self.session(approval), Vec::new()),
             Scope::Always(pattern) => (Bound::Always, members(approval, pattern)?),
         };
-        let grant = Grant {
+        Ok(Some(Grant {
             id,
             caller: approval.caller.clone(),
             key: approval.key.clone(),
@@ -166,17 +167,16 @@ impl Approvals {
             approval: approval.id.clone(),
             by: answered.by.clone(),
             at_ms: answered.at_ms,
-        };
-        let is_kept = self.ledger.keep(&grant)?;
-        if is_kept { Ok(()) } else { Err(AnswerFault::TooManyGrants(approval.id.clone())) }
+        }))
     }
 
-    /// The session of the call that asked.
+    /// The session of the call that asked. Who has neither a conversation nor a key is known by nothing but this process.
     fn session(&self, approval: &Approval) -> Bound {
+        let is_anywhere = approval.key.is_some() && approval.conversation.is_none();
         Bound::Session {
-            process: approval.process.clone(),
+            process: (!is_anywhere).then(|| approval.process.clone()),
             conversation: approval.conversation,
-            until_ms: self.ledger.now_ms().saturating_add(SESSION_MS_MAX),
+            until_ms: self.store.now_ms().saturating_add(SESSION_MS_MAX),
         }
     }
 
@@ -186,13 +186,15 @@ impl Approvals {
     /// There is none of this id that this caller may take back.
     pub fn revoke(&self, id: &str, by: &Caller) -> Result<Grant, AnswerFault> {
         let unknown = || AnswerFault::UnknownGrant(id.to_owned());
-        let grants = self.grants(by)?;
+        let grant = self.store.grant(id)?.ok_or_else(unknown)?.record;
         // Giving up a permission of one's own harms nobody.
-        let grant = grants.iter().find(|grant| *grant.id == *id).ok_or_else(unknown)?;
+        if grant.is_over(self.now_ms()) {
+            return Err(unknown());
+        }
         if !rules_here(by) && grant.caller != *by.id() {
             return Err(unknown());
         }
-        let removed = self.ledger.remove(id)?.ok_or_else(unknown)?;
+        let removed = self.store.remove(id)?.ok_or_else(unknown)?;
         self.end_unused(&removed)?;
         let (tool, by) = (&*removed.tool, &**by.id());
         tracing::info!(id, tool, by, "a grant was revoked");
@@ -206,15 +208,10 @@ impl Approvals {
     /// The store does not do its work; some of it may have ended.
     pub fn forget(&self, caller: &str) -> Result<Forgotten, AnswerFault> {
         let mut forgotten = Forgotten::default();
-        for kept in self.ledger.grants()?.iter().filter(|kept| *kept.record.caller == *caller) {
-            forgotten.grants += usize::from(self.ledger.remove(&kept.record.id)?.is_some());
+        for kept in self.store.grants(Some(caller))? {
+            forgotten.grants += usize::from(self.store.remove(&kept.record.id)?.is_some());
         }
-        let now_ms = self.ledger.now_ms();
-        let is_open = |approval: &Approval| {
-            *approval.caller == *caller
-                && matches!(approval.status(now_ms), Status::Pending | Status::Approved)
-        };
-        for kept in self.ledger.approvals()?.iter().filter(|kept| is_open(&kept.record)) {
+        for kept in self.store.open_of(caller)? {
             forgotten.approvals +=
                 usize::from(self.end(&kept.record.id, &[State::Pending, State::Approved])?);
         }
@@ -239,13 +236,13 @@ impl Approvals {
     /// # Errors
     /// If the store cannot be used.
     pub fn still_waits(&self, id: &str) -> Result<(), AnswerFault> {
-        let until_ms = self.ledger.now_ms().saturating_add(AWAITED_MS);
+        let until_ms = self.store.now_ms().saturating_add(AWAITED_MS);
         self.put_off(id, Some(until_ms), |approval, own| *approval.process == *own)
     }
 
     /// The same for a call of any client. A question whose id somebody has stays open in any case.
     pub(super) fn still_awaited(&self, id: &str) -> Result<(), AnswerFault> {
-        let until_ms = self.ledger.now_ms().saturating_add(AWAITED_MS);
+        let until_ms = self.store.now_ms().saturating_add(AWAITED_MS);
         self.put_off(id, Some(until_ms), |approval, _| approval.awaited_until_ms.is_some())
     }
 
@@ -263,10 +260,10 @@ impl Approvals {
         until_ms: Option<i64>,
         is_due: fn(&Approval, &str) -> bool,
     ) -> Result<(), AnswerFault> {
-        let ledger = &self.ledger;
+        let store = &self.store;
         let unknown = || AnswerFault::Unknown(id.to_owned());
-        let put_off = ledger.change(id, unknown, |approval| {
-            match approval.state == State::Pending && is_due(&approval, &ledger.process) {
+        let put_off = store.change(id, unknown, |approval| {
+            match approval.state == State::Pending && is_due(&approval, &store.process) {
                 true => Ok(Approval { awaited_until_ms: until_ms, ..approval }),
                 false => Err(unknown()),
             }
@@ -285,10 +282,10 @@ impl Approvals {
 
     /// Ends a question, or the permission that was its answer, before its time, if it is in one of these states.
     fn end(&self, id: &str, states: &[State]) -> Result<bool, AnswerFault> {
-        let ledger = &self.ledger;
+        let store = &self.store;
         let unknown = || AnswerFault::Unknown(id.to_owned());
-        let ended = ledger.change(id, unknown, |approval| {
-            let now_ms = ledger.now_ms();
+        let ended = store.change(id, unknown, |approval| {
+            let now_ms = store.now_ms();
             match (approval.state, &approval.answered) {
                 (state, _) if !states.contains(&state) => Err(unknown()),
                 (State::Pending, _) => Ok(Approval { expires_at_ms: now_ms, ..approval }),
@@ -312,8 +309,8 @@ impl Approvals {
     /// # Errors
     /// The store cannot be read.
     pub fn grants(&self, by: &Caller) -> Result<Vec<Grant>, AnswerFault> {
-        let all = self.ledger.grants()?.into_iter().map(|kept| kept.record);
-        Ok(all.filter(|grant| sees_all(by) || grant.caller == *by.id()).collect())
+        let own = (!sees_all(by)).then_some(&**by.id());
+        Ok(self.store.grants(own)?.into_iter().map(|kept| kept.record).collect())
     }
 
     /// The questions that a caller may know of, in the order they were asked. Blocks on the disk.
@@ -321,7 +318,7 @@ impl Approvals {
     /// # Errors
     /// The store cannot be read.
     pub fn approvals(&self, by: &Caller) -> Result<Vec<Approval>, AnswerFault> {
-        let all = self.ledger.approvals()?.into_iter().map(|kept| kept.record);
+        let all = self.store.approvals()?.into_iter().map(|kept| kept.record);
         let mut seen: Vec<_> = all.filter(|approval| may_see(approval, by)).collect();
         seen.sort_by_key(|approval| approval.asked_at_ms);
         Ok(seen)
@@ -332,7 +329,7 @@ impl Approvals {
     /// # Errors
     /// There is none of this id that this caller may know of.
     pub fn approval(&self, id: &str, by: &Caller) -> Result<Approval, AnswerFault> {
-        let kept = self.ledger.approval(id)?.map(|kept| kept.record);
+        let kept = self.store.approval(id)?.map(|kept| kept.record);
         kept.filter(|approval| may_see(approval, by)).ok_or_else(|| AnswerFault::Unknown(id.to_owned()))
     }
 
@@ -344,7 +341,7 @@ impl Approvals {
     pub fn whole_approval(&self, id: &str, by: &Caller) -> Result<Approval, AnswerFault> {
         let approval = self.approval(id, by)?;
         let is_open = approval.status(self.now_ms()) == Status::Pending;
-        let whole = if approval.is_cut && is_open { self.ledger.whole(&approval.id)? } else { None };
+        let whole = if approval.is_cut && is_open { self.store.whole(&approval.id)? } else { None };
         Ok(match whole {
             Some(arguments) => {
                 let is_cut = arguments.len() > WHOLE_KEPT_BYTES_MAX;
@@ -420,14 +417,14 @@ fn is_open(approval: &Approval, now_ms: i64) -> Result<(), AnswerFault> {
 }
 
 fn answered(
-    ledger: &Ledger,
+    store: &ApprovalStore,
     approval: &Approval,
     answer: &Answer,
     by: &Caller,
     through: Through,
     grant: Option<Arc<str>>,
 ) -> Answered {
-    let now_ms = ledger.now_ms();
+    let now_ms = store.now_ms();
     let note = match answer {
         Answer::Approve { note, .. } => note,
         Answer::Deny { reason } => reason,

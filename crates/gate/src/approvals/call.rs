@@ -128,7 +128,7 @@ impl ExactCall {
         let is_here = match &grant.bound {
             Bound::Always => true,
             Bound::Session { process: run, conversation, until_ms } => {
-                **run == *process
+                run.as_ref().is_none_or(|run| **run == *process)
                     && conversation.is_none_or(|named| Some(named) == self.conversation)
                     && now_ms < *until_ms
             }

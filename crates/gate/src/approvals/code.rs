@@ -6,14 +6,13 @@
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
-use store::StoreError;
+use store::{Change, Kind, StoreError, replace, wait};
 
 use super::Approvals;
-use super::ledger::{RACES_MAX, no_randomness};
+use super::approval_store::{RACES_MAX, no_randomness};
 use super::record::time;
 
-/// Under which kind and key the code is kept.
-const KIND: &str = "approval_code";
+/// Under which key the code is kept.
 const KEY: &str = "code";
 
 /// What one look at a code costs: 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
@@ -99,7 +98,7 @@ impl Approvals {
     /// # Errors
     /// The store cannot be read.
     pub fn has_code(&self) -> Result<bool, StoreError> {
-        Ok(self.ledger.store.record(KIND, KEY)?.is_some())
+        Ok(wait(self.store.store.cell(Kind::ApprovalCode, KEY))?.is_some())
     }
 
     /// Passes whoever gives the code; everybody, if there is none. Blocks on the disk and takes its time.
@@ -112,10 +111,13 @@ impl Approvals {
 
     /// The same, with the version of the record by then.
     fn checked(&self, given: Option<&Code>) -> Result<Option<u64>, CodeFault> {
-        let store = &self.ledger.store;
+        let store = &*self.store.store;
+        let put = |version, kept: &Kept| {
+            wait(replace(store, Change::put(Kind::ApprovalCode, KEY, Some(version), text(kept))))
+        };
         for _ in 0..RACES_MAX {
-            let Some(stored) = store.record(KIND, KEY)? else { return Ok(None) };
-            let kept: Kept = serde_json::from_str(&stored.value).map_err(|_| CodeFault::Unreadable)?;
+            let Some(stored) = wait(store.cell(Kind::ApprovalCode, KEY))? else { return Ok(None) };
+            let kept: Kept = serde_json::from_slice(&stored.value).map_err(|_| CodeFault::Unreadable)?;
             let given = given.ok_or(CodeFault::Needed)?;
             let now_ms = self.now_ms();
             if now_ms < kept.wait_until_ms {
@@ -124,17 +126,13 @@ impl Approvals {
             let wrong = kept.wrong.saturating_add(1);
             let wait_until_ms = now_ms.saturating_add(wait_ms(wrong));
             let counted = Kept { wrong, wait_until_ms, phc: kept.phc.clone() };
-            let Some(version) =
-                store.replace_record(KIND, KEY, Some(stored.version), Some(&text(&counted)))?
-            else {
-                continue;
-            };
+            let Some(version) = put(stored.version, &counted)? else { continue };
             if !is_code(&kept.phc, given)? {
                 return Err(CodeFault::Wrong);
             }
             let good = Kept { wrong: 0, wait_until_ms: 0, ..kept };
             // Whoever tries at the same time has counted theirs, and takes it back if it is good.
-            return Ok(store.replace_record(KIND, KEY, Some(version), Some(&text(&good)))?.or(Some(version)));
+            return Ok(put(version, &good)?.or(Some(version)));
         }
         Err(StoreError::Busy { file: "toolcrib.db" }.into())
     }
@@ -150,7 +148,13 @@ impl Approvals {
         if version.is_none() && record.is_none() {
             return Ok(());
         }
-        match self.ledger.store.replace_record(KIND, KEY, version, record.as_deref())? {
+        let change = Change {
+            kind: Kind::ApprovalCode,
+            key: KEY.to_owned(),
+            expected: version,
+            content: record.map(Into::into),
+        };
+        match wait(replace(&*self.store.store, change))? {
             Some(_) => Ok(()),
             None => Err(StoreError::Busy { file: "toolcrib.db" }.into()),
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use store::StoreError;
 
+use super::approval_store::GRANTS_MAX;
 use super::code::CodeFault;
-use super::ledger::GRANTS_MAX;
 
 /// Why an answer, or a revocation, is not taken.
 #[derive(Debug, thiserror::Error)]

@@ -211,15 +211,28 @@ pub struct Grant {
 pub enum Bound {
     /// For one session.
     Session {
-        /// The run of the program.
-        process: Arc<str>,
-        /// The client's conversation there; nothing for a client without one, which has the whole run.
+        /// The run of the program; nothing if every process honours it: the holder of a key has its session wherever
+        /// its calls arrive.
+        process: Option<Arc<str>>,
+        /// The client's conversation there; nothing for a client without one.
         conversation: Option<u64>,
         /// The end in any case, in milliseconds since 1970.
         until_ms: i64,
     },
     /// Until it is revoked.
     Always,
+}
+
+impl State {
+    /// The word in the store.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Approved => "approved",
+            State::Denied => "denied",
+            State::Used => "used",
+        }
+    }
 }
 
 impl Status {

@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tool_api::{CallId, Cancel, Client, Listener, Progress, ToolError};
 
 use super::answer::{has_person_at_client, holds_roles};
+use super::approval_store::Standing;
 use super::call::ExactCall;
 use super::carried::{Brought, Carried, ClientQuestion};
 use super::config::Config;
 use super::fault::AnswerFault;
-use super::ledger::Standing;
 use super::presence::Asker;
 use super::record::{Approval, Through};
 use super::{Approvals, LOOK_EVERY, SIGN_EVERY, form};

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
-use tokio::task::spawn_blocking;
 use tool_api::Action;
 
 use limits::Limit;
@@ -132,9 +131,7 @@ impl Rate {
         for _ in 0..SHARES_PER_CALL_MAX {
             let Some((key, per_day, before)) = self.take_at(wanted, now_ns, now_ms)? else { return Ok(()) };
             // Nobody waits for the disk but this call, and it only once for many calls.
-            let quotas = self.quotas.clone();
-            let share = spawn_blocking(move || (quotas.share(&key, per_day, before, now_ms), key));
-            let (share, key) = share.await.map_err(|error| Halt::Uncounted(error.to_string()))?;
+            let share = self.quotas.share(&key, per_day, before, now_ms).await;
             self.buckets().kept.entry(key).or_default().day.add(share.map_err(Halt::Uncounted)?);
         }
         Err(Halt::Uncounted("too many calls at once".to_owned()))

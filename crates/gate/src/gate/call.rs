@@ -107,7 +107,7 @@ impl Gate {
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
         let original = arguments.bytes();
-        let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take())?;
+        let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take()).await?;
 
         let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
         candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
@@ -190,7 +190,7 @@ impl Gate {
         record.found_by_rules(cleaned.findings);
         record.redacted(cleaned.redacted);
         record.step("clean", cleaned.is_sound);
-        self.round_trips.close(&identity, cleaned.result?)
+        self.round_trips.close(&identity, cleaned.result?).await
     }
 
     /// Strikes secrets out of what comes of a call that does not run.
@@ -229,7 +229,7 @@ impl Gate {
         ruleset: &Ruleset,
     ) -> Result<Found, Failure> {
         let task = match call.target {
-            Target::Task { token, .. } => self.open_task_token(caller, token),
+            Target::Task { token, .. } => self.open_task_token(caller, token).await,
             Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } | Target::Extension(_) => None,
         };
         tokio::select! {
@@ -327,7 +327,7 @@ impl Gate {
             }
             Ok(Settled::AskClient(requests, question)) => {
                 let (caller, question) = (&candidate.caller, (requests, &question));
-                let asked = self.round_trips.ask(caller, call.target, original, question);
+                let asked = self.round_trips.ask(caller, call.target, original, question).await;
                 record.asks(approvals::STEP);
                 let asked = asked.ok_or(Internal { call: id })?;
                 Ok((candidate, Approved::AskClient(asked)))

@@ -211,3 +211,27 @@ async fn the_rounds_of_a_tool_follow() {
         other => panic!("{:?}", other.map(|outcome| outcome.payload)),
     }
 }
+
+/// A process ends after it has asked, another takes up what it has begun: the form that its client was shown, the round
+/// trip of the tool that has begun with the answer, and the permission that was given for the session.
+#[tokio::test]
+async fn the_next_process_takes_up_what_the_first_has_asked() {
+    let scene = Scene::new();
+    let asks = r#"{"asks":true}"#;
+    let (_, state) = form(&scene.process(), &local(), asks).await;
+    let next = scene.process();
+    let Ok(Outcome { payload: Payload::InputRequired { state: Some(state), .. }, .. }) =
+        with(&next, asks, &said("accept", "once"), &state).await
+    else {
+        panic!("the tool asks")
+    };
+    assert_eq!(scene.ran(), 0);
+    drop(next);
+    let last = scene.process();
+    with(&last, asks, r#"{"k":{"roots":[]}}"#, &state).await.unwrap();
+    assert_eq!(scene.ran(), 1);
+    for process in [last, scene.process()] {
+        let again = with(&process, asks, r#"{"k":{"roots":[]}}"#, &state).await;
+        assert_eq!(again.unwrap_err().code(), "bad_request_state", "it was used up, for every process");
+    }
+}

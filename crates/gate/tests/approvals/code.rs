@@ -1,6 +1,6 @@
 //! The code that only a person knows.
 
-use store::Store as _;
+use store::{CellStore as _, Kind, wait};
 
 use crate::scene::*;
 
@@ -109,14 +109,11 @@ fn what_is_kept_tells_no_code_and_opens_nothing_when_it_is_broken() {
     let process = scene.process();
     assert_eq!(set(&process, None, Some("k33n")), "set");
     let store = SqliteStore::at(&scene.folder.path().join("state"));
-    let kept = store.record("approval_code", "code").unwrap().expect("it is kept");
-    assert!(
-        kept.value.contains("$argon2id$v=19$m=19456,t=2,p=1$") && !kept.value.contains("k33n"),
-        "{}",
-        kept.value
-    );
+    let kept = wait(store.cell(Kind::ApprovalCode, "code")).unwrap().expect("it is kept");
+    let text = String::from_utf8(kept.value).unwrap();
+    assert!(text.contains("$argon2id$v=19$m=19456,t=2,p=1$") && !text.contains("k33n"), "{text}");
     assert_eq!(format!("{:?}", Code::new("k33n")), "Code(***)");
-    store.replace_record("approval_code", "code", Some(kept.version), Some("{}")).unwrap();
+    wait(store.overwrite(Kind::ApprovalCode, "code", b"{}".to_vec())).unwrap();
     let fault = process.gate.approvals().check_code(Some(&Code::new("k33n"))).unwrap_err();
     assert_eq!(
         fault.to_string(),

@@ -157,3 +157,22 @@ async fn a_call_that_waits_does_not_run_once_its_key_is_revoked() {
     assert_eq!((ended.as_str(), scene.ran()), ("key_revoked", 0));
     assert_eq!(process.call(&caller, "{}").await, "key_revoked");
 }
+
+#[tokio::test]
+async fn the_session_of_a_key_is_known_to_every_process() {
+    let scene = Scene::new();
+    let first = scene.process();
+    let with_key = |id: &str| holder("key:ci", Role::Agent).with_proof(Proof::Key(id.into()));
+    for caller in [with_key("k1"), local()] {
+        let id = first.ask(&caller, "{}").await;
+        assert_eq!(first.answer(&id, &scope(Scope::Session), &terminal()), "approved");
+        assert_eq!(first.call(&caller, "{}").await, "ran");
+    }
+    drop(first);
+    let next = scene.process();
+    assert_eq!(next.call(&with_key("k1"), r#"{"other":1}"#).await, "ran");
+    assert_eq!(next.call(&with_key("k2"), "{}").await, "approval_required", "a later key of its name");
+    assert_eq!(next.call(&local(), "{}").await, "approval_required", "nothing tells this client from others");
+    pass(Duration::from_secs(8 * 60 * 60));
+    assert_eq!(next.call(&with_key("k1"), "{}").await, "approval_required");
+}

@@ -3,7 +3,10 @@
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 
-use store::{Definitions, Store, StoreError, StoredRecord, StoredSecret};
+use store::{
+    Cell, CellStore, Change, CounterStore, DefinitionStore, Definitions, Kind, LeaseStore, Period, Query,
+    Reply, Taken,
+};
 
 use crate::scene::*;
 
@@ -15,67 +18,69 @@ struct Meeting {
     barrier: Arc<Barrier>,
 }
 
-impl Store for Meeting {
-    fn records(&self, kind: &str) -> Result<Vec<StoredRecord>, StoreError> {
-        let found = self.store.records(kind)?;
-        if kind == "approval"
-            && self.is_armed.load(Ordering::SeqCst)
-            && !self.met.swap(true, Ordering::SeqCst)
-        {
-            self.barrier.wait();
-        }
-        Ok(found)
+impl CellStore for Meeting {
+    fn cells(&self, query: &Query) -> Reply<'_, Vec<Cell>> {
+        let is_met = query.kind == Kind::Approval && self.is_armed.load(Ordering::SeqCst);
+        let found = self.store.cells(query);
+        Box::pin(async move {
+            let found = found.await;
+            if is_met && !self.met.swap(true, Ordering::SeqCst) {
+                self.barrier.wait();
+            }
+            found
+        })
     }
 
-    fn definitions(&self, upstream: &str, fingerprint: &str) -> Result<Option<Definitions>, StoreError> {
+    fn cell(&self, kind: Kind, key: &str) -> Reply<'_, Option<Cell>> {
+        self.store.cell(kind, key)
+    }
+    fn count(&self, query: &Query) -> Reply<'_, u64> {
+        self.store.count(query)
+    }
+    fn keys(&self, kind: Kind, prefix: &str) -> Reply<'_, Vec<String>> {
+        self.store.keys(kind, prefix)
+    }
+    fn changes(&self, kind: Kind) -> Reply<'_, u64> {
+        self.store.changes(kind)
+    }
+    fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
+        self.store.was_any(kind)
+    }
+    fn commit(&self, changes: Vec<Change>) -> Reply<'_, Option<Vec<u64>>> {
+        self.store.commit(changes)
+    }
+    fn overwrite(&self, kind: Kind, key: &str, value: Vec<u8>) -> Reply<'_, ()> {
+        self.store.overwrite(kind, key, value)
+    }
+    fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64> {
+        self.store.remove_ended(kind, by_ms)
+    }
+}
+
+impl LeaseStore for Meeting {
+    fn acquire(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Reply<'_, bool> {
+        self.store.acquire(key, holder, now_ms, until_ms)
+    }
+    fn release(&self, key: &str, holder: &str) -> Reply<'_, ()> {
+        self.store.release(key, holder)
+    }
+}
+
+impl DefinitionStore for Meeting {
+    fn definitions(&self, upstream: &str, fingerprint: &str) -> Reply<'_, Option<Definitions>> {
         self.store.definitions(upstream, fingerprint)
     }
-    fn keep_definitions(&self, definitions: &Definitions) -> Result<(), StoreError> {
+    fn keep_definitions(&self, definitions: Definitions) -> Reply<'_, ()> {
         self.store.keep_definitions(definitions)
     }
-    fn forget_definitions(&self, upstream: &str) -> Result<(), StoreError> {
+    fn forget_definitions(&self, upstream: &str) -> Reply<'_, ()> {
         self.store.forget_definitions(upstream)
     }
-    fn anchor(&self, key: &str) -> Result<Option<String>, StoreError> {
-        self.store.anchor(key)
-    }
-    fn keep_anchor(&self, key: &str, value: &str) -> Result<(), StoreError> {
-        self.store.keep_anchor(key, value)
-    }
-    fn secret(&self, name: &str) -> Result<Option<StoredSecret>, StoreError> {
-        self.store.secret(name)
-    }
-    fn replace_secret(
-        &self,
-        name: &str,
-        expected: Option<u64>,
-        sealed: Option<&[u8]>,
-    ) -> Result<Option<u64>, StoreError> {
-        self.store.replace_secret(name, expected, sealed)
-    }
-    fn secret_names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        self.store.secret_names(prefix)
-    }
-    fn record(&self, kind: &str, key: &str) -> Result<Option<StoredRecord>, StoreError> {
-        self.store.record(kind, key)
-    }
-    fn record_changes(&self, kind: &str) -> Result<u64, StoreError> {
-        self.store.record_changes(kind)
-    }
-    fn replace_record(
-        &self,
-        kind: &str,
-        key: &str,
-        expected: Option<u64>,
-        value: Option<&str>,
-    ) -> Result<Option<u64>, StoreError> {
-        self.store.replace_record(kind, key, expected, value)
-    }
-    fn claim(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Result<bool, StoreError> {
-        self.store.claim(key, holder, now_ms, until_ms)
-    }
-    fn release(&self, key: &str, holder: &str) -> Result<(), StoreError> {
-        self.store.release(key, holder)
+}
+
+impl CounterStore for Meeting {
+    fn take(&self, key: &str, wanted: u32, max: u32, period: Period) -> Reply<'_, Taken> {
+        self.store.take(key, wanted, max, period)
     }
 }
 

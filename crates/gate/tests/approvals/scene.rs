@@ -120,11 +120,12 @@ impl Scene {
                 ..Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 })
             },
             redactor: Redactor::new(&redact::Config::default()),
-            approvals: Approvals::with_clock(store, now_ms),
+            approvals: Approvals::with_clock(store.clone(), now_ms),
             audit_log: Arc::new(audit::AuditLog::at(&state, || 0)),
             files: tool_api::Root::open(self.folder.path(), tool_api::Access::Read).unwrap(),
         });
-        Process { gate: gate.unwrap(), catalog }
+        let secrets = Arc::new(store::Secrets::new(store, &state));
+        Process { gate: gate.unwrap().with_secrets(&secrets), catalog }
     }
 
     /// Puts AI rules into the workspace.

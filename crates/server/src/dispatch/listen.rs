@@ -105,8 +105,9 @@ impl Subscription {
         let mut shown = catalog.offer().versions;
         let subscribed = self.begin_subscriptions(cancel).await;
         let (gate, caller) = (&self.server.gate, &self.session.caller);
-        let tasks = std::mem::take(&mut self.filter.tasks).into_iter();
-        self.tasks = tasks.filter_map(|token| Some((gate.open_task_token(caller, &token)?, token))).collect();
+        for token in std::mem::take(&mut self.filter.tasks) {
+            self.tasks.extend(gate.open_task_token(caller, &token).await.map(|task| (task, token)));
+        }
         self.filter.tasks = self.tasks.iter().map(|(_, token)| token.clone()).collect();
         let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
         if self.outbox.send(acknowledged).await.is_err() {

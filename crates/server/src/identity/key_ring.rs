@@ -4,18 +4,12 @@
 use data_encoding::HEXLOWER;
 use gate::{Caller, Role, Roles, Scope, Scopes};
 use serde::{Deserialize, Serialize};
-use store::{Store, StoreError, StoredRecord};
+use store::{Cell, Change, Content, Kind, Query, Store, StoreError, every, replace, wait};
 
 use super::key::{self, Key};
 
-/// Under which the store has keys, each under its name.
-pub(super) const KIND: &str = "key";
-
 /// What a holder's name as a caller begins with.
 pub(super) const CALLER_PREFIX: &str = "key:";
-
-/// Under which the store has when keys were used, each under the id of the key.
-const USES: &str = "key_use";
 
 /// Most keys: all of them are in the memory of each process that serves over HTTP.
 pub const KEYS_MAX: usize = 1_000;
@@ -104,9 +98,9 @@ pub enum KeyError {
 }
 
 impl KeyEntry {
-    /// The entry that a record holds; nothing if it does not read as one.
-    pub(super) fn of(record: &StoredRecord) -> Option<KeyEntry> {
-        serde_json::from_str(&record.value).ok()
+    /// The entry that a cell holds; nothing if it does not read as one.
+    pub(super) fn of(cell: &Cell) -> Option<KeyEntry> {
+        serde_json::from_slice(&cell.value).ok()
     }
 
     /// What is kept of the key itself.
@@ -146,7 +140,7 @@ impl KeyEntry {
 /// # Errors
 /// It cannot be read.
 pub fn was_any(store: &dyn Store) -> Result<bool, KeyError> {
-    Ok(store.was_any(KIND)?)
+    Ok(wait(store.was_any(Kind::Key))?)
 }
 
 /// Whether this caller, if it holds a key, may still come by it: one that was revoked is good for nothing, even if there
@@ -157,7 +151,7 @@ pub fn was_any(store: &dyn Store) -> Result<bool, KeyError> {
 pub fn is_held(store: &dyn Store, caller: &Caller) -> Result<bool, StoreError> {
     let Some(id) = caller.key_id() else { return Ok(true) };
     let name = caller.id().strip_prefix(CALLER_PREFIX).unwrap_or_default();
-    let entry = store.record(KIND, name)?.as_ref().and_then(KeyEntry::of);
+    let entry = wait(store.cell(Kind::Key, name))?.as_ref().and_then(KeyEntry::of);
     Ok(entry.is_some_and(|entry| *entry.id == **id))
 }
 
@@ -194,10 +188,11 @@ pub fn create(store: &dyn Store, request: KeyRequest) -> Result<(Key, KeyEntry),
         used_ms: None,
     };
     let record = serde_json::to_string(&entry).expect("plain text and numbers");
-    match store.replace_record(KIND, &entry.name, None, Some(&record))? {
+    let content = Content { topic: entry.id.clone(), ..Content::from(record) };
+    match wait(replace(store, Change::put(Kind::Key, &entry.name, None, content)))? {
         Some(_) => Ok((key, entry)),
         None => {
-            let id = store.record(KIND, &entry.name)?.as_ref().and_then(KeyEntry::of);
+            let id = wait(store.cell(Kind::Key, &entry.name))?.as_ref().and_then(KeyEntry::of);
             Err(KeyError::Taken { name: entry.name, id: id.map(|taken| taken.id).unwrap_or_default() })
         }
     }
@@ -208,9 +203,13 @@ pub fn create(store: &dyn Store, request: KeyRequest) -> Result<(Key, KeyEntry),
 /// # Errors
 /// They cannot be read.
 pub fn all(store: &dyn Store) -> Result<Vec<KeyEntry>, KeyError> {
-    let uses = store.records(USES)?;
-    let used_ms = |id: &str| uses.iter().find(|used| used.key == id)?.value.parse().ok();
-    let mut entries: Vec<KeyEntry> = store.records(KIND)?.iter().filter_map(KeyEntry::of).collect();
+    let uses = wait(every(store, Query::all(Kind::KeyUse)))?;
+    let used_ms = |id: &str| {
+        let used = uses.iter().find(|used| used.key == id)?;
+        std::str::from_utf8(&used.value).ok()?.parse().ok()
+    };
+    let keys = wait(store.cells(&Query::all(Kind::Key)))?;
+    let mut entries: Vec<KeyEntry> = keys.iter().filter_map(KeyEntry::of).collect();
     entries.sort_by_key(|entry| entry.created_ms);
     entries.iter_mut().for_each(|entry| entry.used_ms = used_ms(&entry.id));
     Ok(entries)
@@ -223,32 +222,31 @@ pub fn all(store: &dyn Store) -> Result<Vec<KeyEntry>, KeyError> {
 /// There is none, or it cannot be removed.
 pub fn revoke(store: &dyn Store, id_or_name: &str) -> Result<KeyEntry, KeyError> {
     let id = id_or_name.strip_prefix(key::PREFIX).unwrap_or(id_or_name);
-    for record in store.records(KIND)? {
-        let entry = KeyEntry::of(&record);
-        let is_meant = record.key == id_or_name || entry.as_ref().is_some_and(|entry| entry.id == id);
-        if is_meant && store.replace_record(KIND, &record.key, Some(record.version), None)?.is_some() {
-            let entry = entry.ok_or_else(|| KeyError::Unknown(id_or_name.to_owned()))?;
-            note_use(store, &entry.id, None)?;
-            return Ok(entry);
-        }
+    let unknown = || KeyError::Unknown(id_or_name.to_owned());
+    if id.is_empty() {
+        return Err(unknown());
     }
-    Err(KeyError::Unknown(id_or_name.to_owned()))
-}
-
-/// Notes when a key was used; with no time, forgets it.
-pub(super) fn note_use(store: &dyn Store, id: &str, now_ms: Option<i64>) -> Result<(), StoreError> {
-    let before = store.record(USES, id)?.map(|record| record.version);
-    let value = now_ms.map(|now_ms| now_ms.to_string());
-    if before.is_some() || value.is_some() {
-        // Another process that was quicker has noted the same hour.
-        let _ = store.replace_record(USES, id, before, value.as_deref())?;
+    let by_id = Query { topic: Some(id.to_owned()), ..Query::all(Kind::Key) };
+    let found = match wait(store.cell(Kind::Key, id_or_name))? {
+        Some(found) => found,
+        None => wait(store.cells(&by_id))?.pop().ok_or_else(unknown)?,
+    };
+    let entry = KeyEntry::of(&found);
+    let mut changes = vec![Change::remove(Kind::Key, &found.key, found.version)];
+    if let Some(entry) = &entry {
+        let used = wait(store.cell(Kind::KeyUse, &entry.id))?;
+        changes.extend(used.map(|used| Change::remove(Kind::KeyUse, &used.key, used.version)));
     }
-    Ok(())
+    match wait(store.commit(changes))? {
+        Some(_) => entry.ok_or_else(unknown),
+        // It was used just now, or is revoked already.
+        None => revoke(store, id_or_name),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use store::SqliteStore;
+    use store::{CellStore as _, SqliteStore};
 
     use super::*;
 
@@ -285,12 +283,12 @@ mod tests {
         );
         assert!(anna.person && !ci.person);
         assert_eq!(anna.rights().map(|(_, scopes)| scopes.contains("write_workspace")), Some(false));
-        note_use(&store, &ci.id, Some(5)).expect("noted");
+        wait(store.overwrite(Kind::KeyUse, &ci.id, b"5".to_vec())).expect("noted");
         assert_eq!(all(&store).expect("readable")[0].used_ms, Some(5));
         assert_eq!(revoke(&store, "ci").expect("revoked").id, ci.id);
         assert_eq!(revoke(&store, &format!("tc_{}", anna.id)).expect("revoked").name, "anna");
         assert_eq!(all(&store).expect("readable"), []);
-        assert_eq!(store.records(USES).expect("readable"), []);
+        assert_eq!(wait(store.keys(Kind::KeyUse, "")).expect("readable"), [""; 0]);
     }
 
     #[test]
@@ -298,7 +296,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = SqliteStore::at(folder.path());
         let (key, entry) = create(&store, request("ci")).expect("created");
-        let kept = store.records(KIND).expect("readable").remove(0).value;
+        let kept = wait(store.cell(Kind::Key, "ci")).expect("readable").expect("kept").value;
+        let kept = String::from_utf8(kept).expect("text");
         assert!(
             !kept.contains(&key.reveal()[10..]) && !format!("{entry:?}").contains(&key.reveal()[10..]),
             "{kept}"

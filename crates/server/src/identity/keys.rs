@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gate::{Caller, CallerKind, Proof, Via};
-use store::{Store, StoreError};
+use store::{Kind, Query, Store, StoreError, wait};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
 
 use super::key::{self, Id, NoKey};
-use super::key_ring::{self, KEYS_MAX, KIND, KeyEntry, USE_NOTED_MS};
+use super::key_ring::{KEYS_MAX, KeyEntry, USE_NOTED_MS};
 use super::unknown::Unknown;
 
 /// What is younger is relied on without a look.
@@ -193,11 +193,13 @@ impl Keys {
         }
         known.noted_ms.store(now_ms, Ordering::Relaxed);
         let (inner, id) = (self.inner.clone(), known.id.clone());
-        drop(tokio::task::spawn_blocking(move || {
-            if let Err(error) = key_ring::note_use(&*inner.store, &id, Some(now_ms)) {
+        // Nobody waits for it.
+        tokio::spawn(async move {
+            let noted = inner.store.overwrite(Kind::KeyUse, &id, now_ms.to_string().into()).await;
+            if let Err(error) = noted {
                 tracing::warn!(%error, "the last use of a key could not be noted");
             }
-        }));
+        });
     }
 }
 
@@ -206,10 +208,10 @@ impl Inner {
     fn look(&self, _turn: OwnedMutexGuard<()>) -> Result<(), StoreError> {
         let at = Some(Instant::now());
         // Before the keys: what changes in between is read again by the next look.
-        let changes = Some(self.store.record_changes(KIND)?);
+        let changes = Some(wait(self.store.changes(Kind::Key))?);
         let seen = self.seen.load();
         // What has once been seen stays true, whatever becomes of the folder.
-        let was_any = seen.was_any || self.store.was_any(KIND)?;
+        let was_any = seen.was_any || wait(self.store.was_any(Kind::Key))?;
         let keys = if seen.changes == changes { seen.keys.clone() } else { Arc::new(self.read(&seen)?) };
         self.seen.store(Arc::new(Seen { keys, changes, was_any, at }));
         Ok(())
@@ -217,7 +219,8 @@ impl Inner {
 
     fn read(&self, before: &Seen) -> Result<HashMap<Id, Known>, StoreError> {
         let mut keys = HashMap::new();
-        for record in self.store.records(KIND)?.iter().take(KEYS_MAX) {
+        let query = Query { limit: KEYS_MAX, ..Query::all(Kind::Key) };
+        for record in &wait(self.store.cells(&query))? {
             let entry = KeyEntry::of(record);
             let parts =
                 entry.and_then(|entry| Some((Id::try_from(entry.id.as_bytes()).ok()?, entry.hash()?, entry)));

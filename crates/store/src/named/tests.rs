@@ -90,8 +90,8 @@ fn a_secret_that_was_moved_to_another_name_does_not_open() {
     let dir = scratch();
     let secrets = secrets(dir.path(), KeySource::State);
     secrets.set_named(&name("A"), &value(VALUE), 1).unwrap();
-    let sealed = secrets.store().secret("secret/A").unwrap().unwrap().sealed;
-    secrets.store().replace_secret("secret/B", None, Some(&sealed)).unwrap();
+    let sealed = secrets.sealed("secret/A").unwrap().unwrap().sealed;
+    secrets.put("secret/B", None, Some(sealed)).unwrap();
     let error = secrets.all_named().unwrap_err().to_string();
     assert!(error.starts_with("the kept secret B cannot be opened: it was changed, or "), "{error}");
     assert!(error.ends_with("give it up with `toolcrib secrets remove B` and set it again"), "{error}");
@@ -288,8 +288,8 @@ fn what_is_kept_can_be_sealed_with_another_key() {
     assert!(after.named(&name("A")).is_err());
 
     // What opens with neither is named, and nothing is lost.
-    let sealed = rotated.store().secret("secret/A").unwrap().unwrap();
-    rotated.store().replace_secret("secret/A", Some(sealed.version), Some(b"spoilt")).unwrap();
+    let sealed = rotated.sealed("secret/A").unwrap().unwrap();
+    rotated.put("secret/A", Some(sealed.version), Some(b"spoilt".to_vec())).unwrap();
     let error = rotated.reseal(&old).unwrap_err().to_string();
     assert!(error.starts_with("the kept secret A cannot be opened: it was changed, or "), "{error}");
     let nowhere = secrets(keys.path(), KeySource::State).reseal(&KeySource::State).unwrap_err();

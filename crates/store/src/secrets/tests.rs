@@ -60,13 +60,13 @@ fn a_record_is_sealed_to_its_name_and_as_it_was() {
     let dir = scratch();
     let secrets = secrets(&dir);
     secrets.replace("a", None, Some(PLANTED)).unwrap();
-    let sealed = secrets.store().secret("a").unwrap().unwrap().sealed;
+    let sealed = secrets.sealed("a").unwrap().unwrap().sealed;
     secrets.replace("same", None, Some(PLANTED)).unwrap();
-    assert_ne!(secrets.store().secret("same").unwrap().unwrap().sealed, sealed, "a nonce was used twice");
+    assert_ne!(secrets.sealed("same").unwrap().unwrap().sealed, sealed, "a nonce was used twice");
 
     let check_broken = |name: &str, sealed: &[u8]| {
-        let version = secrets.store().secret(name).unwrap().map(|found| found.version);
-        secrets.store().replace_secret(name, version, Some(sealed)).unwrap();
+        let version = secrets.sealed(name).unwrap().map(|found| found.version);
+        secrets.put(name, version, Some(sealed.to_owned())).unwrap();
         let error = secrets.load(name).unwrap_err();
         let said = format!("{error} {error:?}");
         assert!(
@@ -93,7 +93,7 @@ fn what_does_not_open_can_be_removed() {
     let dir = scratch();
     let secrets = secrets(&dir);
     let version = secrets.replace("a", None, Some(PLANTED)).unwrap();
-    secrets.store().replace_secret("a", version, Some(b"spoilt")).unwrap();
+    secrets.put("a", version, Some(b"spoilt".to_vec())).unwrap();
     assert!(secrets.load("a").is_err());
     fs::write(dir.path().join(master_key::FILE), b"spoilt").unwrap();
     secrets.held().key = None;
@@ -235,7 +235,7 @@ fn who_cannot_have_the_new_key_neither_reads_nor_seals_until_told_where_it_is() 
     let new = key_file(&keys, "new", 7);
     let store: Arc<dyn Store> = Arc::new(SqliteStore::at(dir.path()));
     assert_eq!(Secrets::sealed_by(store, dir.path(), new.clone()).reseal(&KeySource::State).unwrap(), 1);
-    let sealed = running.store().secret("a").unwrap().unwrap();
+    let sealed = running.sealed("a").unwrap().unwrap();
     // However often it tries.
     for _ in 0..2 {
         let refused = [
@@ -253,7 +253,7 @@ fn who_cannot_have_the_new_key_neither_reads_nor_seals_until_told_where_it_is() 
             assert!(said.contains(&expected) && said.contains("`toolcrib mcp reload`"), "{said}");
         }
     }
-    assert_eq!(running.store().secret("a").unwrap().unwrap(), sealed);
+    assert_eq!(running.sealed("a").unwrap().unwrap().version, sealed.version);
     assert_eq!(running.names("").unwrap(), ["a"]);
     // A third key is as good as the old one.
     running.use_key_from(key_file(&keys, "third", 8));

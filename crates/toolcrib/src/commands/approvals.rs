@@ -16,7 +16,6 @@ use gate::approvals::{
     Answer, AnswerFault, Approval, Code, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, SIGN_EVERY, Scope, Through,
 };
 use serde_json::json;
-use store::SqliteStore;
 use tokio::time::sleep;
 
 use super::gated::caller;
@@ -28,7 +27,7 @@ use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let kept = Kept::new(Arc::new(SqliteStore::at(&loaded.settings.state)));
+    let kept = Kept::new(loaded.settings.kept.store().clone());
     let here = Here { kept: &kept, state: &loaded.settings.state };
     match as_kept(command) {
         Approvals::List { all } => list(cli, &kept, all),

@@ -19,7 +19,7 @@ use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Keys) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let store = Arc::new(SqliteStore::at(&loaded.settings.state));
+    let store = loaded.settings.kept.store().clone();
     let open = loaded.settings.server.open_on_loopback;
     match command {
         Keys::Create { name, roles, scopes, person, expires } => {

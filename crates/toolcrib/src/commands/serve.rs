@@ -9,7 +9,7 @@ use gate::Cancel;
 use server::{Server, http, unix};
 
 use super::start::{Asking, Log, start};
-use crate::assemble::{assemble_over, identity, store};
+use crate::assemble::{assemble, identity};
 use crate::cli::Cli;
 use crate::config::Loaded;
 use crate::control::{AtStart, Control, Desk, Opening};
@@ -31,8 +31,7 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let (signals, mut hangups) = (Signals::listen()?, Hangups::listen()?);
     let config = loaded.settings.server.clone();
     // Before anything is started: an address in use is the most common mistake.
-    let store = store(&loaded.settings);
-    let identity = identity(&loaded.settings, &store);
+    let identity = identity(&loaded.settings);
     let listener = http::bind(&config, &identity).await.map_err(Trouble::because)?;
     let socket = match &config.socket {
         Some(path) => Some(unix::bind(path).await.map_err(Trouble::because)?),
@@ -42,7 +41,7 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let format = loaded.settings.log.format;
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
     let instructions = loaded.instructions();
-    let crib = assemble_over(store, loaded.settings, Start::AtOnce)?;
+    let crib = assemble(loaded.settings, Start::AtOnce)?;
     crib.instructions.set(instructions);
     let reloader = at_start.reloader(&crib, Some(identity.clone()));
     let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());

@@ -1,7 +1,6 @@
 //! How a command begins: it loads the configuration and starts the log.
 
 use redact::Known;
-use store::SqliteStore;
 
 use super::trust;
 use crate::cli::Cli;
@@ -54,7 +53,7 @@ pub(super) fn start(cli: &Cli, log: Log, asking: Asking) -> Result<Loaded, Troub
         tracing::warn!("{line}");
     }
     // If it cannot be found out, whoever needs the state is told why.
-    if let Ok(Some(lost)) = SqliteStore::at(&loaded.settings.state).lost() {
+    if let Ok(Some(lost)) = loaded.settings.kept.store().lost() {
         tracing::error!("{lost}");
     }
     Ok(loaded)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use server::{Greeting, Server};
 
 use super::start::{Asking, Log, start};
-use super::trust::Keeper;
+use super::trust::ReceiptStore;
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::control::{AtStart, Control, Desk, Opening};
@@ -25,7 +25,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     runtime::run(async {
         let signals = Signals::listen()?;
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
-        let (instructions, keeper) = (loaded.instructions(), Keeper::of(&loaded));
+        let (instructions, keeper) = (loaded.instructions(), ReceiptStore::of(&loaded));
         let crib = assemble(loaded.settings, Start::WhenWanted)?;
         let of_clients = state.clone();
         crib.gate

@@ -6,7 +6,6 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use store::SqliteStore;
 
 use super::mcp::{ask, running};
 use super::start::surroundings;
@@ -15,7 +14,7 @@ use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::{person, print, runtime, times, trust};
 
-pub(super) use agree::{Keeper, agree_here, agree_to_written};
+pub(super) use agree::{ReceiptStore, agree_here, agree_to_written};
 pub(super) use show::{declarations, line, name as name_of, to_json};
 
 pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
@@ -52,8 +51,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
 }
 
 fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
-    let agreed =
-        trust::receipts(&SqliteStore::at(&loaded.settings.state), folder).map_err(Trouble::Failed)?;
+    let agreed = trust::receipts(&**loaded.settings.kept.store(), folder).map_err(Trouble::Failed)?;
     if cli.json {
         print::json(&json!({ "folder": folder.display().to_string(), "waiting": [], "agreed": agreed }))?;
     } else {
@@ -80,7 +78,7 @@ fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
 
 fn list(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = super::start::start_nobody(cli)?;
-    let folders = trust::all(&SqliteStore::at(&loaded.settings.state)).map_err(Trouble::Failed)?;
+    let folders = trust::all(&**loaded.settings.kept.store()).map_err(Trouble::Failed)?;
     if cli.json {
         let folder = |(folder, agreed)| json!({ "folder": folder, "agreed": agreed });
         let folders: Vec<Value> = folders.iter().map(folder).collect();
@@ -102,11 +100,11 @@ fn list(cli: &Cli) -> Result<Ending, Trouble> {
 }
 
 fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
-    let store = SqliteStore::at(&loaded.settings.state);
+    let store = &**loaded.settings.kept.store();
     // Files that have gone since may have been agreed to, too.
-    let mut was_any = trust::revoke(&store, folder).map_err(Trouble::Failed)?;
+    let mut was_any = trust::revoke(store, folder).map_err(Trouble::Failed)?;
     for declaring in &loaded.folders {
-        was_any |= trust::revoke(&store, declaring).map_err(Trouble::Failed)?;
+        was_any |= trust::revoke(store, declaring).map_err(Trouble::Failed)?;
     }
     let said = match was_any {
         true => "what you had agreed to is taken back; its servers end in every running Toolcrib",

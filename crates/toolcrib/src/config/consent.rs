@@ -5,9 +5,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use store::SqliteStore;
-
 use super::declaration::Declaration;
+use crate::state;
 use crate::trust::{self, Receipts};
 
 /// What is known of a person's agreement.
@@ -74,7 +73,7 @@ fn receipts(
     let mut folders = folders.borrow_mut();
     let read = || match state {
         // Nothing is made where nothing is kept.
-        Some(state) => trust::receipts(&SqliteStore::at(state), folder),
+        Some(state) => trust::receipts(&*state::open(state), folder),
         None => Ok(Receipts::default()),
     };
     folders.entry(folder.to_owned()).or_insert_with(read).clone()

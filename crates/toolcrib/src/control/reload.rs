@@ -214,7 +214,7 @@ impl Reloader {
     fn take_key(&self, found: Kept) {
         let mut kept = self.kept();
         self.sealed.use_key_from(found.source().clone());
-        *kept = found.at(kept.state());
+        *kept = kept.sealed_by(found.source());
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -257,7 +257,7 @@ fn kept_now(named: Option<PathBuf>, flags: Flags, before: Kept) -> Kept {
         .ok()
         .map(|surroundings| config::kept(named.as_deref(), &surroundings));
     match found {
-        Some(Ok((found, _))) => found.at(before.state()),
+        Some(Ok((found, _))) => before.sealed_by(found.source()),
         Some(Err(_)) | None => before,
     }
 }

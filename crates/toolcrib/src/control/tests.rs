@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 
 use super::folder::Folder;
 use super::*;
-use crate::assemble::{Crib, assemble, identity, store};
+use crate::assemble::{Crib, assemble, identity};
 use crate::config::{self, Surroundings, Unfollowed};
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
@@ -42,7 +42,7 @@ impl Process {
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
         let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
-        let identity = identity(&loaded.settings, &store(&loaded.settings));
+        let identity = identity(&loaded.settings);
         identity.served_at(([127, 0, 0, 1], 3000).into());
         let crib = assemble(loaded.settings, Start::WhenWanted).expect("an assembly");
         let reloader = at_start.reloader(&crib, Some(identity.clone()));

@@ -4,12 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use store::Store;
+use store::{Kind, Store};
 
 use crate::records::Record;
-
-/// The kind of these records.
-const KIND: &str = "secret-use";
 
 /// Most servers and hosts of one secret.
 const NAMES_MAX: usize = 1000;
@@ -68,12 +65,12 @@ fn change(store: &dyn Store, secret: &str, apply: impl Fn(&mut Bound)) -> Result
 
 fn in_record<T>(store: &dyn Store, secret: &str, work: impl FnOnce(Record<'_>) -> T) -> T {
     let what = format!("what the kept secret {secret} is for");
-    work(Record { store, kind: KIND, key: secret, what: &what })
+    work(Record { store, kind: Kind::SecretUse, key: secret, what: &what })
 }
 
 #[cfg(test)]
 mod tests {
-    use store::SqliteStore;
+    use store::{CellStore as _, SqliteStore, wait};
 
     use super::*;
 
@@ -89,7 +86,7 @@ mod tests {
         assert!(!Bound::of(&store, "OTHER").expect("readable").has("git"));
         unbind(&store, "TOKEN").expect("forgotten");
         assert!(!is_for("git"));
-        store.replace_record(KIND, "TOKEN", None, Some("5")).expect("kept");
+        wait(store.overwrite(Kind::SecretUse, "TOKEN", b"5".to_vec())).expect("kept");
         assert!(Bound::of(&store, "TOKEN").is_err());
     }
 }

@@ -207,7 +207,7 @@ impl Task {
 
     async fn offer_remembered(&self) -> bool {
         let (name, fingerprint) = (self.upstream.name().to_owned(), self.upstream.fingerprint());
-        let found = self.stored(move |store| store.definitions(&name, &fingerprint)).await.flatten();
+        let found = self.kept(self.store.definitions(&name, &fingerprint).await).flatten();
         let usable = found.and_then(|found| {
             let age_ms = now_ms().saturating_sub(found.fetched_at_ms);
             let usable = u64::try_from(age_ms).is_ok_and(|age| Duration::from_millis(age) < REMEMBERED_FOR);
@@ -238,24 +238,15 @@ impl Task {
             tools_json: definitions.to_string(),
             fetched_at_ms: now_ms(),
         };
-        self.stored(move |store| store.keep_definitions(&definitions)).await;
+        self.kept(self.store.keep_definitions(definitions).await);
     }
 
-    /// Asks the store, on a thread that may wait for the disk. What cannot be remembered is fetched anew.
-    async fn stored<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
-    ) -> Option<T> {
-        let store = self.store.clone();
-        match tokio::task::spawn_blocking(move || work(&*store)).await {
-            Ok(Ok(done)) => Some(done),
-            Ok(Err(error)) => {
-                tracing::warn!(upstream = self.upstream.name(), %error, "the list of tools is not remembered");
-                None
-            }
-            // The program is ending.
-            Err(_) => None,
-        }
+    /// What the store answered. What cannot be remembered is fetched anew.
+    fn kept<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+        let upstream = self.upstream.name();
+        answer
+            .inspect_err(|error| tracing::warn!(upstream, %error, "the list of tools is not remembered"))
+            .ok()
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{Action, Call, Caller, Gate, Outcome, Parts, Payload, Target, ToolError, Via};
-use store::{Definitions, SqliteStore};
+use store::{DefinitionStore as _, Definitions, SqliteStore, Store};
 use upstream::{Config, NotFollowed, State};
 
 use super::*;
@@ -117,7 +117,7 @@ fn check(tables: &[(&str, Config)], remembered: &[(&str, i64)], start: Start, ex
         let fetched_at_ms = now_ms() - age_ms;
         let definitions =
             Definitions { upstream: (*name).to_owned(), fingerprint, tools_json, fetched_at_ms };
-        store.keep_definitions(&definitions).expect("a store");
+        store::wait(store.keep_definitions(definitions)).expect("a store");
     }
     let found = run(async {
         let world = World::new(folder.path(), settings, start);
@@ -192,7 +192,7 @@ async fn what_is_remembered_and_stale_is_asked_for_anew_behind_that() {
             tools_json: r#"[{"name":"a","inputSchema":{}}]"#.to_owned(),
             fetched_at_ms: now_ms() - age_ms,
         };
-        store.keep_definitions(&definitions).expect("a store");
+        store::wait(store.keep_definitions(definitions)).expect("a store");
     }
     let world = World::new(folder.path(), settings, Start::WhenWanted);
     let mut news = world.upstreams.statuses();

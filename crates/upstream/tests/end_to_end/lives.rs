@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::TryRecvError;
-use tool_api::ToolError;
 use upstream::{ConnectError, Status, Upstream};
 
 use crate::web::{Answer, Request, Web};

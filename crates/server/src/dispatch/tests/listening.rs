@@ -22,7 +22,7 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     let mut talk = Talk::with_source(Revision::LATEST_LEGACY);
     let origin = gate::Origin { tool: "sample_pack".into(), arguments: None };
     let task = Task { source: testkit::SAMPLE_SOURCE.into(), id: "job-1".into(), origin };
-    let token = talk.server.gate().task_token(&talk.session.caller, &task);
+    let token = talk.server.gate().task_token(&talk.session.caller, &task).await.expect("a key");
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"listen:0"}}}
     "#]].assert_eq(&talk.say_and_hear(&listen("\"listen:0\"", r#"{"toolsListChanged":true,"x":1}"#)).await);

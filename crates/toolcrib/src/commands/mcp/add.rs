@@ -7,7 +7,7 @@ mod questions;
 use std::io;
 
 use serde_json::{Value, json};
-use store::{DEFINITIONS_BYTES_MAX, Definitions, SqliteStore, Store as _};
+use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
@@ -122,7 +122,7 @@ fn remember(loaded: &Loaded, settings: &Settings, tested: &Tested) {
             tools_json: definitions.to_string(),
             fetched_at_ms: now_ms(),
         };
-        let _ = SqliteStore::at(&loaded.settings.state).keep_definitions(&definitions);
+        let _ = wait(loaded.settings.kept.store().keep_definitions(definitions));
     }
 }
 

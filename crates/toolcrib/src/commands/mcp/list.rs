@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oauth::Status as SignedIn;
 use serde_json::{Value, json};
-use store::{SqliteStore, Store};
+use store::{DefinitionStore as _, SqliteStore};
 use upstream::{State, Upstream, World};
 
 use super::{NO_SERVERS, world};
@@ -25,10 +25,10 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let world = world(&loaded)?;
         let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
         silent.iter().for_each(|line| print::remark(&print::harmless(line)));
-        let store = SqliteStore::at(&loaded.settings.state);
+        let store = loaded.settings.kept.store();
         let mut listed = Vec::new();
         for settings in &loaded.settings.upstreams {
-            listed.push(Listed::of(settings, &loaded, &world, &running, &store).await);
+            listed.push(Listed::of(settings, &loaded, &world, &running, store).await);
         }
         if cli.json {
             let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
@@ -88,7 +88,7 @@ impl Listed {
             place: settings.place(),
             is_enabled: settings.is_enabled(),
             running: in_use.collect(),
-            remembered: remembered(store, name, &settings.fingerprint()),
+            remembered: remembered(store, name, &settings.fingerprint()).await,
             is_signed_in: is_signed_in(&upstream).await,
             file: loaded.file_of_server(name).map(|file| file.display().to_string()),
         }
@@ -178,8 +178,8 @@ pub(super) fn age(ms: i64) -> String {
 }
 
 /// What is remembered, if anything is and it can be read.
-fn remembered(store: &SqliteStore, name: &str, fingerprint: &str) -> Option<Remembered> {
-    let known = store.definitions(name, fingerprint).ok().flatten()?;
+async fn remembered(store: &SqliteStore, name: &str, fingerprint: &str) -> Option<Remembered> {
+    let known = store.definitions(name, fingerprint).await.ok().flatten()?;
     let lists: Value = serde_json::from_str(&known.tools_json).ok()?;
     // Once the tools alone were remembered.
     let tools = lists.as_array().or_else(|| lists["tools"].as_array()).map_or(0, Vec::len);

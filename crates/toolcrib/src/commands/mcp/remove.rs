@@ -5,7 +5,7 @@ use std::path::Path;
 
 use oauth::Session;
 use serde_json::json;
-use store::{SqliteStore, Store};
+use store::{DefinitionStore as _, Kind, remove as remove_cell};
 use upstream::{Settings, Upstream};
 
 use super::{named, running, unknown, world};
@@ -14,7 +14,7 @@ use crate::commands::start::{Asking, Log, start, surroundings};
 use crate::config::{Loaded, Surroundings, files_of_server};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
-use crate::{pins, print, runtime};
+use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
@@ -92,7 +92,7 @@ async fn forget(loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
     }
     // What has no account any more may have had one.
     Session::forget_all(settings.name(), &*world.keeper).await.map_err(Trouble::because)?;
-    let store = SqliteStore::at(&loaded.settings.state);
-    store.forget_definitions(settings.name()).map_err(Trouble::because)?;
-    pins::forget(&store, &settings.trust_key()).map_err(Trouble::because)
+    let store = loaded.settings.kept.store();
+    store.forget_definitions(settings.name()).await.map_err(Trouble::because)?;
+    remove_cell(&**store, Kind::Pin, &settings.trust_key()).await.map(drop).map_err(Trouble::because)
 }

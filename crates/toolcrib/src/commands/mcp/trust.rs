@@ -8,7 +8,6 @@ mod shown;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use store::SqliteStore;
 use upstream::trust::{Decision, Hash, Ledger, Scanner, What};
 use upstream::{Settings, Trust};
 
@@ -33,8 +32,10 @@ const UNKNOWN_ITEM: &str = "unknown_item";
 
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let store = Arc::new(SqliteStore::at(&loaded.settings.state));
-    let ledgers = Ledgers::new(Arc::new(StatePins::new(store, &loaded.settings.redactor)));
+    let ledgers = Ledgers::new(Arc::new(StatePins::new(
+        loaded.settings.kept.store().clone(),
+        &loaded.settings.redactor,
+    )));
     runtime::run(async {
         let Some(name) = &asked.name else { return list(cli, &loaded, &ledgers, None).await };
         let settings = named(&loaded, name)?;

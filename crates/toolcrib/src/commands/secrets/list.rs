@@ -1,7 +1,7 @@
 //! `secrets list`: everything about the secrets that are kept but what they say.
 
 use serde_json::{Value, json};
-use store::{Named, SecretName, SqliteStore};
+use store::{Named, SecretName};
 
 use crate::cli::Cli;
 use crate::config::Uses;
@@ -51,9 +51,8 @@ fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
     let secrets = kept.sealed();
     let is_there = secrets.may_have_named().map_err(Trouble::because)?;
     let names = if is_there { secrets.named_names().map_err(Trouble::because)? } else { Vec::new() };
-    let store = SqliteStore::at(kept.state());
     let bound = |name: &str| -> Result<Vec<String>, Trouble> {
-        let bound = Bound::of(&store, name).map_err(Trouble::Failed)?;
+        let bound = Bound::of(&**kept.store(), name).map_err(Trouble::Failed)?;
         Ok(bound.names().map(str::to_owned).collect())
     };
     let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();

@@ -1,7 +1,6 @@
 //! `secrets remove`: gives a secret up.
 
 use serde_json::json;
-use store::SqliteStore;
 
 use super::{NOT_STRUCK_OUT, UNKNOWN_SECRET, parse, tell};
 use crate::cli::Cli;
@@ -24,7 +23,7 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
             said: format!("no secret {name} is kept here{near}"),
         });
     }
-    unbind(&SqliteStore::at(kept.state()), name.as_str()).map_err(Trouble::Failed)?;
+    unbind(&**kept.store(), name.as_str()).map_err(Trouble::Failed)?;
     // What they have learnt they strike out all the same, as long as they run.
     let (_, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let used = uses.of_secret(name.as_str());

@@ -1,7 +1,7 @@
 //! `secrets set`: keeps a value that is typed or piped in.
 
 use serde_json::json;
-use store::{SecretName, SqliteStore, WasSet};
+use store::{SecretName, WasSet};
 
 use super::{NOT_STRUCK_OUT, given, parse, tell};
 use crate::cli::Cli;
@@ -21,7 +21,7 @@ pub(super) fn run(
     let name = parse(name)?;
     let value = given::value(name.as_str(), !whom.is_empty() && is_kept(kept, &name)?)?;
     if !whom.is_empty() {
-        bind(&SqliteStore::at(kept.state()), name.as_str(), whom).map_err(Trouble::Failed)?;
+        bind(&**kept.store(), name.as_str(), whom).map_err(Trouble::Failed)?;
     }
     let Some(value) = value else {
         match cli.json {

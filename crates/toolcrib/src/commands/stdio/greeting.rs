@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use server::Greeting;
 use tokio::task::spawn_blocking;
 
-use crate::commands::trust::{Keeper, declarations, name_of};
+use crate::commands::trust::{ReceiptStore, declarations, name_of};
 use crate::config::{Agreement, HeldBack};
 use crate::control::Reloader;
 use crate::print;
@@ -28,13 +28,17 @@ const DECLARATIONS_MAX: usize = 20;
 /// What waits, and where an answer goes.
 pub(super) struct FolderGreeting {
     held: Vec<HeldBack>,
-    keeper: Keeper,
+    keeper: ReceiptStore,
     reloader: Arc<Reloader>,
 }
 
 impl FolderGreeting {
     /// Asks about these; nothing if there is nothing that a form could ask.
-    pub(super) fn new(held: &[HeldBack], keeper: Keeper, reloader: &Arc<Reloader>) -> Option<FolderGreeting> {
+    pub(super) fn new(
+        held: &[HeldBack],
+        keeper: ReceiptStore,
+        reloader: &Arc<Reloader>,
+    ) -> Option<FolderGreeting> {
         let is_askable = |held: &HeldBack| !matches!(held.why, Agreement::Unreadable(_));
         let held: Vec<HeldBack> = held.iter().filter(|held| is_askable(held)).cloned().collect();
         let fits =

@@ -1,7 +1,6 @@
 //! Asking a person about what a folder declares, and keeping what they say. What they agree to is what was shown.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use gate::Approvals;
@@ -23,7 +22,7 @@ use crate::{person, print};
 /// # Errors
 /// The code for approvals was not given, or what is agreed to cannot be kept.
 pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
-    let (mut agreed, keeper) = (0, Keeper::of(loaded));
+    let (mut agreed, keeper) = (0, ReceiptStore::of(loaded));
     let mut has_passed = false;
     for held in &loaded.held {
         if let Agreement::Unreadable(why) = &held.why {
@@ -55,19 +54,22 @@ fn secrets(held: &HeldBack) -> io::Result<Vec<String>> {
 
 /// Where agreements are kept.
 #[derive(Clone)]
-pub(in crate::commands) struct Keeper {
-    state: PathBuf,
+pub(in crate::commands) struct ReceiptStore {
+    store: Arc<SqliteStore>,
     redactor: Redactor,
 }
 
-impl Keeper {
-    pub(in crate::commands) fn of(loaded: &Loaded) -> Keeper {
-        Keeper { state: loaded.settings.state.clone(), redactor: loaded.settings.redactor.clone() }
+impl ReceiptStore {
+    pub(in crate::commands) fn of(loaded: &Loaded) -> ReceiptStore {
+        ReceiptStore {
+            store: loaded.settings.kept.store().clone(),
+            redactor: loaded.settings.redactor.clone(),
+        }
     }
 
     /// What else is kept there.
     pub(in crate::commands) fn store(&self) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::at(&self.state))
+        self.store.clone()
     }
 
     /// Keeps an agreement to this declaration, and to the use of these kept secrets. Blocks on the disk.
@@ -85,8 +87,7 @@ impl Keeper {
             secrets,
             agreed_at_ms: now_ms(),
         };
-        let store = SqliteStore::at(&self.state);
-        trust::agree(&store, &declaration.folder, &[(declaration.key.clone(), receipt)])
+        trust::agree(&*self.store, &declaration.folder, &[(declaration.key.clone(), receipt)])
     }
 }
 
@@ -109,7 +110,7 @@ pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<
 /// Agrees to the servers of these names, since a command of the person's has just written them.
 pub(in crate::commands) fn agree_to_written(cli: &Cli, names: &[&str]) -> Result<(), Trouble> {
     let loaded = load_resting(cli)?;
-    let keeper = Keeper::of(&loaded);
+    let keeper = ReceiptStore::of(&loaded);
     for held in &loaded.held {
         if held.declaration.server().is_some_and(|server| names.contains(&server)) {
             keeper.keep(&held.declaration, held.declaration.secrets.clone()).map_err(Trouble::Failed)?;

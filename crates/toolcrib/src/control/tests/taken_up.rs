@@ -75,8 +75,7 @@ fn what_can_be_is_in_force_at_once() {
 fn a_section_that_does_not_fit_where_it_listens_changes_nothing() {
     run(async {
         let process = Process::start(folder(), "").await;
-        let store: Arc<dyn store::Store> = Arc::new(store::SqliteStore::at(&process.state()));
-        let elsewhere = identity(&crate::config::Settings::for_selftest(process.folder.path()), &store);
+        let elsewhere = identity(&crate::config::Settings::for_selftest(process.folder.path()));
         elsewhere.served_at(([0, 0, 0, 0], 3000).into());
         let text = "[[identity.issuers]]\nissuer = \"https://login.example\"\n";
         let file = write(process.folder.path(), text);

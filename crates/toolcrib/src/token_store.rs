@@ -1,10 +1,10 @@
-//! `StateKeeper`: what accounts remember, sealed in the state folder and shared by all processes of its owner.
+//! `StateTokens`: what accounts remember, sealed in the state folder and shared by all processes of its owner.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, TryFutureExt};
 use oauth::{StoredRecord, TokenStore, TokenStoreError, Unfinished};
 use store::{Secrets, StoreError};
 use tokio::task::spawn_blocking;
@@ -14,18 +14,18 @@ use crate::runtime;
 use crate::times::now_ms;
 
 /// Keeps records in the state folder. Nothing touches the disk until something is asked or kept.
-pub(crate) struct StateKeeper {
+pub(crate) struct StateTokens {
     secrets: Arc<Secrets>,
     unfinished: Unfinished,
 }
 
-impl StateKeeper {
+impl StateTokens {
     /// Keeps what accounts remember among `secrets`. The run that this is part of waits for what must be kept.
-    pub(crate) fn new(secrets: Arc<Secrets>) -> StateKeeper {
-        StateKeeper { secrets, unfinished: runtime::unfinished() }
+    pub(crate) fn new(secrets: Arc<Secrets>) -> StateTokens {
+        StateTokens { secrets, unfinished: runtime::unfinished() }
     }
 
-    /// Runs `work` where the disk may be waited for. It goes on if nobody waits any more: a new token that has
+    /// Runs `work` where a person's keyring and the disk may be waited for. It goes on if nobody waits any more: a new token that has
     /// arrived is kept, whoever asked for it.
     fn run<'a, T: Send + 'static>(
         &self,
@@ -34,11 +34,15 @@ impl StateKeeper {
         let secrets = self.secrets.clone();
         let running = spawn_blocking(move || work(&secrets));
         let lost = |_| TokenStoreError("the program is ending".to_owned());
-        async move { running.await.map_err(lost)?.map_err(|error| TokenStoreError(chain(&error))) }.boxed()
+        async move { running.await.map_err(lost)?.map_err(cannot) }.boxed()
     }
 }
 
-impl TokenStore for StateKeeper {
+fn cannot(error: StoreError) -> TokenStoreError {
+    TokenStoreError(chain(&error))
+}
+
+impl TokenStore for StateTokens {
     fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<StoredRecord>, TokenStoreError>> {
         let key = key.to_owned();
         self.run(move |secrets| {
@@ -63,17 +67,13 @@ impl TokenStore for StateKeeper {
         holder: &'a str,
         time: Duration,
     ) -> BoxFuture<'a, Result<bool, TokenStoreError>> {
-        let (key, holder) = (key.to_owned(), holder.to_owned());
-        self.run(move |secrets| {
-            let now_ms = now_ms();
-            let until_ms = now_ms.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
-            secrets.store().claim(&key, &holder, now_ms, until_ms)
-        })
+        let now_ms = now_ms();
+        let until_ms = now_ms.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        self.secrets.store().acquire(key, holder, now_ms, until_ms).map_err(cannot).boxed()
     }
 
     fn release<'a>(&'a self, key: &'a str, holder: &'a str) -> BoxFuture<'a, Result<(), TokenStoreError>> {
-        let (key, holder) = (key.to_owned(), holder.to_owned());
-        self.run(move |secrets| secrets.store().release(&key, &holder))
+        self.secrets.store().release(key, holder).map_err(cannot).boxed()
     }
 
     fn keys<'a>(&'a self, prefix: &'a str) -> BoxFuture<'a, Result<Vec<String>, TokenStoreError>> {
@@ -100,16 +100,16 @@ mod tests {
 
     use super::*;
 
-    fn keeper(state: &Path) -> StateKeeper {
-        StateKeeper::new(Arc::new(Secrets::new(Arc::new(SqliteStore::at(state)), state)))
+    fn tokens(state: &Path) -> StateTokens {
+        StateTokens::new(Arc::new(Secrets::new(Arc::new(SqliteStore::at(state)), state)))
     }
 
     fn check<F: Future<Output = Result<(), TokenStoreError>>>(
-        work: impl FnOnce(StateKeeper, StateKeeper) -> F,
+        work: impl FnOnce(StateTokens, StateTokens) -> F,
     ) {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
-        crate::runtime::run(work(keeper(&state), keeper(&state))).expect("a runtime").expect("kept");
+        crate::runtime::run(work(tokens(&state), tokens(&state))).expect("a runtime").expect("kept");
     }
 
     #[test]
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_is_said_and_nothing_of_the_record() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let keeper = keeper(&file.path().join("state"));
-        let kept = crate::runtime::run(async { keeper.replace("a", None, Some(b"s3cret")).await });
+        let tokens = tokens(&file.path().join("state"));
+        let kept = crate::runtime::run(async { tokens.replace("a", None, Some(b"s3cret")).await });
         let error = kept.expect("a runtime").expect_err("no folder").to_string();
         assert!(error.starts_with("sign-ins cannot be kept: the state folder "), "{error}");
         assert!(error.contains("Not a directory") && !error.contains("s3cret"), "{error}");

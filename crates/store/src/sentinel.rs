@@ -1,0 +1,59 @@
+//! Sentinel files beside the database: they tell what was once in it, so that a database that is gone is not taken for one that
+//! never was: nothing in it can tell. None of them is ever removed.
+#![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, ErrorKind},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use crate::{cell::Kind, folder};
+
+/// Only the owner learns what there is.
+const MODE: u32 = 0o600;
+
+/// What there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sentinel {
+    /// The database itself.
+    Database,
+    /// API keys.
+    Keys,
+    /// Secrets that a person has set.
+    Secrets,
+}
+
+impl Sentinel {
+    pub(crate) fn file(self) -> &'static str {
+        match self {
+            Sentinel::Database => "database.made",
+            Sentinel::Keys => "keys.made",
+            Sentinel::Secrets => "secrets.set",
+        }
+    }
+
+    /// The one that tells of cells of a kind, if one does.
+    pub(crate) fn of_kind(kind: Kind) -> Option<Sentinel> {
+        (kind == Kind::Key).then_some(Sentinel::Keys)
+    }
+
+    /// Whether it was made in this folder. Looks at one file.
+    pub(crate) fn is_in(self, dir: &Path) -> io::Result<bool> {
+        dir.join(self.file()).try_exists()
+    }
+
+    /// Makes it, unless it is there. Once this returns it survives a crash of the machine.
+    pub(crate) fn make(self, dir: &Path) -> io::Result<()> {
+        folder::create_private(dir)?;
+        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(dir.join(self.file())) {
+            Ok(file) => {
+                file.sync_all()?;
+                File::open(dir)?.sync_all()
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The connection to the database, opened when it is first needed.
+
+use std::{
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::Connection;
+
+use super::file::{self, BUSY_WAIT_MAX, FILE};
+use super::{cells, full, schema};
+use crate::{cell::Kind, error::StoreError, folder, sentinel::Sentinel};
+
+/// How often to try again where SQLite does not wait by itself.
+const BUSY_RETRY: Duration = Duration::from_millis(10);
+
+/// One connection: SQLite has one writer, and our reads are rare.
+pub(super) struct Database {
+    dir: PathBuf,
+    connection: Option<Connection>,
+}
+
+impl Database {
+    pub(super) fn new(dir: PathBuf) -> Database {
+        Database { dir, connection: None }
+    }
+
+    /// Runs `work` on the connection, which is opened first if need be. An opening that did not succeed is tried again
+    /// by the next call.
+    pub(super) fn run<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => match self.open() {
+                Err(StoreError::NoSpace { .. }) => return full::read(&self.dir, work),
+                opened => opened?,
+            },
+        };
+        work(self.connection.insert(connection)).map_err(|error| file::explain(&self.dir, error))
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
+        folder::create_private(&self.dir).map_err(cannot)?;
+        file::prepare(&self.dir).map_err(cannot)?;
+        let explain = |error| file::explain(&self.dir, error);
+        let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
+        connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
+        // Before anything is changed: a newer database is left exactly as it is.
+        let found = schema::version(&connection).map_err(explain)?;
+        if found > schema::VERSION {
+            return Err(StoreError::Newer { file: FILE, found, known: schema::VERSION });
+        }
+        use_write_ahead_log(&connection).map_err(explain)?;
+        schema::migrate(&mut connection).map_err(explain)?;
+        // Not while it is being made: until then an empty file is a beginning. It tells of a loss and protects nothing, so a
+        // disk that has no room for it is no reason to serve nothing.
+        let _ = Sentinel::Database.make(&self.dir);
+        // An earlier release has kept them and made no file.
+        if cells::changes(&connection, Kind::Key).map_err(explain)? > 0 {
+            let _ = Sentinel::Keys.make(&self.dir);
+        }
+        Ok(connection)
+    }
+}
+
+/// Readers and the writer do not wait for each other. A crash of the machine may take the last commits, a
+/// crash of the process takes none.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + BUSY_WAIT_MAX;
+    // SQLite does not wait by itself when two processes change the mode at once.
+    while let Err(error) = connection.pragma_update(None, "journal_mode", "wal") {
+        if !file::is_busy(&error) || Instant::now() >= deadline {
+            return Err(error);
+        }
+        thread::sleep(BUSY_RETRY);
+    }
+    connection.pragma_update(None, "synchronous", "normal")
+}

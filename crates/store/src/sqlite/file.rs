@@ -1,0 +1,97 @@
+//! The database's files, and what their errors mean.
+#![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
+
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io::{self, ErrorKind, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+    process,
+    time::Duration,
+};
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::error::StoreError;
+
+/// The database's name within the state folder.
+pub(super) const FILE: &str = "toolcrib.db";
+
+/// What SQLite puts beside it.
+const FILES_BESIDE: [&str; 2] = ["toolcrib.db-wal", "toolcrib.db-shm"];
+
+/// Only the owner may read what their upstreams offer, and with what they are signed in.
+const FILE_MODE: u32 = 0o600;
+
+/// How long to wait for other processes. They write rows, not files: seconds mean that one is stuck.
+pub(super) const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// What SQLite needs to begin with, in bytes: the memory that processes share.
+const PROBE_BYTES: usize = 32 * 1024;
+
+/// Makes the database's file for its owner alone, and takes from its files what others may do with them: one that was
+/// copied here may have brought it along.
+pub(super) fn prepare(dir: &Path) -> io::Result<()> {
+    create_for_owner(&dir.join(FILE))?;
+    [FILE].iter().chain(&FILES_BESIDE).try_for_each(|file| close_to_others(&dir.join(file)))
+}
+
+/// Creates the file for its owner alone, since SQLite would leave its mode to the umask. A file that exists
+/// is not even opened: closing it would drop the locks this process holds on it through SQLite.
+fn create_for_owner(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// SQLite gives new files beside the database the database's mode.
+fn close_to_others(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            fs::set_permissions(path, Permissions::from_mode(FILE_MODE))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// How long the database is; nothing if there is none. One question to the system.
+pub(super) fn length(dir: &Path) -> io::Result<Option<u64>> {
+    match fs::metadata(dir.join(FILE)) {
+        Ok(found) => Ok(Some(found.len())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn is_busy(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+pub(super) fn explain(dir: &Path, error: Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file: FILE },
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace { file: FILE },
+        // SQLite tells of a full disk as of one that does not work.
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => {
+            StoreError::NoSpace { file: FILE }
+        }
+        _ if is_busy(&error) => StoreError::Busy { file: FILE },
+        _ => StoreError::Database(Box::new(error)),
+    }
+}
+
+/// Tries it with a file of its own, which is gone afterwards.
+fn is_full(dir: &Path) -> bool {
+    let path = dir.join(format!("{FILE}.{}.tried", process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
+    let written = file.and_then(|mut file| file.write_all(&[0; PROBE_BYTES]));
+    // One that stays is empty, or as good as that.
+    let _ = fs::remove_file(&path);
+    let is_full =
+        |kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge);
+    written.is_err_and(|error| is_full(error.kind()))
+}

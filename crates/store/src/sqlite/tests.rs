@@ -1,0 +1,161 @@
+//! One file on a disk: when it is made, who may read it, and what becomes of it.
+#![expect(clippy::disallowed_methods, reason = "files of the tests' own")]
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use super::file::FILE;
+use super::*;
+
+fn keep(store: &SqliteStore, key: &str, value: &str) -> Result<(), StoreError> {
+    wait(store.overwrite(Kind::Anchor, key, value.into()))
+}
+
+fn anchor(store: &SqliteStore, key: &str) -> Result<Option<String>, StoreError> {
+    let cell = wait(store.cell(Kind::Anchor, key))?;
+    Ok(cell.map(|cell| String::from_utf8(cell.value).unwrap()))
+}
+
+fn scratch() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn touches_no_disk_before_the_first_use() {
+    let dir = scratch();
+    let state = dir.path().join("a/b");
+    let store = SqliteStore::at(&state);
+    assert!(!dir.path().join("a").exists());
+    keep(&store, "x", "y").unwrap();
+    for folder in [dir.path().join("a"), state.clone()] {
+        assert_eq!(mode(&folder), 0o700, "{folder:?}");
+    }
+    for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
+        assert_eq!(mode(&state.join(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn reading_makes_no_database_and_starts_no_thread() {
+    let dir = scratch();
+    let state = dir.path().join("a");
+    let store = SqliteStore::at(&state);
+    assert_eq!((anchor(&store, "x").unwrap(), wait(store.changes(Kind::Key)).unwrap()), (None, 0));
+    assert_eq!(wait(store.definitions("git", "a")).unwrap(), None);
+    assert!(wait(store.cells(&Query::all(Kind::Key))).unwrap().is_empty());
+    assert_eq!(wait(store.remove_ended(Kind::Key, 1)).unwrap(), 0);
+    assert!(!state.exists() && store.worker.lock().unwrap().is_none());
+    keep(&SqliteStore::at(&state), "x", "y").unwrap();
+    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"), "another process has made one");
+}
+
+#[test]
+fn work_is_done_though_nobody_waits_for_it() {
+    let dir = scratch();
+    let store = SqliteStore::at(dir.path());
+    drop(store.overwrite(Kind::Anchor, "x", b"y".to_vec()));
+    drop(store);
+    assert_eq!(anchor(&SqliteStore::at(dir.path()), "x").unwrap().as_deref(), Some("y"));
+}
+
+#[test]
+fn a_database_that_others_could_read_is_closed_to_them() {
+    let dir = scratch();
+    keep(&SqliteStore::at(dir.path()), "x", "y").unwrap();
+    let path = dir.path().join(FILE);
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    let store = SqliteStore::at(dir.path());
+    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
+    for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
+        assert_eq!(mode(&dir.path().join(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn a_database_survives_the_process_that_wrote_it() {
+    let dir = scratch();
+    keep(&SqliteStore::at(dir.path()), "x", "y").unwrap();
+    assert_eq!(anchor(&SqliteStore::at(dir.path()), "x").unwrap().as_deref(), Some("y"));
+}
+
+#[test]
+fn many_first_uses_at_once_find_one_database() {
+    let dir = scratch();
+    thread::scope(|scope| {
+        for nth in 0..8 {
+            let store = SqliteStore::at(dir.path());
+            scope.spawn(move || keep(&store, &format!("key {nth}"), "kept").unwrap());
+        }
+    });
+    let store = SqliteStore::at(dir.path());
+    for nth in 0..8 {
+        assert_eq!(anchor(&store, &format!("key {nth}")).unwrap().as_deref(), Some("kept"));
+    }
+}
+
+#[test]
+fn a_newer_database_is_refused_and_left_alone() {
+    let dir = scratch();
+    let path = dir.path().join(FILE);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
+    let before = fs::read(&path).unwrap();
+    let error = anchor(&SqliteStore::at(dir.path()), "x").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state database toolcrib.db has version 5, this program knows 4; \
+         use the newer toolcrib, or another state.dir"
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_damaged_file_is_named_with_the_way_out() {
+    let dir = scratch();
+    fs::write(dir.path().join(FILE), "planted secret, no database".repeat(100)).unwrap();
+    let error = anchor(&SqliteStore::at(dir.path()), "x").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
+         lost with it are the API keys (nobody is let in over HTTP until there are new ones), the kept secrets (which \
+         are struck out of nothing until they are set again), the sign-ins to servers, approvals and grants, and what \
+         the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
+    );
+    fs::remove_file(dir.path().join(FILE)).unwrap();
+    keep(&SqliteStore::at(dir.path()), "x", "y").unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_tried_again() {
+    let dir = scratch();
+    let blocked = dir.path().join("file");
+    fs::write(&blocked, "").unwrap();
+    let store = SqliteStore::at(&blocked.join("state"));
+    let error = anchor(&store, "x").unwrap_err().to_string();
+    assert!(error.contains("cannot be used; check its permissions or set state.dir"), "{error}");
+    fs::remove_file(&blocked).unwrap();
+    assert_eq!(anchor(&store, "x").unwrap(), None);
+}
+
+#[test]
+fn a_database_locked_by_another_is_busy_not_damaged() {
+    let dir = scratch();
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "x", "y").unwrap();
+    wait(store.run(|connection| connection.busy_timeout(Duration::ZERO))).unwrap();
+    let other = Connection::open(dir.path().join(FILE)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(matches!(keep(&store, "x", "z"), Err(StoreError::Busy { file: FILE })));
+    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"), "readers do not wait");
+    other.execute_batch("ROLLBACK").unwrap();
+    keep(&store, "x", "z").unwrap();
+}
