@@ -20,7 +20,7 @@ use std::path::Path;
 use serde_json::Value;
 
 pub(crate) use client::{Client, Export, Found};
-pub(crate) use form::{Form, Written, to_json};
+pub(crate) use form::{Form, to_json};
 pub(crate) use origin::{Origin, Place, Whereabouts};
 pub(crate) use server::{Oauth, Server};
 pub(crate) use variables::Findings;

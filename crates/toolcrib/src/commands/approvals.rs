@@ -19,7 +19,7 @@ use serde_json::json;
 use store::SqliteStore;
 use tokio::time::sleep;
 
-use super::gated::caller;
+use super::caller::caller;
 use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
 use crate::ending::{Ending, Trouble};

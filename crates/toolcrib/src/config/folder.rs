@@ -33,7 +33,7 @@ pub(crate) struct HeldBack {
 
 /// What the folders' files come to.
 #[derive(Debug, Default)]
-pub(super) struct Folders {
+pub(crate) struct Folders {
     /// What a person must agree to before it is in force.
     pub(super) held: Vec<HeldBack>,
     /// The servers of folders that are in force, with the kept secrets that each may use.

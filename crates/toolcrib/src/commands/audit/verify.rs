@@ -6,7 +6,7 @@ use audit::{AnchorError, Loss, PublicKey, Trust, Verified, VerifyError};
 use serde_json::json;
 use store::SqliteStore;
 
-use super::unreadable;
+use super::unreadable::unreadable;
 use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
 use crate::print;
