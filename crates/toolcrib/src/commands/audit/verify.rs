@@ -221,7 +221,7 @@ mod tests {
             false,
             Some("a \"flood\"\nsigned to its end"),
             "9 records, none changed, moved or taken out; head 0\nrecord 3 says: the end after record 2 was lost: the \
-             book went up to record 5 at least; acknowledged in record 4: \"a \\\"flood\\\"\\nsigned to its end\"\n\
+             audit log went up to record 5 at least; acknowledged in record 4: \"a \\\"flood\\\"\\nsigned to its end\"\n\
              signed to its end",
         );
     }
