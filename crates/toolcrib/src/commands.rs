@@ -2,10 +2,12 @@
 
 mod approvals;
 mod audit;
+mod caller;
 mod completions;
 mod config;
 mod gated;
 mod keys;
+mod load;
 mod mcp;
 mod misplaced;
 mod policy;

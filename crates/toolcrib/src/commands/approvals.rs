@@ -18,7 +18,7 @@ use gate::approvals::{
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::gated::caller;
+use super::caller::caller;
 use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
 use crate::ending::{Ending, Trouble};

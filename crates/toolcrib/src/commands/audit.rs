@@ -5,6 +5,7 @@ mod export;
 mod filter;
 mod headers;
 mod tail;
+mod unreadable;
 mod verify;
 
 use audit::{AuditLog, PublicKey};
@@ -16,6 +17,7 @@ use crate::config::Settings;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 use crate::times::now_ms;
+use unreadable::unreadable;
 
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let settings = start_nobody(cli)?.settings;
@@ -30,10 +32,6 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
         Audit::Prune => prune(cli, settings),
         Audit::Key => key(cli, &settings),
     }
-}
-
-fn unreadable(error: impl std::fmt::Display) -> Trouble {
-    Trouble::Failed(format!("the audit log cannot be read: {error}"))
 }
 
 fn prune(cli: &Cli, settings: Settings) -> Result<Ending, Trouble> {

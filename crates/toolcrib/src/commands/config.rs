@@ -3,8 +3,8 @@
 use serde_json::json;
 use upstream::Settings;
 
+use super::load::{load_resting, load_with};
 use super::misplaced::misplaced;
-use super::start::{load_resting, load_with};
 use super::trust;
 use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};

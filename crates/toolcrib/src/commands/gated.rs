@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Awaited, Call, Caller, Cancel, Failure, Offer, Outcome, Refusal, Via};
+use gate::{Awaited, Call, Cancel, Failure, Offer, Outcome, Refusal};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use upstream::Upstream;
 
 use super::approvals;
 use super::approvals::Here;
+use super::caller::caller;
 use super::mcp::ask as terminal;
 use super::start::{Asking, Log, start, start_nobody};
 use crate::assemble::{Crib, assemble};
@@ -55,11 +56,6 @@ fn with_loaded(
         crib.close().await;
         ending
     })?
-}
-
-/// Whoever types a command is the local user.
-pub(super) fn caller() -> Caller {
-    Caller::local_user(Via::CommandLine)
 }
 
 /// The offer once all servers have said what they have, or have been waited for long enough.

@@ -8,7 +8,7 @@ use policy::{Problem, RuleConfig};
 use serde_json::json;
 
 use super::gated::{settled, with_crib};
-use super::start::{load, load_resting};
+use super::load::{load, load_resting};
 use crate::cli::{Cli, Policy};
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use gate::{Action, Call, Failure, Offer, Payload, Refusal, Shown, Target};
 use serde_json::{Value, json};
 
-use super::gated::{binary, caller, carry, failed, settled, with_crib};
+use super::caller::caller;
+use super::gated::{binary, carry, failed, settled, with_crib};
 use super::tools::troubles;
 use crate::assemble::Crib;
 use crate::cli::{Cli, Resources};

@@ -6,7 +6,7 @@ use policy::Role;
 use rules::{Action, Found, Rule, Rules as InForce};
 use serde_json::{Value, json};
 
-use super::start::load_resting;
+use super::load::load_resting;
 use crate::cli::{Cli, Rules};
 use crate::ending::{Ending, Trouble};
 use crate::print;

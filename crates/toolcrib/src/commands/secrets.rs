@@ -8,7 +8,7 @@ mod set;
 
 use store::SecretName;
 
-use super::start::surroundings;
+use super::load::surroundings;
 use crate::cli::{Cli, Secrets};
 use crate::config;
 use crate::control::{self, Asked};

@@ -1,10 +1,11 @@
-//! How a command begins: it loads the configuration and starts the log.
+//! How a command begins: with the configuration loaded and the log started.
 
 use redact::Known;
 
+use super::load::{load, load_resting};
 use super::trust;
 use crate::cli::Cli;
-use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
+use crate::config::Loaded;
 use crate::ending::Trouble;
 use crate::log::{self, Level};
 use crate::print;
@@ -97,24 +98,4 @@ fn begin_knowing(loaded: &Loaded, kept: Vec<Known>, log: Log) -> Result<(), Trou
     }
     let started = log::start(&config, loaded.log_override.as_deref(), &loaded.settings.redactor);
     started.map_err(|error| Trouble::Misused(error.to_string()))
-}
-
-/// Loads the configuration in effect.
-pub(super) fn load(cli: &Cli) -> Result<Loaded, Trouble> {
-    load_with(cli, Unfollowed::FailsItsServer)
-}
-
-/// The same where no server is started.
-pub(super) fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
-    load_with(cli, Unfollowed::IsPassedOver)
-}
-
-pub(super) fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
-    Ok(configuration::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
-}
-
-/// The process's surroundings, with what the command line says of the configuration.
-pub(super) fn surroundings(cli: &Cli) -> Result<Surroundings, Trouble> {
-    Surroundings::of_process(cli.flags())
-        .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))
 }

@@ -3,16 +3,15 @@
 mod call;
 mod list;
 mod show;
+mod unknown;
 
 pub(super) use call::arguments;
 pub(super) use list::troubles;
+pub(super) use unknown::unknown;
 
-use super::gated::{caller, with_crib};
-use crate::assemble::Crib;
+use super::gated::with_crib;
 use crate::cli::{Cli, Tools};
 use crate::ending::{Ending, Trouble};
-use crate::nearest::nearest;
-use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.
@@ -25,18 +24,4 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
         Tools::Show { name } => show::run(crib, name, cli.json).await,
         Tools::Call { name, .. } => call::run(crib, name, arguments, cli.json).await,
     })
-}
-
-/// What a person may have meant by a name that is none, and which upstreams could not say what they have.
-pub(super) fn unknown(crib: &Crib, name: &str) -> Trouble {
-    let offer = crib.gate.catalog().offer();
-    let known = offer.tools().iter().map(|tool| tool.definition().name.as_str());
-    let mut said = match nearest(name, known) {
-        Some(nearest) => format!("there is no tool `{name}`; did you mean `{nearest}`?"),
-        None => format!("there is no tool `{name}`; `toolcrib tools list` names them all"),
-    };
-    for trouble in list::troubles(&crib.upstreams) {
-        said.push_str(&format!("\n{trouble}"));
-    }
-    Trouble::Unknown { code: "unknown_tool", said: print::harmless(&said) }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::load::surroundings;
 use super::mcp::{ask, running};
-use super::start::surroundings;
 use crate::cli::{Cli, TrustFolder};
 use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};

@@ -12,7 +12,7 @@ use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
 
 use super::headers;
-use super::unreadable;
+use super::unreadable::unreadable;
 use crate::cli::{AuditExport, Format};
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -9,7 +9,7 @@ use audit::Reader;
 use serde_json::Value;
 
 use super::filter::{Wanted, outcome_of};
-use super::unreadable;
+use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};
 use crate::ending::{Ending, Trouble};
 use crate::{print, times};

@@ -5,7 +5,7 @@ use std::path::Path;
 use audit::{Loss, PublicKey, Trust, Verified, VerifyError};
 use serde_json::json;
 
-use super::unreadable;
+use super::unreadable::unreadable;
 use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -8,12 +8,12 @@ use crate::print;
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 
 /// Whether somebody is there to answer.
-pub(in crate::commands) fn is_possible() -> bool {
+pub(crate) fn is_possible() -> bool {
     io::stdin().is_terminal()
 }
 
 /// Asks the person at the terminal; the answer, or nothing if there is no answer any more.
-pub(in crate::commands) fn ask(question: &str) -> io::Result<Option<String>> {
+pub(crate) fn ask(question: &str) -> io::Result<Option<String>> {
     ask_in(&mut io::stdin().lock(), question)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn answer(input: &mut dyn BufRead) -> io::Result<Option<String>> {
 }
 
 /// Asks for a yes; anything else is a no.
-pub(in crate::commands) fn confirm(question: &str) -> io::Result<bool> {
+pub(crate) fn confirm(question: &str) -> io::Result<bool> {
     let answer = ask(&format!("{question} [y/N]"))?;
     Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{ask, import};
 use crate::cli::{Cli, Export};
 use crate::clients::{self, Client, FILE_BYTES_MAX, Origin, Place, Server, Whereabouts};
-use crate::commands::start::surroundings;
+use crate::commands::load::surroundings;
 use crate::config::{Surroundings, text_file};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};

@@ -13,7 +13,7 @@ use self::ground::Ground;
 use self::plan::{Ourselves, Plan, plan};
 use super::{ask, running};
 use crate::cli::{Cli, Import};
-use crate::commands::start::{load, surroundings};
+use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
 use crate::config::Loaded;
 use crate::config_edit as edit;

@@ -10,7 +10,8 @@ use upstream::{Settings, Upstream};
 
 use super::{named, running, unknown, world};
 use crate::cli::Cli;
-use crate::commands::start::{Asking, Log, start, surroundings};
+use crate::commands::load::surroundings;
+use crate::commands::start::{Asking, Log, start};
 use crate::config::{Loaded, Surroundings, files_of_server};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};

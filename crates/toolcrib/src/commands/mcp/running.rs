@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::control::{self, Asked, Refused, Reloaded};
 
 /// What the running Toolcribs made of a change.
-pub(in crate::commands) struct Told {
+pub(crate) struct Told {
     /// One line for each that has something to say.
-    pub(in crate::commands) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     /// One object for each.
     pub(super) json: Value,
 }
@@ -22,7 +22,7 @@ impl Told {
 }
 
 /// Has them read the configuration again.
-pub(in crate::commands) async fn reload(state: &Path) -> Told {
+pub(crate) async fn reload(state: &Path) -> Told {
     let asked = control::reload(state).await;
     told(&asked, |reloaded: &Reloaded| match reloaded {
         it if it.added.is_empty() && it.removed.is_empty() && it.changed.is_empty() => {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::commands::start::load_resting;
+use crate::commands::load::load_resting;
 use crate::config::{line_and_column, text_file};
 use crate::ending::{Ending, Trouble};
 use crate::print;

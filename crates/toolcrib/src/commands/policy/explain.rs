@@ -9,7 +9,7 @@ use tool_api::Definition;
 
 use crate::cli::{Cli, PolicyExplain as Asked};
 use crate::commands::gated::{settled, with_remembered};
-use crate::commands::start::load_resting;
+use crate::commands::load::load_resting;
 use crate::commands::tools::{arguments, unknown};
 use crate::ending::{Ending, Trouble};
 use crate::print;

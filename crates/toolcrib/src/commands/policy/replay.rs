@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{Cli, PolicyReplay as Asked};
 use crate::commands::gated::{settled, with_crib};
+use crate::commands::load::{load_resting, surroundings};
 use crate::commands::policy::can_ask_servers;
-use crate::commands::start::{load_resting, surroundings};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
 use crate::times::time_ms;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{place, rules_of};
 use crate::cli::Cli;
 use crate::commands::gated::{settled, with_crib};
-use crate::commands::start::load_resting;
+use crate::commands::load::load_resting;
 use crate::commands::tools::{arguments, unknown};
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -7,7 +7,7 @@ use store::KeySource;
 
 use super::tell;
 use crate::cli::Cli;
-use crate::commands::start::surroundings;
+use crate::commands::load::surroundings;
 use crate::ending::{Ending, Trouble};
 use crate::secrets::Kept;
 use crate::{print, runtime};

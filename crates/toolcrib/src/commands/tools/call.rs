@@ -8,14 +8,14 @@ use serde_json::Value;
 use tool_api::Arguments;
 use wire::Revision;
 
-use super::unknown;
+use super::unknown::unknown;
 use crate::assemble::Crib;
 use crate::commands::gated::{block, carry, failed};
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
-pub(in crate::commands) fn arguments(given: &str) -> Result<Bytes, Trouble> {
+pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {
     let text = if given == "-" { from_stdin()? } else { given.to_owned() };
     let text = Bytes::from(text);
     // As strict as the wire: a key that stands twice would be checked once and sent twice.

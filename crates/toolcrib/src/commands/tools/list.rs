@@ -4,9 +4,9 @@ use gate::{BUILT_IN, Definition, Offer};
 use serde_json::{Value, json};
 use upstream::State;
 
-use super::caller;
 use super::show::description;
 use crate::assemble::Crib;
+use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::ending::{Ending, Trouble};
 use crate::print;
@@ -71,7 +71,7 @@ fn summary(description: &str) -> String {
 }
 
 /// A line for each upstream whose tools are not on offer.
-pub(in crate::commands) fn troubles(upstreams: &Upstreams) -> Vec<String> {
+pub(crate) fn troubles(upstreams: &Upstreams) -> Vec<String> {
     let bad = servers(upstreams).into_iter().filter(|server| !server.is_good);
     bad.map(|server| format!("{}: {}", server.name, server.state)).collect()
 }

@@ -4,8 +4,9 @@ use futures_util::FutureExt;
 use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
 
-use super::{caller, unknown};
+use super::unknown::unknown;
 use crate::assemble::Crib;
+use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -9,8 +9,8 @@ use store::{SqliteStore, Store};
 
 use super::show;
 use crate::cli::Cli;
+use crate::commands::load::load_resting;
 use crate::commands::mcp::ask;
-use crate::commands::start::load_resting;
 use crate::config::{Agreement, Declaration, HeldBack, Loaded};
 use crate::ending::Trouble;
 use crate::times::now_ms;
@@ -54,13 +54,13 @@ fn secrets(held: &HeldBack) -> io::Result<Vec<String>> {
 
 /// Where agreements are kept.
 #[derive(Clone)]
-pub(in crate::commands) struct ReceiptStore {
+pub(crate) struct ReceiptStore {
     store: Arc<SqliteStore>,
     redactor: Redactor,
 }
 
 impl ReceiptStore {
-    pub(in crate::commands) fn of(loaded: &Loaded) -> ReceiptStore {
+    pub(crate) fn of(loaded: &Loaded) -> ReceiptStore {
         ReceiptStore {
             store: loaded.settings.kept.store().clone(),
             redactor: loaded.settings.redactor.clone(),
@@ -68,7 +68,7 @@ impl ReceiptStore {
     }
 
     /// What else is kept there.
-    pub(in crate::commands) fn store(&self) -> Arc<dyn Store> {
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
     }
 
@@ -76,11 +76,7 @@ impl ReceiptStore {
     ///
     /// # Errors
     /// A sentence, if it cannot be kept.
-    pub(in crate::commands) fn keep(
-        &self,
-        declaration: &Declaration,
-        secrets: Vec<String>,
-    ) -> Result<(), String> {
+    pub(crate) fn keep(&self, declaration: &Declaration, secrets: Vec<String>) -> Result<(), String> {
         let receipt = Receipt {
             sha256: declaration.sha256.clone(),
             lines: declaration.lines.iter().map(|line| self.redactor.text(&line.kept).into_owned()).collect(),
@@ -93,7 +89,7 @@ impl ReceiptStore {
 
 /// Asks the person who has typed a command about what waits, if they can be asked; gives true if they have agreed to
 /// anything, so that the configuration is another one. Otherwise one line says that it waits.
-pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<bool, Trouble> {
+pub(crate) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<bool, Trouble> {
     let Some(line) = show::line(&loaded.held) else { return Ok(false) };
     let is_person = ask::is_possible() && person::present(&loaded.settings.state, &[]).is_ok();
     if is_json || !is_person {
@@ -108,7 +104,7 @@ pub(in crate::commands) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<
 }
 
 /// Agrees to the servers of these names, since a command of the person's has just written them.
-pub(in crate::commands) fn agree_to_written(cli: &Cli, names: &[&str]) -> Result<(), Trouble> {
+pub(crate) fn agree_to_written(cli: &Cli, names: &[&str]) -> Result<(), Trouble> {
     let loaded = load_resting(cli)?;
     let keeper = ReceiptStore::of(&loaded);
     for held in &loaded.held {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::{Agreement, HeldBack};
 
 /// Every declaration with all that it does.
-pub(in crate::commands) fn declarations(held: &[HeldBack]) -> String {
+pub(crate) fn declarations(held: &[HeldBack]) -> String {
     let mut lines = Vec::new();
     let mut folder = None;
     for one in held {
@@ -48,12 +48,12 @@ fn declaration(held: &HeldBack) -> Vec<String> {
 }
 
 /// What is declared, without the file: `mcp.git`, or `policy`.
-pub(in crate::commands) fn name(held: &HeldBack) -> &str {
+pub(crate) fn name(held: &HeldBack) -> &str {
     held.declaration.key.split_once(' ').map_or(&*held.declaration.key, |(_, name)| name)
 }
 
 /// In one line, for a log and for a person who is looking at something else; nothing if nothing waits.
-pub(in crate::commands) fn line(held: &[HeldBack]) -> Option<String> {
+pub(crate) fn line(held: &[HeldBack]) -> Option<String> {
     let folder = held.first()?.declaration.folder.display();
     let names: Vec<&str> = held.iter().map(name).collect();
     Some(format!(
@@ -63,7 +63,7 @@ pub(in crate::commands) fn line(held: &[HeldBack]) -> Option<String> {
 }
 
 /// For programs.
-pub(in crate::commands) fn to_json(held: &[HeldBack]) -> Vec<Value> {
+pub(crate) fn to_json(held: &[HeldBack]) -> Vec<Value> {
     let one = |held: &HeldBack| {
         let declaration = &held.declaration;
         let state = match &held.why {

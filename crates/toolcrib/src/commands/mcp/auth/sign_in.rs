@@ -21,13 +21,13 @@ const DISPLAYS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
 
 /// Whether a browser is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands::mcp) enum Browser {
+pub(crate) enum Browser {
     IfThereIsOne,
     Never,
 }
 
 /// Signs in to the server that people call `name`. Until it has worked, nothing is kept of it.
-pub(in crate::commands::mcp) async fn sign_in(
+pub(crate) async fn sign_in(
     account: &Arc<Session>,
     name: &str,
     browser: Browser,

@@ -2,52 +2,16 @@
 //! the words for programs, addresses and sign-ins are in files of their own.
 
 mod address;
+mod finding;
 mod program;
 mod redirect;
-pub(in crate::commands::mcp) mod sign_in;
+pub(crate) mod sign_in;
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use upstream::{ConnectError, Settings};
 
-use super::evidence::Seen;
-
-/// What is wrong, and what to try.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands::mcp) struct Diagnosis {
-    /// A word for scripts; stays as it is.
-    pub(in crate::commands::mcp) kind: &'static str,
-    /// What happened, as the end of a sentence that begins with the server's name.
-    pub(in crate::commands::mcp) what: String,
-    /// What to try.
-    pub(in crate::commands::mcp) try_: String,
-}
-
-/// What is known about a try that failed.
-pub(super) struct Failed<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) seen: &'a Seen,
-    /// The end of what the program wrote on its stderr.
-    pub(super) stderr: &'a str,
-    /// The names of all programs in PATH; asked for if one is missing.
-    pub(super) programs: &'a dyn Fn() -> Vec<String>,
-}
-
-impl Diagnosis {
-    pub(super) fn new(kind: &'static str, what: impl Into<String>, try_: impl Into<String>) -> Diagnosis {
-        Diagnosis { kind, what: what.into(), try_: try_.into() }
-    }
-
-    pub(in crate::commands::mcp) fn to_json(&self) -> Value {
-        json!({ "kind": self.kind, "what": self.what, "try": self.try_ })
-    }
-
-    /// For people: the server's name, what happened, and what to try below it.
-    pub(in crate::commands::mcp) fn lines(&self, name: &str) -> String {
-        format!("{name}: {}\n  try: {}", self.what, self.try_)
-    }
-}
+pub(crate) use finding::{Diagnosis, Failed};
 
 impl Failed<'_> {
     /// What is wrong with a server that could not be connected to.

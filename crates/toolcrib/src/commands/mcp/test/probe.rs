@@ -13,22 +13,22 @@ use super::evidence::{Evidence, Seen, Step};
 const MORE_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What a try has shown.
-pub(in crate::commands::mcp) struct Tested {
-    pub(in crate::commands::mcp) name: String,
+pub(crate) struct Tested {
+    pub(crate) name: String,
     /// Its command line or address.
     place: String,
     /// What it has, or what is wrong.
-    pub(in crate::commands::mcp) outcome: Result<Found, Diagnosis>,
+    pub(crate) outcome: Result<Found, Diagnosis>,
     /// The end of what its program wrote on its stderr.
-    pub(in crate::commands::mcp) stderr: String,
+    pub(crate) stderr: String,
     /// What it has, as it is remembered; nothing if not all of it was listed.
-    pub(in crate::commands::mcp) definitions: Option<Arc<str>>,
+    pub(crate) definitions: Option<Arc<str>>,
     steps: Vec<Step>,
     remarks: Vec<Remark>,
 }
 
 /// What a server has.
-pub(in crate::commands::mcp) struct Found {
+pub(crate) struct Found {
     /// Its own name and version.
     server: String,
     /// The protocol revision spoken with it.
@@ -47,11 +47,7 @@ struct Remark {
 }
 
 /// Connects, lists and lets go again. A trace in `world` hears everything, too.
-pub(in crate::commands::mcp) async fn probe(
-    settings: &Settings,
-    world: World,
-    programs: &dyn Fn() -> Vec<String>,
-) -> Tested {
+pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn() -> Vec<String>) -> Tested {
     let evidence = Evidence::new();
     let trace = evidence.trace(world.trace.clone());
     let world = World { trace: Some(trace), ..world };
@@ -141,7 +137,7 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
 }
 
 impl Tested {
-    pub(in crate::commands::mcp) fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.outcome.is_ok()
     }
 
@@ -150,7 +146,7 @@ impl Tested {
         self.remarks.extend(said.map(|text| Remark { kind: "relative_path", text }));
     }
 
-    pub(in crate::commands::mcp) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let ms = |took: Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let steps = self.steps.iter().map(|step| json!({ "step": step.name, "ms": ms(step.took) }));
         let remarks = self.remarks.iter().map(|it| json!({ "kind": it.kind, "text": it.text }));
@@ -179,7 +175,7 @@ impl Tested {
     }
 
     /// For people.
-    pub(in crate::commands::mcp) fn lines(&self) -> String {
+    pub(crate) fn lines(&self) -> String {
         let mut lines = match &self.outcome {
             Ok(found) if found.server.is_empty() => {
                 vec![format!("{}: works ({})", self.name, found.revision)]

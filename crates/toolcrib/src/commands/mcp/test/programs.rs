@@ -12,7 +12,7 @@ use crate::config::{Flags, Surroundings};
 const PROGRAMS_MAX: usize = 20_000;
 
 /// The names of all files in the folders of PATH.
-pub(in crate::commands::mcp) fn on_path() -> Vec<String> {
+pub(crate) fn on_path() -> Vec<String> {
     let surroundings = Surroundings::of_process(Flags::default()).unwrap_or_default();
     let path = surroundings.variable("PATH").unwrap_or_default();
     let folders = std::env::split_paths(path).filter_map(|folder| std::fs::read_dir(folder).ok());

@@ -3,7 +3,7 @@
 use http::Uri;
 use upstream::Obstacle;
 
-use super::{Diagnosis, Failed};
+use super::finding::{Diagnosis, Failed};
 
 /// It closed the connection without an answer.
 pub(super) fn closed(failed: &Failed<'_>) -> Diagnosis {

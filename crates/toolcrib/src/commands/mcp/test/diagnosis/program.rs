@@ -2,7 +2,7 @@
 
 use upstream::NotStarted;
 
-use super::{Diagnosis, Failed};
+use super::finding::{Diagnosis, Failed};
 use crate::nearest::nearest;
 
 /// How much of a program's last words is repeated, in characters.

@@ -7,7 +7,7 @@ use http::Uri;
 use http::uri::Scheme;
 use sandbox::is_public;
 
-use super::{Diagnosis, Failed};
+use super::finding::{Diagnosis, Failed};
 
 /// Where a redirect leads.
 #[derive(Debug, PartialEq, Eq)]

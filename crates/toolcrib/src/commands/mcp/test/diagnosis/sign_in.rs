@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use oauth::{AuthError, Failure, Reason};
 
-use super::Diagnosis;
+use super::finding::Diagnosis;
 
 /// Why there is no token.
-pub(in crate::commands::mcp) fn diagnose(name: &str, error: &AuthError) -> Diagnosis {
+pub(crate) fn diagnose(name: &str, error: &AuthError) -> Diagnosis {
     match error {
         AuthError::NeedsSignIn { why } => {
             Diagnosis::new("needs_auth", why.clone(), format!("sign in with `toolcrib mcp auth {name}`"))

@@ -1,0 +1,25 @@
+//! Loading the configuration that a command goes by.
+
+use crate::cli::Cli;
+use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
+use crate::ending::Trouble;
+
+/// Loads the configuration in effect.
+pub(super) fn load(cli: &Cli) -> Result<Loaded, Trouble> {
+    load_with(cli, Unfollowed::FailsItsServer)
+}
+
+/// The same where no server is started.
+pub(super) fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
+    load_with(cli, Unfollowed::IsPassedOver)
+}
+
+pub(super) fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
+    Ok(configuration::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
+}
+
+/// The process's surroundings, with what the command line says of the configuration.
+pub(super) fn surroundings(cli: &Cli) -> Result<Surroundings, Trouble> {
+    Surroundings::of_process(cli.flags())
+        .map_err(|error| Trouble::Failed(format!("the current folder cannot be found: {error}")))
+}
