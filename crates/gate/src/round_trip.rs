@@ -110,9 +110,7 @@ impl RoundTrips {
                 let state = Some(self.seal(identity, &state).await?);
                 Payload::InputRequired { requests, state, hold }
             }
-            Payload::Task { result, id } => {
-                Payload::Task { result, id: self.name_task(identity, id).await? }
-            }
+            Payload::Task { result, id } => Payload::Task { result, id: self.name_task(identity, id).await? },
             payload @ (Payload::Ours { .. } | Payload::Relayed { .. } | Payload::InputRequired { .. }) => {
                 payload
             }

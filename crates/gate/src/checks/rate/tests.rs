@@ -234,13 +234,13 @@ fn processes_share_a_day() {
     assert_eq!(passing(&processes[0], &rates, 50), 0);
 }
 
-#[test]
-fn few_calls_of_many_are_written_down() {
+#[tokio::test]
+async fn few_calls_of_many_are_written_down() {
     let folder = tempfile::tempdir().expect("a folder");
     let quotas = Quotas::kept_in(sqlite(&folder), clock);
     let (mut share, mut writes) = (Share::default(), 0);
     while share.given < 20_000 {
-        let more = quotas.share(&("limit".into(), "t".into()), 100_000, share, clock());
+        let more = quotas.share(&("limit".into(), "t".into()), 100_000, share, clock()).await;
         share.add(more.expect("counted"));
         writes += 1;
     }
