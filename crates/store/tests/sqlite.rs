@@ -1,6 +1,7 @@
 //! The suite that every backend must pass, over SQLite.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 
+#[path = "suite/suite.rs"]
 mod suite;
 
 use store::SqliteStore;

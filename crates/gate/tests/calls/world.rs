@@ -204,7 +204,14 @@ fn ai_rules(workspace: &Path, case: &Case, rules: &str) -> rules::Rules {
     let text = format!("version: '1.0'\nrules:\n{rules}");
     std::fs::write(workspace.join(".toolcrib/ai-rules.yaml"), text).unwrap();
     let mode = case.ai.mode;
-    rules::Rules::new(rules::Settings { workspace: workspace.to_owned(), mode, ..Default::default() })
+    // Of the words that the program hands over, the one that a case is about.
+    let vocabulary = [("uri", rules::Holds::Other)].into_iter().collect();
+    rules::Rules::new(rules::Settings {
+        workspace: workspace.to_owned(),
+        mode,
+        vocabulary,
+        ..Default::default()
+    })
 }
 
 /// A record in one line: outcome, code, checks, what AI rules did, how much was struck out, whether something was sent beside

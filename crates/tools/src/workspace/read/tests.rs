@@ -1,3 +1,5 @@
+//! What reading a file gives, case by case.
+
 use expect_test::{Expect, expect};
 use testkit::{Workspace, call, check_call, check_tool};
 use tool_api::{Block, Cancel, Outcome, Payload, builtin};
@@ -156,15 +158,17 @@ fn what_is_no_file_is_named() {
     );
 }
 
+const TEXTS: &str = "
+    crlf.txt: one\\r\\ntwo\\r\\n
+    empty.txt:
+    marked.txt: \u{feff}hi\\n
+    only_mark.txt: \u{feff}
+    bell.txt: \u{7}
+";
+
 #[test]
 fn text_comes_as_it_is() {
-    let files = "
-        crlf.txt: one\\r\\ntwo\\r\\n
-        empty.txt:
-        marked.txt: \u{feff}hi\\n
-        only_mark.txt: \u{feff}
-        bell.txt: \u{7}
-    ";
+    let files = TEXTS;
     check(
         files,
         r#"{"path": "crlf.txt"}"#,
@@ -210,6 +214,11 @@ fn text_comes_as_it_is() {
         error invalid_range: the file has 0 lines, so offset 2 is beyond its end
     "#]],
     );
+}
+
+#[test]
+fn marks_and_single_characters_come_as_they_are() {
+    let files = TEXTS;
     check(
         files,
         r#"{"path": "marked.txt"}"#,

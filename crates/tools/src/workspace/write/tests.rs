@@ -1,3 +1,5 @@
+//! What writing a file does, case by case.
+
 use expect_test::{Expect, expect};
 use testkit::{Workspace, call, check_call, check_tool, keep_secret};
 use tool_api::{Access, Cancel, builtin};
