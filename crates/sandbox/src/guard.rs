@@ -21,7 +21,7 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 
 use command::Order;
-use family::{Demand, Family, Until};
+use family::{Demand, EXIT_GUARD_FAILED, Family, Until};
 
 /// In an orderly end, a command that reads its input to the end may leave by itself.
 pub const VOLUNTARY_EXIT: Duration = Duration::from_millis(250);
@@ -40,10 +40,6 @@ pub const KILLING: Duration = Duration::from_secs(5);
 
 /// How long one round of SIGKILL is given before the next looks for processes born meanwhile.
 const KILL_ROUND: Duration = Duration::from_millis(10);
-
-/// The guard's exit code when it started nothing: it was called wrongly, could not set itself up, or
-/// the end came first. `env` and `timeout` use the same.
-const EXIT_GUARD_FAILED: i32 = 125;
 
 /// The whole life of a guard process. `arguments` are the file descriptor of the lifeline, the
 /// program's path and the program's own arguments; the environment and the three standard streams go

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Serialize, de::DeserializeOwned};
 use store::{Cell, Change, Content, Kind, Query, Store, StoreError, every, wait};
 
-use super::Clock;
 use super::call::ExactCall;
 use super::record::{Answered, Approval, Bound, Grant, State, Status, Through, new_id};
+use crate::clock::Clock;
 
 /// Most open questions of one caller. A person who is asked more at once only clicks.
 pub const PENDING_PER_CALLER_MAX: usize = 20;

@@ -16,7 +16,7 @@ use tool_api::Action;
 use limits::Limit;
 pub use limits::{LimitConfig, RateConfig, RateProblem, Rates};
 pub(crate) use quotas::Quotas;
-use quotas::Share;
+use quotas::{Key, Share};
 
 use crate::candidate::Candidate;
 use crate::failure::Refusal;
@@ -40,9 +40,6 @@ pub(crate) struct Rate {
     buckets: Mutex<Buckets>,
     quotas: Arc<Quotas>,
 }
-
-/// A limit's name and what it limits.
-type Key = (Arc<str>, Arc<str>);
 
 #[derive(Default)]
 struct Buckets {

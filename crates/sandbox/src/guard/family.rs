@@ -14,6 +14,10 @@ use rustix::process::{Pid, WaitOptions, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::low_level::pipe;
 
+/// The guard's exit code when it started nothing: it was called wrongly, could not set itself up, or
+/// the end came first. `env` and `timeout` use the same.
+pub(super) const EXIT_GUARD_FAILED: i32 = 125;
+
 /// What a wait is for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
@@ -81,7 +85,7 @@ impl Family {
     pub(super) fn exit_code(&self) -> i32 {
         let Some(status) = self.child_status else { return 128 + rustix::process::Signal::KILL.as_raw() };
         let signalled = status.terminating_signal().map(|signal| 128 + signal);
-        status.exit_status().or(signalled).unwrap_or(super::EXIT_GUARD_FAILED)
+        status.exit_status().or(signalled).unwrap_or(EXIT_GUARD_FAILED)
     }
 
     /// Buries the dead and waits until `until` holds or `patience` is over.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use store::{KEY_BYTES_MAX, Period, Store};
 
-use super::Key;
 use crate::clock::Clock;
 
 /// The time that `per_day` is about, from the first call on, in milliseconds.
@@ -16,6 +15,9 @@ pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// How many shares a day has at least, if it has so many calls.
 const SHARES_MIN: u32 = 100;
+
+/// A limit's name and what it limits.
+pub(super) type Key = (Arc<str>, Arc<str>);
 
 /// Where days are counted.
 pub(crate) struct Quotas {

@@ -11,8 +11,9 @@ use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
+use super::servers::world;
 use super::test::{Tested, on_path, probe};
-use super::{ask, running, world};
+use super::{ask, running};
 use crate::cli::{Add, Cli};
 use crate::clients::Server;
 use crate::commands::load::surroundings;

@@ -9,8 +9,9 @@ use oauth::{Session, Status};
 use serde_json::{Value, json};
 use upstream::{Settings, Upstream, World};
 
+use super::running;
+use super::servers::{named, world};
 use super::test::{Tested, on_path, probe, sign_in::diagnose};
-use super::{named, running, world};
 use crate::cli::{Auth, Cli};
 use crate::commands::start::{Asking, Log, start};
 use crate::config::Loaded;

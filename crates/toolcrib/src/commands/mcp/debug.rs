@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use upstream::{Settings, Trace, Traced, Upstream, World};
 
 use super::auth::{described, shown};
+use super::servers::{named, world};
 use super::test::{Tested, on_path, probe};
-use super::{named, world};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
 use crate::control;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
 use upstream::{State, Upstream, World};
 
-use super::{NO_SERVERS, world};
+use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;

@@ -4,7 +4,8 @@ use serde_json::json;
 use upstream::Upstream;
 
 use super::auth::no_account;
-use super::{named, running, world};
+use super::running;
+use super::servers::{named, world};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};

@@ -8,7 +8,8 @@ use serde_json::json;
 use store::{DefinitionStore as _, Kind, remove as remove_cell};
 use upstream::{Settings, Upstream};
 
-use super::{named, running, unknown, world};
+use super::running;
+use super::servers::{named, unknown, world};
 use crate::cli::Cli;
 use crate::commands::load::surroundings;
 use crate::commands::start::{Asking, Log, start};

@@ -6,7 +6,7 @@ mod watching;
 
 use serde_json::{Value, json};
 
-use super::{UNKNOWN_SERVER, picked};
+use super::servers::{UNKNOWN_SERVER, picked};
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;

@@ -8,7 +8,7 @@ mod programs;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::{picked, world};
+use super::servers::{NO_SERVERS, picked, world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
 use crate::commands::start::{Asking, Log, start};
@@ -51,7 +51,7 @@ fn pages(tested: &[Tested], skipped: &[&str]) -> String {
         pages.push(format!("disabled, and not tested: {}", skipped.join(", ")));
     }
     if pages.is_empty() {
-        pages.push(super::NO_SERVERS.to_owned());
+        pages.push(NO_SERVERS.to_owned());
     }
     pages.join("\n\n")
 }

@@ -12,7 +12,7 @@ use upstream::trust::{Decision, Hash, Ledger, Scanner, What};
 use upstream::{Settings, Trust};
 
 use super::running::{self, Told};
-use super::{NO_SERVERS, named};
+use super::servers::{NO_SERVERS, named};
 use crate::cli::{Cli, Trust as Asked};
 use crate::commands::start::start_nobody;
 use crate::config::Loaded;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use store::KeySource;
 
-use super::tell;
+use super::tell::tell;
 use crate::cli::Cli;
 use crate::commands::load::surroundings;
 use crate::ending::{Ending, Trouble};

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{NOT_STRUCK_OUT, UNKNOWN_SECRET, parse, tell};
+use super::name::{UNKNOWN_SECRET, parse};
+use super::tell::{NOT_STRUCK_OUT, tell};
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};

@@ -3,7 +3,9 @@
 use serde_json::json;
 use store::{SecretName, WasSet};
 
-use super::{NOT_STRUCK_OUT, given, parse, tell};
+use super::given;
+use super::name::parse;
+use super::tell::{NOT_STRUCK_OUT, tell};
 use crate::cli::Cli;
 use crate::config::Uses;
 use crate::ending::{Ending, Trouble};

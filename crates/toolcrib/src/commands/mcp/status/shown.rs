@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::commands::mcp::NO_SERVERS;
 use crate::commands::mcp::list::age;
+use crate::commands::mcp::servers::NO_SERVERS;
 use crate::control::Running;
 use crate::print;
 use crate::times::now_ms;
