@@ -15,17 +15,16 @@ mod suite;
 #[cfg(test)]
 mod tests;
 mod unique;
-
-use std::sync::Arc;
+mod validator;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
+use jsonschema::{Draft, ValidationError, Validator};
 use serde::Serialize;
 use serde_json::Value;
 
 use cost::{Cost, SCHEMA_BYTES_MAX};
 use counted::Counted;
-use pattern::Patterns;
+use validator::{Options, validator};
 
 /// Most violations told at once; the first few are what gets repaired.
 pub const VIOLATIONS_MAX: usize = 10;
@@ -107,9 +106,6 @@ pub(crate) struct Schema {
     cost: Cost,
 }
 
-/// How schemas are compiled.
-type Options<'r> = ValidationOptions<'r, Arc<dyn Retrieve>, Counted>;
-
 impl Schema {
     /// Compiles a schema's text. Nothing is fetched.
     ///
@@ -168,13 +164,6 @@ impl Schema {
             look()
         })
     }
-}
-
-/// Compiles a schema, with `pattern` in our hands, and the patterns of names in linear time.
-fn validator(schema: &Value, options: &Options<'_>) -> Result<Validator<Counted>, ValidationError<'static>> {
-    let patterns = Patterns::default();
-    let options = options.clone().with_keyword("pattern", move |_, text, _| patterns.keyword(text));
-    options.with_pattern_options(PatternOptions::regex()).build(schema)
 }
 
 fn expected(error: &ValidationError<'_>) -> String {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::pattern::{self, Patterns};
-use super::validator;
+use super::validator::validator;
 
 /// Members whose value may be null.
 const MAY_BE_NULL: [&str; 4] = ["const", "default", "enum", "examples"];

@@ -17,11 +17,8 @@ use serde_json::Value;
 
 use super::counted::Counted;
 use super::meter;
-use linear::Linear;
+use linear::{Linear, PATTERNS_BYTES_MAX, too_large};
 pub(super) use rust::in_rust;
-
-/// Memory of all compiled patterns of one schema, at most. `^\p{L}{1,100}$`, a large one, takes 1.5 MiB.
-const PATTERNS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Compiles a pattern into at most so many bytes; tells how many those are.
 fn compile(text: &str, bytes_max: usize, room: &Arc<AtomicUsize>) -> Result<(Linear, usize), String> {
@@ -31,10 +28,6 @@ fn compile(text: &str, bytes_max: usize, room: &Arc<AtomicUsize>) -> Result<(Lin
         Err(why) => rust::read(text).ok_or(why)?,
     };
     Linear::compile(&hir, bytes_max, room)
-}
-
-fn too_large() -> String {
-    format!("the patterns take more than {PATTERNS_BYTES_MAX} bytes")
 }
 
 /// The patterns of one schema, each compiled once.

@@ -11,6 +11,9 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::schema::meter;
 
+/// Memory of all compiled patterns of one schema, at most. `^\p{L}{1,100}$`, a large one, takes 1.5 MiB.
+pub(super) const PATTERNS_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Bytes that a running automaton has at most, or as many as it cannot do without; and those that all of one schema keep for
 /// the next text.
 pub(super) const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -73,7 +76,7 @@ impl Linear {
         room: &Arc<AtomicUsize>,
     ) -> Result<(Linear, usize), String> {
         if size(hir) > bytes_max {
-            return Err(super::too_large());
+            return Err(too_large());
         }
         // What is looked for is whether there is a match; it may begin and end between two bytes of one character
         // only where nothing is matched.
@@ -169,4 +172,7 @@ impl std::fmt::Debug for Linear {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Linear").finish_non_exhaustive()
     }
+}
+pub(super) fn too_large() -> String {
+    format!("the patterns take more than {PATTERNS_BYTES_MAX} bytes")
 }
