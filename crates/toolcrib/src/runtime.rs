@@ -13,6 +13,10 @@ use crate::signals::Signals;
 /// waited for by then.
 const LEFTOVERS_MAX: Duration = Duration::from_millis(100);
 
+/// Setting a timer that is nearer than all others makes the runtime wake itself: a write to an eventfd, which the next wait
+/// reads, in each call that has a deadline. With one that is always nearer than theirs it does not.
+const NEAREST_TIMER: Duration = Duration::from_secs(5);
+
 tokio::task_local! {
     /// What has to be waited for before the run ends, whichever way it ends.
     static UNFINISHED: Unfinished;
@@ -26,6 +30,8 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> io::Result<T> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let unfinished = Unfinished::default();
     let done = runtime.block_on(async {
+        // It goes with the runtime.
+        tokio::spawn(keep_a_timer_near());
         let done = UNFINISHED.scope(unfinished.clone(), work).await;
         if unfinished.is_there() {
             announce();
@@ -37,6 +43,12 @@ pub(crate) fn run<T>(work: impl Future<Output = T>) -> io::Result<T> {
     });
     runtime.shutdown_timeout(LEFTOVERS_MAX);
     Ok(done)
+}
+
+async fn keep_a_timer_near() {
+    loop {
+        tokio::time::sleep(NEAREST_TIMER).await;
+    }
 }
 
 /// Says why the program does not end yet, and has two signals end it all the same.
