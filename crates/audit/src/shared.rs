@@ -1,4 +1,5 @@
 //! What the audit log and its writer share: the open segment, the queue, the intents, the settings.
+#![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
 use std::{
     borrow::Borrow,

@@ -1,4 +1,5 @@
 //! The files that rules come from: which they are, whether they have changed, and reading them.
+#![expect(clippy::disallowed_methods, reason = "rules files are what this crate reads")]
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read as _};
@@ -162,7 +163,6 @@ impl FileLocation {
 }
 
 /// Reads a text of bounded size; what is no regular file is not waited for.
-#[expect(clippy::disallowed_methods, reason = "rules files are what this crate reads")]
 fn text(path: &Path) -> io::Result<String> {
     // A pipe that nobody writes into would be opened for ever.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();

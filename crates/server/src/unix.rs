@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, Stat, lstat, unlink};
 use rustix::process::umask;
+use sandbox::connect_unix;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
@@ -64,6 +65,7 @@ pub async fn bind(path: &Path) -> Result<Socket, BindError> {
 fn listen(path: &Path) -> io::Result<UnixListener> {
     // The file has its rights from its first moment on; to change them afterwards would leave one in between.
     let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    #[expect(clippy::disallowed_methods, reason = "the one listener at a socket")]
     let listener = UnixListener::bind(path);
     umask(before);
     listener
@@ -89,7 +91,7 @@ pub async fn make_way(path: &Path) -> Result<(), BindError> {
     if FileType::from_raw_mode(there.st_mode) != FileType::Socket {
         return Err(BindError::NoSocket(path.to_owned()));
     }
-    match UnixStream::connect(path).await {
+    match connect_unix(path).await {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             unlink(path).map_err(|error| other(error.into()))
         }
@@ -146,6 +148,11 @@ async fn client(server: Arc<Server>, connection: UnixStream) {
 
 #[cfg(test)]
 mod tests {
+    #![expect(
+        clippy::disallowed_methods,
+        reason = "the tests stand in for clients, and for an older program"
+    )]
+
     use super::*;
 
     fn folder() -> tempfile::TempDir {

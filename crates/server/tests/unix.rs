@@ -1,4 +1,5 @@
 //! The door on a Unix socket: both eras on one connection, several clients, and the end.
+#![expect(clippy::disallowed_methods, reason = "the tests stand in for clients")]
 
 use std::path::Path;
 use std::time::Duration;

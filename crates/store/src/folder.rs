@@ -1,4 +1,5 @@
 //! The state folder, private to its owner.
+#![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
 use std::{fs::DirBuilder, io, os::unix::fs::DirBuilderExt, path::Path};
 

@@ -11,7 +11,7 @@ use crate::clients::Server;
 use crate::config::consent::Consent;
 pub(crate) use crate::config::held::{Held, hold};
 use crate::config::problem::{Problems, line_and_column};
-use crate::config::{Surroundings, find, read};
+use crate::config::{Surroundings, find, read, text_file};
 
 /// The table of servers.
 const SERVERS: &str = "mcp";
@@ -111,7 +111,8 @@ pub(crate) fn servers(
     named: Option<&Path>,
     surroundings: &Surroundings,
 ) -> Result<BTreeMap<String, upstream::Config>, Problems> {
-    let is_new = find::named(named, surroundings).is_some_and(|path| !surroundings.absolute(path).exists());
+    let is_new =
+        find::named(named, surroundings).is_some_and(|path| !text_file::exists(&surroundings.absolute(path)));
     if is_new {
         return Ok(BTreeMap::new());
     }

@@ -157,6 +157,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "nothing is made")]
     fn who_keeps_none_opens_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");

@@ -1,4 +1,5 @@
 //! The fetching against a small server on loopback.
+#![expect(clippy::disallowed_methods, reason = "a small server on loopback")]
 
 use expect_test::{Expect, expect};
 use http::{HeaderValue, Request};

@@ -65,6 +65,7 @@ impl Landing {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the browser of a sign-in comes back to this listener")]
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| unusable(address.port(), &error))
 }

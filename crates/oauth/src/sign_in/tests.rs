@@ -1,10 +1,11 @@
 //! Browsers that come back, others that come instead, and the address that a browser is sent to.
+#![expect(clippy::disallowed_methods, reason = "the tests stand in for browsers")]
 
 use std::net::SocketAddr;
 
 use expect_test::{Expect, expect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpSocket;
+use tokio::net::TcpStream;
 
 use super::visit::HEAD_TIME_MAX;
 use super::*;
@@ -45,7 +46,7 @@ async fn waiting(redirect: Redirect, scope: Option<&str>) -> SignIn {
 /// The whole answer to `request`, in which `STATE` stands for the right one.
 async fn ask(sign_in: (SocketAddr, String), request: &str) -> String {
     let (address, state) = sign_in;
-    let mut stream = TcpSocket::new_v4().unwrap().connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     // A visitor that is turned away before it has said everything is one of the cases.
     let _ = stream.write_all(request.replace("STATE", &state).as_bytes()).await;
     let _ = stream.shutdown().await;
@@ -189,7 +190,7 @@ async fn visitors_who_say_nothing_or_too_much_hold_nobody_up() {
     let waiting = tokio::spawn(async move { sign_in.callback().await });
     let mut silent = Vec::new();
     for _ in 0..4 * VISITS_MAX {
-        silent.push(TcpSocket::new_v4().unwrap().connect(place.0).await.unwrap());
+        silent.push(TcpStream::connect(place.0).await.unwrap());
     }
     let begun = std::time::Instant::now();
     // Who came first made room for the others.

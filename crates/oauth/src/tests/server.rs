@@ -1,4 +1,5 @@
 //! A small HTTP server on loopback that answers what a test tells it, for the tests of this crate.
+#![expect(clippy::disallowed_methods, reason = "a small server on loopback")]
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,5 +1,6 @@
 //! `Inside`: a relative path that has been read and cannot be wrong in form. Whether the file system
 //! keeps it inside is settled when it is opened, not here.
+#![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf, absolute};

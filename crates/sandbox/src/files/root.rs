@@ -4,6 +4,7 @@
 //! race or `..` cannot reach outside. A *hard* link is the file itself and can be read; whoever may
 //! create one inside the folder could read the file anyway. Globs, ignore rules, text and size
 //! budgets are left to the tools.
+#![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
 use std::fs::File;
 use std::io;

@@ -77,6 +77,7 @@ pub(super) enum Unresolved {
 }
 
 /// The addresses of a name. The port of each is `port`.
+#[expect(clippy::disallowed_methods, reason = "the one place where names are looked up")]
 pub(super) async fn addresses(host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((host, port)).await?.collect())
 }

@@ -1,4 +1,5 @@
 //! The client against small servers on loopback.
+#![expect(clippy::disallowed_methods, reason = "small servers on loopback")]
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

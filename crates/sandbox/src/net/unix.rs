@@ -13,6 +13,7 @@ use super::connect::CONNECT_TIMEOUT;
 ///
 /// # Errors
 /// What the system says; `TimedOut` if the server takes too long.
+#[expect(clippy::disallowed_methods, reason = "the one way out to a socket")]
 pub async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     timeout(CONNECT_TIMEOUT, UnixStream::connect(path))
         .await

@@ -27,6 +27,7 @@ pub(super) fn of(program: &Program) -> Environment {
         NEVER_INHERITED.iter().any(|never| name == *never)
             || program.withheld.iter().any(|withheld| name == withheld.as_str())
     };
+    #[expect(clippy::disallowed_methods, reason = "programs inherit some of it")]
     let inherited =
         std::env::vars_os().filter(|(name, _)| (is_inherited(name) || is_wanted(name)) && !is_withheld(name));
     let own = program.env.iter().map(|(name, value)| (name.into(), value.into()));

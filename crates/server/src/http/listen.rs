@@ -52,6 +52,7 @@ pub async fn bind(config: &Config, identity: &Identity) -> Result<TcpListener, B
             Err(_) => return Err(BindError::NoKeys(config.bind)),
         }
     }
+    #[expect(clippy::disallowed_methods, reason = "the one listener for HTTP")]
     let listener = TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => BindError::InUse(config.bind),
         _ => BindError::Other(config.bind, error),

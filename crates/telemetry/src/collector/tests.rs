@@ -11,6 +11,7 @@ use super::*;
 /// Sends one request to a collector that gives these answers, the last one for ever. Returns what came of it and how
 /// often it was asked.
 async fn sent(signal: Signal, answers: &'static [&'static str]) -> (String, usize) {
+    #[expect(clippy::disallowed_methods, reason = "a collector on loopback")]
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let address = listener.local_addr().expect("an address");
     let asked = Arc::new(AtomicUsize::new(0));

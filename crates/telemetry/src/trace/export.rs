@@ -150,6 +150,7 @@ mod tests {
 
     /// A process ends after `calls` calls, of which the exporter took the first off its queue; all of them arrive.
     async fn check(calls: usize) {
+        #[expect(clippy::disallowed_methods, reason = "a collector on loopback")]
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
         let endpoint = format!("http://{}/v1/traces", listener.local_addr().expect("it is bound"));
         let config = TracesConfig { endpoint: Some(endpoint), sample: 1.0 };

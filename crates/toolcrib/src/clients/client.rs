@@ -9,6 +9,7 @@ use super::form::{self, Form, Written};
 use super::origin::{self, Origin, Place, Whereabouts};
 use super::server::Server;
 use super::variables::{Findings, Syntax};
+use crate::config::text_file;
 
 /// A client: what differs between them.
 pub(crate) struct Client {
@@ -79,7 +80,10 @@ impl Client {
     /// The file that an export goes to: the user's that is there, else the one that the client would make.
     pub(crate) fn target(&self, whereabouts: &Whereabouts<'_>) -> Option<PathBuf> {
         let users = || self.places(whereabouts).into_iter().filter(|place| place.project.is_none());
-        users().find(|place| place.path.is_file()).or_else(|| users().next()).map(|place| place.path)
+        users()
+            .find(|place| text_file::is_file(&place.path))
+            .or_else(|| users().next())
+            .map(|place| place.path)
     }
 
     /// The servers in a file of its, and what else there is to say about it.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Surroundings;
+use crate::config::{Surroundings, text_file};
 
 /// Folders in a project that editors and agents keep their settings in.
 const SETTINGS_FOLDERS: [&str; 6] = [".vscode", ".cursor", ".codex", ".opencode", ".scorpiox", ".claude"];
@@ -54,7 +54,7 @@ impl<'s> Whereabouts<'s> {
         let above =
             || self.surroundings.current_dir.ancestors().filter(|folder| Some(*folder) != home.as_deref());
         let nearest = |name: &&str| {
-            let folder = above().find(|folder| folder.join(name).is_file())?;
+            let folder = above().find(|folder| text_file::is_file(&folder.join(name)))?;
             Some(Place { path: folder.join(name), project: Some(folder.to_owned()) })
         };
         names.iter().filter_map(nearest).collect()

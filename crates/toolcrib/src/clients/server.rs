@@ -8,7 +8,7 @@ use std::path::Path;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 use upstream::{Reference, Transport};
 
-use crate::config::MASK;
+use crate::config::{MASK, text_file};
 
 /// From so many variables or headers on, they get a table of their own instead of a long line.
 const ROWS_MIN: usize = 3;
@@ -76,7 +76,8 @@ impl Server {
     /// Has it start in `folder` if its command line names something there and it says nothing else. True if so.
     pub(crate) fn place_in(&mut self, folder: &Path) -> bool {
         let Some(command) = self.command.as_deref().filter(|_| self.cwd.is_none()) else { return false };
-        let is_here = upstream::relative_words(command, &self.args).any(|word| folder.join(word).exists());
+        let is_here =
+            upstream::relative_words(command, &self.args).any(|word| text_file::exists(&folder.join(word)));
         if is_here {
             self.cwd = Some(folder.display().to_string());
         }

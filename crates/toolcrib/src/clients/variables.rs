@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::origin::{self, Origin};
+use crate::config::text_file;
 
 /// Which variables a client replaces in its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +155,7 @@ fn braced(name: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced 
             .missing(format!("another name for the file {}, which no reference can hold", path.display()));
         return Replaced::Nothing;
     }
-    if !path.is_file() {
+    if !text_file::is_file(&path) {
         findings.missing(format!("the file {}, which is not there", path.display()));
     }
     Replaced::Reference(format!("${{file:{}}}", path.display()))

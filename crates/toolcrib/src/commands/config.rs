@@ -66,6 +66,7 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
 
 /// What a server will fail with that is to run in a folder which is not there. Only a note: it may come in time, and no
 /// other server needs it.
+#[expect(clippy::disallowed_methods, reason = "a server's folder lies anywhere")]
 fn missing_folder(settings: &Settings) -> Option<String> {
     let folder = settings.program()?.cwd.as_ref().filter(|folder| !folder.is_dir())?;
     Some(format!("mcp.{}.cwd: there is no folder {}", settings.name(), folder.display()))

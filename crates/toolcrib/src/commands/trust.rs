@@ -65,6 +65,7 @@ fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Tr
 }
 
 /// The folder that is meant, without links.
+#[expect(clippy::disallowed_methods, reason = "the folder is named on the command line")]
 fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
     let folder = surroundings(cli)?.absolute(dir.unwrap_or(Path::new(".")));
     match folder.canonicalize() {

@@ -1,4 +1,6 @@
 //! Which files make up the configuration, and reading them. Nothing of their content is understood here.
+#![expect(clippy::disallowed_methods, reason = "the configuration is a declared home of files")]
+
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +81,7 @@ pub(crate) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
 /// The nearest file of this name that is not `but`, from the current folder upwards. What lies above a repository, the
 /// home folder or another file system belongs to something else.
 fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Option<PathBuf> {
-    let home = surroundings.home().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let home = surroundings.home().map(text_file::real);
     let mut start = None;
     for folder in surroundings.current_dir.ancestors() {
         let device = folder.metadata().ok().map(|found| found.dev());
@@ -117,8 +119,7 @@ pub(crate) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf
 
 /// The same without links: the folder that what the file declares is agreed to for.
 pub(crate) fn declaring_folder(source: &Source, surroundings: &Surroundings) -> PathBuf {
-    let folder = folder_of(source, surroundings);
-    folder.canonicalize().unwrap_or(folder)
+    text_file::real(&folder_of(source, surroundings))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
@@ -126,7 +127,6 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the tests write the files that are found")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, chown};

@@ -7,6 +7,7 @@ use upstream::{NotFollowed, Reference};
 
 use super::find;
 use super::surroundings::Surroundings;
+use super::text_file;
 use crate::secrets::Kept;
 
 /// A secret is a line or a key, not a document.
@@ -95,8 +96,8 @@ impl Within<'_> {
         match reference {
             Reference::Env(_) => Ok(()),
             Reference::File(path) => {
-                let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-                let is_inside = real(&surroundings.absolute(Path::new(path))).starts_with(real(&self.folder));
+                let is_inside = text_file::real(&surroundings.absolute(Path::new(path)))
+                    .starts_with(text_file::real(&self.folder));
                 let why =
                     || format!("a folder's file reads files of its own folder only, and {path} is elsewhere");
                 is_inside.then_some(()).ok_or_else(why)

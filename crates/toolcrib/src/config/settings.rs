@@ -17,6 +17,7 @@ use super::find::folder_of;
 use super::problem::{Problem, Source};
 use super::reference::Unfollowed;
 use super::surroundings::Surroundings;
+use super::text_file;
 use super::tree::Node;
 use crate::secrets::Kept;
 
@@ -260,12 +261,10 @@ impl Settling<'_> {
     /// The folder that tools work in. A project's file opens none beside its own.
     fn workspace(&mut self, root: &Path) -> PathBuf {
         if let Some(root) = &self.surroundings.flags.workspace {
-            let root = self.surroundings.absolute(root);
-            return root.canonicalize().unwrap_or(root);
+            return text_file::real(&self.surroundings.absolute(root));
         }
         let keys = ["workspace", "root"];
-        let (found, folder) = (self.path(&keys, root), self.folder(&keys));
-        let folder = folder.canonicalize().unwrap_or(folder);
+        let (found, folder) = (self.path(&keys, root), text_file::real(&self.folder(&keys)));
         let is_below =
             found.starts_with(&folder) && !found.components().any(|part| part == Component::ParentDir);
         if self.source(&keys).is_some_and(|source| source.is_projects) && !is_below {
@@ -285,8 +284,7 @@ impl Settling<'_> {
     fn too_wide(&self, workspace: &Path) -> Option<String> {
         let is_chosen = self.surroundings.flags.workspace.is_some()
             || self.source(&["workspace", "root"]).is_some_and(|source| !source.is_projects);
-        let home =
-            self.surroundings.home().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        let home = self.surroundings.home().map(text_file::real);
         let is_wide = workspace.parent().is_none() || home.is_some_and(|home| home.starts_with(workspace));
         (is_wide && !is_chosen).then(|| {
             format!(
@@ -372,7 +370,7 @@ impl Settling<'_> {
         };
         let path: PathBuf = folder.components().collect();
         // Without `..`, for people; what does not exist yet stays as it is written.
-        path.canonicalize().unwrap_or(path)
+        text_file::real(&path)
     }
 
     /// The file in which this is written, if it is.

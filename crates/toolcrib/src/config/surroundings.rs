@@ -31,6 +31,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// If the current folder is gone.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
     pub(crate) fn of_process(flags: Flags) -> io::Result<Surroundings> {
         let current_dir = std::env::current_dir()?;
         Ok(Surroundings { current_dir, variables: std::env::vars_os().collect(), flags })

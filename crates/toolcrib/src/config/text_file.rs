@@ -96,6 +96,21 @@ pub(crate) fn with_ending(folder: &Path, ending: &str) -> io::Result<Vec<PathBuf
     Ok(found)
 }
 
+/// True for a file, also behind links.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// True if anything lies there.
+pub(crate) fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// The path without links; what does not exist stays as it is written.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 /// Replaces or creates the file that the path, or the link at it, names. A file keeps its mode.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = followed(path)?;

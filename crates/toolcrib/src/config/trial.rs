@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::problem::{Problems, Source};
-use super::{Flags, Loaded, Surroundings, Unfollowed, find, loaded, read};
+use super::{Flags, Loaded, Surroundings, Unfollowed, find, loaded, read, text_file};
 
 /// The table of servers.
 const SERVERS: &str = "mcp";
@@ -22,7 +22,7 @@ pub(crate) fn load_as_if(
 ) -> Result<Loaded, Problems> {
     let is_it = |source: &Source| surroundings.absolute(&source.path) == path;
     // A file that was named and does not exist yet stands alone all the same.
-    let is_new = find::named(named, surroundings).is_some() && !path.exists();
+    let is_new = find::named(named, surroundings).is_some() && !text_file::exists(path);
     let found = if is_new { Ok(find::Found::default()) } else { find::find(named, surroundings) };
     let mut sources = found.map_err(|problem| Problems::new(&[], vec![problem]))?.sources;
     match sources.iter_mut().find(|source| is_it(source)) {

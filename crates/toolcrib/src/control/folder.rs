@@ -96,6 +96,8 @@ pub(crate) fn serving(state: &Path) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the tests make what stands in the folder")]
+
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -121,7 +123,6 @@ mod tests {
             drop(UnixListener::bind(folder.socket(pid)).expect("free"));
         }
         for name in ["5.sock", "notes.txt", "12.sock.bak", "-1.sock", "x.sock", "99999999999.sock"] {
-            #[expect(clippy::disallowed_methods, reason = "something that is no socket")]
             std::fs::write(state.join(NAME).join(name), "").expect("a file");
         }
         assert_eq!(folder.pids().expect("readable"), pids);

@@ -434,6 +434,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let workspace = Workspace::new("");
         let name = std::ffi::OsStr::from_bytes(b"a\xff");
+        #[expect(clippy::disallowed_methods, reason = "a name that no tool takes")]
         std::fs::create_dir(workspace.path().join(name)).expect("a folder");
         let shown = paths(&workspace, r#"{"recursive": true}"#);
         assert_eq!(shown, "a\u{fffd}/ [Not listed: a\u{fffd}: its name is not UTF-8]");

@@ -1,5 +1,6 @@
 //! The files that a server is made of, as far as its table tells: its program, its scripts, and where those find the code
 //! that they load. Nothing is run to find out, so a word is believed to be a path wherever it may be one.
+#![expect(clippy::disallowed_methods, reason = "a server's files lie anywhere; none is opened here")]
 
 use std::path::{Path, PathBuf};
 

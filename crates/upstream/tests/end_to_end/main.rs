@@ -1,5 +1,6 @@
 //! Upstreams against servers that behave, and servers that do not: over stdio with real processes, over
 //! HTTP with a scripted server on loopback.
+#![expect(clippy::disallowed_methods, reason = "the tests stand in for the gate, and for servers")]
 
 mod asked;
 mod eras;

@@ -15,7 +15,6 @@ async fn stays(it: &Upstream) {
 }
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "what the server reads")]
 async fn a_program_that_fails_or_dies_is_started_again_and_its_new_list_is_offered() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tools");

@@ -81,7 +81,6 @@ const ABLE: &str = r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitat
 pub(crate) fn context(reports: Option<Arc<Reports>>) -> Context {
     let folder = Root::open(Path::new(env!("CARGO_MANIFEST_DIR")), Access::Read).expect("a folder");
     let listener = reports.map(|reports| reports as Arc<dyn Listener>);
-    #[expect(clippy::disallowed_methods, reason = "the tests stand where the gate stands")]
     let permit = Permit::issue(CallId::next());
     let client =
         tool_api::Client { capabilities: bytes::Bytes::from_static(ABLE.as_bytes()), ..Default::default() };

@@ -140,6 +140,7 @@ async fn a_server_that_registers_nobody_says_so_before_anybody_signs_in() {
 #[tokio::test]
 async fn a_port_that_is_taken_is_named() {
     let world = World::new().await;
+    #[expect(clippy::disallowed_methods, reason = "a port that is taken")]
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = taken.local_addr().unwrap().port();
     let settings = Settings { redirect: Redirect::Port(port), ..Settings::default() };

@@ -119,7 +119,7 @@ fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
         |path: &Path| path.to_str().map(str::to_owned).ok_or_else(|| unknown("it is no text".to_owned()));
     let mut args = vec!["stdio".to_owned()];
     if let Some(file) = configuration {
-        if !file.is_file() {
+        if !text_file::is_file(file) {
             return Err(Trouble::Misused(format!("the configuration {} does not exist", file.display())));
         }
         args.extend(["--config".to_owned(), text(file)?]);

@@ -1,4 +1,5 @@
 //! What `[rules]` and `[limits]` come to, and what is wrong with them.
+#![expect(clippy::disallowed_methods, reason = "folders to be found")]
 
 use std::path::Path;
 

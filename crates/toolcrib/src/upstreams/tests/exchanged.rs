@@ -174,6 +174,7 @@ fn one_that_is_starting_goes_at_once_if_nobody_waits_for_it() {
     run(async {
         let path = folder.path().join("silent");
         // It takes connections in, and says nothing.
+        #[expect(clippy::disallowed_methods, reason = "a server that answers nobody")]
         let listener = tokio::net::UnixListener::bind(&path).expect("free");
         let silent = Config { socket: Some(path), ..Config::default() };
         let server = SmallServer::new(folder.path(), "it");

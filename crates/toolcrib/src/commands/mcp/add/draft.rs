@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clients::Server;
 use crate::config::problem::{Problems, without_place};
-use crate::config::{Loaded, Surroundings, files_of_server, load_as_if, text_of};
+use crate::config::{Loaded, Surroundings, files_of_server, load_as_if, text_file, text_of};
 use crate::config_edit as edit;
 use crate::ending::Trouble;
 use crate::print;
@@ -37,7 +37,7 @@ impl Draft {
         if server.place_in(here) {
             let folder = self.target.parent().unwrap_or(Path::new("/"));
             // A project's file may go to another machine.
-            if folder.canonicalize().ok() == here.canonicalize().ok() {
+            if text_file::real(folder) == text_file::real(here) {
                 server.cwd = Some(".".to_owned());
             }
             print::remark(&format!(
@@ -49,7 +49,7 @@ impl Draft {
 
     /// Makes sure that there is no server of this name.
     pub(super) fn check_free(&self, name: &str) -> Result<(), Trouble> {
-        if !self.target.exists() && self.named.is_some() {
+        if !text_file::exists(&self.target) && self.named.is_some() {
             return Ok(());
         }
         let files = files_of_server(self.named.as_deref(), &self.surroundings, name)?;

@@ -49,7 +49,7 @@ pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gat
                     gathered.notes.push(nowhere(client, &whereabouts));
                 }
             }
-            None if path.exists() || name.contains(['/', '.']) => {
+            None if text_file::exists(&path) || name.contains(['/', '.']) => {
                 gathered.look_at_named(&path, surroundings)?
             }
             None => return Err(Trouble::Misused(unknown(&name))),
