@@ -28,7 +28,7 @@ pub(crate) struct Door {
     pub(crate) walk: Walk,
     /// Knows who comes.
     pub(crate) identity: Arc<Identity>,
-    gate: SampleGate,
+    pub(crate) gate: SampleGate,
     state: TempDir,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -123,8 +123,14 @@ impl Door {
     }
 
     pub(crate) async fn close(self) {
+        self.ended().await;
+    }
+
+    /// Closes it, and gives what stood behind it.
+    pub(crate) async fn ended(self) -> SampleGate {
         drop(self.stop);
         within(self.serving).await.expect("it ends in peace");
+        self.gate
     }
 }
 
@@ -134,7 +140,7 @@ pub(crate) fn initialize(revision: &str) -> String {
     )
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
     timeout(WAIT_MAX, work).await.expect("it comes in time")
 }
 
