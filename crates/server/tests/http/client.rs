@@ -252,6 +252,11 @@ impl Connection {
         self.stream.write_all(request.to_string().as_bytes()).await.expect("it reads");
     }
 
+    /// Whether nothing has come.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.buffer.is_empty() && self.stream.try_read(&mut [0]).is_err()
+    }
+
     /// Takes in more; false at the end.
     async fn fill(&mut self) -> bool {
         within(self.stream.read_buf(&mut self.buffer)).await.is_ok_and(|read| read > 0)

@@ -5,6 +5,7 @@ mod client;
 mod approvals;
 mod channels;
 mod headers;
+mod large;
 mod late;
 mod resuming;
 mod sessions;
