@@ -197,7 +197,7 @@ await run({
   },
 
   "what cannot be read lets nothing in, until it is forgotten": async () => {
-    const damage = "import sqlite3, sys; it = sqlite3.connect(sys.argv[1]); it.execute(\"UPDATE records SET value = '{}' WHERE kind = 'pin' AND key LIKE 'pinned/%'\"); it.commit()";
+    const damage = "import sqlite3, sys; it = sqlite3.connect(sys.argv[1]); it.execute(\"UPDATE cells SET value = CAST('{}' AS BLOB) WHERE kind = 'pin' AND key LIKE 'pinned/%'\"); it.commit()";
     execFileSync(PYTHON, ["-c", damage, path.join(config.folder, "state", STORE)]);
     pinned.show(poisoned());
     await eventually("nothing to be offered", lacks("pinned_other"));

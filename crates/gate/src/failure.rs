@@ -63,6 +63,9 @@ pub enum Refusal {
         /// What is the matter, and what a person can do about it: a sentence.
         why: Arc<str>,
     },
+    /// What the transport was told beside the call differs from it.
+    #[error("Header mismatch: {0}")]
+    HeaderMismatch(String),
     /// The state that the client brings from an earlier round cannot be used.
     #[error("{0}")]
     BadState(StateFault),
@@ -250,6 +253,7 @@ impl Refusal {
             Refusal::UnknownTask => "unknown_task",
             Refusal::Unsupported { .. } => "unsupported",
             Refusal::HeldBack { .. } => "held_back",
+            Refusal::HeaderMismatch(_) => "header_mismatch",
             Refusal::BadState(_) => "bad_request_state",
             Refusal::Denied { .. } => "policy_denied",
             Refusal::RuleBlocked { .. } => "rule_blocked",

@@ -44,7 +44,7 @@ pub use checks::{
 };
 pub use gate::{Gate, Parts};
 pub use meta::meta_keys;
-pub use request::Call;
+pub use request::{Call, HeaderCheck};
 pub use result::RESULT_BYTES_MAX;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
 pub use target::Target;

@@ -122,6 +122,11 @@ impl Striking<'_> {
             Refusal::UnknownTool(name) => Refusal::UnknownTool(self.owned(name)),
             Refusal::UnknownResource(uri) => Refusal::UnknownResource(self.owned(uri)),
             Refusal::UnknownPrompt(name) => Refusal::UnknownPrompt(self.owned(name)),
+            Refusal::UnknownMethod(method) => Refusal::UnknownMethod(self.owned(method)),
+            Refusal::SeveralOwners { method, upstreams } => {
+                Refusal::SeveralOwners { method: self.owned(method), upstreams }
+            }
+            Refusal::HeaderMismatch(why) => Refusal::HeaderMismatch(self.owned(why)),
             Refusal::InvalidArguments { tool, mut violations } => {
                 for violation in &mut violations {
                     self.text(&mut violation.pointer);

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tool_api::{Cancel, Client, Input, Listener};
+use tool_api::{Cancel, Client, Definition, Input, Listener};
 
 use crate::approvals::Asker;
 use crate::target::Target;
+
+/// Compares what a transport has read beside a call with the tool's definition and the arguments. An error says how they
+/// differ, and repeats no value.
+pub type HeaderCheck = Arc<dyn Fn(&Definition, &Bytes) -> Result<(), String> + Send + Sync>;
 
 /// A call as a transport hands it in.
 pub struct Call<'a> {
@@ -17,6 +21,8 @@ pub struct Call<'a> {
     pub arguments: Option<Bytes>,
     /// The request's `_meta` as JSON text; only a tool elsewhere gets to see it.
     pub meta: Option<Bytes>,
+    /// Asked once the tool is found: before that, nobody knows what headers must repeat.
+    pub header_check: Option<HeaderCheck>,
     /// Set by the transport when the caller gives up.
     pub cancel: Cancel,
     /// Who hears of progress and log messages, if the caller asked for them.
@@ -36,6 +42,7 @@ impl<'a> Call<'a> {
             target: Target::Tool(name),
             arguments,
             meta: None,
+            header_check: None,
             cancel: Cancel::new(),
             listener: None,
             client: Client::default(),

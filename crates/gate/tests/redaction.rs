@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
     Approvals, Block, Call, Caller, Catalog, Definition, Effect, Gate, Listener, Outcome, Parts, Payload,
-    Progress, Protocol, RateConfig, Redactor, Ruleset, ToolError, Via,
+    Progress, Protocol, RateConfig, Redactor, Ruleset, Target, ToolError, Via,
 };
 use redact::Known;
 use tool_api::{AnyTool, Arguments, Context};
@@ -145,7 +145,10 @@ async fn call_under(ai_rules: &str, tool: &str, arguments: &str) -> (String, ser
     let known = |(name, value): (&str, &str)| Known { name: name.into(), value: value.into() };
     redactor.know("test", [("API_KEY", SECRET), ("PIN", PIN)].map(known).into());
     let heard = Arc::new(Heard::default());
+    // No tool has a name with a slash.
+    let target = if tool.contains('/') { Target::Extension(tool) } else { Target::Tool(tool) };
     let asked = Call {
+        target,
         listener: Some(heard.clone()),
         ..Call::tool(tool, Some(Bytes::copy_from_slice(arguments.as_bytes())))
     };
@@ -195,6 +198,8 @@ async fn a_refusal_does_not_repeat_a_secret() {
     assert!(told.contains("InvalidArguments"), "{told}");
     let (told, _) = call(PIN, "{}").await;
     assert!(told.contains("UnknownTool"), "{told}");
+    let (told, _) = call(&format!("{PIN}/list"), "{}").await;
+    assert!(told.contains("UnknownMethod"), "{told}");
 }
 
 #[tokio::test]

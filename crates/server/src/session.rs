@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use gate::approvals::Asker;
-use gate::{Caller, Cancel, Client, Event, Via};
+use gate::{Caller, Cancel, Client, Event, HeaderCheck, Via};
 use sandbox::Process;
 use wire::{Id, LogLevel, Revision};
 
@@ -56,6 +56,8 @@ pub(crate) struct Session {
     questions: Questions,
     subscribed: Mutex<HashMap<Arc<str>, ResourceSubscription>>,
     listens: AtomicUsize,
+    /// Holds calls of tools to the head of their request, where a request has one and must repeat itself in it.
+    pub(crate) header_check: OnceLock<HeaderCheck>,
     /// The processes at its other end, as far as the system tells.
     askers: OnceLock<Arc<[Asker]>>,
 }
@@ -100,6 +102,7 @@ impl Session {
             questions: Questions::default(),
             subscribed: Mutex::default(),
             listens: AtomicUsize::new(0),
+            header_check: OnceLock::new(),
             askers: OnceLock::new(),
         };
         session.settle(revision);

@@ -74,6 +74,7 @@ async fn act(
         target: Target::Resource { action, uri },
         arguments: Some(resources::write_uri_params(uri, &Relayed::default()).into()),
         meta: None,
+        header_check: None,
         cancel,
         listener: None,
         client,

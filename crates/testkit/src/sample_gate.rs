@@ -7,6 +7,7 @@ use std::time::Duration;
 use gate::{Approvals, Catalog, Gate, Parts, RateConfig, Redactor, Ruleset, approvals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tool_api::{
     About, Access, Block, Context, Document, Effect, Progress, Root, Structured, Tool, ToolError, builtin,
 };
@@ -15,7 +16,8 @@ use tool_api::{
 pub struct SampleGate {
     /// The gate.
     pub gate: Arc<Gate>,
-    _folders: [tempfile::TempDir; 2],
+    audit_log: Arc<audit::AuditLog>,
+    folders: [tempfile::TempDir; 2],
 }
 
 impl SampleGate {
@@ -28,6 +30,7 @@ impl SampleGate {
     pub fn with_rate(rate: RateConfig) -> SampleGate {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder can be made"));
         let tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
+        let audit_log = Arc::new(audit::AuditLog::at(folders[0].path(), || 0));
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
             ruleset: Ruleset {
@@ -40,11 +43,23 @@ impl SampleGate {
             },
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),
-            audit_log: Arc::new(audit::AuditLog::at(folders[0].path(), || 0)),
+            audit_log: audit_log.clone(),
             files: Root::open(folders[1].path(), Access::ReadWrite).expect("it was just made"),
         })
         .expect("the system gives randomness");
-        SampleGate { gate: Arc::new(gate), _folders: folders }
+        SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
+    /// What the records of the last calls say: of which tool, with which outcome and code.
+    pub fn records(&self, calls_max: usize) -> Vec<String> {
+        self.audit_log.flush().expect("the disk has room");
+        let lines = audit::tail(self.folders[0].path(), calls_max).expect("it was just written");
+        let record = |line: &String| -> Value { serde_json::from_str(line).expect("a record is JSON") };
+        let words = |record: Value| {
+            let words = ["tool", "outcome", "code"].map(|key| record[key].as_str().unwrap_or("-").to_owned());
+            words.join(" ")
+        };
+        lines.iter().map(record).map(words).collect()
     }
 
     /// Has the gate know these secrets, in whose place it shows `[REDACTED:PLANTED]`.

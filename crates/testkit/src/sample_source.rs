@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gate::Catalog;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tool_api::{
     Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Features, Item, Listing, Origin,
     Outcome, Payload, Protocol, ToolError, ToolName,
@@ -44,6 +45,24 @@ pub fn offer_burning_source(catalog: &Catalog) {
     };
     let tool = Scripted { definition: definition("burn", true), run: Box::new(burn) };
     catalog.replace("fire", vec![Arc::new(tool)], Features::default());
+}
+
+/// Reports a source with one tool, `large`, that gives so many bytes, and tells each time when it does.
+pub fn offer_large_source(catalog: &Catalog, bytes: usize) -> Arc<Notify> {
+    let given = Arc::new(Notify::new());
+    let giving = given.clone();
+    let large = move |_: &Arguments, _: &Context| {
+        giving.notify_one();
+        relayed(&json!("x".repeat(bytes - 2)))
+    };
+    // What only reads waits for no disk.
+    let definition = Definition { effect: Effect::Reads, ..definition("large", false) };
+    catalog.replace(
+        "large",
+        vec![Arc::new(Scripted { definition, run: Box::new(large) })],
+        Features::default(),
+    );
+    given
 }
 
 /// So many tools that do nothing, named `tool_00000` and so on.

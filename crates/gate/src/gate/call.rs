@@ -1,7 +1,7 @@
 //! One call, from its arrival to its end: every step by its name, in order.
 //!
 //! ```text
-//! admit   read the arguments · find the target · open the round trip · scope · policy · AI rules ·
+//! admit   read the arguments · find the target · headers · open the round trip · scope · policy · AI rules ·
 //!         input schema · rate · approval · intent · second judgement
 //! run     permit, hands, deadline
 //! finish  AI rules on the result · size budget · output schema · redaction · seal
@@ -107,6 +107,7 @@ impl Gate {
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
         let original = arguments.bytes();
+        self.check_headers(id, call, &found, &original).await?;
         let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take()).await?;
 
         let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
@@ -237,6 +238,24 @@ impl Gate {
             found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task) => Ok(found?),
             () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
         }
+    }
+
+    async fn check_headers(
+        &self,
+        id: CallId,
+        call: &mut Call<'_>,
+        found: &Found,
+        arguments: &Bytes,
+    ) -> Result<(), Failure> {
+        let Some(check) = call.header_check.take() else { return Ok(()) };
+        let bytes = arguments.len();
+        let (offered, arguments) = (found.offered.clone(), arguments.clone());
+        let compare = move || check(offered.definition(), &arguments);
+        let compared = match bytes > INLINE_BYTES_MAX {
+            true => Box::pin(self.large.think(compare)).await.ok_or(Internal { call: id })?,
+            false => compare(),
+        };
+        Ok(compared.map_err(Refusal::HeaderMismatch)?)
     }
 
     fn candidate(

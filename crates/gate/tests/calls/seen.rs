@@ -12,8 +12,8 @@ const CHECKS: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate"
 const NEVER_REACHED: &str = "scope";
 
 /// No case revokes a key, or changes what a call names, while the call waits; `approvals/` does. Methods of extensions are
-/// called in the server's tests.
-const ELSEWHERE: [&str; 4] = ["KeyRevoked", "Outdated", "UnknownMethod", "SeveralOwners"];
+/// called in the server's tests, and only there are headers.
+const ELSEWHERE: [&str; 5] = ["KeyRevoked", "Outdated", "UnknownMethod", "SeveralOwners", "HeaderMismatch"];
 
 /// One list of all refusals, which the compiler holds to the type.
 macro_rules! refusals {
@@ -37,6 +37,7 @@ refusals! {
     UnknownTask {}
     Unsupported { .. }
     HeldBack { .. }
+    HeaderMismatch(_)
     BadState(_)
     Denied { .. }
     RuleBlocked { .. }

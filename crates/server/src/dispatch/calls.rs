@@ -339,7 +339,12 @@ impl Job {
         let Handed { arguments, meta, client, listener, input } = handed;
         let cancel = self.in_flight.cancel.clone();
         let askers = self.session.askers();
-        Call { target: self.wanted.target(), arguments, meta, cancel, listener, client, input, askers }
+        let header_check = match self.wanted {
+            Wanted::Tool(_) => self.session.header_check.get().cloned(),
+            Wanted::Prompt(..) | Wanted::Resource(..) | Wanted::Task(..) | Wanted::Extension(_) => None,
+        };
+        let target = self.wanted.target();
+        Call { target, arguments, meta, header_check, cancel, listener, client, input, askers }
     }
 
     fn asker(&self) -> Asker<'_> {

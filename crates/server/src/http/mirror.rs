@@ -1,11 +1,12 @@
 //! The headers of a modern request that repeat its body (MCP 2026-07-28, "Standard headers"). What stands between
-//! may have acted on them, so a request in which the two differ is refused before anything else looks at it.
+//! may have acted on them, so a request in which the two differ is refused before anything else looks at it; but which
+//! arguments a tool wants repeated only the gate knows, once it has found the tool.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use gate::Gate;
+use gate::HeaderCheck;
 use hyper::header::HeaderMap;
-use wire::http::{METHOD, NAME, PROTOCOL_VERSION};
+use wire::http::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION};
 use wire::message::Text;
 use wire::param_headers::{HeaderText, ParamHeaders};
 use wire::{Code, Object, Revision, WireError, headers, meta};
@@ -52,28 +53,19 @@ pub(super) fn method(head: &HeaderMap, method: &str, params: Option<&Text>) -> R
 }
 
 /// Checks the arguments of a call that its tool wants repeated.
-///
-/// # Errors
-/// `HeaderMismatch`.
-pub(super) async fn arguments(
-    head: &HeaderMap,
-    gate: &Gate,
-    caller: &gate::Caller,
-    params: Option<&Text>,
-) -> Result<(), WireError> {
-    let Some(params) = params.and_then(Text::object) else { return Ok(()) };
-    let Some(name) = params.string("name") else { return Ok(()) };
-    // A tool that is not there is for the call to say.
-    let Ok(tool) = gate.find(caller, &name).await else { return Ok(()) };
-    let schema: Cow<'_, str> = String::from_utf8_lossy(&tool.definition().input_schema);
-    // A tool whose annotations break the rules cannot be called by these headers; nothing is compared then.
-    let wanted = ParamHeaders::read(&schema).unwrap_or_default();
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let arguments = params.get("arguments").and_then(Object::parse);
-    let checked = wanted.check(arguments, &|name| said(head, name));
-    checked.map_err(|why| WireError::new(Code::HeaderMismatch, format!("Header mismatch: {why}")))
+pub(super) fn arguments(head: &HeaderMap) -> HeaderCheck {
+    let of_params = head.iter().filter(|(name, _)| name.as_str().starts_with(PARAM_PREFIX));
+    let head: HeaderMap = of_params.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Arc::new(move |tool, arguments| {
+        let schema = String::from_utf8_lossy(&tool.input_schema);
+        // A tool whose annotations break the rules cannot be called by these headers; nothing is compared then.
+        let wanted = ParamHeaders::read(&schema).unwrap_or_default();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let arguments = std::str::from_utf8(arguments).ok().and_then(Object::parse);
+        wanted.check(arguments, &|name| said(&head, name))
+    })
 }
 
 /// The value of a header that may be there but once.

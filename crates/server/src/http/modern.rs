@@ -11,7 +11,7 @@ use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use wire::http::METHOD;
 use wire::message::Text;
-use wire::{ByteString, Code, Id, Message, Revision, WireError, meta};
+use wire::{ByteString, Code, Id, Message, Revision, meta};
 
 use super::answer::{self, Answer};
 use super::endpoint::Endpoint;
@@ -44,12 +44,19 @@ pub(super) async fn request(
     takes_events: TakesEvents,
     asked: Asked,
 ) -> Answer {
-    if let Err(error) = repeats_itself(endpoint, &caller, head, &asked).await {
+    let params = asked.params.as_ref();
+    if let Err(error) =
+        mirror::version(head, params).and_then(|()| mirror::method(head, &asked.method, params))
+    {
         let error = dispatch::without_secrets(&endpoint.server, &error);
         return answer::error(status(Some(error.code)), Some(&asked.id), &error);
     }
     let Asked { id, method, params } = asked;
     let session = Session::new(caller, Revision::MODERN);
+    if method == "tools/call" {
+        // The session is new, so nothing is set.
+        let _ = session.header_check.set(mirror::arguments(head));
+    }
     let is_standing = *method == *LISTEN;
     let mut outgoing = Outgoing::default();
     let mut out = Vec::new();
@@ -81,22 +88,6 @@ async fn while_known(endpoint: Arc<Endpoint>, session: Arc<Session>, mut later: 
         () = endpoint.until_unknown(&session.caller) => session.end(),
     }
     later.await
-}
-
-/// Checks the headers that repeat the body.
-async fn repeats_itself(
-    endpoint: &Endpoint,
-    caller: &Caller,
-    head: &HeaderMap,
-    asked: &Asked,
-) -> Result<(), WireError> {
-    let params = asked.params.as_ref();
-    mirror::version(head, params)?;
-    mirror::method(head, &asked.method, params)?;
-    if asked.method == "tools/call" {
-        mirror::arguments(head, endpoint.server.gate(), caller, params).await?;
-    }
-    Ok(())
 }
 
 /// Takes a notification. There is none that changes anything here: over HTTP, hanging up cancels.

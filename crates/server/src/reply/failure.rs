@@ -62,6 +62,7 @@ pub(super) fn answer(facts: &RequestFacts, failure: &Failure) -> Answer {
             | Refusal::UnknownPrompt(_)
             | Refusal::UnknownTask
             | Refusal::Unsupported { .. }
+            | Refusal::HeaderMismatch(_)
             | Refusal::BadState(_)
             | Refusal::RateLimited { .. } => Answer::Protocol(protocol_error(facts, failure)),
         },
@@ -126,6 +127,7 @@ fn refused(facts: &RequestFacts, refusal: &Refusal) -> WireError {
         | Refusal::KeyRevoked { .. }
         | Refusal::Outdated { .. }
         | Refusal::TooManyApprovals { .. } => (Code::InvalidParams, format!("Invalid params: {refusal}")),
+        Refusal::HeaderMismatch(_) => (Code::HeaderMismatch, refusal.to_string()),
         Refusal::RateLimited { .. } => (Code::RateLimited, refusal.to_string()),
         Refusal::UnusableSchema { .. }
         | Refusal::NoApprovals(_)
@@ -165,6 +167,7 @@ fn details(refusal: &Refusal) -> Option<Value> {
         | Refusal::UnknownTask
         | Refusal::Unsupported { .. }
         | Refusal::HeldBack { .. }
+        | Refusal::HeaderMismatch(_)
         | Refusal::BadState(_)
         | Refusal::KeyRevoked { .. }
         | Refusal::Outdated { .. }

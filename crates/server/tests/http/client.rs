@@ -28,7 +28,7 @@ pub(crate) struct Door {
     pub(crate) walk: Walk,
     /// Knows who comes.
     pub(crate) identity: Arc<Identity>,
-    gate: SampleGate,
+    pub(crate) gate: SampleGate,
     state: TempDir,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -123,8 +123,14 @@ impl Door {
     }
 
     pub(crate) async fn close(self) {
+        self.ended().await;
+    }
+
+    /// Closes it, and gives what stood behind it.
+    pub(crate) async fn ended(self) -> SampleGate {
         drop(self.stop);
         within(self.serving).await.expect("it ends in peace");
+        self.gate
     }
 }
 
@@ -134,7 +140,7 @@ pub(crate) fn initialize(revision: &str) -> String {
     )
 }
 
-async fn within<T>(work: impl Future<Output = T>) -> T {
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
     timeout(WAIT_MAX, work).await.expect("it comes in time")
 }
 
@@ -244,6 +250,11 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) async fn send(&mut self, request: &Request) {
         self.stream.write_all(request.to_string().as_bytes()).await.expect("it reads");
+    }
+
+    /// Whether nothing has come.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.buffer.is_empty() && self.stream.try_read(&mut [0]).is_err()
     }
 
     /// Takes in more; false at the end.

@@ -5,6 +5,8 @@ mod client;
 mod approvals;
 mod channels;
 mod headers;
+mod large;
+mod late;
 mod resuming;
 mod sessions;
 mod strangers;

@@ -207,6 +207,7 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::UnknownMethod(_)
             | Refusal::SeveralOwners { .. }
             | Refusal::Unsupported { .. }
+            | Refusal::HeaderMismatch(_)
             | Refusal::BadState(_)
             | Refusal::InvalidArguments { .. } => Ending::Misused,
             Refusal::HeldBack { .. }
