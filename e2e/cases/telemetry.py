@@ -130,8 +130,8 @@ def _parts(url):
         (root,) = [span for span in spans if span.get("parentSpanId") == ABOVE]
         check(root["spanId"] in told["traceparent"], "the upstream below our span", (root, told))
         names = [span["name"] for span in spans if span.get("parentSpanId") == root["spanId"]]
-        for station in ["scope", "policy", "input_schema", "rate", "run", "clean"]:
-            check(station in names, f"a span for {station}", names)
+        for step in ["scope", "policy", "input_schema", "rate", "run", "clean"]:
+            check(step in names, f"a span for {step}", names)
         check(len({span["spanId"] for span in spans}) == len(spans), "ids of their own", spans)
 
     async def what_is_sent_is_otlp():
@@ -157,8 +157,8 @@ def _parts(url):
         check(calls("workspace_read", "tool_error") == 1, "a tool that failed", text)
         check(calls("workspace_read", "refused") == 1, "a refused call", text)
         check(calls("other", "refused") == 1, "an unknown tool under no name of its own", text)
-        refused = ("toolcrib_refusals_total", (("code", "invalid_arguments"), ("check", "input_schema")))
-        check(samples.get(refused) == 1, "the station that refused", text)
+        refused = ("toolcrib_refusals_total", (("check", "input_schema"), ("code", "invalid_arguments")))
+        check(samples.get(refused) == 1, "the check that refused", text)
         state = ("toolcrib_upstream_state", (("state", "connected"), ("upstream", "tells")))
         check(samples.get(state) == 1, "the upstream connected", text)
         check("no_such_tool" not in text, "no word of a caller's in a label", text)

@@ -23,7 +23,7 @@ pub(crate) use seen::Seen;
 /// Most calls that one client may have unanswered.
 pub(crate) const CALLS_IN_FLIGHT_MAX: usize = 10_000;
 
-/// Most resources that one session may subscription.
+/// Most resources that one session may subscribe to.
 pub(crate) const SUBSCRIBED_MAX: usize = 1_000;
 
 /// Most subscriptions that may be open on one connection of the modern revision.
@@ -230,12 +230,12 @@ impl Session {
         self.questions.answer(id, answer)
     }
 
-    /// True if the client subscriptions the resource.
+    /// True if the client is subscribed to the resource.
     pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
         lock(&self.subscribed).contains_key(uri)
     }
 
-    /// True if the client may subscription one more resource.
+    /// True if the client may subscribe to one more resource.
     pub(crate) fn may_subscribe(&self) -> bool {
         lock(&self.subscribed).len() < SUBSCRIBED_MAX
     }

@@ -9,7 +9,7 @@ use wire::{relayed::Relayed, resources};
 
 use crate::Server;
 
-/// How often the end of a subscription is tried whose caller asks for too much at once, such as to end all it subscriptions.
+/// How often the end of a subscription is tried whose caller asks for too much at once, such as to end all its subscriptions.
 const ATTEMPTS_MAX: u32 = 30;
 
 /// How long the first pause between two attempts is; each further one is longer by as much.
@@ -24,7 +24,7 @@ pub(crate) struct ResourceSubscription {
 }
 
 impl ResourceSubscription {
-    /// Begins to subscription. What is given up before it has begun has not begun.
+    /// Begins to subscribe. What is given up before it has begun has not begun.
     ///
     /// # Errors
     /// Its source cannot do that, or the caller may not have it done.

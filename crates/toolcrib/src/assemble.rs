@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use audit::AuditLog;
 use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
+use pins::{Neighbours, PinStore, Pinning};
+use redact::Redactor;
 use rules::Rules;
 use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
@@ -18,10 +20,12 @@ use store::{Secrets, Store};
 use crate::config::Settings;
 use crate::ending::Trouble;
 use crate::observing::{self, Observing};
-use crate::pins;
 use crate::times::now_ms;
 use crate::token_store::StateTokens;
 use crate::upstreams::{Start, Upstreams};
+
+/// Who our own tools belong to, in sentences.
+pub(crate) const OURSELVES: &str = "Toolcrib";
 
 /// The first argument of a process that is to guard another; not for people, so not in the help.
 pub(crate) const GUARD: &str = "__guard";
@@ -85,8 +89,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Ass
         AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
     let audit_log = Arc::new(audit_log);
     let catalog = Catalog::new(tools::all(&settings.offer));
-    let world =
-        upstream::World { pins: Some(pins::all(store.clone(), &settings.redactor, &catalog)), ..world };
+    let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
     let upstreams = Arc::new(Upstreams::start(
         std::mem::take(&mut settings.upstreams),
         world,
@@ -185,6 +188,17 @@ impl Guarded {
         let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
         self.files.protect(&ProtectedPaths { unwritten, unread, servers, writable });
     }
+}
+
+/// What it takes to hold definitions back, beside the tools that are in the catalogue.
+fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pinning {
+    let neighbours = Neighbours::default();
+    let offer = catalog.offer();
+    neighbours.say(OURSELVES, offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect());
+    let store = PinStore::new(store, redactor);
+    let redactor = redactor.clone();
+    let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
+    Pinning { store, neighbours: Arc::new(neighbours), conceal }
 }
 
 /// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held

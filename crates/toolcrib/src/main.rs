@@ -15,7 +15,6 @@ mod nearest;
 mod observing;
 mod open_files;
 mod person;
-mod pins;
 mod print;
 mod records;
 mod runtime;

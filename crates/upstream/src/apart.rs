@@ -1,10 +1,11 @@
 //! `Apart`: what of a server is not offered.
 
+use pins::HeldBack;
+
 use crate::kind::Kind;
 use crate::listing::Listed;
 use crate::offer::Withheld;
 use crate::settings::Settings;
-use crate::trust::HeldBack;
 
 /// What is not offered.
 pub(crate) struct Apart {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use pins::{Judge, What};
 use tool_api::{AnyTool, Features, Held, ToolName};
 
 use crate::apart::{self, Apart, unusable};
@@ -14,7 +15,6 @@ use crate::offer::{Offer, State, Withheld};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
 use crate::tool_filter::ToolOverride;
-use crate::trust::{Judge, What};
 use crate::upstream::Upstream;
 
 /// The offer that follows from a server's lists.

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use pins::Judge;
 use wire::uri_template::Templates;
 
 use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::settings::Settings;
 use crate::spelling;
-use crate::trust::Judge;
 
 /// Most templates that a URI is held against: a server may list thousands that take long to match, and every
 /// call about a resource has to wait for it.
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Config, Trust};
-    use crate::trust::Ledger;
+    use pins::Pins;
 
     #[test]
     fn what_is_held_back_is_not_read_by_another_spelling() {
@@ -108,16 +108,16 @@ mod tests {
         let settings = table.settle("it", Duration::from_secs(1), &|_| unreachable!("no reference"));
         let settings = settings.expect("sound");
         let lists = Lists::remembered(r#"{"tools":[],"resources":[]}"#).expect("lists");
-        let ledger = Arc::new(Ledger::new(0));
+        let pins = Arc::new(Pins::new(0));
         for (mode, is_read) in [(Trust::Review, false), (Trust::Pin, true)] {
-            let judge = Judge::Accepted(ledger.clone(), mode);
+            let judge = Judge::Accepted(pins.clone(), mode);
             let closed = Closed::of(&lists, &judge, &settings);
             assert_eq!(closed.objection("m://other").is_none(), is_read, "{mode:?}");
         }
         let accepted = Closed {
             open: HashSet::from(["m://r".to_owned()]),
             open_templates: Templates::parse(["m://t/{x}"]),
-            ..Closed::of(&lists, &Judge::Accepted(ledger, Trust::Review), &settings)
+            ..Closed::of(&lists, &Judge::Accepted(pins, Trust::Review), &settings)
         };
         for (uri, is_read) in [("m://r", true), ("m://t/1", true), ("m://r/1", false), ("n://t/1", false)] {
             assert_eq!(accepted.objection(uri).is_none(), is_read, "{uri}");

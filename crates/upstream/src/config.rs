@@ -5,7 +5,6 @@ mod oauth;
 mod restart;
 mod timeout;
 mod tool;
-mod trust;
 mod value;
 
 use std::collections::BTreeMap;
@@ -17,10 +16,10 @@ use serde::Deserialize;
 
 pub use isolation::Isolation;
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm};
+pub use pins::Trust;
 pub use restart::Restart;
 pub use timeout::Timeout;
 pub use tool::Tool;
-pub use trust::Trust;
 pub use value::{Reference, Value};
 
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use pins::{HeldBack, Judge, What};
 use tool_api::{Abilities, Action, AnyTool, Claims, ExtensionMethods, Features, Item};
 use wire::Object;
 use wire::message::Text;
@@ -20,7 +21,6 @@ use crate::names::Names;
 use crate::remote_action::{RemoteAction, Target};
 use crate::remote_extension::RemoteExtension;
 use crate::settings::Settings;
-use crate::trust::{HeldBack, Judge, What};
 use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 

@@ -1,6 +1,6 @@
 //! `Kind`: what a list of a server is of.
 
-use crate::trust::What;
+use pins::What;
 
 /// What a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -28,6 +28,8 @@ mod lists;
 mod names;
 mod naming;
 mod offer;
+#[cfg(test)]
+mod pinned;
 mod profiles;
 mod remote_action;
 mod remote_extension;
@@ -40,7 +42,6 @@ mod spelling;
 mod status;
 mod tool_filter;
 mod trace;
-pub mod trust;
 mod upstream;
 mod uri_map;
 mod vocabulary;

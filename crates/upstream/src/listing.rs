@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use pins::{Conceal, Hash, HeldBack, Judge, Why, subject};
 use wire::message::Text;
 use wire::paging::Page;
 use wire::{prompts, resources, shallow, tools};
@@ -13,7 +14,6 @@ use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::settings::Mask;
-use crate::trust::{Conceal, Hash, HeldBack, Judge, Why, subject};
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use pins::{Definitions, Sighting, What};
 use wire::message::Text;
 use wire::{Revision, patch};
 
@@ -10,7 +11,6 @@ use crate::connection::Era;
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::listing::Listed;
-use crate::trust::{Definitions, Sighting, What};
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! What an upstream has on offer at a moment, and how it is doing.
 
+use pins::HeldBack;
+
 use std::fmt;
 use std::sync::Arc;
 
 use tool_api::{AnyTool, Features};
 use wire::Revision;
-
-use crate::trust::HeldBack;
 
 /// A picture of an upstream; a new one replaces it when something changes.
 #[derive(Clone)]

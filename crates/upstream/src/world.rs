@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use pins::Pinning;
 use wire::initialize::Ourselves;
 
 use crate::trace::Trace;
-use crate::trust;
 
 /// What an upstream needs of the outside world.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct World {
     pub keeper: Arc<dyn oauth::TokenStore>,
     /// What it takes to hold definitions back. Without it everything is offered: for a look at a server whose tools
     /// nobody is going to call.
-    pub pins: Option<trust::Pins>,
+    pub pins: Option<Pinning>,
     /// Hears what is said with servers, if somebody wants to know.
     pub trace: Option<Trace>,
 }

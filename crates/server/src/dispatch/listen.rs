@@ -20,7 +20,7 @@ use crate::session::{InFlight, LISTENS_MAX, Listening, Session};
 use crate::subscription::ResourceSubscription;
 use crate::{Server, abilities};
 
-/// How many resources one subscription begins to subscription at the same time.
+/// How many resources one subscription subscribes to at the same time.
 const BEGINNING_AT_ONCE_MAX: usize = 16;
 
 /// How long the sources have to begin watching. What takes longer is not honoured.
@@ -123,7 +123,7 @@ impl Subscription {
         }
     }
 
-    /// Begins to subscription the resources, and keeps in the filter those for which that was done. They are watched as
+    /// Subscribes to the resources, and keeps in the filter those for which that was done. They are watched as
     /// long as what is returned is kept.
     async fn begin_subscriptions(&mut self, cancel: &Cancel) -> HashMap<Arc<str>, ResourceSubscription> {
         let wanted = std::mem::take(&mut self.filter.uris);

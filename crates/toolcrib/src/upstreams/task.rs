@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{Catalog, Event};
+use pins::HeldBack;
 use redact::Redactor;
 use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::time::{sleep, timeout};
-use upstream::trust::HeldBack;
 use upstream::{Offer, State, Status, Upstream, Withheld};
 
 use super::{News, Start};

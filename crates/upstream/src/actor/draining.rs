@@ -14,7 +14,7 @@ impl Upstream {
         if self.fingerprint() == before.fingerprint() {
             self.subscribed.take_over(&before.subscribed);
         }
-        self.watch.take_over(&before.watch);
+        self.pins.take_over(&before.pins);
         let mut all = before.predecessors().clone();
         all.push(Arc::downgrade(before));
         all.retain(|one| one.strong_count() > 0);

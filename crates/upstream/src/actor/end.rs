@@ -51,7 +51,7 @@ impl Upstream {
     /// end, but never longer than [`END_TIMEOUT`]; what is left then ends by itself.
     pub async fn end(&self) {
         self.close();
-        self.watch.leave();
+        self.pins.leave();
         // A start under way hears `closing`, and cannot become live any more.
         let (pooled, mut under_way) = self.pool.take();
         under_way.extend(self.starts().close());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pins::Judge;
 use tool_api::Event;
 use wire::message::Text;
 
@@ -14,7 +15,6 @@ use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
-use crate::trust::Judge;
 use crate::upstream::Upstream;
 
 impl Upstream {
@@ -25,7 +25,7 @@ impl Upstream {
             Some(before) => lists.filled_from(&before),
             None => lists,
         };
-        let offer = self.offer_of(&lists, state, &self.watch.judge_now(), true);
+        let offer = self.offer_of(&lists, state, &self.pins.judge_now(), true);
         self.log_withheld(&offer);
         self.keep(lists);
         self.note_fetched(now_ms());
@@ -56,7 +56,7 @@ impl Upstream {
             let lists = self.lists().or_else(|| self.remembered(offer.definitions.as_deref()?));
             let Some(lists) = lists else { return false };
             let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
+            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
             self.log_withheld(offer);
             true
         });
@@ -68,13 +68,13 @@ impl Upstream {
     /// The offer that follows from lists, with a warning of what is held back that nobody was warned of.
     pub(crate) fn offer_of(&self, lists: &Lists, state: State, judge: &Judge, fresh: bool) -> Offer {
         let offer = catalogue::offer(lists, &self.settings, &self.me, state, fresh, judge);
-        self.watch.warn(lists, judge, |key| self.settings.mask().shown_name(key));
+        self.pins.warn(lists, judge, |key| self.settings.mask().shown_name(key));
         offer
     }
 
     /// Takes note of lists before anything of them is offered.
     pub(crate) async fn see(&self, lists: &Lists) {
-        self.note_blindness(self.watch.see(lists).await);
+        self.note_blindness(self.pins.see(lists, now_ms()).await);
     }
 
     /// Says why definitions cannot be held against what was accepted, once for as long as it stays the same.
@@ -93,7 +93,7 @@ impl Upstream {
     /// Offers what is remembered as [`Upstream::offer_cached`] does, after reading what was accepted of the server.
     pub async fn recall(&self, definitions: &str, fetched_at_ms: i64) -> bool {
         if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.is_enabled()) {
-            self.note_blindness(self.watch.recall(&lists).await);
+            self.note_blindness(self.pins.recall(&lists).await);
         }
         self.offer_cached(definitions, fetched_at_ms)
     }
@@ -107,14 +107,14 @@ impl Upstream {
         let Some(seen) = lists() else { return };
         let is_fresh = self.offers.borrow().fresh;
         // What is remembered is noted if nothing else is known of the server.
-        if is_fresh || self.note_blindness(self.watch.recall(&seen).await) == Some(false) {
+        if is_fresh || self.note_blindness(self.pins.recall(&seen).await) == Some(false) {
             self.see(&seen).await;
         }
         // What was read meanwhile has been seen, too.
         let Some(lists) = lists() else { return };
         self.offers.send_modify(|offer| {
             let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.watch.judge_now(), fresh);
+            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
         });
         self.next_generation();
     }
@@ -154,11 +154,11 @@ impl Upstream {
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let judge = self.watch.judge_now();
+                let judge = self.pins.judge_now();
                 *offer = match kind {
                     Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
                     Kind::Prompts | Kind::Resources | Kind::Templates => {
-                        self.watch.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
+                        self.pins.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
                         catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
                     }
                 };
@@ -209,7 +209,7 @@ impl Upstream {
     /// accepted of it ([`Upstream::recall`] finds out).
     pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
         let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
-        let Some((lists, judge)) = lists.zip(self.watch.judge()) else { return false };
+        let Some((lists, judge)) = lists.zip(self.pins.judge()) else { return false };
         let is_news = self.offers.send_if_modified(|offer| {
             let is_news = !offer.fresh;
             if is_news {

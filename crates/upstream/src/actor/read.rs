@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use pins::Conceal;
 use wire::Code;
 
 use crate::connection::{Connection, Era};
@@ -10,7 +11,6 @@ use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::listing::{self, Listed};
 use crate::lists::{Lists, completed, nothing_said};
-use crate::trust::Conceal;
 use crate::upstream::Upstream;
 
 impl Upstream {
@@ -71,6 +71,6 @@ impl Upstream {
     }
 
     fn conceal(&self) -> Option<&Conceal> {
-        self.world.pins.as_ref().map(|pins| &pins.conceal)
+        self.world.pins.as_ref().map(|pinning| &pinning.conceal)
     }
 }

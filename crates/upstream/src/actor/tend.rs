@@ -91,8 +91,8 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
 /// Holds the lists against what was accepted once more after that could not be read or kept.
 async fn see_again(upstream: &Weak<Upstream>) {
     loop {
-        let Some(watch) = upstream.upgrade().map(|upstream| upstream.watch.clone()) else { return };
-        watch.failed().await;
+        let Some(pins) = upstream.upgrade().map(|upstream| upstream.pins.clone()) else { return };
+        pins.failed().await;
         sleep(SEE_AGAIN).await;
         let Some(upstream) = upstream.upgrade() else { return };
         upstream.take_up_decisions().await;

@@ -7,7 +7,7 @@ use super::checked::Settings;
 use super::endpoint::Endpoint;
 
 impl Settings {
-    /// The key of the ledger of this server: its name, and what is run or dialled under it. Values of environment
+    /// The key of the pins of this server: its name, and what is run or dialled under it. Values of environment
     /// variables, headers and the address' query are no part of it, for a new password makes no new server; nor is
     /// the folder that it has of its own: a relative word counts as a word alone, unless there is a `cwd`.
     pub fn trust_key(&self) -> String {

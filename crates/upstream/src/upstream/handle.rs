@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use arc_swap::ArcSwapOption;
+use pins::ServerPins;
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tool_api::{AnyTool, Event, ToolName};
@@ -17,7 +18,6 @@ use crate::offer::{Offer, State};
 use crate::settings::Settings;
 use crate::slots::CallSlots;
 use crate::status::{self, Status};
-use crate::trust;
 use crate::world::World;
 
 /// Events of one upstream that a reader has not taken yet; who falls behind misses the oldest.
@@ -36,7 +36,7 @@ pub struct Upstream {
     /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
     pub(crate) fetched_at_ms: AtomicI64,
     /// Holds back what was not accepted.
-    pub(crate) watch: Arc<trust::Watch>,
+    pub(crate) pins: Arc<ServerPins>,
     /// What the offer was made from.
     pub(crate) lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
@@ -72,7 +72,7 @@ impl Upstream {
         let slots = CallSlots::new(settings.limits.concurrency);
         let settings = settings.signed_by(&world.client, &world.keeper);
         let stderr = Arc::new(Stderr::masking(settings.mask()));
-        let watch = Arc::new(trust::Watch::new(
+        let pins = Arc::new(ServerPins::new(
             settings.name.clone(),
             settings.trust_key(),
             settings.trust,
@@ -82,7 +82,7 @@ impl Upstream {
             me: me.clone(),
             settings,
             world,
-            watch,
+            pins,
             offers: watch::Sender::new(Offer::empty(state)),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
             statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),

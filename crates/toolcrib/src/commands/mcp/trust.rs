@@ -2,13 +2,11 @@
 //! a person decides. Nothing is connected to: what is shown is what the servers showed last.
 
 mod item;
-mod ledgers;
 mod shown;
+mod stored;
 
-use std::sync::Arc;
-
+use pins::{Decision, Hash, PinStore, Pins, Scanner, What};
 use serde_json::{Value, json};
-use upstream::trust::{Decision, Hash, Ledger, Scanner, What};
 use upstream::{Settings, Trust};
 
 use super::running::{self, Told};
@@ -17,12 +15,11 @@ use crate::cli::{Cli, Trust as Asked};
 use crate::commands::start::start_nobody;
 use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
-use crate::pins::StatePins;
 use crate::times::now_ms;
 use crate::{person, print, runtime};
 use item::Item;
-use ledgers::Ledgers;
 use shown::Examined;
+use stored::StoredPins;
 
 /// What a person decided about a definition.
 type Decided = (What, String, Hash, Decision);
@@ -32,22 +29,20 @@ const UNKNOWN_ITEM: &str = "unknown_item";
 
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let ledgers = Ledgers::new(Arc::new(StatePins::new(
-        loaded.settings.kept.store().clone(),
-        &loaded.settings.redactor,
-    )));
+    let stored =
+        StoredPins::new(PinStore::new(loaded.settings.kept.store().clone(), &loaded.settings.redactor));
     runtime::run(async {
-        let Some(name) = &asked.name else { return list(cli, &loaded, &ledgers, None).await };
+        let Some(name) = &asked.name else { return list(cli, &loaded, &stored, None).await };
         let settings = named(&loaded, name)?;
         if let Some(item) = &asked.show {
-            return show(cli, &loaded, &ledgers, settings, item).await;
+            return show(cli, &loaded, &stored, settings, item).await;
         }
         // To reject only tightens; the others are for a person to say.
         if asked.reset || asked.accept_all || !asked.accept.is_empty() {
             person::present(&loaded.settings.state, &[])?;
         }
         if asked.reset {
-            ledgers.forget(settings).await?;
+            stored.forget(settings).await?;
             return told(
                 cli,
                 &loaded,
@@ -58,9 +53,9 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
             .await;
         }
         if asked.accept.is_empty() && !asked.accept_all && asked.reject.is_empty() {
-            return list(cli, &loaded, &ledgers, Some(settings)).await;
+            return list(cli, &loaded, &stored, Some(settings)).await;
         }
-        decide(cli, &loaded, &ledgers, settings, asked).await
+        decide(cli, &loaded, &stored, settings, asked).await
     })?
 }
 
@@ -68,10 +63,10 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
 async fn list(
     cli: &Cli,
     loaded: &Loaded,
-    ledgers: &Ledgers,
+    stored: &StoredPins,
     one: Option<&Settings>,
 ) -> Result<Ending, Trouble> {
-    let all = ledgers.read_all(&loaded.settings.upstreams).await?;
+    let all = stored.read_all(&loaded.settings.upstreams).await?;
     let wanted = loaded.settings.upstreams.iter().filter(|it| one.is_none_or(|one| one.name() == it.name()));
     let scanner = Scanner::new(Vec::new());
     let sections: Vec<Examined> = wanted.map(|settings| Examined::of(settings, &all, &scanner)).collect();
@@ -90,13 +85,13 @@ async fn list(
 async fn show(
     cli: &Cli,
     loaded: &Loaded,
-    ledgers: &Ledgers,
+    stored: &StoredPins,
     settings: &Settings,
     item: &str,
 ) -> Result<Ending, Trouble> {
-    let all = ledgers.read_all(&loaded.settings.upstreams).await?;
-    let ledger = known(&all, settings)?;
-    let item = Item::find(ledger, settings.name(), item)?;
+    let all = stored.read_all(&loaded.settings.upstreams).await?;
+    let pins = known(&all, settings)?;
+    let item = Item::find(pins, settings.name(), item)?;
     let section = Examined::of(settings, &all, &Scanner::new(Vec::new()));
     if cli.json {
         print::json(&section.item_to_json(&item))?;
@@ -106,8 +101,8 @@ async fn show(
     Ok(Ending::Good)
 }
 
-/// The ledger of a server that there is one of.
-fn known<'l>(all: &'l ledgers::All, settings: &Settings) -> Result<&'l Ledger, Trouble> {
+/// The pins of a server that there is one of.
+fn known<'l>(all: &'l stored::All, settings: &Settings) -> Result<&'l Pins, Trouble> {
     all.of(settings.name()).ok_or_else(|| {
         let name = settings.name();
         let why = match settings.trust() {
@@ -122,17 +117,17 @@ fn known<'l>(all: &'l ledgers::All, settings: &Settings) -> Result<&'l Ledger, T
 async fn decide(
     cli: &Cli,
     loaded: &Loaded,
-    ledgers: &Ledgers,
+    stored: &StoredPins,
     settings: &Settings,
     asked: &Asked,
 ) -> Result<Ending, Trouble> {
-    let all = ledgers.read_all(&loaded.settings.upstreams).await?;
-    let ledger = known(&all, settings)?;
+    let all = stored.read_all(&loaded.settings.upstreams).await?;
+    let pins = known(&all, settings)?;
     let mut decisions: Vec<Decided> = Vec::new();
     for (items, decision) in [(&asked.accept, Decision::Accept), (&asked.reject, Decision::Reject)] {
         for item in items {
-            let item = Item::find(ledger, settings.name(), item)?;
-            let hash = item.to_decide(ledger, settings, decision)?;
+            let item = Item::find(pins, settings.name(), item)?;
+            let hash = item.to_decide(pins, settings, decision)?;
             let is_both = |(what, key, _, other): &Decided| {
                 (*what, key, *other != decision) == (item.what, &item.key, true)
             };
@@ -144,7 +139,7 @@ async fn decide(
         }
     }
     if asked.accept_all {
-        let held = ledger.all().filter_map(|(what, key, pinned)| {
+        let held = pins.all().filter_map(|(what, key, pinned)| {
             let why = pinned.held(settings.trust())?;
             let hash = pinned.shown.as_ref()?.hash.clone();
             why.awaits().then(|| (what, key.to_owned(), hash, Decision::Accept))
@@ -152,24 +147,23 @@ async fn decide(
         decisions.extend(held);
     }
     let now_ms = now_ms();
-    let change = |ledger: &mut Ledger| -> Result<(), Trouble> {
+    let change = |pins: &mut Pins| -> Result<(), Trouble> {
         for (what, key, hash, decision) in &decisions {
-            if !ledger.decide(*what, key, hash, *decision, now_ms) {
+            if !pins.decide(*what, key, hash, *decision, now_ms) {
                 let said = format!("{what} `{key}` has changed again just now; look at it once more");
                 return Err(Trouble::Failed(said));
             }
         }
         Ok(())
     };
-    ledgers.change(settings, change).await?;
+    stored.change(settings, change).await?;
     let name = settings.name();
     let section = Examined::of(settings, &all, &Scanner::new(Vec::new()));
     let said = |(what, key, _, decision): &Decided| match decision {
         // Whoever accepts without a look is told what there was to see.
         Decision::Accept => {
             let mut lines = vec![format!("{name}: {what} {key} is accepted")];
-            lines
-                .extend(ledger.get(*what, key).into_iter().flat_map(|it| section.risk_lines(*what, key, it)));
+            lines.extend(pins.get(*what, key).into_iter().flat_map(|it| section.risk_lines(*what, key, it)));
             lines
         }
         Decision::Reject => vec![format!("{name}: {what} {key} is rejected")],

@@ -1,7 +1,7 @@
 //! `Item`: a definition as a person names it.
 
+use pins::{Decision, Hash, Pins, What, visible};
 use upstream::Settings;
-use upstream::trust::{Decision, Hash, Ledger, What, visible};
 
 use super::UNKNOWN_ITEM;
 use crate::ending::Trouble;
@@ -23,13 +23,13 @@ pub(super) struct Item {
 
 impl Item {
     /// The definition of this name: `NAME` or `KIND:NAME`, perhaps with `@DIGITS` behind it.
-    pub(super) fn find(ledger: &Ledger, server: &str, written: &str) -> Result<Item, Trouble> {
-        if let Some(item) = Item::named(ledger, written)? {
+    pub(super) fn find(pins: &Pins, server: &str, written: &str) -> Result<Item, Trouble> {
+        if let Some(item) = Item::named(pins, written)? {
             return Ok(item);
         }
         let looked_at = written.rsplit_once('@').filter(|(_, digits)| is_digits(digits));
         if let Some((name, digits)) = looked_at
-            && let Some(item) = Item::named(ledger, name)?
+            && let Some(item) = Item::named(pins, name)?
         {
             return Ok(Item { looked_at: Some(digits.to_owned()), ..item });
         }
@@ -39,14 +39,14 @@ impl Item {
         Err(Trouble::Unknown { code: UNKNOWN_ITEM, said })
     }
 
-    fn named(ledger: &Ledger, name: &str) -> Result<Option<Item>, Trouble> {
+    fn named(pins: &Pins, name: &str) -> Result<Option<Item>, Trouble> {
         let of_kind = name.split_once(':').and_then(|(kind, key)| Some((kind.parse::<What>().ok()?, key)));
         // Nobody can type what is hidden, so it may be written as it is shown.
         let is_it = |key: &str, name: &str| key == name || visible(key) == name;
         let is_meant = |what: What, key: &str| {
             is_it(key, name) || of_kind.is_some_and(|(kind, name)| kind == what && is_it(key, name))
         };
-        let all = ledger.all().filter(|(what, key, _)| is_meant(*what, key));
+        let all = pins.all().filter(|(what, key, _)| is_meant(*what, key));
         let mut found: Vec<Item> =
             all.map(|(what, key, _)| Item { what, key: key.to_owned(), looked_at: None }).collect();
         if found.len() > 1 {
@@ -59,12 +59,12 @@ impl Item {
     /// The hash of what the decision is about.
     pub(super) fn to_decide(
         &self,
-        ledger: &Ledger,
+        pins: &Pins,
         settings: &Settings,
         decision: Decision,
     ) -> Result<Hash, Trouble> {
         let Item { what, key, looked_at } = self;
-        let pinned = ledger.get(*what, key);
+        let pinned = pins.get(*what, key);
         let shown = pinned.and_then(|pinned| pinned.shown.as_ref());
         let accepted = pinned.and_then(|pinned| pinned.accepted.as_ref());
         let accepted = accepted.filter(|_| decision == Decision::Reject);

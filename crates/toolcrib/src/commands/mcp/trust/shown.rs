@@ -1,13 +1,13 @@
 //! What is held back, for people and for programs.
 
-use serde_json::{Value, json};
-use upstream::trust::{
-    Change, Finding, Ledger, Pinned, Risk, Scanner, Severity, What, difference, risks, shell_word, visible,
+use pins::{
+    Change, Finding, Pinned, Pins, Risk, Scanner, Severity, What, difference, risks, shell_word, visible,
 };
+use serde_json::{Value, json};
 use upstream::{Settings, Trust};
 
 use super::item::{DIGITS_SHOWN, Item};
-use super::ledgers::All;
+use super::stored::All;
 
 /// Most findings that are shown of one definition in a list.
 const FINDINGS_LISTED_MAX: usize = 3;
@@ -15,7 +15,7 @@ const FINDINGS_LISTED_MAX: usize = 3;
 /// One server, and what is known of its definitions.
 pub(super) struct Examined<'a> {
     settings: &'a Settings,
-    ledger: Option<&'a Ledger>,
+    pins: Option<&'a Pins>,
     trouble: Option<&'a str>,
     scanner: Scanner,
 }
@@ -25,8 +25,8 @@ impl<'a> Examined<'a> {
         let name = settings.name();
         // What is offered as it comes is not looked at.
         let is_held = settings.trust() != Trust::Trust;
-        let (ledger, trouble) = (all.of(name).filter(|_| is_held), all.trouble(name).filter(|_| is_held));
-        Examined { settings, ledger, trouble, scanner: scanner.beside(all.beside(name)) }
+        let (pins, trouble) = (all.of(name).filter(|_| is_held), all.trouble(name).filter(|_| is_held));
+        Examined { settings, pins, trouble, scanner: scanner.beside(all.beside(name)) }
     }
 
     fn found(&self, what: What, key: &str, pinned: &Pinned) -> Vec<Finding> {
@@ -55,13 +55,13 @@ impl<'a> Examined<'a> {
 
     fn held(&self) -> impl Iterator<Item = (What, &str, &Pinned)> {
         let mode = self.settings.trust();
-        let all = self.ledger.into_iter().flat_map(Ledger::all);
+        let all = self.pins.into_iter().flat_map(Pins::all);
         all.filter(move |(_, _, pinned)| pinned.held(mode).is_some())
     }
 
     /// Everything as an object.
     pub(super) fn to_json(&self) -> Value {
-        let all = || self.ledger.into_iter().flat_map(Ledger::all);
+        let all = || self.pins.into_iter().flat_map(Pins::all);
         let held: Vec<Value> = self.held().map(|(what, key, it)| self.entry(what, key, it)).collect();
         let accepted = all().filter(|(.., pinned)| pinned.accepted.is_some()).count();
         let findings =
@@ -82,11 +82,11 @@ impl<'a> Examined<'a> {
     fn entry(&self, what: What, key: &str, pinned: &Pinned) -> Value {
         let why = pinned.held(self.settings.trust());
         let (changes, risks) = self.changes(what, key, pinned);
-        let hash = |it: &Option<upstream::trust::Definition>| it.as_ref().map(|it| it.hash.clone());
+        let hash = |it: &Option<pins::Definition>| it.as_ref().map(|it| it.hash.clone());
         json!({
             "kind": what,
             "name": key,
-            "why": why.as_ref().map(upstream::trust::Why::word),
+            "why": why.as_ref().map(pins::Why::word),
             "accepted_hash": hash(&pinned.accepted),
             "shown_hash": hash(&pinned.shown),
             "is_gone": pinned.gone_ms.is_some(),
@@ -99,7 +99,7 @@ impl<'a> Examined<'a> {
     /// One definition as an object, with its texts.
     pub(super) fn item_to_json(&self, item: &Item) -> Value {
         let Some(pinned) = self.pinned(item) else { return Value::Null };
-        let text = |it: &Option<upstream::trust::Definition>| {
+        let text = |it: &Option<pins::Definition>| {
             let text = it.as_ref().and_then(|it| it.text.as_deref());
             text.and_then(|text| serde_json::from_str::<Value>(text).ok())
         };
@@ -110,7 +110,7 @@ impl<'a> Examined<'a> {
     }
 
     fn pinned(&self, item: &Item) -> Option<&'a Pinned> {
-        self.ledger?.get(item.what, &item.key)
+        self.pins?.get(item.what, &item.key)
     }
 
     /// A paragraph.
@@ -119,7 +119,7 @@ impl<'a> Examined<'a> {
         if let Some(trouble) = self.trouble {
             return format!("{name}: nothing is offered: {trouble}; --reset forgets it");
         }
-        let Some(ledger) = self.ledger else {
+        let Some(pins) = self.pins else {
             let why = match mode {
                 Trust::Trust => "everything is offered as it comes (trust)",
                 Trust::Pin => "not connected to yet; what it has then is accepted (pin)",
@@ -127,7 +127,7 @@ impl<'a> Examined<'a> {
             };
             return format!("{name}: {why}");
         };
-        let accepted = ledger.all().filter(|(.., it)| it.accepted.is_some()).count();
+        let accepted = pins.all().filter(|(.., it)| it.accepted.is_some()).count();
         let held = self.held().count();
         let mode = if mode == Trust::Review { "review" } else { "pin" };
         let mut lines = vec![format!("{name}: {held} held back, {accepted} accepted ({mode})")];
@@ -136,7 +136,7 @@ impl<'a> Examined<'a> {
             lines.push(format!("  {what} {}: {}", visible(key), why_in_short(&why)));
             lines.extend(self.risk_lines(what, key, pinned));
         }
-        for (what, key, pinned) in ledger.all().filter(|(.., it)| it.shown.is_none()) {
+        for (what, key, pinned) in pins.all().filter(|(.., it)| it.shown.is_none()) {
             let found = self.found(what, key, pinned);
             let found = found.iter().filter(|it| it.severity > Severity::Low).take(FINDINGS_LISTED_MAX);
             let found: Vec<String> = found.map(|it| format!("    {}: {it}", it.severity)).collect();
@@ -198,8 +198,8 @@ impl<'a> Examined<'a> {
 }
 
 /// Why, without what was found: that stands below it.
-fn why_in_short(why: &upstream::trust::Why) -> String {
-    use upstream::trust::Why;
+fn why_in_short(why: &pins::Why) -> String {
+    use pins::Why;
     match why {
         Why::Suspicious(_) => "it looks suspicious".to_owned(),
         Why::New | Why::Changed | Why::Unreviewed | Why::Rejected | Why::Unknown(_) => why.to_string(),

@@ -4,35 +4,35 @@ use super::*;
 
 #[test]
 fn what_is_remembered_changes_nothing_that_is_known() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     run(async {
-        let new = || upstream(Trust::Pin, "x", pins(&keeper));
+        let new = || upstream(Trust::Pin, "x", pinning(&kept));
         // Of a server of which nothing is known nothing is remembered either: it has to be asked.
         assert!(!new().recall(GOOD, 1).await);
         let it = new();
         list(&it, GOOD).await;
         let changed = GOOD.replace("Adds.", "Eats.");
         list(&it, &changed).await;
-        let before = ledger(&it, &keeper).await;
+        let before = pins(&it, &kept).await;
         let other = new();
         assert!(other.recall(GOOD, 1).await, "it may be older than the change");
         assert!(shown(&other).starts_with("tool add, "), "{}", shown(&other));
         let third = new();
         assert!(third.recall(&changed, 1).await);
         assert_eq!(shown(&third), shown(&it));
-        assert_eq!(ledger(&it, &keeper).await, before);
+        assert_eq!(pins(&it, &kept).await, before);
         // Who has nothing but what is remembered goes by a decision, too.
-        decide(&third, &keeper, What::Tool, "add", Decision::Accept).await;
+        decide(&third, &kept, What::Tool, "add", Decision::Accept).await;
         assert!(shown(&third).ends_with("held: nothing\n"), "{}", shown(&third));
     });
 }
 
 #[test]
 fn two_processes_pin_once() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     run(async {
         let (one, other) =
-            (upstream(Trust::Pin, "x", pins(&keeper)), upstream(Trust::Pin, "x", pins(&keeper)));
+            (upstream(Trust::Pin, "x", pinning(&kept)), upstream(Trust::Pin, "x", pinning(&kept)));
         let changed = GOOD.replace("Adds.", "Eats.");
         tokio::join!(list(&one, GOOD), list(&other, &changed));
         let held = |it: &Upstream| it.offers().borrow().held.len();
@@ -51,7 +51,8 @@ fn only_who_is_trusted_is_believed_that_it_reads() {
         (Trust::Trust, r#"{"readOnlyHint":"true"}"#, Effect::Executes),
         (Trust::Trust, "{}", Effect::Executes),
     ] {
-        let it = upstream(mode, "x", pins(&Arc::default()));
+        let kept = SamplePins::sound();
+        let it = upstream(mode, "x", pinning(&kept));
         run(list(&it, &hints(annotations)));
         let effect = it.offers().borrow().tools[0].definition().effect;
         assert_eq!(effect, expected, "{mode:?} {annotations}");
@@ -70,7 +71,8 @@ fn the_owner_is_believed_and_only_tightened_by_the_server() {
     ] {
         for mode in [Trust::Pin, Trust::Trust] {
             let table = format!("tool.add.effect = {stated:?}");
-            let it = upstream_with(mode, "x", pins(&Arc::default()), &table);
+            let kept = SamplePins::sound();
+            let it = upstream_with(mode, "x", pinning(&kept), &table);
             run(list(&it, &hints(annotations)));
             let offer = it.offers().borrow().clone();
             let definition = offer.tools[0].definition();
@@ -118,20 +120,4 @@ fn a_key_says_what_is_run_and_no_secret() {
     for (at, one) in all.iter().enumerate() {
         assert!(all[..at].iter().all(|other| key(one) != key(other)), "{one}");
     }
-}
-
-#[test]
-fn a_thousand_tools_are_hashed_in_no_time() {
-    let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"A path below the folder."}}}"#;
-    let tool = |at: usize| {
-        format!(r#"{{"name":"t{at}","description":"{}","inputSchema":{schema}}}"#, "word ".repeat(60))
-    };
-    let tools: Vec<String> = (0..1_000).map(tool).collect();
-    let begun = std::time::Instant::now();
-    let hashes: Vec<Hash> = tools.iter().map(|tool| Hash::of(&subject(What::Tool, tool))).collect();
-    let took = begun.elapsed();
-    assert_eq!(hashes.len(), 1_000);
-    // Twenty milliseconds in a release; a debug build on a busy machine is much slower.
-    let limit_ms = if cfg!(debug_assertions) { 20_000 } else { 20 };
-    assert!(took.as_millis() < limit_ms, "{took:?}");
 }

@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::What;
+use crate::item::What;
 
 use finding::Text;
 pub use finding::{Finding, Severity};
 use folded::Folded;
-pub(super) use names::Surroundings;
-pub(super) use patterns::Patterns;
+pub(crate) use names::Surroundings;
+pub(crate) use patterns::Patterns;
 
 /// Most findings in one definition.
 const FINDINGS_MAX: usize = 50;
@@ -49,7 +49,7 @@ impl Scanner {
         Scanner::with(self.patterns.clone(), neighbours)
     }
 
-    pub(super) fn with(patterns: Arc<Patterns>, neighbours: Vec<(String, String)>) -> Scanner {
+    pub(crate) fn with(patterns: Arc<Patterns>, neighbours: Vec<(String, String)>) -> Scanner {
         Scanner { patterns, surroundings: Surroundings::new(neighbours) }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{excerpt, visible};
+use crate::shown::{excerpt, visible};
 
 /// Longest part of a text that is shown of a finding, in bytes.
 const EXCERPT_BYTES_MAX: usize = 160;

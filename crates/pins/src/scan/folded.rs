@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::skeleton;
 
-use super::super::shown::is_hidden;
+use crate::shown::is_hidden;
 
 /// A text in the two forms that are searched.
 pub(super) struct Folded {

@@ -1,31 +1,33 @@
-//! `Ledger`: what was accepted of one server, and what it shows instead.
+//! `Pins`: what was accepted of one server, and what it shows instead.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hash, What, Why};
-use crate::config::Trust;
+use crate::canonical::Hash;
+use crate::held_back::Why;
+use crate::item::What;
+use crate::trust::Trust;
 
-/// The form in which ledgers are written.
+/// The form in which pins are written.
 const VERSION: u32 = 1;
 
-/// Longest ledger, in bytes. Of a server with longer definitions the hashes alone are kept, and no difference can be
+/// Longest record, in bytes. Of a server with longer definitions the hashes alone are kept, and no difference can be
 /// shown.
-pub(super) const LEDGER_BYTES_MAX: usize = 16 * 1024 * 1024;
+const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Most rejected definitions of one name that are remembered.
 const REJECTED_MAX: usize = 16;
 
 /// What was accepted of one server, and what it shows instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct Pins {
     version: u32,
     /// When the server was first seen, in milliseconds since 1970.
-    pub(super) first_seen_ms: i64,
+    pub(crate) first_seen_ms: i64,
     /// The lists that were read at least once.
-    pub(super) seen: Vec<What>,
-    pub(super) pins: BTreeMap<What, BTreeMap<String, Pinned>>,
+    pub(crate) seen: Vec<What>,
+    pub(crate) pins: BTreeMap<What, BTreeMap<String, Pinned>>,
 }
 
 /// What is known of one definition.
@@ -71,7 +73,7 @@ pub enum Decision {
 
 impl Pinned {
     /// Why this definition is held back; nothing if it is what was accepted.
-    pub(super) fn objection(&self, hash: &Hash, mode: Trust) -> Option<Why> {
+    pub(crate) fn objection(&self, hash: &Hash, mode: Trust) -> Option<Why> {
         if self.accepted.as_ref().is_some_and(|accepted| accepted.hash == *hash) {
             return None;
         }
@@ -92,39 +94,42 @@ impl Pinned {
     }
 }
 
-impl Ledger {
+impl Pins {
     /// Of a server that nobody has seen before.
-    pub(crate) fn new(now_ms: i64) -> Ledger {
-        Ledger { version: VERSION, first_seen_ms: now_ms, seen: Vec::new(), pins: BTreeMap::new() }
+    pub fn new(now_ms: i64) -> Pins {
+        Pins { version: VERSION, first_seen_ms: now_ms, seen: Vec::new(), pins: BTreeMap::new() }
     }
 
-    /// Reads what [`Ledger::written`] wrote.
+    /// Reads what [`Pins::written`] wrote.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read(record: &str) -> Result<Ledger, String> {
-        let ledger: Ledger =
-            serde_json::from_str(record).map_err(|error| format!("the record cannot be read: {error}"))?;
-        match ledger.version {
-            VERSION => Ok(ledger),
+    pub(crate) fn read(record: &[u8]) -> Result<Pins, String> {
+        let pins: Pins =
+            serde_json::from_slice(record).map_err(|error| format!("the record cannot be read: {error}"))?;
+        match pins.version {
+            VERSION => Ok(pins),
             other => Err(format!("the record has the form {other}, which this version does not know")),
         }
     }
 
     /// The record of it.
-    pub fn written(&self) -> String {
-        let write =
-            |ledger: &Ledger| serde_json::to_string(ledger).expect("a plain structure can be written");
+    pub(crate) fn written(&self) -> String {
+        let write = |pins: &Pins| serde_json::to_string(pins).expect("a plain structure can be written");
         let whole = write(self);
-        if whole.len() <= LEDGER_BYTES_MAX {
+        if whole.len() <= RECORD_BYTES_MAX {
             return whole;
         }
         let mut short = self.clone();
-        for pinned in short.pins.values_mut().flat_map(BTreeMap::values_mut) {
+        for pinned in short.every_mut() {
             let definitions = pinned.accepted.iter_mut().chain(&mut pinned.shown);
             definitions.for_each(|definition| definition.text = None);
         }
         write(&short)
+    }
+
+    pub(crate) fn every_mut(&mut self) -> impl Iterator<Item = &mut Pinned> {
+        self.pins.values_mut().flat_map(BTreeMap::values_mut)
     }
 
     /// Everything that is known of, by kind and name.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Change, Finding, Severity, visible};
+use crate::difference::Change;
+use crate::scan::{Finding, Severity};
+use crate::shown::{excerpt, visible};
 
 /// What makes one look twice at a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -195,7 +197,7 @@ fn schema(change: &Change, risks: &mut Vec<Risk>) {
             risks.push(risk(Severity::Low, format!("{} takes other values", place(change))));
         }
         (["inputSchema", .., "default"], _, Some(value)) => {
-            let value = super::shown::excerpt(&value.to_string(), 80);
+            let value = excerpt(&value.to_string(), 80);
             risks.push(risk(Severity::Medium, format!("{} has another default: {value}", place(change))));
         }
         (["inputSchema", .., "additionalProperties"], Some(Value::Bool(false)), _) => {
@@ -230,8 +232,8 @@ fn place(change: &Change) -> String {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::super::{Scanner, What, difference};
     use super::*;
+    use crate::{Scanner, What, difference};
 
     #[track_caller]
     fn check(before: &str, after: &str, expected: Expect) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wire::{Object, object, string};
 
-use super::What;
+use crate::item::What;
 
 /// The longest time of a change: nanoseconds and an offset take 35 bytes.
 const TIME_BYTES_MAX: usize = 40;
@@ -19,7 +19,7 @@ pub struct Hash(Box<str>);
 
 impl Hash {
     /// Of a definition in its canonical form.
-    pub(crate) fn of(canonical: &str) -> Hash {
+    pub fn of(canonical: &str) -> Hash {
         Hash(HEXLOWER.encode(&Sha256::digest(canonical.as_bytes())).into())
     }
 
@@ -31,7 +31,7 @@ impl Hash {
 
 /// What is hashed of a definition: all of it, for any of it may reach a model or a host that acts on it. Only what says
 /// how a resource's content is at the moment, its size and the time of its last change, is left out.
-pub(crate) fn subject(what: What, text: &str) -> String {
+pub fn subject(what: What, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     write(
         text,
@@ -118,9 +118,9 @@ fn write(text: &str, out: &mut String, leaving: Leaving) {
 }
 
 /// Appends a string as a JSON literal.
-fn literal(said: &str, out: &mut String) {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    string::encode(said, &mut literal);
+fn literal(text: &str, out: &mut String) {
+    let mut literal = Vec::with_capacity(text.len() + 2);
+    string::encode(text, &mut literal);
     out.push_str(std::str::from_utf8(&literal).expect("an encoded string is UTF-8"));
 }
 
@@ -206,5 +206,20 @@ mod tests {
     #[test]
     fn instructions_are_a_string() {
         check(What::Instructions, r#""be\tkind\u0021""#, r#""be\tkind!""#);
+    }
+    #[test]
+    fn a_thousand_tools_are_hashed_in_no_time() {
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"A path below the folder."}}}"#;
+        let tool = |at: usize| {
+            format!(r#"{{"name":"t{at}","description":"{}","inputSchema":{schema}}}"#, "word ".repeat(60))
+        };
+        let tools: Vec<String> = (0..1_000).map(tool).collect();
+        let begun = std::time::Instant::now();
+        let hashes: Vec<Hash> = tools.iter().map(|tool| Hash::of(&subject(What::Tool, tool))).collect();
+        let took = begun.elapsed();
+        assert_eq!(hashes.len(), 1_000);
+        // Twenty milliseconds in a release; a debug build on a busy machine is much slower.
+        let limit_ms = if cfg!(debug_assertions) { 20_000 } else { 20 };
+        assert!(took.as_millis() < limit_ms, "{took:?}");
     }
 }

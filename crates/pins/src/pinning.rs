@@ -1,15 +1,15 @@
-//! `Pins`: what it takes to hold definitions back.
+//! `Pinning`: what it takes to hold definitions back.
 
 use std::sync::Arc;
 
-use super::keeper::Keeper;
-use super::neighbours::Neighbours;
+use crate::neighbours::Neighbours;
+use crate::pin_store::PinStore;
 
 /// What it takes to hold definitions back.
 #[derive(Clone)]
-pub struct Pins {
+pub struct Pinning {
     /// Keeps what was accepted.
-    pub keeper: Arc<dyn Keeper>,
+    pub store: PinStore,
     /// The names that others offer tools under.
     pub neighbours: Arc<Neighbours>,
     /// Knows what must not stand in a name.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::What;
+use crate::item::What;
 
 /// A definition that is held back.
 #[derive(Debug, Clone, PartialEq, Eq)]

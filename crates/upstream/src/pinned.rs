@@ -1,4 +1,4 @@
-//! What is offered and what is held back, through upstreams that are never started.
+//! Tests: what is offered and what is held back, through upstreams that are never started.
 
 mod names;
 mod owners;
@@ -6,11 +6,13 @@ mod owners;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
+use pins::{Decision, Hash, PinStore, Pinning, Pins, What};
+use redact::Redactor;
 use sandbox::{Client, Launcher};
+use testkit::SamplePins;
 use tool_api::Effect;
 use wire::initialize::Ourselves;
 
-use super::*;
 use crate::config::{Config, Trust};
 use crate::{State, Upstream, World};
 
@@ -18,34 +20,39 @@ const GOOD: &str = r#"{"tools":[{"name":"add","description":"Adds.","inputSchema
     "resources":[{"uri":"a:1"}],"resourceTemplates":[{"uriTemplate":"a:{x}"}],
     "capabilities":{"tools":{},"prompts":{},"resources":{}},"instructions":"be kind"}"#;
 
-fn pins(keeper: &Arc<InMemory>) -> Pins {
-    let conceal = |name: &str| name.contains("s3cret").then(|| name.replace("s3cret", "[REDACTED:S]"));
-    Pins { keeper: keeper.clone(), neighbours: Arc::default(), conceal: Arc::new(conceal) }
+fn store(kept: &SamplePins) -> PinStore {
+    PinStore::new(kept.cells(), &Redactor::new(&redact::Config::default()))
 }
 
-/// An upstream of one process among those that share a keeper.
-fn upstream(mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
-    named("it", mode, command, pins)
+fn pinning(kept: &SamplePins) -> Pinning {
+    let conceal = |name: &str| name.contains("s3cret").then(|| name.replace("s3cret", "[REDACTED:S]"));
+    Pinning { store: store(kept), neighbours: Arc::default(), conceal: Arc::new(conceal) }
+}
+
+/// An upstream of one process among those that share a store.
+fn upstream(mode: Trust, command: &str, pinning: Pinning) -> Arc<Upstream> {
+    named("it", mode, command, pinning)
 }
 
 /// The same under another name.
-fn named(name: &str, mode: Trust, command: &str, pins: Pins) -> Arc<Upstream> {
-    settled(name, mode, command, pins, Config::default())
+fn named(name: &str, mode: Trust, command: &str, pinning: Pinning) -> Arc<Upstream> {
+    settled(name, mode, command, pinning, Config::default())
 }
 
 /// The same with more in its table.
-fn upstream_with(mode: Trust, command: &str, pins: Pins, table: &str) -> Arc<Upstream> {
-    settled("it", mode, command, pins, toml::from_str(table).expect("a table"))
+fn upstream_with(mode: Trust, command: &str, pinning: Pinning, table: &str) -> Arc<Upstream> {
+    settled("it", mode, command, pinning, toml::from_str(table).expect("a table"))
 }
 
-fn settled(name: &str, mode: Trust, command: &str, pins: Pins, table: Config) -> Arc<Upstream> {
+fn settled(name: &str, mode: Trust, command: &str, pinning: Pinning, table: Config) -> Arc<Upstream> {
     let (command, prefix) = (Some(command.to_owned()), Some(String::new()));
     let table = Config { command, prefix, trust: mode, ..table };
     let settings = table.settle(name, std::time::Duration::from_secs(1), &|_| unreachable!("no reference"));
     let launcher = Launcher { guard: "/does/not/exist".into(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
     let keeper = Arc::new(oauth::InMemory::default());
-    let world = World { launcher, client: Client::new(), ourselves, keeper, pins: Some(pins), trace: None };
+    let world =
+        World { launcher, client: Client::new(), ourselves, keeper, pins: Some(pinning), trace: None };
     Upstream::new(settings.expect("sound"), world)
 }
 
@@ -74,46 +81,46 @@ fn shown(upstream: &Upstream) -> String {
 }
 
 /// Time passes after the first sight.
-async fn age(upstream: &Upstream, keeper: &InMemory) {
+async fn age(upstream: &Upstream, kept: &SamplePins) {
     let key = upstream.settings().trust_key();
-    let kept = keeper.load(&key).await.expect("a keeper").expect("a record");
-    let mut ledger = Ledger::read(&kept.record).expect("a ledger");
-    ledger.first_seen_ms -= 10 * 60 * 1000;
-    let replaced = keeper.replace(&key, Some(kept.version), Some(&ledger.written())).await;
-    assert!(replaced.expect("a keeper").is_some());
+    let mut record: serde_json::Value = serde_json::from_str(&kept.record(&key).await).expect("JSON");
+    let first_seen_ms = record["first_seen_ms"].as_i64().expect("a time");
+    record["first_seen_ms"] = (first_seen_ms - 10 * 60 * 1000).into();
+    kept.overwrite(&key, record.to_string()).await;
 }
 
-async fn ledger(upstream: &Upstream, keeper: &InMemory) -> Ledger {
-    let kept = keeper.load(&upstream.settings().trust_key()).await.expect("a keeper").expect("a record");
-    Ledger::read(&kept.record).expect("a ledger")
+async fn pins(upstream: &Upstream, kept: &SamplePins) -> Pins {
+    let loaded = store(kept).load(&upstream.settings().trust_key()).await.expect("a store");
+    loaded.expect("a record").1.read().expect("pins")
 }
 
 /// A person decides about what is held back under a name.
-async fn decide(upstream: &Upstream, keeper: &InMemory, what: What, key: &str, decision: Decision) {
+async fn decide(upstream: &Upstream, kept: &SamplePins, what: What, key: &str, decision: Decision) {
     let at = upstream.settings().trust_key();
-    let kept = keeper.load(&at).await.expect("a keeper").expect("a record");
-    let mut ledger = Ledger::read(&kept.record).expect("a ledger");
-    let pinned = ledger.get(what, key).expect("it is known");
+    let store = store(kept);
+    let (version, record) = store.load(&at).await.expect("a store").expect("a record");
+    let mut pins = record.read().expect("pins");
+    let pinned = pins.get(what, key).expect("it is known");
     let looked_at = pinned.shown.as_ref().or(pinned.accepted.as_ref()).expect("a definition").hash.clone();
-    assert!(ledger.decide(what, key, &looked_at, decision, 5), "{what} {key}");
-    let replaced = keeper.replace(&at, Some(kept.version), Some(&ledger.written())).await;
-    assert!(replaced.expect("a keeper").is_some());
+    assert!(pins.decide(what, key, &looked_at, decision, 5), "{what} {key}");
+    let record = store.record(&pins);
+    assert!(store.replace(&at, Some(version), record).await.expect("a store"));
     upstream.take_up_decisions().await;
 }
 
 /// The server lists one after the other, with some time after the first.
 #[track_caller]
 fn check(mode: Trust, lists: &[&str], expected: Expect) {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     let told = run(async {
         let mut told = String::new();
         for (at, definitions) in lists.iter().enumerate() {
             // Each time in another process.
-            let it = upstream(mode, "x", pins(&keeper));
+            let it = upstream(mode, "x", pinning(&kept));
             list(&it, definitions).await;
             told += &shown(&it);
             if at == 0 && mode != Trust::Trust {
-                age(&it, &keeper).await;
+                age(&it, &kept).await;
             }
         }
         told
@@ -246,9 +253,9 @@ fn resources_come_and_go() {
 
 #[test]
 fn what_comes_in_the_first_moments_belongs_to_the_first_sight() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     run(async {
-        let it = upstream(Trust::Pin, "x", pins(&keeper));
+        let it = upstream(Trust::Pin, "x", pinning(&kept));
         let more = GOOD.replace(r#"{"name":"p"}"#, r#"{"name":"p"},{"name":"p2"}"#);
         list(&it, GOOD).await;
         list(&it, &more).await;
@@ -265,8 +272,8 @@ fn what_comes_in_the_first_moments_belongs_to_the_first_sight() {
 #[test]
 fn what_comes_behind_the_first_list_has_to_be_beyond_doubt() {
     run(async {
-        let keeper = Arc::new(InMemory::default());
-        let it = upstream(Trust::Pin, "it", pins(&keeper));
+        let kept = SamplePins::sound();
+        let it = upstream(Trust::Pin, "it", pinning(&kept));
         let tool = |name: &str, says: &str| {
             format!(r#"{{"name":"{name}","description":"{says}","inputSchema":{{}}}}"#)
         };
@@ -282,9 +289,9 @@ fn what_comes_behind_the_first_list_has_to_be_beyond_doubt() {
 
 #[test]
 fn a_person_decides_and_what_comes_later_is_another_matter() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     let told = run(async {
-        let it = upstream(Trust::Pin, "x", pins(&keeper));
+        let it = upstream(Trust::Pin, "x", pinning(&kept));
         let [b, c] = ["Adds twice.", "Adds thrice."].map(|says| GOOD.replace("Adds.", says));
         let mut told = String::new();
         for (definitions, decision) in [
@@ -303,7 +310,7 @@ fn a_person_decides_and_what_comes_later_is_another_matter() {
         ] {
             list(&it, definitions).await;
             if let Some(decision) = decision {
-                decide(&it, &keeper, What::Tool, "add", decision).await;
+                decide(&it, &kept, What::Tool, "add", decision).await;
             }
             told += &shown(&it).replace(", prompt p, resource a:1, template a:{x}, instructions", "…");
         }
@@ -327,13 +334,12 @@ fn a_person_decides_and_what_comes_later_is_another_matter() {
 
 #[test]
 fn what_was_looked_at_is_what_is_accepted() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     run(async {
-        let it = upstream(Trust::Review, "x", pins(&keeper));
+        let it = upstream(Trust::Review, "x", pinning(&kept));
         list(&it, GOOD).await;
-        let mut ledger = ledger(&it, &keeper).await;
-        let looked_at =
-            ledger.get(What::Tool, "add").and_then(|it| it.shown.clone()).expect("held back").hash;
+        let mut pins = pins(&it, &kept).await;
+        let looked_at = pins.get(What::Tool, "add").and_then(|it| it.shown.clone()).expect("held back").hash;
         let other = Hash::of("other");
         for (what, key, hash, expected) in [
             (What::Tool, "add", &other, false),
@@ -342,28 +348,28 @@ fn what_was_looked_at_is_what_is_accepted() {
             (What::Tool, "add", &looked_at, true),
             (What::Tool, "add", &looked_at, false),
         ] {
-            assert_eq!(ledger.decide(what, key, hash, Decision::Accept, 5), expected, "{what} {key}");
+            assert_eq!(pins.decide(what, key, hash, Decision::Accept, 5), expected, "{what} {key}");
         }
-        assert!(!ledger.decide(What::Tool, "add", &other, Decision::Reject, 5));
-        assert!(ledger.decide(What::Tool, "add", &looked_at, Decision::Reject, 5));
+        assert!(!pins.decide(What::Tool, "add", &other, Decision::Reject, 5));
+        assert!(pins.decide(What::Tool, "add", &looked_at, Decision::Reject, 5));
     });
 }
 
 #[test]
 fn another_program_under_the_name_inherits_nothing() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::sound();
     run(async {
-        let first = upstream(Trust::Review, "x", pins(&keeper));
+        let first = upstream(Trust::Review, "x", pinning(&kept));
         list(&first, GOOD).await;
-        decide(&first, &keeper, What::Tool, "add", Decision::Accept).await;
+        decide(&first, &kept, What::Tool, "add", Decision::Accept).await;
         assert!(shown(&first).starts_with("tool add; "), "{}", shown(&first));
-        let other = upstream(Trust::Review, "y", pins(&keeper));
+        let other = upstream(Trust::Review, "y", pinning(&kept));
         other.follow(&first);
         assert!(!other.offer_cached(GOOD, 1), "nothing is known of it");
         list(&other, GOOD).await;
         assert!(shown(&other).starts_with("nothing; held: tool add"), "{}", shown(&other));
         // The same one in another process does, and one that takes its place knows without asking.
-        let same = upstream(Trust::Review, "x", pins(&keeper));
+        let same = upstream(Trust::Review, "x", pinning(&kept));
         same.follow(&first);
         assert!(same.offer_cached(GOOD, 1));
         assert_eq!(shown(&same), shown(&first));
@@ -372,10 +378,9 @@ fn another_program_under_the_name_inherits_nothing() {
 
 #[test]
 fn who_cannot_read_what_was_accepted_offers_nothing() {
-    let keeper = Arc::new(InMemory::default());
+    let kept = SamplePins::broken();
     run(async {
-        keeper.break_down(Some("the disk is gone"));
-        let it = upstream(Trust::Pin, "x", pins(&keeper));
+        let it = upstream(Trust::Pin, "x", pinning(&kept));
         list(&it, GOOD).await;
         let told = shown(&it);
         assert!(told.starts_with("nothing; held: tool add (unknown), "), "{told}");
@@ -384,21 +389,23 @@ fn who_cannot_read_what_was_accepted_offers_nothing() {
                 && it.offers().borrow().features.claims.is_none()
         );
         let report = it.status();
-        let why = "what was accepted of servers cannot be read or kept: the disk is gone";
-        assert_eq!((report.held_back, report.last_error.as_deref()), (0, Some(why)));
-        // One that trusts needs no keeper.
-        let trusting = upstream(Trust::Trust, "x", pins(&keeper));
+        let last_error = report.last_error.expect("an error");
+        let why = "what was accepted of servers cannot be read or kept: the state folder ";
+        assert!(report.held_back == 0 && last_error.starts_with(why), "{last_error}");
+        // One that trusts needs no store.
+        let trusting = upstream(Trust::Trust, "x", pinning(&kept));
         assert!(trusting.offer_cached(GOOD, 1));
         assert!(shown(&trusting).ends_with("instructions; held: nothing\n"));
-        keeper.break_down(None);
+        kept.repair();
         it.take_up_decisions().await;
         assert!(shown(&it).ends_with("instructions; held: nothing\n"), "{}", shown(&it));
         let key = it.settings().trust_key();
-        let version = keeper.load(&key).await.expect("a keeper").map(|kept| kept.version);
-        keeper.replace(&key, version, Some("{}")).await.expect("a keeper");
-        it.take_up_decisions().await;
-        assert!(shown(&it).starts_with("nothing; held: tool add (unknown), "), "{}", shown(&it));
-        let last_error = it.status().last_error.expect("an error");
-        assert!(last_error.contains("`toolcrib mcp trust it --reset`"), "{last_error}");
+        for unreadable in ["{}".as_bytes(), b"\xff"] {
+            kept.overwrite(&key, unreadable).await;
+            it.take_up_decisions().await;
+            assert!(shown(&it).starts_with("nothing; held: tool add (unknown), "), "{}", shown(&it));
+            let last_error = it.status().last_error.expect("an error");
+            assert!(last_error.contains("`toolcrib mcp trust it --reset`"), "{last_error}");
+        }
     });
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shown::{Hidden, is_layout};
 use super::finding::{Finding, Severity, Text};
+use crate::shown::{Hidden, is_layout};
 
 /// A few of these come from copying and pasting; more are a message.
 const STRAY_MAX: usize = 3;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use super::visible;
+use crate::shown::{excerpt, visible};
 
 /// Most changes that are told of one definition.
 const CHANGES_MAX: usize = 200;
@@ -83,7 +83,7 @@ fn shown(value: &Value) -> String {
         Value::String(said) => said.clone(),
         other => other.to_string(),
     };
-    super::shown::excerpt(&text, SHOWN_BYTES_MAX)
+    excerpt(&text, SHOWN_BYTES_MAX)
 }
 
 /// Both texts in one, with what has changed marked and what is far from it left out.

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use super::ledger::{Definition, Ledger, Pinned};
-use super::{Finding, Hash, Severity, What, subject};
-use crate::config::Trust;
+use crate::canonical::{Hash, subject};
+use crate::item::What;
+use crate::pins::{Definition, Pinned, Pins};
+use crate::scan::{Finding, Severity};
+use crate::trust::Trust;
 
 /// What a server adds within this time after it was first seen is part of what it was first seen with, in milliseconds:
 /// some list their tools one by one while they start. Nobody looks at such a list twice, so what comes behind the first
@@ -16,25 +18,27 @@ const FIRST_SIGHT_MS: i64 = 30_000;
 const PINS_MAX: usize = 60_000;
 
 /// A definition as a server shows it.
-pub(crate) struct Sighting<'l> {
-    pub(crate) what: What,
+pub struct Sighting<'l> {
+    /// What it is of.
+    pub what: What,
     /// Its own name or URI.
-    pub(crate) key: &'l str,
-    /// As it came.
-    pub(crate) text: Cow<'l, str>,
-    pub(crate) hash: Hash,
+    pub key: &'l str,
+    /// As it came: JSON.
+    pub text: Cow<'l, str>,
+    /// Of its canonical form.
+    pub hash: Hash,
 }
 
 /// How definitions are looked at.
-pub(super) struct Look<'a> {
-    pub(super) mode: Trust,
-    pub(super) now_ms: i64,
+pub(crate) struct Look<'a> {
+    pub(crate) mode: Trust,
+    pub(crate) now_ms: i64,
     /// Searches a definition.
-    pub(super) search: &'a mut dyn FnMut(&Sighting<'_>) -> Vec<Finding>,
+    pub(crate) search: &'a mut dyn FnMut(&Sighting<'_>) -> Vec<Finding>,
 }
 
 /// Everything that a server shows.
-pub(crate) trait Definitions: Clone + Send + 'static {
+pub trait Definitions: Clone + Send + 'static {
     /// Each definition.
     fn sightings(&self) -> Vec<Sighting<'_>>;
 
@@ -47,23 +51,23 @@ pub(crate) trait Definitions: Clone + Send + 'static {
 
 impl<'l> Sighting<'l> {
     /// What a server tells models about its use.
-    pub(crate) fn of_instructions(said: &str) -> Sighting<'l> {
-        let text = literal(said);
+    pub fn of_instructions(instructions: &str) -> Sighting<'l> {
+        let text = literal(instructions);
         let hash = Hash::of(&text);
         Sighting { what: What::Instructions, key: What::WHOLE, text: text.into(), hash }
     }
 }
 
 /// A text as JSON.
-pub(super) fn literal(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
+pub(crate) fn literal(text: &str) -> String {
+    let mut literal = Vec::with_capacity(text.len() + 2);
+    wire::string::encode(text, &mut literal);
     String::from_utf8(literal).expect("an encoded string is UTF-8")
 }
 
-impl Ledger {
+impl Pins {
     /// Notes everything that a server shows of the kinds `read`. True if that changes anything here.
-    pub(super) fn note(&mut self, sightings: &[Sighting<'_>], read: &[What], mut look: Look<'_>) -> bool {
+    pub(crate) fn note(&mut self, sightings: &[Sighting<'_>], read: &[What], mut look: Look<'_>) -> bool {
         let mut has_changed = false;
         let mut present: HashSet<(What, &str)> = HashSet::with_capacity(sightings.len());
         let is_young = look.now_ms.saturating_sub(self.first_seen_ms).unsigned_abs() <= FIRST_SIGHT_MS as u64;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use unicode_security::{MixedScript, skeleton};
 
-use super::super::What;
 use super::finding::{Finding, Severity};
+use crate::item::What;
 
 /// Shorter names resemble each other by chance, in characters.
 const NEAR_CHARS_MIN: usize = 7;

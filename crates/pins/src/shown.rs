@@ -14,7 +14,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// A part of a text on one line, at most about so many bytes long.
-pub(super) fn excerpt(text: &str, bytes_max: usize) -> String {
+pub(crate) fn excerpt(text: &str, bytes_max: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(bytes_max));
     for character in visible(text.trim()).chars() {
         if shown.len() + character.len_utf8() > bytes_max {
@@ -39,18 +39,18 @@ fn spelled(character: char) -> String {
 }
 
 /// True for what breaks lines, or moves what follows, where a text has several lines.
-pub(super) fn is_layout(character: char) -> bool {
+pub(crate) fn is_layout(character: char) -> bool {
     matches!(character, '\n' | '\t' | '\r')
 }
 
 /// True for a character that nobody sees.
-pub(super) fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     Hidden::of(character).is_some()
 }
 
 /// How a character is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Hidden {
+pub(crate) enum Hidden {
     /// Drives a terminal.
     Escape,
     /// Other control characters.
@@ -68,7 +68,7 @@ pub(super) enum Hidden {
 }
 
 impl Hidden {
-    pub(super) fn of(character: char) -> Option<Hidden> {
+    pub(crate) fn of(character: char) -> Option<Hidden> {
         Some(match character {
             _ if is_layout(character) => return None,
             '\u{1b}' | '\u{9b}' => Hidden::Escape,
