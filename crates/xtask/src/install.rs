@@ -1,7 +1,7 @@
 //! `cargo xtask install`: what the tests need beyond cargo, at pinned versions, in `.cache/`.
 //!
 //! What is already there at its version is left alone, so every run after the first takes a moment. The
-//! versions are in [`pins`]; [`marker`] makes an interrupted installation start afresh.
+//! versions are in [`pins`]; `marker.rs` makes an interrupted installation start afresh.
 
 mod cargo_tools;
 mod debian;
