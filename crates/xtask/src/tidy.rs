@@ -34,6 +34,7 @@ const RULES: &[Rule] = &[
     Rule { name: "heads", look: layout::heads },
     Rule { name: "layout", look: layout::look },
     Rule { name: "length", look: length::look },
+    Rule { name: "lengths", look: length::look_at_most },
     Rule { name: "manifests", look: manifests::look },
     Rule { name: "names", look: names::look },
     Rule { name: "pins", look: pins::look },
@@ -54,7 +55,7 @@ pub(crate) fn check(checkout: &Checkout) -> anyhow::Result<()> {
     if !lines.is_empty() {
         bail!("{}", lines.join("\n"));
     }
-    println!("{} files keep {} rules", tree.files.len(), RULES.len());
+    println!("{} files keep {} rules; {}", tree.files.len(), RULES.len(), length::Sizes::of(&tree));
     Ok(())
 }
 

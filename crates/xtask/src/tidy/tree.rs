@@ -78,6 +78,19 @@ impl Source {
         self.path.split('/').any(|folder| folder == "tests" || folder == "fixtures")
     }
 
+    /// Whether it is a source of ours beside the tests, the samples and what only builds and checks.
+    pub(super) fn is_shipped(&self) -> bool {
+        let is_development =
+            ["crates/xtask/", "crates/testkit/"].iter().any(|place| self.path.starts_with(place));
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        self.path.starts_with("crates/")
+            && self.path.contains("/src/")
+            && !is_development
+            && !self.is_test()
+            && name != "tests.rs"
+            && !name.ends_with("_tests.rs")
+    }
+
     /// The lines with their numbers.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
@@ -97,9 +110,17 @@ impl Source {
     }
 }
 
+impl Finding {
+    /// Something about the checkout as a whole.
+    pub(super) fn of_all(says: String) -> Finding {
+        Finding { path: String::new(), line: 0, says }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
+            0 if self.path.is_empty() => write!(out, "{}", self.says),
             0 => write!(out, "{}: {}", self.path, self.says),
             line => write!(out, "{}:{line}: {}", self.path, self.says),
         }
