@@ -25,42 +25,16 @@ enum Leads {
 pub(super) fn diagnose(failed: &Failed<'_>, status: u16) -> Diagnosis {
     let location = failed.seen.head.as_ref().and_then(|head| head.location.as_deref());
     let Some((own, location)) = failed.settings.address().zip(location) else {
-        return Diagnosis::new(
-            "redirects",
-            format!("it redirects (HTTP status {status}) and does not say where"),
-            "set `url` to the final address",
-        );
+        return Diagnosis::of("redirects:somewhere", &[("status", &status)]);
     };
-    match leads(own, location) {
-        Leads::To(target) => Diagnosis::new(
-            "redirects",
-            format!("it redirects to {target} (HTTP status {status}), which is not followed"),
-            match failed.settings.masked(&target) == target {
-                true => format!("if you trust that address, set `url = \"{target}\"`"),
-                false => "if you trust that address, set `url` to it".to_owned(),
-            },
-        ),
-        Leads::Inside(host) => Diagnosis::new(
-            "redirects_to_private",
-            format!(
-                "it redirects to {host}, a private address (HTTP status {status}), which is not followed"
-            ),
-            "do not trust this server; if it is yours, let it answer itself or set `url` to the final address",
-        ),
-        Leads::IntoTheOpen(target) => Diagnosis::new(
-            "redirects_unencrypted",
-            format!(
-                "it redirects to {target} (HTTP status {status}), where nothing would be encrypted, which is not \
-                 followed"
-            ),
-            "do not set `url` to that address; ask the server's owner for one that begins with https",
-        ),
-        Leads::Nowhere => Diagnosis::new(
-            "redirects_nowhere",
-            format!("it redirects to something else than a web address (HTTP status {status})"),
-            "do not trust this server; check `url`, or ask its owner",
-        ),
-    }
+    let (kind, target) = match leads(own, location) {
+        Leads::To(target) if failed.settings.masked(&target) == target => ("redirects", target),
+        Leads::To(target) => ("redirects:masked", target),
+        Leads::Inside(host) => ("redirects_to_private", host),
+        Leads::IntoTheOpen(target) => ("redirects_unencrypted", target),
+        Leads::Nowhere => ("redirects_nowhere", String::new()),
+    };
+    Diagnosis::of(kind, &[("target", &target), ("status", &status)])
 }
 
 /// Where `location` leads from our own address (RFC 3986, section 5.2, as far as it may be proposed).
