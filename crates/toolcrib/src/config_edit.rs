@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
 
-use crate::clients::Server;
+use crate::clients::{Server, line_end, not_toml};
 use crate::config::consent::Consent;
 pub(crate) use crate::config::held::{Held, hold};
-use crate::config::problem::{Problems, line_and_column};
+use crate::config::problem::Problems;
 use crate::config::{Surroundings, find, read, text_file};
 
 /// The table of servers.
@@ -39,7 +39,7 @@ pub(crate) fn add_server(text: &str, name: &str, server: &Server) -> Result<Stri
 /// # Errors
 /// See [`add_server`].
 pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
-    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     table_of_servers(before.as_table())?;
     let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
     let (mut after, mut expected) = (text.to_owned(), data(text)?);
@@ -63,7 +63,7 @@ pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String,
 /// # Errors
 /// A sentence, with line and column if the text is no TOML.
 pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
-    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     let Some((key, server)) =
         table_of_servers(before.as_table())?.and_then(|servers| servers.get_key_value(name))
     else {
@@ -71,7 +71,7 @@ pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, St
     };
     let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
     let after = match is_closed {
-        true => taken_out(text, name)?,
+        true => edited(text, |servers| drop(servers.remove(name)))?,
         false => {
             let mut spans = Vec::new();
             collect_spans(key.span(), server, &mut spans);
@@ -166,23 +166,14 @@ fn inserted(text: &str, name: &str, server: &Server) -> Result<String, String> {
     })
 }
 
-fn taken_out(text: &str, name: &str) -> Result<String, String> {
-    edited(text, |servers| {
-        servers.remove(name);
-    })
-}
-
 fn edited(text: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| not_toml(text, &error))?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: TomlError| not_toml(text, error.span(), error.message()))?;
     if let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
         change(servers);
     }
     // The library ends every line with a bare line feed.
     Ok(document.to_string().replace('\n', line_end(text)))
-}
-
-fn line_end(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The places of an item in the text: each header with all up to its last value, and each value outside of these.
@@ -253,11 +244,6 @@ fn proven(text: String, expected: toml::Table) -> Result<String, String> {
             Err("it is written in a way that this command cannot change; change it by hand".to_owned())
         }
     }
-}
-
-fn not_toml(text: &str, error: &TomlError) -> String {
-    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-    format!("line {line}, column {column}: this is no TOML: {}", error.message())
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A time in milliseconds, of a number in units of so many milliseconds.
-    pub(crate) fn milliseconds(&mut self, key: &'static str, unit_ms: u32) -> Option<u64> {
+    pub(crate) fn milliseconds(&mut self, key: &'static str, unit_ms: u32) -> Option<i64> {
         let number = self.typed(key, "number", Value::as_f64)?;
         let ms = (number * f64::from(unit_ms)).round();
         if ms < 1.0 {
@@ -91,13 +91,20 @@ impl<'a> Fields<'a> {
             return None;
         }
         // A cast saturates, and the configuration has a limit of its own.
-        Some(ms as u64)
+        Some(ms as i64)
     }
 
-    /// Another entry in this one, such as `oauth`.
-    pub(crate) fn table(&mut self, key: &'static str) -> Option<Fields<'a>> {
+    /// What is read of another entry in this one, such as `oauth`.
+    pub(crate) fn within<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Fields<'a>) -> T,
+    ) -> Option<T> {
         let table = self.typed(key, "table", Value::as_object)?;
-        Some(Fields::new(table, self.syntax, self.origin))
+        let mut inner = Fields::new(table, self.syntax, self.origin);
+        let found = read(&mut inner);
+        self.findings.absorb(inner.finish(&format!("{key}.")));
+        Some(found)
     }
 
     /// A reference to an environment variable.

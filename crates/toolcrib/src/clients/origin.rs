@@ -28,6 +28,35 @@ impl Place {
     }
 }
 
+/// A file that a client may read.
+pub(super) enum File {
+    /// Below the user's home.
+    Home(&'static str),
+    /// Below the folder that a variable names, else below this one of the user's home.
+    Variable(&'static str, &'static str, &'static str),
+    /// Below the folder of programs of the command line.
+    Config(&'static str),
+    /// Below the folder of applications with windows.
+    Application(&'static str),
+    /// The one that a variable names.
+    Named(&'static str),
+    /// The first from the current folder upwards, below home.
+    Project(&'static str),
+}
+
+impl File {
+    /// Whether a file that somebody named is this one, as far as its path tells.
+    pub(super) fn may_be(&self, path: &Path) -> bool {
+        match self {
+            File::Variable(_, below, name) => path.ends_with(Path::new(below).join(name)),
+            File::Home(name) | File::Config(name) | File::Application(name) | File::Project(name) => {
+                path.ends_with(name)
+            }
+            File::Named(_) => false,
+        }
+    }
+}
+
 /// The folders of this machine that clients look into.
 pub(crate) struct Whereabouts<'s> {
     /// What they are taken from.
@@ -42,41 +71,46 @@ impl<'s> Whereabouts<'s> {
         Whereabouts { surroundings, is_mac: cfg!(target_os = "macos") }
     }
 
-    /// The user's files with these names below a folder, if that is known.
-    pub(crate) fn user(&self, folder: Option<PathBuf>, names: &[&str]) -> Vec<Place> {
-        let place = |folder: &PathBuf, name: &&str| Place { path: folder.join(name), project: None };
-        folder.iter().flat_map(|folder| names.iter().map(move |name| place(folder, name))).collect()
-    }
-
-    /// The nearest projects' files with these names: for each name the first from the current folder upwards, below home.
-    pub(crate) fn projects(&self, names: &[&str]) -> Vec<Place> {
-        let home = home(self.surroundings);
-        let above =
-            || self.surroundings.current_dir.ancestors().filter(|folder| Some(*folder) != home.as_deref());
-        let nearest = |name: &&str| {
-            let folder = above().find(|folder| text_file::is_file(&folder.join(name)))?;
-            Some(Place { path: folder.join(name), project: Some(folder.to_owned()) })
-        };
-        names.iter().filter_map(nearest).collect()
+    /// Where a file lies, which need not exist; nothing if that is not known, or there is none in any project.
+    pub(super) fn place(&self, file: &File) -> Option<Place> {
+        let users =
+            |folder: Option<PathBuf>, name: &str| Some(Place { path: folder?.join(name), project: None });
+        match *file {
+            File::Home(name) => users(self.home(), name),
+            File::Variable(variable, below_home, name) => {
+                users(self.variable(variable).or_else(|| Some(self.home()?.join(below_home))), name)
+            }
+            File::Config(name) => users(self.config(), name),
+            File::Application(name) => users(self.applications(), name),
+            File::Named(variable) => self.variable(variable).map(Place::named),
+            File::Project(name) => {
+                let home = self.home();
+                let mut above = self.surroundings.current_dir.ancestors();
+                let folder = above.find(|folder| {
+                    Some(*folder) != home.as_deref() && text_file::is_file(&folder.join(name))
+                })?;
+                Some(Place { path: folder.join(name), project: Some(folder.to_owned()) })
+            }
+        }
     }
 
     /// The user's home.
-    pub(crate) fn home(&self) -> Option<PathBuf> {
+    fn home(&self) -> Option<PathBuf> {
         home(self.surroundings)
     }
 
     /// Where programs of the command line keep their settings.
-    pub(crate) fn config(&self) -> Option<PathBuf> {
+    fn config(&self) -> Option<PathBuf> {
         self.variable("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
     /// Where applications with windows keep theirs.
-    pub(crate) fn applications(&self) -> Option<PathBuf> {
+    fn applications(&self) -> Option<PathBuf> {
         if self.is_mac { Some(self.home()?.join("Library/Application Support")) } else { self.config() }
     }
 
     /// A folder or file that a variable names.
-    pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
+    fn variable(&self, name: &str) -> Option<PathBuf> {
         absolute(self.surroundings, name)
     }
 }

@@ -57,37 +57,37 @@ fn a_server_is_added_at_the_end_and_nothing_else_changes() {
     check_added(
         "",
         expect![[r#"
-        [mcp.new]
-        command = "npx"
-        args = ["-y", "server"]
-        env = { LEVEL = "say \"hi\"\u000a", TOKEN = "${env:TOKEN}" }
-    "#]],
+            [mcp.new]
+            command = "npx"
+            args = ["-y", "server"]
+            env = { LEVEL = "say \"hi\"\n", TOKEN = "${env:TOKEN}" }
+        "#]],
     );
     check_added(
         "# Only a remark, without a line end",
         expect![[r##"
-        # Only a remark, without a line end
+            # Only a remark, without a line end
 
-        [mcp.new]
-        command = "npx"
-        args = ["-y", "server"]
-        env = { LEVEL = "say \"hi\"\u000a", TOKEN = "${env:TOKEN}" }
-    "##]],
+            [mcp.new]
+            command = "npx"
+            args = ["-y", "server"]
+            env = { LEVEL = "say \"hi\"\n", TOKEN = "${env:TOKEN}" }
+        "##]],
     );
     check_added(
         DOTTED,
         expect![[r##"
-        # Dotted.
-        mcp.git.command = "uvx"
-        mcp.git.env.A = "x"
-        mcp.web.url = "http://a"
-        server.bind = "b"
+            # Dotted.
+            mcp.git.command = "uvx"
+            mcp.git.env.A = "x"
+            mcp.web.url = "http://a"
+            server.bind = "b"
 
-        [mcp.new]
-        command = "npx"
-        args = ["-y", "server"]
-        env = { LEVEL = "say \"hi\"\u000a", TOKEN = "${env:TOKEN}" }
-    "##]],
+            [mcp.new]
+            command = "npx"
+            args = ["-y", "server"]
+            env = { LEVEL = "say \"hi\"\n", TOKEN = "${env:TOKEN}" }
+        "##]],
     );
     for text in [PLAIN, DOTTED, SUB_INLINE] {
         let after = add_server(text, "new", &server()).expect("it can be added");
@@ -101,10 +101,10 @@ fn a_closed_table_gets_a_member() {
     check_added(
         INLINE,
         expect![[r#"
-        mcp = { git = { command = "uvx" }, web = { url = "http://a" }, new = { command = "npx", args = ["-y", "server"], env = { LEVEL = "say \"hi\"\u000a", TOKEN = "${env:TOKEN}" } } } # all
-        [log]
-        level = "info"
-    "#]],
+            mcp = { git = { command = "uvx" }, web = { url = "http://a" }, new = { command = "npx", args = ["-y", "server"], env = { LEVEL = "say \"hi\"\n", TOKEN = "${env:TOKEN}" } } } # all
+            [log]
+            level = "info"
+        "#]],
     );
 }
 
@@ -183,7 +183,7 @@ fn many_variables_get_a_table_of_their_own() {
         args = ["-y", "server"]
 
         [mcp.new.env]
-        LEVEL = "say \"hi\"\u000a"
+        LEVEL = "say \"hi\"\n"
         THIRD = "3"
         TOKEN = "${env:TOKEN}"
     "#]]

@@ -50,7 +50,7 @@ fn what_is_exported_is_read_again_and_nothing_else_changes() {
 #[test]
 fn a_new_file_is_what_its_client_expects() {
     let mut said = String::new();
-    for client in CLIENTS {
+    for client in &CLIENTS {
         let server = Server {
             command: Some("/bin/toolcrib".to_owned()),
             args: vec!["stdio".to_owned()],
@@ -216,7 +216,7 @@ fn a_broken_file_is_not_touched() {
         "{\"a\": 'x'}",
         expect!["line 1, column 7: this is no JSON: single-quoted strings are not allowed"],
     );
-    check_refused(json, "{\"a\": 1", expect!["line 1, column 8: this is no JSON: unterminated object"]);
+    check_refused(json, "{\"a\": 1", expect!["line 1, column 1: this is no JSON: unterminated object"]);
     check_refused(json, "[]", expect!["it holds something else than a JSON object"]);
     check_refused(json, "{\"mcpServers\": []}", expect!["`mcpServers` in it is no object"]);
     check_refused(

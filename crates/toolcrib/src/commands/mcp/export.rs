@@ -138,7 +138,7 @@ fn note(in_use: &edit::InUse) -> Option<String> {
 
 /// What changes, and nothing of what stands around it, which may be secret.
 fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> String {
-    let place = change.slot.keys.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".");
+    let place = [change.table, &[name]].concat().join(".");
     let title = format!("{}: {}: {place}", client.title, path.display());
     if change.text.is_none() {
         return format!("{title}: it is there already");

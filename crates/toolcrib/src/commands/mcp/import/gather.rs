@@ -35,7 +35,7 @@ pub(super) struct Candidate {
 pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gathered, Trouble> {
     let whereabouts = Whereabouts::of(surroundings);
     let mut gathered = Gathered::default();
-    let everywhere = CLIENTS.into_iter().filter(|_| from.is_empty()).map(|client| client.id.to_owned());
+    let everywhere = CLIENTS.iter().filter(|_| from.is_empty()).map(|client| client.id.to_owned());
     for name in everywhere.chain(from.iter().cloned()) {
         let path = surroundings.absolute(Path::new(&name));
         match clients::client(&name) {

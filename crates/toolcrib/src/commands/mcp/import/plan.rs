@@ -121,7 +121,9 @@ pub(super) fn plan(
                 .remarks
                 .push(format!("called {:?} there; that name is taken or cannot be used here", from.name));
         }
-        server.disabled |= !findings.missing.is_empty();
+        if !findings.missing.is_empty() {
+            server.enabled = Some(false);
+        }
         plan.add.push(Planned { name, server, findings, from: vec![from] });
     }
     plan
@@ -228,7 +230,7 @@ mod tests {
         let plan = plan(candidates, &configured, &ourselves);
         let add = plan.add.iter().map(|planned| {
             let from: Vec<&str> = planned.from.iter().map(|from| from.name.as_str()).collect();
-            let off = if planned.server.disabled { ", off" } else { "" };
+            let off = if planned.server.enabled == Some(false) { ", off" } else { "" };
             let said = [planned.findings.remarks.as_slice(), &planned.findings.missing].concat();
             format!("+ {} ({}{off}) {}\n", planned.name, from.join(", "), said.join("; "))
         });

@@ -74,7 +74,7 @@ fn one(planned: &Planned) -> String {
     }
     planned.findings.remarks.iter().for_each(|remark| row("note", remark));
     planned.findings.missing.iter().for_each(|what| row("needs", what));
-    match (planned.findings.missing.is_empty(), shown.disabled) {
+    match (planned.findings.missing.is_empty(), shown.enabled == Some(false)) {
         (false, _) => row("added", "with `enabled = false`, until it has what it needs"),
         (true, true) => row("added", "with `enabled = false`, as it is off there"),
         (true, false) => {}
@@ -162,7 +162,7 @@ mod tests {
         let address = Server {
             url: Some("https://ada:hunter2@a.example/mcp?key={env:KEY}".to_owned()),
             headers: [("X-Key".to_owned(), "hunter2".to_owned())].into(),
-            disabled: true,
+            enabled: Some(false),
             ..Server::default()
         };
         let findings = Findings { remarks: vec!["something".to_owned()], missing: Vec::new() };
