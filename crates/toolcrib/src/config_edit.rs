@@ -26,18 +26,10 @@ pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Resul
     found.ok_or_else(|| "there is no home folder to keep the configuration in; use --config FILE".to_owned())
 }
 
-/// The text with a server more.
-///
-/// # Errors
-/// A sentence, with line and column if the text is no TOML.
-pub(crate) fn add_server(text: &str, name: &str, server: &Server) -> Result<String, String> {
-    add_servers(text, &[(name, server)])
-}
-
 /// The text with all these servers more.
 ///
 /// # Errors
-/// See [`add_server`].
+/// A sentence, with line and column if the text is no TOML.
 pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
     let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     table_of_servers(before.as_table())?;

@@ -5,6 +5,7 @@ mod add;
 pub(super) mod ask;
 mod auth;
 mod debug;
+mod draft;
 mod export;
 mod import;
 mod list;

@@ -14,6 +14,10 @@ fn server() -> Server {
     }
 }
 
+fn add_server(text: &str, name: &str, server: &Server) -> Result<String, String> {
+    add_servers(text, &[(name, server)])
+}
+
 const PLAIN: &str = "\
 # My crib.
 [server]

@@ -1,6 +1,5 @@
 //! `mcp add`: a server goes into the configuration after it was tested, and the Toolcribs that are running take it up.
 
-mod draft;
 mod given;
 mod questions;
 
@@ -11,6 +10,7 @@ use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
+use super::draft::Draft;
 use super::servers::world;
 use super::test::{Tested, on_path, probe};
 use super::{ask, running};
@@ -23,7 +23,6 @@ use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
-use draft::Draft;
 
 /// A server that is to be added.
 struct Wanted {
@@ -66,7 +65,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
         let tested = tried(&loaded, settings, &how).await?;
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
-            draft.save(&wanted.name, &wanted.server)?;
+            draft.save(&[(&wanted.name, &wanted.server)])?;
             trust::agree_to_written(cli, &[&wanted.name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
         } else if how.sign_in {
@@ -175,7 +174,7 @@ impl Added<'_> {
     fn to_json(&self, running: &Value) -> Value {
         json!({
             "name": self.wanted.name,
-            "file": self.draft.target().display().to_string(),
+            "file": self.draft.target.display().to_string(),
             "saved": self.is_saved,
             "test": self.tested.as_ref().map(Tested::to_json),
             "running": running,
@@ -183,7 +182,7 @@ impl Added<'_> {
     }
 
     fn lines(&self) -> Vec<String> {
-        let (name, file) = (&self.wanted.name, self.draft.target().display());
+        let (name, file) = (&self.wanted.name, self.draft.target.display());
         let mut lines: Vec<String> = self.tested.iter().map(Tested::lines).collect();
         lines.push(match self.is_saved {
             true => format!("{name}: added to {file}"),

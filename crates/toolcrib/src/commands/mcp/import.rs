@@ -1,7 +1,6 @@
 //! `mcp import`: takes over the servers that other clients have configured, after showing them and asking.
 
 mod gather;
-mod ground;
 mod plan;
 mod show;
 
@@ -9,8 +8,8 @@ use std::path::Path;
 
 pub(super) use gather::unknown;
 
-use self::ground::Ground;
 use self::plan::{Ourselves, Plan, plan};
+use super::draft::Draft;
 use super::{ask, running};
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
@@ -22,29 +21,28 @@ use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
-    let named = cli.config.as_deref();
-    let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
-    let configured = edit::servers(named, &surroundings)?;
+    let configured = edit::servers(cli.config.as_deref(), &surroundings)?;
     let mut gathered = gather::gather(&import.from, &surroundings)?;
+    let draft = Draft::new(cli.config.as_deref(), surroundings)?;
     let loaded = load(cli).ok();
     let candidates = std::mem::take(&mut gathered.candidates);
     let mut plan = plan(candidates, &configured, &ourselves(loaded.as_ref()));
-    let ground = Ground { named, surroundings: &surroundings, target };
-    ground.sift(&mut plan)?;
-    let mut report = show::object(&gathered, &plan, &ground.target);
+    plan.sift(&draft)?;
+    let mut report = show::object(&gathered, &plan, &draft.target);
     if !cli.json {
-        print::foreign(&show::text(&gathered, &plan, &ground.target))?;
+        print::foreign(&show::text(&gathered, &plan, &draft.target))?;
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
     let wanted = !import.dry_run && !plan.add.is_empty();
     let refused = wanted && !import.yes && (cli.json || !ask::is_possible());
-    if !wanted || refused || !(import.yes || choose(&mut plan, &ground.target)?) {
+    if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
         plan.add.clear();
     }
     let mut told = running::Told::nothing();
     if !plan.add.is_empty() {
-        ground.add(&plan.add)?;
-        let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
+        draft.save(&new)?;
+        let names: Vec<&str> = new.iter().map(|(name, _)| *name).collect();
         trust::agree_to_written(cli, &names)?;
         if let Some(loaded) = &loaded {
             told = runtime::run(running::reload(&loaded.settings.state))?;
@@ -55,7 +53,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         report["running"] = told.json;
         print::json(&report)?;
     } else if wanted && !refused {
-        print::line(&[done(plan.add.len(), &ground.target), told.lines].concat().join("\n"))?;
+        print::line(&[done(plan.add.len(), &draft.target), told.lines].concat().join("\n"))?;
     }
     match (refused, gathered.errors.is_empty()) {
         (true, _) => Err(Trouble::Misused(

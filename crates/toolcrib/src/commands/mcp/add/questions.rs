@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::draft::Draft;
 use super::{Wanted, given};
 use crate::clients::Server;
 use crate::commands::mcp::ask::ask_in;
+use crate::commands::mcp::draft::Draft;
 use crate::commands::mcp::test::on_path;
 use crate::ending::Trouble;
 use crate::nearest::nearest;

@@ -8,6 +8,8 @@ use upstream::{Config, Value};
 
 use super::gather::Candidate;
 use crate::clients::{Findings, Server};
+use crate::commands::mcp::draft::Draft;
+use crate::ending::Trouble;
 
 /// Longest name of a server, in characters; `settings` of `upstream` refuses longer ones.
 const NAME_CHARS_MAX: usize = 64;
@@ -44,6 +46,25 @@ pub(super) struct Skipped {
 pub(super) struct Plan {
     pub(super) add: Vec<Planned>,
     pub(super) skipped: Vec<Skipped>,
+}
+
+impl Plan {
+    /// Takes those out that the configuration would not bear.
+    pub(super) fn sift(&mut self, draft: &Draft) -> Result<(), Trouble> {
+        let mut text = draft.text()?;
+        for planned in std::mem::take(&mut self.add) {
+            let (more, problems) = draft.check(&text, &[(&planned.name, &planned.server)])?;
+            if problems.is_empty() {
+                text = more;
+                self.add.push(planned);
+                continue;
+            }
+            let why = problems.join("; ");
+            let skipped = planned.from.into_iter().map(|from| Skipped { from, why: why.clone() });
+            self.skipped.extend(skipped);
+        }
+        Ok(())
+    }
 }
 
 /// What Toolcrib itself is in other clients' files.
@@ -202,6 +223,7 @@ mod tests {
 
     use super::*;
     use crate::clients::{Found, client};
+    use crate::config::Surroundings;
 
     const CONFIGURED: &str = r#"
         [git]
@@ -325,5 +347,34 @@ mod tests {
                 - d: it is Toolcrib itself
             "#]],
         );
+    }
+
+    #[test]
+    fn those_that_the_configuration_does_not_bear_are_taken_out_and_the_rest_stays_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("toolcrib.toml");
+        let state =
+            format!("[state]\ndir = {:?}\n[mcp.ours]\nsokcet = \"x\"\n", folder.path().display().to_string());
+        crate::config_edit::hold(&target).expect("free").write(&state).expect("written");
+        let surroundings = Surroundings { current_dir: folder.path().into(), ..Surroundings::default() };
+        let planned = |number: usize| {
+            let url = if number % 4 == 3 { "gopher://a" } else { "https://a.example/mcp" };
+            let from = From { client: "Cursor", path: "/f".into(), name: number.to_string() };
+            Planned {
+                name: format!("s{number}"),
+                server: Server { url: Some(url.to_owned()), ..Server::default() },
+                findings: Findings::default(),
+                from: vec![from],
+            }
+        };
+        let mut plan = Plan { add: (0..9).map(planned).collect(), skipped: Vec::new() };
+        let draft =
+            Draft::new(Some(&target), surroundings).map_err(|trouble| trouble.to_string()).expect("a draft");
+        plan.sift(&draft).map_err(|trouble| trouble.to_string()).expect("it can be read");
+        let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        assert_eq!(names, ["s0", "s1", "s2", "s4", "s5", "s6", "s8"]);
+        let skipped: Vec<&str> = plan.skipped.iter().map(|skipped| skipped.from.name.as_str()).collect();
+        assert_eq!(skipped, ["3", "7"]);
+        assert!(plan.skipped.iter().all(|skipped| skipped.why.contains("url")), "{:?}", plan.skipped);
     }
 }
