@@ -66,16 +66,16 @@ impl Work<'_> {
         let before = self.status().await?;
         let tested = self.probe().await?;
         let (name, json) = (self.settings.name(), self.cli.json);
-        let wants = match &tested.outcome {
-            Ok(_) if before == Status::NotSignedIn && !self.settings.signs_in_by_itself() => {
+        let wants = match &tested.problem {
+            None if before == Status::NotSignedIn && !self.settings.signs_in_by_itself() => {
                 // Some servers show what they have to everybody and want a sign-in for its use.
                 let Ok(begun) = self.account.begin().await else { return self.needs_none(&tested) };
                 go_on(begun, name, browser, json).await?;
                 return self.ended(&self.probe().await?).await;
             }
             // Who is signed in and asks for it again has a reason, such as another account.
-            Ok(_) => !self.settings.signs_in_by_itself(),
-            Err(problem) => problem.kind == "needs_auth",
+            None => !self.settings.signs_in_by_itself(),
+            Some(problem) => problem.kind == "needs_auth",
         };
         if !wants {
             return self.ended(&tested).await;
@@ -111,7 +111,7 @@ impl Work<'_> {
         let status = self.status().await?;
         let told = match tested.is_good() {
             true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
-            false => running::Told::nothing(),
+            false => running::Told::default(),
         };
         if self.cli.json {
             let result = json!({

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ask, import};
 use crate::cli::{Cli, Export};
@@ -28,41 +28,33 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let note = note(&configuration);
     let origin = Origin { place: &place, surroundings: &surroundings };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
-    let what = match (&change.text, &change.old) {
-        (None, _) => Change::Nothing,
-        (Some(_), Some(_)) => Change::Replaced,
-        (Some(_), None) => Change::Added,
-    };
     if !cli.json {
         print::line(&print::harmless(&shown(client, &place.path, &export.name, &change)))?;
         note.iter().for_each(|note| print::remark(note));
     }
     let wanted = change.text.as_deref().filter(|_| !export.dry_run);
     let refused = wanted.is_some() && !export.yes && (cli.json || !ask::is_possible());
+    let question = format!("write {}?", place.path.display());
     let agreed = match wanted {
-        Some(text)
-            if !refused && (export.yes || ask::confirm(&format!("write {}?", place.path.display()))?) =>
-        {
-            Some(text)
-        }
+        Some(text) if !refused && (export.yes || ask::confirm(&question)?) => Some(text),
         _ => None,
     };
-    let backup = agreed.map(|text| write(&place.path, before.as_deref(), text)).transpose()?;
+    let backup = match agreed {
+        Some(text) => write(&place.path, before.as_deref(), text)?,
+        None => None,
+    };
     if cli.json {
-        let backup =
-            backup.as_ref().and_then(|backup| backup.as_ref()).map(|path| path.display().to_string());
-        print::json(&json!({
-            "client": client.id,
-            "file": place.path.display().to_string(),
-            "name": export.name,
-            "change": what.name(),
-            "entry": clients::to_json(&change.new),
-            "note": note,
-            "written": agreed.is_some(),
-            "backup": backup,
-        }))?;
+        let mut report = to_json(client, &place, &export.name, &change);
+        report["note"] = note.into();
+        report["written"] = agreed.is_some().into();
+        report["backup"] = backup.map(|path| path.display().to_string()).into();
+        print::json(&report)?;
+    } else if agreed.is_some() {
+        let kept = backup.map(|path| format!("; what was there is kept in {}", path.display()));
+        let kept = kept.unwrap_or_default();
+        print::line(&format!("written{kept}; start {} again to have it take notice", client.title))?;
     } else if wanted.is_some() && !refused {
-        print::line(&written(client, backup))?;
+        print::line("nothing was written")?;
     }
     match refused {
         true => Err(Trouble::Misused(
@@ -73,22 +65,14 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     }
 }
 
-/// What an export does to a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Nothing,
-    Added,
-    Replaced,
-}
-
-impl Change {
-    fn name(self) -> &'static str {
-        match self {
-            Change::Nothing => "none",
-            Change::Added => "added",
-            Change::Replaced => "replaced",
-        }
-    }
+fn to_json(client: &Client, place: &Place, name: &str, change: &clients::Export) -> Value {
+    let what = match (&change.text, &change.old) {
+        (None, _) => "none",
+        (Some(_), None) => "added",
+        (Some(_), Some(_)) => "replaced",
+    };
+    let (file, entry) = (place.path.display().to_string(), clients::to_json(&change.new));
+    json!({ "client": client.id, "file": file, "name": name, "change": what, "entry": entry })
 }
 
 /// The file to write to.
@@ -157,34 +141,15 @@ fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf
         let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());
         return Err(Trouble::Failed(why));
     }
-    let backup = match before {
-        None => None,
-        Some(before) => {
-            let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-            let mut backup = path.as_os_str().to_owned();
-            backup.push(format!(".toolcrib-backup-{time}"));
-            let backup = PathBuf::from(backup);
-            text_file::copy(path, before, &backup).map_err(|error| {
-                Trouble::Failed(format!(
-                    "{} cannot be written: {error}; nothing was changed",
-                    backup.display()
-                ))
-            })?;
-            Some(backup)
-        }
-    };
+    let backup = before.map(|before| {
+        let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+        let mut backup = path.as_os_str().to_owned();
+        backup.push(format!(".toolcrib-backup-{time}"));
+        let backup = PathBuf::from(backup);
+        let why = |error| format!("{} cannot be written: {error}; nothing was changed", backup.display());
+        text_file::copy(path, before, &backup).map_err(why).map(|()| backup.clone())
+    });
+    let backup = backup.transpose().map_err(Trouble::Failed)?;
     held.write(text).map_err(Trouble::Failed)?;
     Ok(backup)
-}
-
-fn written(client: &Client, backup: Option<Option<PathBuf>>) -> String {
-    match backup {
-        None => "nothing was written".to_owned(),
-        Some(None) => format!("written; start {} again to have it take notice", client.title),
-        Some(Some(backup)) => format!(
-            "written; what was there is kept in {}; start {} again to have it take notice",
-            backup.display(),
-            client.title
-        ),
-    }
 }

@@ -38,7 +38,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
         plan.add.clear();
     }
-    let mut told = running::Told::nothing();
+    let mut told = running::Told::default();
     if !plan.add.is_empty() {
         let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
         draft.save(&new)?;
@@ -50,7 +50,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     }
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
-        report["running"] = told.json;
+        report["running"] = told.json.into();
         print::json(&report)?;
     } else if wanted && !refused {
         print::line(&[done(plan.add.len(), &draft.target), told.lines].concat().join("\n"))?;

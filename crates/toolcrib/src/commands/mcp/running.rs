@@ -1,23 +1,31 @@
 //! Telling the Toolcribs that are running what a command has changed, and saying how they took it.
 
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::control::{self, Asked, Refused, Reloaded};
+use crate::print;
 
 /// What the running Toolcribs made of a change.
+#[derive(Default)]
 pub(crate) struct Told {
     /// One line for each that has something to say.
     pub(crate) lines: Vec<String>,
     /// One object for each.
-    pub(super) json: Value,
+    pub(super) json: Vec<Value>,
 }
 
 impl Told {
-    /// Nobody was told anything.
-    pub(super) fn nothing() -> Told {
-        Told { lines: Vec::new(), json: json!([]) }
+    /// Prints what a command did, and what they made of it.
+    pub(super) fn print(self, json: bool, mut did: Value, mut lines: Vec<String>) -> io::Result<()> {
+        if json {
+            did["running"] = self.json.into();
+            return print::json(&did);
+        }
+        lines.extend(self.lines);
+        print::foreign(&lines.join("\n"))
     }
 }
 

@@ -91,7 +91,8 @@ fn good_place(draft: &Draft, name: &str, answer: &str) -> Result<Server, String>
     if answer.contains("://") && !answer.contains(' ') {
         return good(draft, name, Server { url: Some(answer.to_owned()), ..Server::default() });
     }
-    let mut words = words(answer)?.into_iter();
+    let words = shlex::split(answer).ok_or("a quotation mark has no second one")?;
+    let mut words = words.into_iter();
     let command =
         words.next().ok_or("a program, such as `npx -y PACKAGE`, or an address, such as https://HOST/mcp")?;
     if !command.contains(['/', '$', '{']) {
@@ -111,33 +112,6 @@ fn good_place(draft: &Draft, name: &str, answer: &str) -> Result<Server, String>
 fn good(draft: &Draft, name: &str, server: Server) -> Result<Server, String> {
     let problems = draft.problems(name, &server);
     if problems.is_empty() { Ok(server) } else { Err(problems.join("\n  ")) }
-}
-
-/// Cuts a line into words as a shell would: blanks between them, quotes around what holds some.
-fn words(line: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
-            (None, '"' | '\'') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (Some(open), close) if open == close => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().push(characters.next().unwrap_or('\\')),
-            (_, other) => word.get_or_insert_default().push(other),
-        }
-    }
-    match quote {
-        Some(quote) => Err(format!("a {quote} has no second one")),
-        None => {
-            words.extend(word);
-            Ok(words)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -191,18 +165,5 @@ mod tests {
         let ended = expect!["the answers ended before everything was known; nothing was added"];
         check("git\nsh\n", ended);
         check(&"\n".repeat(TRIES_MAX), expect!["too many answers that cannot be used; nothing was added"]);
-    }
-
-    #[test]
-    fn a_line_is_cut_as_a_shell_would() {
-        for (line, expected) in [
-            ("  a  b ", &["a", "b"][..]),
-            (r#"a "b c" 'd "e"' f\ g"#, &["a", "b c", "d \"e\"", "f g"]),
-            (r#"a"b"c '' "\"""#, &["abc", "", "\""]),
-            ("", &[]),
-        ] {
-            assert_eq!(words(line).expect("sound"), expected, "{line}");
-        }
-        assert_eq!(words("a 'b"), Err("a ' has no second one".to_owned()));
     }
 }
