@@ -3,8 +3,10 @@
 use pins::{Decision, Hash, Pins, What, visible};
 use upstream::Settings;
 
-use super::UNKNOWN_ITEM;
 use crate::ending::Trouble;
+
+/// What programs are told of an item that is not there.
+pub(super) const UNKNOWN_ITEM: &str = "unknown_item";
 
 /// Fewer digits do not say what was looked at.
 const DIGITS_MIN: usize = 8;
@@ -64,11 +66,11 @@ impl Item {
         decision: Decision,
     ) -> Result<Hash, Trouble> {
         let Item { what, key, looked_at } = self;
-        let pinned = pins.get(*what, key);
-        let shown = pinned.and_then(|pinned| pinned.shown.as_ref());
-        let accepted = pinned.and_then(|pinned| pinned.accepted.as_ref());
-        let accepted = accepted.filter(|_| decision == Decision::Reject);
-        let Some(definition) = shown.or(accepted) else {
+        let definition = pins.get(*what, key).and_then(|pinned| {
+            let accepted = pinned.accepted.as_ref().filter(|_| decision == Decision::Reject);
+            pinned.shown.as_ref().or(accepted)
+        });
+        let Some(definition) = definition else {
             return Err(Trouble::Failed(format!("{what} `{key}` of `{}` is not held back", settings.name())));
         };
         if looked_at.as_ref().is_some_and(|digits| !definition.hash.as_str().starts_with(digits.as_str())) {
