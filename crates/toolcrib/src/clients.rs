@@ -9,9 +9,12 @@ mod origin;
 mod server;
 mod variables;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::config::text_file;
 
 pub(crate) use client::{Client, Export, Found};
 pub(crate) use form::{Form, line_end, not_toml, to_json};
@@ -21,7 +24,16 @@ pub(crate) use server::{Oauth, Server};
 pub(crate) use variables::Findings;
 
 /// Clients write into their files themselves, some of them a lot, in bytes.
-pub(crate) const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// What stands in a client's file; nothing if it is not there.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
+    match text_file::read(path, FILE_BYTES_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("it cannot be read: {error}")),
+    }
+}
 
 /// The client of this name.
 pub(crate) fn client(id: &str) -> Option<&'static Client> {

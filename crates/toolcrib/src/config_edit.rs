@@ -21,8 +21,9 @@ const SERVERS: &str = "mcp";
 /// # Errors
 /// If the user has no home.
 pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, String> {
-    let found = find::named(named, surroundings).map(|path| surroundings.absolute(path));
-    let found = found.or_else(|| find::project(surroundings)).or_else(|| find::user(surroundings));
+    let found = self::named(named, surroundings)
+        .or_else(|| find::project(surroundings))
+        .or_else(|| find::user(surroundings));
     found.ok_or_else(|| "there is no home folder to keep the configuration in; use --config FILE".to_owned())
 }
 
@@ -77,22 +78,10 @@ pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, St
     proven(after, expected).map(Some)
 }
 
-/// What another process must be told to have this configuration wherever it is started.
-#[derive(Debug, Default)]
-pub(crate) struct InUse {
-    /// The file that was named and stands alone. The user's own is found without a word.
-    pub(crate) named: Option<PathBuf>,
-    /// The folder's file, which is in force where a client starts us in that folder, as far as a person has agreed. To
-    /// name it would be to obey whatever it says tomorrow.
-    pub(crate) folders: Option<PathBuf>,
-}
-
-/// The configuration in use.
-pub(crate) fn in_use(named: Option<&Path>, surroundings: &Surroundings) -> InUse {
-    match find::named(named, surroundings) {
-        Some(path) => InUse { named: Some(surroundings.absolute(path)), folders: None },
-        None => InUse { named: None, folders: find::project(surroundings) },
-    }
+/// What another process must be told to have this configuration wherever it is started: the file that was named and
+/// stands alone. The user's own is found without a word.
+pub(crate) fn named(named: Option<&Path>, surroundings: &Surroundings) -> Option<PathBuf> {
+    find::named(named, surroundings).map(|path| surroundings.absolute(path))
 }
 
 /// The servers that are configured, as they are written; their references are not followed.
@@ -103,9 +92,7 @@ pub(crate) fn servers(
     named: Option<&Path>,
     surroundings: &Surroundings,
 ) -> Result<BTreeMap<String, upstream::Config>, Problems> {
-    let is_new =
-        find::named(named, surroundings).is_some_and(|path| !text_file::exists(&surroundings.absolute(path)));
-    if is_new {
+    if self::named(named, surroundings).is_some_and(|path| !text_file::exists(&path)) {
         return Ok(BTreeMap::new());
     }
     let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;

@@ -82,13 +82,8 @@ impl Server {
 
     /// The program with its arguments, or the address.
     pub(crate) fn endpoint(&self) -> Vec<&str> {
-        let address = self.url.as_deref().filter(|_| self.command.is_none());
-        self.command
-            .as_deref()
-            .into_iter()
-            .chain(self.args.iter().map(String::as_str))
-            .chain(address)
-            .collect()
+        let address = self.url.iter().filter(|_| self.command.is_none());
+        self.command.iter().chain(&self.args).chain(address).map(String::as_str).collect()
     }
 
     /// The table `[mcp.NAME]` without its header.

@@ -12,6 +12,7 @@ mod list;
 mod logout;
 mod reload;
 mod remove;
+mod reported;
 pub(super) mod running;
 mod servers;
 mod status;

@@ -1,6 +1,5 @@
 //! `mcp auth`: signs in to a server with the browser, tries the sign-in, and has the Toolcribs that are running use it.
 
-mod paste;
 mod sign_in;
 
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use upstream::{Settings, Upstream, World};
 
 use super::running;
 use super::servers::{named, world};
-use super::test::{Tested, on_path, probe, sign_in::diagnose};
+use super::test::{Tested, on_path, probe};
 use crate::cli::{Auth, Cli};
 use crate::commands::start::{Asking, Log, start};
 use crate::config::Loaded;
@@ -19,8 +18,8 @@ use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime, times};
 
-use sign_in::go_on;
 pub(super) use sign_in::{Browser, sign_in};
+use sign_in::{failed, go_on};
 
 pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
@@ -67,12 +66,6 @@ impl Work<'_> {
         let tested = self.probe().await?;
         let (name, json) = (self.settings.name(), self.cli.json);
         let wants = match &tested.problem {
-            None if before == Status::NotSignedIn && !self.settings.signs_in_by_itself() => {
-                // Some servers show what they have to everybody and want a sign-in for its use.
-                let Ok(begun) = self.account.begin().await else { return self.needs_none(&tested) };
-                go_on(begun, name, browser, json).await?;
-                return self.ended(&self.probe().await?).await;
-            }
             // Who is signed in and asks for it again has a reason, such as another account.
             None => !self.settings.signs_in_by_itself(),
             Some(problem) => problem.kind == "needs_auth",
@@ -80,15 +73,18 @@ impl Work<'_> {
         if !wants {
             return self.ended(&tested).await;
         }
-        sign_in(self.account, name, browser, json).await?;
+        let begun = match self.account.begin().await {
+            // Some servers show what they have to everybody and want a sign-in for its use; others want none at all.
+            Err(_) if tested.is_good() && before == Status::NotSignedIn => return self.needs_none(&tested),
+            begun => begun.map_err(|error| failed(name, &error))?,
+        };
+        go_on(begun, name, browser, json).await?;
         self.ended(&self.probe().await?).await
     }
 
     async fn status(&self) -> Result<Status, Trouble> {
         let status = self.account.status().await;
-        status.map_err(|error| {
-            Trouble::Failed(diagnose(self.settings.name(), &error).lines(self.settings.name()))
-        })
+        status.map_err(|error| failed(self.settings.name(), &error))
     }
 
     async fn probe(&self) -> Result<Tested, Trouble> {

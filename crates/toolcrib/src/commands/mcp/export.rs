@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{ask, import};
 use crate::cli::{Cli, Export};
-use crate::clients::{self, Client, FILE_BYTES_MAX, Origin, Place, Server, Whereabouts};
+use crate::clients::{self, Client, Origin, Place, Server, Whereabouts};
 use crate::commands::load::surroundings;
-use crate::config::{Surroundings, text_file};
+use crate::config::{Surroundings, find, text_file};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::print;
@@ -22,10 +22,11 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let place = place(client, export.file.as_deref(), &surroundings)?;
     let failed =
         |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
-    let before = read(&place.path).map_err(failed)?;
-    let configuration = edit::in_use(cli.config.as_deref(), &surroundings);
-    let server = ourselves(configuration.named.as_deref())?;
-    let note = note(&configuration);
+    let before = clients::read(&place.path).map_err(failed)?;
+    let named = edit::named(cli.config.as_deref(), &surroundings);
+    let server = ourselves(named.as_deref())?;
+    let folders = if named.is_none() { find::project(&surroundings) } else { None };
+    let note = folders.map(|file| note(&file));
     let origin = Origin { place: &place, surroundings: &surroundings };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
     if !cli.json {
@@ -86,14 +87,6 @@ fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> R
     Ok(Place { path, project: None })
 }
 
-fn read(path: &Path) -> Result<Option<String>, String> {
-    match text_file::read(path, FILE_BYTES_MAX) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("it cannot be read: {error}")),
-    }
-}
-
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
 fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
     let unknown =
@@ -111,13 +104,13 @@ fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
     Ok(Server { command: Some(text(&program)?), args, ..Server::default() })
 }
 
-/// What is different for the client.
-fn note(in_use: &edit::InUse) -> Option<String> {
-    let file = in_use.folders.as_ref()?.display();
-    Some(format!(
-        "note: {file} counts where the client starts Toolcrib in that folder, and as far as you have agreed to it; with \
-         --config it would count everywhere, whatever it says later"
-    ))
+/// What is different for the client. To name the folder's file would be to obey whatever it says tomorrow.
+fn note(folders: &Path) -> String {
+    format!(
+        "note: {} counts where the client starts Toolcrib in that folder, and as far as you have agreed to it; with \
+         --config it would count everywhere, whatever it says later",
+        folders.display()
+    )
 }
 
 /// What changes, and nothing of what stands around it, which may be secret.
@@ -137,7 +130,7 @@ fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> 
 fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf>, Trouble> {
     let held = edit::hold(path).map_err(Trouble::Failed)?;
     // A person may have thought about it for a while, and clients write into their files at any time.
-    if read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
+    if clients::read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
         let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());
         return Err(Trouble::Failed(why));
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
 use upstream::{State, Upstream, World};
 
+use super::reported::{Server, age, counted};
 use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
@@ -50,16 +51,10 @@ struct Listed {
     place: String,
     is_enabled: bool,
     /// How it is doing in each Toolcrib that is running and has it.
-    running: Vec<InUse>,
+    running: Vec<(u32, Server)>,
     remembered: Option<Remembered>,
     is_signed_in: Option<bool>,
     file: Option<String>,
-}
-
-/// How a server is doing in one running Toolcrib.
-struct InUse {
-    pid: u32,
-    report: Value,
 }
 
 /// What an earlier run has seen of a server.
@@ -78,16 +73,16 @@ impl Listed {
     ) -> Listed {
         let upstream = Upstream::new(settings.clone(), world.clone());
         let name = settings.name();
-        let in_use = running.iter().filter_map(|one| {
+        let running = running.iter().filter_map(|one| {
             let report = one.upstreams.iter().find(|report| report["name"] == name)?;
-            Some(InUse { pid: one.pid, report: report.clone() })
+            Some((one.pid, Server::of(report)))
         });
         Listed {
             name: name.to_owned(),
             transport: upstream.status().transport,
             place: settings.place(),
             is_enabled: settings.is_enabled(),
-            running: in_use.collect(),
+            running: running.collect(),
             remembered: remembered(store, name, &settings.fingerprint()).await,
             is_signed_in: is_signed_in(&upstream).await,
             file: loaded.file_of_server(name).map(|file| file.display().to_string()),
@@ -95,9 +90,9 @@ impl Listed {
     }
 
     fn to_json(&self) -> Value {
-        let running = self.running.iter().map(|one| {
-            let mut report = one.report.clone();
-            report["pid"] = one.pid.into();
+        let running = self.running.iter().map(|(pid, server)| {
+            let mut report = server.told.clone();
+            report["pid"] = (*pid).into();
             report
         });
         let remembered = self.remembered.as_ref();
@@ -120,8 +115,10 @@ impl Listed {
         }
         let mut said: Vec<String> = match self.running.as_slice() {
             [] => self.remembered.iter().map(Remembered::said).collect(),
-            [one] => vec![one.said()],
-            several => several.iter().map(|one| format!("{} (process {})", one.said(), one.pid)).collect(),
+            [(_, one)] => vec![one.in_short()],
+            several => {
+                several.iter().map(|(pid, one)| format!("{} (process {pid})", one.in_short())).collect()
+            }
         };
         // Of one that is not, nothing is said: whether it wants that is known when it was asked.
         if self.is_signed_in == Some(true) {
@@ -131,49 +128,10 @@ impl Listed {
     }
 }
 
-impl InUse {
-    fn said(&self) -> String {
-        let state = &self.report["state"];
-        let word = state["status"].as_str().unwrap_or("unknown").replace('_', " ");
-        match (word.as_str(), state["error"].as_str()) {
-            ("connected", _) => {
-                let tools = counted(self.report["tools"].as_u64());
-                match self.report["held_back"].as_u64() {
-                    None | Some(0) => format!("connected, {tools}"),
-                    Some(held) => format!("connected, {tools}, {held} held back"),
-                }
-            }
-            (word, Some(error)) => format!("{word}: {error}"),
-            (word, None) => word.to_owned(),
-        }
-    }
-}
-
 impl Remembered {
     fn said(&self) -> String {
         let tools = counted(u64::try_from(self.tools).ok());
         format!("remembered, {tools}, {}", age(self.age_ms))
-    }
-}
-
-fn counted(tools: Option<u64>) -> String {
-    match tools {
-        Some(1) => "1 tool".to_owned(),
-        Some(tools) => format!("{tools} tools"),
-        None => "its tools unknown".to_owned(),
-    }
-}
-
-/// How long ago something was, in the largest unit that fits.
-pub(super) fn age(ms: i64) -> String {
-    const MINUTE_MS: i64 = 60_000;
-    const HOUR_MS: i64 = 60 * MINUTE_MS;
-    const DAY_MS: i64 = 24 * HOUR_MS;
-    match ms {
-        ..MINUTE_MS => "new".to_owned(),
-        MINUTE_MS..HOUR_MS => format!("{} min old", ms / MINUTE_MS),
-        HOUR_MS..DAY_MS => format!("{} h old", ms / HOUR_MS),
-        DAY_MS.. => format!("{} d old", ms / DAY_MS),
     }
 }
 
@@ -221,8 +179,8 @@ mod tests {
         }
     }
 
-    fn in_use(pid: u32, report: Value) -> InUse {
-        InUse { pid, report }
+    fn in_use(pid: u32, report: Value) -> (u32, Server) {
+        (pid, Server::of(&report))
     }
 
     #[test]
@@ -259,19 +217,6 @@ mod tests {
             ),
         ] {
             assert_eq!(listed.status(), expected);
-        }
-    }
-
-    #[test]
-    fn ages_are_told_in_the_largest_unit() {
-        for (ms, expected) in [
-            (-5, "new"),
-            (60_000, "1 min old"),
-            (3_599_999, "59 min old"),
-            (3_600_000, "1 h old"),
-            (86_400_000 * 9, "9 d old"),
-        ] {
-            assert_eq!(age(ms), expected);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What an import would do: which servers are new, under which names, and why others are not taken.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use upstream::{Config, Value};
@@ -97,13 +96,7 @@ pub(super) fn plan(
     ourselves: &Ourselves,
 ) -> Plan {
     let mut plan = Plan::default();
-    let mut names = Names::of(configured);
-    let mut ours: HashMap<_, Vec<(&str, &Config)>> = HashMap::new();
-    for (name, config) in configured {
-        ours.entry(endpoint(config)).or_default().push((name, config));
-    }
-    // Where in the plan each of them is.
-    let mut twins = HashMap::new();
+    let mut taken: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
     for Candidate { client, path, found } in candidates {
         let from = From { client: client.title, path, name: found.name };
         let mut skip = |from: From, why: String| plan.skipped.push(Skipped { from, why });
@@ -122,20 +115,16 @@ pub(super) fn plan(
             skip(from, "it does not fit into a table of the configuration".to_owned());
             continue;
         };
-        let mut rivals = ours.get(&endpoint(&config)).into_iter().flatten();
-        if let Some((name, _)) = rivals.find(|(_, ours)| is_same(ours, &config)) {
+        if let Some((name, _)) = configured.iter().find(|(_, ours)| is_same(ours, &config)) {
             skip(from, format!("it is configured already, as {name}"));
             continue;
         }
-        match twins.entry(identity(&server)) {
-            Entry::Occupied(at) => {
-                let same: &mut Planned = &mut plan.add[*at.get()];
-                same.from.push(from);
-                continue;
-            }
-            Entry::Vacant(free) => drop(free.insert(plan.add.len())),
+        if let Some(twin) = plan.add.iter_mut().find(|planned| identity(&planned.server) == identity(&server))
+        {
+            twin.from.push(from);
+            continue;
         }
-        let name = names.free(&from.name);
+        let name = free_name(&from.name, &mut taken);
         let mut findings = found.findings;
         if name != from.name {
             findings
@@ -150,22 +139,16 @@ pub(super) fn plan(
     plan
 }
 
-/// What a configured server is reached by.
-fn endpoint(config: &Config) -> (Option<String>, Vec<String>, Option<String>, Option<PathBuf>) {
-    (config.command.clone(), config.args.clone(), config.url.clone(), config.cwd.clone())
-}
-
-/// Whether a configured server is the one that was found at the same endpoint. People replace secrets by references
-/// after an import, and that does not make it another.
+/// Whether a configured server is the one that was found. People replace secrets by references after an import, and
+/// that does not make it another.
 fn is_same(ours: &Config, found: &Config) -> bool {
-    are_same(&ours.env, &found.env) && are_same(&ours.headers, &found.headers)
-}
-
-fn are_same(ours: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> bool {
-    ours.len() == found.len()
-        && ours.iter().zip(found).all(|((name, value), (other, other_value))| {
-            name == other && (is_reference(value) || value == other_value)
-        })
+    let are_same = |ours: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>| {
+        let is_same = |name: &String, value: &Value| is_reference(value) || found.get(name) == Some(value);
+        ours.keys().eq(found.keys()) && ours.iter().all(|(name, value)| is_same(name, value))
+    };
+    (&ours.command, &ours.args, &ours.url, &ours.cwd) == (&found.command, &found.args, &found.url, &found.cwd)
+        && are_same(&ours.env, &found.env)
+        && are_same(&ours.headers, &found.headers)
 }
 
 fn is_reference(value: &Value) -> bool {
@@ -176,9 +159,8 @@ fn is_reference(value: &Value) -> bool {
 }
 
 /// What two have in common that were found and are one.
-fn identity(server: &Server) -> impl Eq + std::hash::Hash + use<> {
-    let endpoint: Vec<String> = server.endpoint().into_iter().map(str::to_owned).collect();
-    (endpoint, server.env.clone(), server.headers.clone(), server.cwd.clone())
+fn identity(server: &Server) -> impl PartialEq + use<'_> {
+    (server.endpoint(), &server.env, &server.headers, &server.cwd)
 }
 
 /// What must differ between names: tools and resources of two servers are told apart by it.
@@ -186,34 +168,19 @@ fn alike(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// The names of servers.
-struct Names {
-    /// What those that are taken are alike.
-    taken: HashSet<String>,
-    /// The first number that may be free, for what names are alike: all before it are taken.
-    next: HashMap<String, usize>,
-}
-
-impl Names {
-    fn of(configured: &BTreeMap<String, Config>) -> Names {
-        Names { taken: configured.keys().map(|name| alike(name)).collect(), next: HashMap::new() }
-    }
-
-    /// The name, or one with a number behind it; it is taken from then on.
-    fn free(&mut self, wanted: &str) -> String {
-        let is_usable =
-            wanted.chars().any(|c| c.is_ascii_alphanumeric()) && !wanted.chars().any(char::is_control);
-        let wanted = if is_usable { wanted } else { "server" };
-        let wanted: Vec<char> = wanted.chars().take(NAME_CHARS_MAX).collect();
-        let next = self.next.entry(alike(&wanted.iter().collect::<String>())).or_insert(1);
-        loop {
-            let end = if *next == 1 { String::new() } else { format!("-{next}") };
-            let name = wanted.iter().take(NAME_CHARS_MAX - end.len()).collect::<String>() + &end;
-            *next += 1;
-            if self.taken.insert(alike(&name)) {
-                return name;
-            }
+/// The name, or one with a number behind it; it is taken from then on.
+fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
+    let is_usable =
+        wanted.chars().any(|c| c.is_ascii_alphanumeric()) && !wanted.chars().any(char::is_control);
+    let wanted = if is_usable { wanted } else { "server" };
+    let mut number = 1;
+    loop {
+        let end = if number == 1 { String::new() } else { format!("-{number}") };
+        let name = wanted.chars().take(NAME_CHARS_MAX - end.len()).collect::<String>() + &end;
+        if taken.insert(alike(&name)) {
+            return name;
         }
+        number += 1;
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::gather::Gathered;
 use super::plan::{From, Plan, Planned};
 use crate::clients::Server;
+use crate::print;
 
 /// The plan for a person.
 pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
@@ -84,11 +85,7 @@ fn one(planned: &Planned) -> String {
 
 /// The text as it can neither pretend to be another line nor be shown in another order than it runs.
 fn on_one_line(text: &str) -> String {
-    let is_odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-    };
-    text.chars().map(|c| if is_odd(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    print::harmless(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
 fn place(from: &From) -> String {

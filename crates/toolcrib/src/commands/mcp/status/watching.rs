@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::shown::{Section, Server, is_wanted};
+use super::shown::{Section, is_wanted};
+use crate::commands::mcp::reported::Server;
 use crate::control::{self, Heard};
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
@@ -39,7 +40,16 @@ fn line(pid: u32, heard: &Heard, names: &[String], json: bool) -> Option<String>
                 return None;
             }
             let at_ms = told["at_ms"].as_i64().unwrap_or_else(now_ms);
-            if json { change_as_json(pid, &server, at_ms) } else { change_as_text(pid, &server, at_ms) }
+            if json {
+                let mut change = server.to_json();
+                change["pid"] = pid.into();
+                change["at_ms"] = at_ms.into();
+                change.to_string()
+            } else {
+                let what = [server.status(), server.error()].join(": ");
+                let what = what.trim_end_matches(": ");
+                format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
+            }
         }
         Heard::Refused(_) => return None,
         Heard::End if json => json!({ "pid": pid, "ended": true }).to_string(),
@@ -48,25 +58,10 @@ fn line(pid: u32, heard: &Heard, names: &[String], json: bool) -> Option<String>
     Some(said)
 }
 
-fn change_as_json(pid: u32, server: &Server, at_ms: i64) -> String {
-    let mut change = server.to_json();
-    if let Value::Object(change) = &mut change {
-        change.insert("pid".to_owned(), pid.into());
-        change.insert("at_ms".to_owned(), at_ms.into());
-    }
-    change.to_string()
-}
-
-fn change_as_text(pid: u32, server: &Server, at_ms: i64) -> String {
-    let what = match server.error() {
-        none if none.is_empty() => server.status(),
-        error => format!("{}: {error}", server.status()),
-    };
-    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::control::Running;
 

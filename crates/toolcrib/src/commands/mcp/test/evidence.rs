@@ -1,7 +1,7 @@
 //! What a try to connect leaves behind for the diagnosis: when each step was done, and what came that was no MCP.
 //! Its source is the trace of the upstream, so nothing is asked twice.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -23,12 +23,6 @@ const LISTS: [(&str, &[&str]); 3] = [
 
 /// Requests that begin a connection, and that no server sends.
 const OF_CLIENTS: [&str; 2] = ["initialize", "server/discover"];
-
-/// What has been seen of one server, from the moment this was made.
-pub(super) struct Evidence {
-    begun: Instant,
-    seen: Mutex<Seen>,
-}
 
 /// What has been seen. Times count from the beginning.
 #[derive(Debug, Default, Clone)]
@@ -86,31 +80,16 @@ struct Envelope {
     method: Option<String>,
 }
 
-impl Evidence {
-    pub(super) fn new() -> Arc<Evidence> {
-        Arc::new(Evidence { begun: Instant::now(), seen: Mutex::default() })
-    }
-
-    /// A trace that tells this, and another one first.
-    pub(super) fn trace(self: &Arc<Evidence>, other: Option<Trace>) -> Trace {
-        let evidence = self.clone();
-        Trace::new(move |traced| {
-            let at = evidence.begun.elapsed();
-            if let Some(other) = &other {
-                other.tell(traced.clone());
-            }
-            evidence.lock().take_in(traced, at);
-        })
-    }
-
-    /// What has been seen so far.
-    pub(super) fn seen(&self) -> Seen {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().expect("nothing panics while it holds the lock")
-    }
+/// A trace that tells `seen`, and another one first. Times count from now on.
+pub(super) fn trace(seen: &Arc<Mutex<Seen>>, other: Option<Trace>) -> Trace {
+    let (seen, begun) = (seen.clone(), Instant::now());
+    Trace::new(move |traced| {
+        let at = begun.elapsed();
+        if let Some(other) = &other {
+            other.tell(traced.clone());
+        }
+        seen.lock().expect("nothing panics while it holds the lock").take_in(traced, at);
+    })
 }
 
 impl Seen {

@@ -1,12 +1,13 @@
 //! One try to connect to a server and to list what it has, with everything that can be said about it afterwards.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use upstream::{ConnectError, Offer, Settings, State, Upstream, World};
 
 use super::diagnosis::{Diagnosis, Failed, late};
-use super::evidence::{Evidence, Seen, Step};
+use super::evidence::{Seen, Step, trace};
 
 /// A server that needs longer than its table gives it is waited for so much longer, to tell slow from dead.
 const MORE_TIME_MAX: Duration = Duration::from_secs(10);
@@ -34,8 +35,8 @@ struct Remark {
 
 /// Connects, lists and lets go again. A trace in `world` hears everything, too.
 pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn() -> Vec<String>) -> Tested {
-    let evidence = Evidence::new();
-    let trace = evidence.trace(world.trace.clone());
+    let seen = Arc::default();
+    let trace = trace(&seen, world.trace.clone());
     let world = World { trace: Some(trace), ..world };
     let more = settings.start_timeout().min(MORE_TIME_MAX);
     let upstream = Upstream::new(settings.clone().patient(more), world);
@@ -44,7 +45,7 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
     let took = begun.elapsed();
     let (offer, stderr) = (upstream.offers().borrow().clone(), upstream.last_stderr());
     upstream.end().await;
-    let seen = evidence.seen();
+    let seen = seen.lock().expect("nothing panics while it holds the lock").clone();
     let steps = seen.steps(took);
     let problem = match connected {
         Ok(()) => too_late(settings, &steps),
