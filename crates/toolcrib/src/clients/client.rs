@@ -52,8 +52,8 @@ pub(crate) struct Found {
 pub(crate) struct Export {
     /// The keys that lead to the table of servers in it.
     pub(crate) table: &'static [&'static str],
-    /// What stood there under the name, in the file's own form and without what may be secret.
-    pub(crate) old: Option<String>,
+    /// Whether something else stands there under the name.
+    pub(crate) replaces: bool,
     /// What is to stand there.
     pub(crate) new: Written,
     /// The same in the file's own form.
@@ -130,15 +130,14 @@ impl Client {
         let root = self.form.read(text)?;
         let keys = (self.table)(&root);
         let new = (self.write)(&root, server);
-        let old = at(&root, keys).and_then(|servers| servers.get(name)).cloned();
-        let is_same = old.as_ref().is_some_and(|old| {
+        let old = at(&root, keys).and_then(|servers| servers.get(name));
+        let is_same = old.is_some_and(|old| {
             let found = self.found(name, old, origin);
             found.findings == Findings::default() && found.server.as_ref() == Ok(server)
         });
         let shown = self.form.shown(keys, name, &new)?;
-        let shown_old = old.as_ref().map(|old| self.form.shown_old(keys, name, old));
         let text = if is_same { None } else { Some(self.form.put(text, keys, name, &new)?) };
-        Ok(Export { table: keys, old: shown_old, new, shown, text })
+        Ok(Export { table: keys, replaces: old.is_some() && !is_same, new, shown, text })
     }
 }
 
@@ -152,24 +151,20 @@ fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
     let home = origin::home(origin.surroundings);
     let project = origin.place.project.as_deref();
     let whole = |path: &str| match (path.strip_prefix("~/"), &home, project) {
-        (Some(below), Some(home), _) => home.join(below).to_string_lossy().into_owned(),
+        (Some(below), Some(home), _) => home.join(below).display().to_string(),
         (None, _, Some(project)) => {
-            let joined: PathBuf = project.join(path).components().collect();
-            joined.to_string_lossy().into_owned()
+            project.join(path).components().collect::<PathBuf>().display().to_string()
         }
         _ => path.to_owned(),
     };
     let is_relative = |word: &String| word.starts_with("./") || word.starts_with("../");
     if server.args.iter().any(is_relative) && server.cwd.is_none() {
-        server.cwd = project.map(|project| project.to_string_lossy().into_owned());
+        server.cwd = project.map(|project| project.display().to_string());
     }
     // A word such as `.` or `server.py` was meant from there, too.
     project.iter().for_each(|project| _ = server.place_in(project));
     server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
-    let command = server.command.take();
-    server.command = command.map(|command| match command.starts_with("~/") || is_relative(&command) {
-        true => whole(&command),
-        false => command,
-    });
+    let is_whole = |command: &String| !command.starts_with("~/") && !is_relative(command);
+    server.command = server.command.map(|it| if is_whole(&it) { it } else { whole(&it) });
     server
 }

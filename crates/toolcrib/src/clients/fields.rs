@@ -46,12 +46,12 @@ impl<'a> Fields<'a> {
 
     /// A word of a command line, a folder or an address.
     pub(crate) fn word(&mut self, key: &'static str) -> Option<String> {
-        self.typed(key, "text", Value::as_str).map(|text| self.translated(text, Part::Word))
+        self.plain(key).map(|text| self.translated(&text, Part::Word))
     }
 
     /// A value that may be secret.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<String> {
-        self.typed(key, "text", Value::as_str).map(|text| self.translated(text, Part::Value))
+        self.plain(key).map(|text| self.translated(&text, Part::Value))
     }
 
     /// A list of words; nothing if there is none.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use toml_edit::ser::ValueSerializer;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use crate::config::{MASK, line_and_column};
+use crate::config::line_and_column;
 
 /// A file's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,19 +70,6 @@ impl Form {
         }
     }
 
-    /// An entry that somebody else wrote, without what may be secret.
-    pub(crate) fn shown_old(self, slot: &[&str], name: &str, entry: &Value) -> String {
-        let mut entry = entry.clone();
-        mask(&mut entry);
-        let within = |value: Value, key: &&str| Value::from(Map::from_iter([((*key).to_owned(), value)]));
-        let entry = within(entry, &name);
-        match self {
-            Form::Json => between_braces(&format!("{entry:#}")),
-            // Whatever came out of TOML goes into it again.
-            Form::Toml => toml::to_string(&slot.iter().rev().fold(entry, within)).unwrap_or_default(),
-        }
-    }
-
     /// The text with `written` under `name`, in the table that `slot` leads to; what was there is replaced.
     ///
     /// # Errors
@@ -109,20 +96,6 @@ impl Form {
             Ok(_) | Err(_) => {
                 Err("it is written in a way that this command cannot change; change it by hand".to_owned())
             }
-        }
-    }
-}
-
-/// The tables in a client's entry whose values may be secret.
-const SECRET_TABLES: [&str; 6] = ["env", "environment", "headers", "http_headers", "oauth", "auth"];
-
-/// Hides what may be secret in an entry that somebody else wrote.
-fn mask(entry: &mut Value) {
-    let tables = entry.as_object_mut().into_iter().flatten();
-    for (_, table) in tables.filter(|(key, _)| SECRET_TABLES.contains(&key.as_str())) {
-        match table {
-            Value::Object(members) => members.values_mut().for_each(|value| *value = MASK.into()),
-            other => *other = MASK.into(),
         }
     }
 }

@@ -30,22 +30,11 @@ struct Wanted {
     server: Server,
 }
 
-/// How it is added.
-struct How {
-    /// Signed in to before the test.
-    sign_in: bool,
-    /// Without a test.
-    untested: bool,
-    /// A person is there to be asked.
-    interactive: bool,
-    json: bool,
-}
-
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
-    let interactive = !has_endpoint && ask::is_possible() && !cli.json;
-    let mut wanted = if interactive {
+    let is_interactive = !has_endpoint && ask::is_possible() && !cli.json;
+    let mut wanted = if is_interactive {
         questions::ask(&draft, add.name.as_deref(), &mut io::stdin().lock())?
     } else {
         given::wanted(&add)?
@@ -57,16 +46,15 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == wanted.name);
     let settings =
         settings.ok_or_else(|| Trouble::Failed("the new table is not read as a server".to_owned()))?;
-    let how = How { sign_in: add.oauth, untested: add.untested, interactive, json: cli.json };
     remark_on_secrets(&wanted.server);
     runtime::run(async {
-        let tested = tried(&loaded, settings, &how).await?;
+        let tested = tried(cli, &add, is_interactive, &loaded, settings).await?;
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
             draft.save(&[(&wanted.name, &wanted.server)])?;
             trust::agree_to_written(cli, &[&wanted.name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
-        } else if how.sign_in {
+        } else if add.oauth {
             forget(&loaded, settings).await;
         }
         let told = match is_saved {
@@ -87,29 +75,35 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
 }
 
 /// Tests the server, signing in where that is wanted.
-async fn tried(loaded: &Loaded, settings: &Settings, how: &How) -> Result<Option<Tested>, Trouble> {
-    if how.sign_in {
-        sign_in_to(loaded, settings, how).await?;
+async fn tried(
+    cli: &Cli,
+    add: &Add,
+    is_interactive: bool,
+    loaded: &Loaded,
+    settings: &Settings,
+) -> Result<Option<Tested>, Trouble> {
+    if add.oauth {
+        sign_in_to(cli, loaded, settings).await?;
     }
-    if how.untested {
+    if add.untested {
         return Ok(None);
     }
-    if !how.json {
+    if !cli.json {
         print::remark(&format!("{}: testing it", settings.name()));
     }
     let tested = probe(settings, world(loaded)?, &on_path).await;
     let wants_sign_in = tested.problem.as_ref().is_some_and(|problem| problem.kind == "needs_auth");
-    if wants_sign_in && how.interactive && ask::confirm("It wants you to sign in. Do that now?")? {
-        sign_in_to(loaded, settings, how).await?;
+    if wants_sign_in && is_interactive && ask::confirm("It wants you to sign in. Do that now?")? {
+        sign_in_to(cli, loaded, settings).await?;
         return Ok(Some(probe(settings, world(loaded)?, &on_path).await));
     }
     Ok(Some(tested))
 }
 
-async fn sign_in_to(loaded: &Loaded, settings: &Settings, how: &How) -> Result<(), Trouble> {
+async fn sign_in_to(cli: &Cli, loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
     let upstream = Upstream::new(settings.clone(), world(loaded)?);
     let account = upstream.account().ok_or_else(|| no_account(settings))?;
-    sign_in(account, settings.name(), Browser::IfThereIsOne, how.json).await
+    sign_in(account, settings.name(), Browser::IfThereIsOne, cli.json).await
 }
 
 /// Keeps what the test has listed, so that the server's tools are there before it is connected to. What cannot be

@@ -67,10 +67,10 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
 }
 
 fn to_json(client: &Client, place: &Place, name: &str, change: &clients::Export) -> Value {
-    let what = match (&change.text, &change.old) {
+    let what = match (&change.text, change.replaces) {
         (None, _) => "none",
-        (Some(_), None) => "added",
-        (Some(_), Some(_)) => "replaced",
+        (Some(_), false) => "added",
+        (Some(_), true) => "replaced",
     };
     let (file, entry) = (place.path.display().to_string(), clients::to_json(&change.new));
     json!({ "client": client.id, "file": file, "name": name, "change": what, "entry": entry })
@@ -120,10 +120,9 @@ fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> 
     if change.text.is_none() {
         return format!("{title}: it is there already");
     }
-    let lines =
-        |sign: char, text: &str| text.lines().map(|line| format!("{sign} {line}\n")).collect::<String>();
-    let old = change.old.as_deref().map(|old| lines('-', old)).unwrap_or_default();
-    format!("{title}\n{old}{}", lines('+', &change.shown).trim_end())
+    let replaces = if change.replaces { ", in place of what stands there" } else { "" };
+    let lines: Vec<String> = change.shown.lines().map(|line| format!("+ {line}")).collect();
+    format!("{title}{replaces}\n{}", lines.join("\n"))
 }
 
 /// Writes the file, after a copy of what was there; gives the copy's path.

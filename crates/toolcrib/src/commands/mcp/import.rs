@@ -53,7 +53,15 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         report["running"] = told.json.into();
         print::json(&report)?;
     } else if wanted && !refused {
-        print::line(&[done(plan.add.len(), &draft.target), told.lines].concat().join("\n"))?;
+        let done = match plan.add.len() {
+            0 => "nothing was added".to_owned(),
+            count => format!(
+                "added {} to {}\nnow run `toolcrib mcp test` to see whether they work",
+                show::servers(count),
+                draft.target.display()
+            ),
+        };
+        print::line(&[vec![done], told.lines].concat().join("\n"))?;
     }
     match (refused, gathered.errors.is_empty()) {
         (true, _) => Err(Trouble::Misused(
@@ -88,16 +96,5 @@ fn choose(plan: &mut Plan, target: &Path) -> Result<bool, Trouble> {
             Ok(!plan.add.is_empty())
         }
         _ => Ok(false),
-    }
-}
-
-/// What was done, in lines.
-fn done(added: usize, target: &Path) -> Vec<String> {
-    match added {
-        0 => vec!["nothing was added".to_owned()],
-        count => vec![
-            format!("added {} to {}", show::servers(count), target.display()),
-            "now run `toolcrib mcp test` to see whether they work".to_owned(),
-        ],
     }
 }

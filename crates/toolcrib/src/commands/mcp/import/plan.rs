@@ -96,35 +96,22 @@ pub(super) fn plan(
     ourselves: &Ourselves,
 ) -> Plan {
     let mut plan = Plan::default();
-    let mut taken: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
+    let mut names: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
     for Candidate { client, path, found } in candidates {
         let from = From { client: client.title, path, name: found.name };
-        let mut skip = |from: From, why: String| plan.skipped.push(Skipped { from, why });
-        let mut server = match found.server {
-            Ok(server) if ourselves.are(&server) => {
-                skip(from, "it is Toolcrib itself".to_owned());
-                continue;
-            }
+        let mut server = match taken(found.server, configured, ourselves) {
             Ok(server) => server,
             Err(why) => {
-                skip(from, why);
+                plan.skipped.push(Skipped { from, why });
                 continue;
             }
         };
-        let Ok(config) = toml::from_str::<Config>(&server.to_toml()) else {
-            skip(from, "it does not fit into a table of the configuration".to_owned());
-            continue;
-        };
-        if let Some((name, _)) = configured.iter().find(|(_, ours)| is_same(ours, &config)) {
-            skip(from, format!("it is configured already, as {name}"));
-            continue;
-        }
         if let Some(twin) = plan.add.iter_mut().find(|planned| identity(&planned.server) == identity(&server))
         {
             twin.from.push(from);
             continue;
         }
-        let name = free_name(&from.name, &mut taken);
+        let name = free_name(&from.name, &mut names);
         let mut findings = found.findings;
         if name != from.name {
             findings
@@ -137,6 +124,24 @@ pub(super) fn plan(
         plan.add.push(Planned { name, server, findings, from: vec![from] });
     }
     plan
+}
+
+/// The server that was found, or why it is not taken.
+fn taken(
+    found: Result<Server, String>,
+    configured: &BTreeMap<String, Config>,
+    ourselves: &Ourselves,
+) -> Result<Server, String> {
+    let server = found?;
+    if ourselves.are(&server) {
+        return Err("it is Toolcrib itself".to_owned());
+    }
+    let config = toml::from_str::<Config>(&server.to_toml());
+    let config = config.map_err(|_| "it does not fit into a table of the configuration")?;
+    match configured.iter().find(|(_, ours)| is_same(ours, &config)) {
+        Some((name, _)) => Err(format!("it is configured already, as {name}")),
+        None => Ok(server),
+    }
 }
 
 /// Whether a configured server is the one that was found. People replace secrets by references after an import, and
