@@ -50,12 +50,8 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
         report["written"] = agreed.is_some().into();
         report["backup"] = backup.map(|path| path.display().to_string()).into();
         print::json(&report)?;
-    } else if agreed.is_some() {
-        let kept = backup.map(|path| format!("; what was there is kept in {}", path.display()));
-        let kept = kept.unwrap_or_default();
-        print::line(&format!("written{kept}; start {} again to have it take notice", client.title))?;
     } else if wanted.is_some() && !refused {
-        print::line("nothing was written")?;
+        print::line(&done(client, agreed.is_some(), backup))?;
     }
     match refused {
         true => Err(Trouble::Misused(
@@ -64,6 +60,14 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
         )),
         false => Ok(Ending::Good),
     }
+}
+
+fn done(client: &Client, is_written: bool, backup: Option<PathBuf>) -> String {
+    if !is_written {
+        return "nothing was written".to_owned();
+    }
+    let kept = backup.map(|path| format!("; what was there is kept in {}", path.display()));
+    format!("written{}; start {} again to have it take notice", kept.unwrap_or_default(), client.title)
 }
 
 fn to_json(client: &Client, place: &Place, name: &str, change: &clients::Export) -> Value {

@@ -9,8 +9,9 @@ use std::path::Path;
 pub(super) use gather::unknown;
 
 use self::plan::{Ourselves, Plan, plan};
+use super::ask;
 use super::draft::Draft;
-use super::{ask, running};
+use super::running::{self, Told};
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
@@ -38,16 +39,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
         plan.add.clear();
     }
-    let mut told = running::Told::default();
-    if !plan.add.is_empty() {
-        let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
-        draft.save(&new)?;
-        let names: Vec<&str> = new.iter().map(|(name, _)| *name).collect();
-        trust::agree_to_written(cli, &names)?;
-        if let Some(loaded) = &loaded {
-            told = runtime::run(running::reload(&loaded.settings.state))?;
-        }
-    }
+    let told = add(cli, &draft, &plan, loaded.as_ref())?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
         report["running"] = told.json.into();
@@ -70,6 +62,18 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         (false, true) => Ok(Ending::Good),
         (false, false) => Ok(Ending::Failed),
     }
+}
+
+/// Adds what is in the plan, and has the running Toolcribs take it up.
+fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result<Told, Trouble> {
+    if plan.add.is_empty() {
+        return Ok(Told::default());
+    }
+    let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
+    draft.save(&new)?;
+    trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    let told = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
+    Ok(told.transpose()?.unwrap_or_default())
 }
 
 /// How other clients know this program.

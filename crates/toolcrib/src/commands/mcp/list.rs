@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use oauth::Status as SignedIn;
+use serde::Serialize;
 use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
-use upstream::{State, Upstream, World};
+use upstream::{State, Upstream};
 
 use super::reported::{Server, age, counted};
 use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
-use crate::config::Loaded;
-use crate::control::{self, Running};
+use crate::control;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
@@ -29,7 +29,22 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let store = loaded.settings.kept.store();
         let mut listed = Vec::new();
         for settings in &loaded.settings.upstreams {
-            listed.push(Listed::of(settings, &loaded, &world, &running, store).await);
+            let upstream = Upstream::new(settings.clone(), world.clone());
+            let name = settings.name();
+            let running = running.iter().filter_map(|one| {
+                let report = one.upstreams.iter().find(|report| report["name"] == name)?;
+                Some((one.pid, Server::of(report)))
+            });
+            listed.push(Listed {
+                name: name.to_owned(),
+                transport: upstream.status().transport,
+                place: settings.place(),
+                is_enabled: settings.is_enabled(),
+                running: running.collect(),
+                remembered: remembered(store, name, &settings.fingerprint()).await,
+                is_signed_in: is_signed_in(&upstream).await,
+                file: loaded.file_of_server(name).map(|file| file.display().to_string()),
+            });
         }
         if cli.json {
             let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
@@ -58,51 +73,26 @@ struct Listed {
 }
 
 /// What an earlier run has seen of a server.
+#[derive(Serialize)]
 struct Remembered {
     tools: usize,
     age_ms: i64,
 }
 
 impl Listed {
-    async fn of(
-        settings: &upstream::Settings,
-        loaded: &Loaded,
-        world: &World,
-        running: &[Running],
-        store: &SqliteStore,
-    ) -> Listed {
-        let upstream = Upstream::new(settings.clone(), world.clone());
-        let name = settings.name();
-        let running = running.iter().filter_map(|one| {
-            let report = one.upstreams.iter().find(|report| report["name"] == name)?;
-            Some((one.pid, Server::of(report)))
-        });
-        Listed {
-            name: name.to_owned(),
-            transport: upstream.status().transport,
-            place: settings.place(),
-            is_enabled: settings.is_enabled(),
-            running: running.collect(),
-            remembered: remembered(store, name, &settings.fingerprint()).await,
-            is_signed_in: is_signed_in(&upstream).await,
-            file: loaded.file_of_server(name).map(|file| file.display().to_string()),
-        }
-    }
-
     fn to_json(&self) -> Value {
         let running = self.running.iter().map(|(pid, server)| {
             let mut report = server.told.clone();
             report["pid"] = (*pid).into();
             report
         });
-        let remembered = self.remembered.as_ref();
         json!({
             "name": self.name,
             "transport": self.transport,
             "where": self.place,
             "enabled": self.is_enabled,
             "running": running.collect::<Vec<_>>(),
-            "remembered": remembered.map(|it| json!({ "tools": it.tools, "age_ms": it.age_ms })),
+            "remembered": self.remembered,
             "signed_in": self.is_signed_in,
             "file": self.file,
         })
@@ -113,8 +103,11 @@ impl Listed {
         if !self.is_enabled {
             return State::Disabled.to_string();
         }
+        let remembered = |it: &Remembered| {
+            format!("remembered, {}, {}", counted(u64::try_from(it.tools).ok()), age(it.age_ms))
+        };
         let mut said: Vec<String> = match self.running.as_slice() {
-            [] => self.remembered.iter().map(Remembered::said).collect(),
+            [] => self.remembered.iter().map(remembered).collect(),
             [(_, one)] => vec![one.in_short()],
             several => {
                 several.iter().map(|(pid, one)| format!("{} (process {pid})", one.in_short())).collect()
@@ -125,13 +118,6 @@ impl Listed {
             said.push("signed in".to_owned());
         }
         if said.is_empty() { "not connected yet".to_owned() } else { said.join(", ") }
-    }
-}
-
-impl Remembered {
-    fn said(&self) -> String {
-        let tools = counted(u64::try_from(self.tools).ok());
-        format!("remembered, {tools}, {}", age(self.age_ms))
     }
 }
 

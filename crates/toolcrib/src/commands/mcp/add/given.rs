@@ -14,16 +14,13 @@ const SECRET_WORDS: [&str; 7] =
 /// The server that the options name.
 pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
-    let mut server = match (&add.command, add.program.split_first(), &add.url) {
-        (Some(command), ..) => {
-            Server { command: Some(command.clone()), args: add.args.clone(), ..Server::default() }
-        }
-        (None, Some((command, args)), _) => {
-            Server { command: Some(command.clone()), args: args.to_vec(), ..Server::default() }
-        }
-        (None, None, Some(url)) => Server { url: Some(url.clone()), ..Server::default() },
-        (None, None, None) => return Err(misused("the server needs a program or an address")),
-    };
+    // Only one of them is given.
+    let mut program = add.command.iter().chain(&add.args).chain(&add.program).cloned();
+    let (command, args) = (program.next(), program.collect());
+    let mut server = Server { command, args, url: add.url.clone(), ..Server::default() };
+    if server.endpoint().is_empty() {
+        return Err(misused("the server needs a program or an address"));
+    }
     server.env = pairs(&add.env, environment)?;
     server.headers = pairs(&add.headers, header)?;
     if add.oauth {
