@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
+use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
 
 use crate::clients::{Server, line_end, not_toml};
 use crate::config::consent::Consent;
@@ -34,13 +34,9 @@ pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Resul
 pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
     let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     table_of_servers(before.as_table())?;
-    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
     let (mut after, mut expected) = (text.to_owned(), data(text)?);
     for (name, server) in new {
-        after = match is_closed {
-            true => inserted(&after, name, server)?,
-            false => appended(&after, name, server),
-        };
+        after = appended(&after, name, server);
         let table = expected.entry(SERVERS).or_insert_with(|| toml::Table::new().into());
         if let toml::Value::Table(table) = table
             && table.insert((*name).to_owned(), data(&server.to_toml())?.into()).is_some()
@@ -62,15 +58,9 @@ pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, St
     else {
         return Ok(None);
     };
-    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
-    let after = match is_closed {
-        true => edited(text, |servers| drop(servers.remove(name)))?,
-        false => {
-            let mut spans = Vec::new();
-            collect_spans(key.span(), server, &mut spans);
-            without_lines(text, &spans)
-        }
-    };
+    let mut spans = Vec::new();
+    collect_spans(key.span(), server, &mut spans);
+    let after = without_lines(text, &spans);
     let mut expected = data(text)?;
     if let Some(toml::Value::Table(table)) = expected.get_mut(SERVERS) {
         table.remove(name);
@@ -128,31 +118,6 @@ fn appended(text: &str, name: &str, server: &Server) -> String {
     }
     after.push_str(&root.to_string().replace('\n', line_end));
     after
-}
-
-/// With the server as a member of `mcp = { … }`, which cannot be added to from elsewhere.
-fn inserted(text: &str, name: &str, server: &Server) -> Result<String, String> {
-    edited(text, |servers| {
-        let mut new = Value::from(server.to_table().into_inline_table());
-        let last = servers.iter_mut().last().and_then(|(_, last)| last.as_value_mut());
-        if let Some(last) = last {
-            // The blank before the closing brace.
-            let gap = last.decor().suffix().and_then(RawString::as_str).unwrap_or_default().to_owned();
-            last.decor_mut().set_suffix("");
-            new.decor_mut().set_suffix(gap);
-        }
-        servers.insert(name, Item::Value(new));
-    })
-}
-
-fn edited(text: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, String> {
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: TomlError| not_toml(text, error.span(), error.message()))?;
-    if let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
-        change(servers);
-    }
-    // The library ends every line with a bare line feed.
-    Ok(document.to_string().replace('\n', line_end(text)))
 }
 
 /// The places of an item in the text: each header with all up to its last value, and each value outside of these.

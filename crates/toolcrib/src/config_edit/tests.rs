@@ -101,20 +101,8 @@ fn a_server_is_added_at_the_end_and_nothing_else_changes() {
 }
 
 #[test]
-fn a_closed_table_gets_a_member() {
-    check_added(
-        INLINE,
-        expect![[r#"
-            mcp = { git = { command = "uvx" }, web = { url = "http://a" }, new = { command = "npx", args = ["-y", "server"], env = { LEVEL = "say \"hi\"\n", TOKEN = "${env:TOKEN}" } } } # all
-            [log]
-            level = "info"
-        "#]],
-    );
-}
-
-#[test]
 fn line_ends_stay_as_they_are() {
-    for text in [PLAIN, DOTTED, INLINE] {
+    for text in [PLAIN, DOTTED, SUB_INLINE] {
         let text = text.replace('\n', "\r\n");
         let after = add_server(&text, "new", &server()).expect("it can be added");
         assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{after:?}");
@@ -165,11 +153,7 @@ fn a_server_is_removed_with_what_is_said_of_it() {
     );
     check_removed(
         INLINE,
-        expect![[r#"
-        mcp = { web = { url = "http://a" } } # all
-        [log]
-        level = "info"
-    "#]],
+        expect!["it is written in a way that this command cannot change; change it by hand"],
     );
     check_removed("[log]\nlevel = \"info\"\n", expect!["nothing"]);
 }
@@ -214,6 +198,8 @@ fn what_cannot_be_changed_is_said() {
         expect!["line 2, column 9: this is no TOML: extra `=`, expected nothing"],
     );
     check_refused("[log\n", expect!["line 1, column 5: this is no TOML: unclosed table, expected `]`"]);
+    let closed = add_server(INLINE, "new", &server()).expect_err("it cannot be added");
+    assert_eq!(closed, "it is written in a way that this command cannot change; change it by hand");
     check_refused("mcp = 3", expect!["its `mcp` is no table"]);
     check_refused("[[mcp]]\n", expect!["its `mcp` is no table"]);
     check_refused(PLAIN, expect![[r#"it has a server "git" already"#]]);

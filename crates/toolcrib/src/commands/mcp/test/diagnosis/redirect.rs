@@ -8,44 +8,29 @@ use url::{Host, Url};
 
 use super::finding::{Diagnosis, Failed};
 
-/// Where a redirect leads.
-#[derive(Debug, PartialEq, Eq)]
-enum Leads {
-    /// To an address that may be proposed.
-    To(String),
-    /// To this host, which is in a private network.
-    Inside(String),
-    /// From https to http.
-    IntoTheOpen(String),
-    /// To nothing that could stand in `url`.
-    Nowhere,
-}
-
 pub(super) fn diagnose(failed: &Failed<'_>, status: u16) -> Diagnosis {
     let location = failed.seen.head.as_ref().and_then(|head| head.location.as_deref());
     let Some((own, location)) = failed.settings.address().zip(location) else {
         return Diagnosis::of("redirects:somewhere", &[("status", &status)]);
     };
     let (kind, target) = match leads(own, location) {
-        Leads::To(target) if failed.settings.masked(&target) == target => ("redirects", target),
-        Leads::To(target) => ("redirects:masked", target),
-        Leads::Inside(host) => ("redirects_to_private", host),
-        Leads::IntoTheOpen(target) => ("redirects_unencrypted", target),
-        Leads::Nowhere => ("redirects_nowhere", String::new()),
+        ("redirects", target) if failed.settings.masked(&target) != target => ("redirects:masked", target),
+        diagnosis => diagnosis,
     };
     Diagnosis::of(kind, &[("target", &target), ("status", &status)])
 }
 
-/// Where `location` leads from our own address, as far as it may be proposed.
-fn leads(own: &Uri, location: &str) -> Leads {
-    let Some(target) = absolute(own, location) else { return Leads::Nowhere };
-    let Some(host) = target.host_str() else { return Leads::Nowhere };
+/// Where `location` leads from our own address, and what that is called: an address that may be proposed, a host in a
+/// private network, an address to which nothing is encrypted, or nothing that could stand in `url`.
+fn leads(own: &Uri, location: &str) -> (&'static str, String) {
+    let Some(target) = absolute(own, location) else { return ("redirects_nowhere", String::new()) };
+    let host = target.host_str().unwrap_or_default();
     if is_private(&target) && !own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)) {
-        return Leads::Inside(host.to_owned());
+        return ("redirects_to_private", host.to_owned());
     }
     match target.scheme() == "http" && own.scheme() != Some(&Scheme::HTTP) {
-        true => Leads::IntoTheOpen(target.into()),
-        false => Leads::To(target.into()),
+        true => ("redirects_unencrypted", target.into()),
+        false => ("redirects", target.into()),
     }
 }
 
@@ -83,6 +68,8 @@ fn is_private(target: &Url) -> bool {
 mod tests {
     use super::*;
 
+    type Leads = (&'static str, String);
+
     #[track_caller]
     fn check(own: &str, cases: &[(&str, Leads)]) {
         let own = own.parse().expect("an address");
@@ -92,7 +79,11 @@ mod tests {
     }
 
     fn to(target: &str) -> Leads {
-        Leads::To(target.to_owned())
+        ("redirects", target.to_owned())
+    }
+
+    fn nowhere() -> Leads {
+        ("redirects_nowhere", String::new())
     }
 
     #[test]
@@ -110,29 +101,29 @@ mod tests {
                 ("?next=1", to("https://h.example/a/mcp")),
                 ("https://me:pw@other.example/mcp?code=c#f", to("https://other.example/mcp")),
                 ("//me:pw@other.example/mcp", to("https://other.example/mcp")),
-                ("file:///etc/passwd", Leads::Nowhere),
-                ("file:/etc/passwd", Leads::Nowhere),
-                ("gopher://other.example:70/x", Leads::Nowhere),
-                ("javascript:alert(1)", Leads::Nowhere),
-                ("unix:/run/docker.sock", Leads::Nowhere),
+                ("file:///etc/passwd", nowhere()),
+                ("file:/etc/passwd", nowhere()),
+                ("gopher://other.example:70/x", nowhere()),
+                ("javascript:alert(1)", nowhere()),
+                ("unix:/run/docker.sock", nowhere()),
                 ("https:other.example", to("https://h.example/a/other.example")),
-                ("https://", Leads::Nowhere),
+                ("https://", nowhere()),
                 ("https:///etc/passwd", to("https://etc/passwd")),
-                ("//", Leads::Nowhere),
-                ("", Leads::Nowhere),
-                ("/\\evil.example/x", Leads::Nowhere),
-                ("/x\"\nurl = \"y", Leads::Nowhere),
-                ("/x\u{1b}[2J", Leads::Nowhere),
-                ("/\u{202e}pcm", Leads::Nowhere),
-                ("https://evil.example`", Leads::Nowhere),
+                ("//", nowhere()),
+                ("", nowhere()),
+                ("/\\evil.example/x", nowhere()),
+                ("/x\"\nurl = \"y", nowhere()),
+                ("/x\u{1b}[2J", nowhere()),
+                ("/\u{202e}pcm", nowhere()),
+                ("https://evil.example`", nowhere()),
             ],
         );
     }
 
     #[test]
     fn nothing_is_proposed_that_is_less_safe() {
-        let inside = |host: &str| Leads::Inside(host.to_owned());
-        let open = |target: &str| Leads::IntoTheOpen(target.to_owned());
+        let inside = |host: &str| ("redirects_to_private", host.to_owned());
+        let open = |target: &str| ("redirects_unencrypted", target.to_owned());
         check(
             "https://h.example/mcp",
             &[
