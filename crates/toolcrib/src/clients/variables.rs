@@ -115,9 +115,10 @@ pub(crate) fn translated(
     out + &escaped(&plain)
 }
 
-/// What stands for itself there must do so here, in either of our spellings.
+/// What stands for itself there must do so here, in each of our spellings.
 fn escaped(text: &str) -> String {
-    text.replace("{env:", "{{env:").replace("{file:", "{{file:")
+    let starts = ["{env:", "{file:", "{store:"];
+    starts.iter().fold(text.to_owned(), |text, start| text.replace(start, &format!("{{{start}")))
 }
 
 fn shell_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
@@ -127,17 +128,14 @@ fn shell_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut F
     if !is_name {
         return Replaced::Nothing;
     }
-    match default {
-        Some(default) if origin.surroundings.variable(name).is_none() => {
+    if let Some(default) = default {
+        if origin.surroundings.variable(name).is_none() {
             findings.remark(format!("`{whole}` became its default, since {name} is not set"));
-            Replaced::Text(default.to_owned())
+            return Replaced::Text(default.to_owned());
         }
-        Some(_) => {
-            findings.remark(format!("`{whole}` lost its default, since {name} is set"));
-            Replaced::Reference(environment(name, origin, findings))
-        }
-        None => Replaced::Reference(environment(name, origin, findings)),
+        findings.remark(format!("`{whole}` lost its default, since {name} is set"));
     }
+    Replaced::Reference(environment(name, origin, findings))
 }
 
 fn braced(name: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
@@ -164,16 +162,14 @@ fn braced(name: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced 
 fn editor_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
     let project = origin.place.project.as_deref();
     let folder = match name {
-        "workspaceFolder" => project.map(|folder| folder.to_string_lossy().into_owned()),
-        "workspaceFolderBasename" => {
-            project.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
-        }
-        "userHome" => origin::home(origin.surroundings).map(|home| home.to_string_lossy().into_owned()),
-        "pathSeparator" | "/" => Some("/".to_owned()),
+        "workspaceFolder" => project.map(Path::to_owned),
+        "workspaceFolderBasename" => project.and_then(Path::file_name).map(PathBuf::from),
+        "userHome" => origin::home(origin.surroundings),
+        "pathSeparator" | "/" => Some("/".into()),
         _ => None,
     };
     match (folder, name.strip_prefix("env:")) {
-        (Some(folder), _) => Replaced::Text(folder),
+        (Some(folder), _) => Replaced::Text(folder.display().to_string()),
         (None, Some(name)) => Replaced::Reference(environment(name, origin, findings)),
         (None, None) => {
             findings.missing(format!("a value in place of `{whole}`"));
@@ -233,6 +229,7 @@ mod tests {
             ("${env:SET}", "${{env:SET}"),
             ("{env:SET} {file:/etc/passwd}", "{{env:SET} {{file:/etc/passwd}"),
             ("{{env:SET}}${file:/a}", "{{{env:SET}}${{file:/a}"),
+            ("${store:KEPT} {store:KEPT}", "${{store:KEPT} {{store:KEPT}"),
             ("${NOT:-{env:SET}}", "{{env:SET}; `${NOT:-{env:SET}` became its default, since NOT is not set"),
             ("{${NOT:-env:A}}", "{{env:A}; `${NOT:-env:A}` became its default, since NOT is not set"),
             ("$${SET}", "$${SET}; needs a value in place of `$${SET}`"),
@@ -247,6 +244,7 @@ mod tests {
         check(Syntax::Plain, Part::Word, "echo ${SET} ${env:SET}", "echo ${SET} ${{env:SET}");
         check(Syntax::Plain, Part::Word, "--x={env:SET}", "--x={{env:SET}");
         check(Syntax::Plain, Part::Value, "{file:/etc/passwd}", "{{file:/etc/passwd}");
+        check(Syntax::Plain, Part::Value, "Bearer ${store:KEPT}", "Bearer ${{store:KEPT}");
         check(Syntax::Plain, Part::Value, "Bearer ${SET}", "Bearer ${env:SET}");
     }
 

@@ -121,13 +121,11 @@ fn line(at: Duration, traced: &Traced) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.len() > TEXT_BYTES_MAX {
-        true => {
-            let shown = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-            format!("{shown}… ({} bytes; --json shows all)", text.len())
-        }
-        false => text.to_owned(),
+    if text.len() <= TEXT_BYTES_MAX {
+        return text.to_owned();
     }
+    let shown = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    format!("{shown}… ({} bytes; --json shows all)", text.len())
 }
 
 impl About<'_> {

@@ -33,13 +33,11 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
 
 /// The worst of what they said.
 fn ending(asked: &[Asked<Reloaded>]) -> Ending {
-    let refused = || asked.iter().filter_map(|one| one.answer.as_ref().err());
-    if refused().any(|refused| matches!(refused, Refused::Problems(_))) {
-        Ending::Misused
-    } else if refused().next().is_some() {
-        Ending::Failed
-    } else {
-        Ending::Good
+    let refused: Vec<&Refused> = asked.iter().filter_map(|one| one.answer.as_ref().err()).collect();
+    match refused.iter().any(|refused| matches!(refused, Refused::Problems(_))) {
+        true => Ending::Misused,
+        false if refused.is_empty() => Ending::Good,
+        false => Ending::Failed,
     }
 }
 

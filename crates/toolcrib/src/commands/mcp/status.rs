@@ -81,11 +81,8 @@ fn check_names(running: &[Running], sections: &[Section], names: &[String]) -> R
     let Some(unknown) = names.iter().find(|name| !is_known(name)) else { return Ok(()) };
     let known = running.iter().flat_map(|running| &running.upstreams);
     let known = known.filter_map(|report| report["name"].as_str());
-    let said = match nearest(unknown, known) {
-        Some(near) => format!("no running Toolcrib has a server `{unknown}`; did you mean `{near}`?"),
-        None => {
-            format!("no running Toolcrib has a server `{unknown}`; if it is new, run `toolcrib mcp reload`")
-        }
-    };
+    let hint = nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
+    let hint = hint.unwrap_or_else(|| "if it is new, run `toolcrib mcp reload`".to_owned());
+    let said = format!("no running Toolcrib has a server `{unknown}`; {hint}");
     Err(Trouble::Unknown { code: UNKNOWN_SERVER, said })
 }

@@ -159,7 +159,7 @@ fn is_same(ours: &Config, found: &Config) -> bool {
 fn is_reference(value: &Value) -> bool {
     match value {
         Value::Reference(_) => true,
-        Value::Plain(text) => text.contains("{env:") || text.contains("{file:"),
+        Value::Plain(text) => !upstream::references(text).is_empty(),
     }
 }
 
