@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
 
-use crate::clients::{Server, line_end, not_toml};
+use crate::clients::{Form, Server, line_end, not_toml};
 use crate::config::consent::Consent;
 pub(crate) use crate::config::held::{Held, hold};
 use crate::config::problem::Problems;
@@ -34,17 +35,15 @@ pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Resul
 pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
     let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     table_of_servers(before.as_table())?;
-    let (mut after, mut expected) = (text.to_owned(), data(text)?);
+    let (mut after, mut expected) = (text.to_owned(), Form::Toml.read(text)?);
     for (name, server) in new {
         after = appended(&after, name, server);
-        let table = expected.entry(SERVERS).or_insert_with(|| toml::Table::new().into());
-        if let toml::Value::Table(table) = table
-            && table.insert((*name).to_owned(), data(&server.to_toml())?.into()).is_some()
-        {
+        let server = Form::Toml.read(&server.to_toml())?;
+        if !std::mem::replace(&mut expected[SERVERS][*name], server).is_null() {
             return Err(format!("it has a server {name:?} already"));
         }
     }
-    proven(after, expected)
+    Form::Toml.proven(after, &expected)
 }
 
 /// The text with a server less; nothing if it has none of that name.
@@ -61,11 +60,15 @@ pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, St
     let mut spans = Vec::new();
     collect_spans(key.span(), server, &mut spans);
     let after = without_lines(text, &spans);
-    let mut expected = data(text)?;
-    if let Some(toml::Value::Table(table)) = expected.get_mut(SERVERS) {
-        table.remove(name);
+    let mut expected = Form::Toml.read(text)?;
+    let root = expected.as_object_mut().expect("a text in TOML is a table");
+    let servers = root.get_mut(SERVERS).and_then(Value::as_object_mut).expect("it has the server");
+    servers.remove(name);
+    // With its last server a table goes that has no header of its own.
+    if servers.is_empty() && Form::Toml.read(&after).is_ok_and(|after| after.get(SERVERS).is_none()) {
+        root.remove(SERVERS);
     }
-    proven(after, expected).map(Some)
+    Form::Toml.proven(after, &expected).map(Some)
 }
 
 /// What another process must be told to have this configuration wherever it is started: the file that was named and
@@ -169,25 +172,6 @@ fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
         }
     }
     kept.concat()
-}
-
-fn data(text: &str) -> Result<toml::Table, String> {
-    text.parse().map_err(|error: toml::de::Error| format!("this is no TOML: {}", error.message()))
-}
-
-/// The text, if it says exactly what is expected.
-fn proven(text: String, expected: toml::Table) -> Result<String, String> {
-    // With its last server a table goes that has no header of its own.
-    let settled = |mut data: toml::Table| {
-        data.retain(|key, value| key != SERVERS || value.as_table().is_none_or(|table| !table.is_empty()));
-        data
-    };
-    match data(&text).map(settled) {
-        Ok(found) if found == settled(expected) => Ok(text),
-        Ok(_) | Err(_) => {
-            Err("it is written in a way that this command cannot change; change it by hand".to_owned())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -86,13 +86,16 @@ impl Form {
             Form::Toml => put_toml(text, slot, name, written),
         }?;
         let mut expected = self.read(text)?;
-        let mut table = &mut expected;
-        for key in slot {
-            table = member(table, key);
-        }
-        *member(table, name) = to_json(written);
-        match self.read(&after) {
-            Ok(found) if found == expected => Ok(after),
+        // Whatever stands in the way of a table was refused above.
+        let table = slot.iter().fold(&mut expected, |table, key| &mut table[*key]);
+        table[name] = to_json(written);
+        self.proven(after, &expected)
+    }
+
+    /// The text, if it says exactly what is expected.
+    pub(crate) fn proven(self, text: String, expected: &Value) -> Result<String, String> {
+        match self.read(&text) {
+            Ok(found) if found == *expected => Ok(text),
             Ok(_) | Err(_) => {
                 Err("it is written in a way that this command cannot change; change it by hand".to_owned())
             }
@@ -109,14 +112,6 @@ fn between_braces(text: &str) -> String {
 /// What is written, as a value.
 pub(crate) fn to_json(written: &Written) -> Value {
     written.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
-}
-
-fn member<'v>(table: &'v mut Value, key: &str) -> &'v mut Value {
-    if !table.is_object() {
-        *table = Value::Object(Map::new());
-    }
-    let table = table.as_object_mut().expect("it was made one");
-    table.entry(key).or_insert_with(|| Value::Object(Map::new()))
 }
 
 /// Some editors begin a file with a byte order mark.

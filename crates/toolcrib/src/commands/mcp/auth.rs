@@ -2,6 +2,7 @@
 
 mod sign_in;
 
+use std::io;
 use std::sync::Arc;
 
 use oauth::{Session, Status};
@@ -75,7 +76,11 @@ impl Work<'_> {
         }
         let begun = match self.account.begin().await {
             // Some servers show what they have to everybody and want a sign-in for its use; others want none at all.
-            Err(_) if tested.is_good() && before == Status::NotSignedIn => return self.needs_none(&tested),
+            Err(_) if tested.is_good() && before == Status::NotSignedIn => {
+                let object = json!({ "name": name, "needs_sign_in": false, "test": tested.to_json() });
+                self.print(&object, &format!("{name}: it needs no sign-in\n{}", tested.lines()))?;
+                return Ok(Ending::Good);
+            }
             begun => begun.map_err(|error| failed(name, &error))?,
         };
         go_on(begun, name, browser, json).await?;
@@ -91,39 +96,25 @@ impl Work<'_> {
         unless_stopped(probe(self.settings, self.world.clone(), &on_path)).await
     }
 
-    fn needs_none(&self, tested: &Tested) -> Result<Ending, Trouble> {
-        if self.cli.json {
-            print::line(
-                &json!({ "name": tested.name, "needs_sign_in": false, "test": tested.to_json() }).to_string(),
-            )?;
-        } else {
-            print::foreign(&format!("{}: it needs no sign-in\n{}", tested.name, tested.lines()))?;
-        }
-        Ok(Ending::Good)
-    }
-
     /// Tells how it went, and the Toolcribs that are running if it went well.
     async fn ended(&self, tested: &Tested) -> Result<Ending, Trouble> {
         let status = self.status().await?;
-        let told = match tested.is_good() {
+        let running = match tested.is_good() {
             true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
             false => running::Told::default(),
         };
-        if self.cli.json {
-            let result = json!({
-                "name": tested.name,
-                "account": described(&status),
-                "test": tested.to_json(),
-                "running": told.json,
-            });
-            // One line, since another one may stand before it.
-            print::line(&result.to_string())?;
-        } else {
-            let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
-            lines.extend(told.lines);
-            print::foreign(&lines.join("\n"))?;
-        }
+        let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
+        lines.extend(running.lines);
+        let (account, test) = (described(&status), tested.to_json());
+        let object =
+            json!({ "name": tested.name, "account": account, "test": test, "running": running.json });
+        self.print(&object, &lines.join("\n"))?;
         Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+    }
+
+    /// Prints an object on one line, since another one may stand before it.
+    fn print(&self, object: &Value, text: &str) -> io::Result<()> {
+        if self.cli.json { print::line(&object.to_string()) } else { print::foreign(text) }
     }
 }
 

@@ -54,14 +54,8 @@ struct About<'a> {
     tested: Tested,
     /// What is kept of a sign-in, and what the sign-in server says.
     signing_in: Option<(Result<Status, AuthError>, Vec<Document>)>,
-    stderr: Vec<Stderr>,
-}
-
-/// The end of what a program wrote on its stderr.
-struct Stderr {
-    /// Whose: "process N", or that of this try.
-    whose: String,
-    text: String,
+    /// Whose stderr, "process N" or that of this try, and the end of what it wrote on it.
+    stderr: Vec<(String, String)>,
 }
 
 /// Connects and lists. Everything that is said is told at once, or given for an object.
@@ -130,7 +124,7 @@ fn cut(text: &str) -> String {
 
 impl About<'_> {
     fn to_json(&self, exchange: Vec<Value>) -> Value {
-        let stderr = self.stderr.iter().map(|one| json!({ "of": one.whose, "text": one.text }));
+        let stderr = self.stderr.iter().map(|(whose, text)| json!({ "of": whose, "text": text }));
         let mut all = json!({
             "name": self.settings.name(),
             "where": self.settings.place(),
@@ -160,7 +154,7 @@ impl About<'_> {
             section("signing in: what the server's metadata says", &documents.join("\n"));
             section("signing in: what is kept", &status.as_ref().map_or_else(ToString::to_string, shown));
         }
-        for Stderr { whose, text } in &self.stderr {
+        for (whose, text) in &self.stderr {
             let text = if text.is_empty() { "nothing" } else { text };
             section(&format!("the end of its stderr, of {whose}"), text);
         }
@@ -185,21 +179,19 @@ fn title(title: &str) -> String {
 }
 
 /// The last words of the program: of those that are running, else of the one that was just tried.
-async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<Stderr> {
+async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<(String, String)> {
     if settings.program().is_none() {
         return Vec::new();
     }
-    let asked = control::stderr(state, settings.name()).await;
-    let running = asked.into_iter().filter_map(|one| {
+    let running = control::stderr(state, settings.name()).await.into_iter().filter_map(|one| {
         let text = settings.masked(&one.answer.ok()?);
-        Some(Stderr { whose: format!("the running Toolcrib's (process {})", one.pid), text })
+        Some((format!("the running Toolcrib's (process {})", one.pid), text))
     });
-    let running: Vec<Stderr> = running.filter(|one| !one.text.is_empty()).collect();
-    if running.is_empty() {
-        vec![Stderr { whose: "the one that was just tried".to_owned(), text: tested.stderr.clone() }]
-    } else {
-        running
+    let mut all: Vec<_> = running.filter(|(_, text)| !text.is_empty()).collect();
+    if all.is_empty() {
+        all.push(("the one that was just tried".to_owned(), tested.stderr.clone()));
     }
+    all
 }
 
 #[cfg(test)]
