@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use crate::config::text_file;
 
-pub(crate) use client::{Client, Export, Found};
+pub(crate) use client::{Client, FileChange, FoundServer};
 pub(crate) use form::{Form, line_end, not_toml, to_json};
 pub(crate) use known::CLIENTS;
-pub(crate) use origin::{Origin, Place, Whereabouts};
+pub(crate) use origin::{ClientFile, Origin, Whereabouts};
 pub(crate) use server::{Oauth, Server};
 pub(crate) use variables::Findings;
 

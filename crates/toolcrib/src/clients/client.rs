@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::entry::{self, Keys};
+use super::entry::{self, Spellings};
 use super::fields::Fields;
-use super::form::{Form, Written};
-use super::origin::{self, File, Origin, Place, Whereabouts};
+use super::form::{ClientEntry, Form};
+use super::origin::{self, ClientFile, Location, Origin, Whereabouts};
 use super::server::Server;
 use super::variables::{Findings, Syntax};
 use crate::config::text_file;
@@ -19,7 +19,7 @@ pub(crate) struct Client {
     /// What it is called.
     pub(crate) title: &'static str,
     /// The files it may read, the user's before projects'.
-    pub(super) files: &'static [File],
+    pub(super) files: &'static [Location],
     pub(super) form: Form,
     pub(super) syntax: Syntax,
     /// Whether a file of unknown name may be one of its.
@@ -28,18 +28,18 @@ pub(crate) struct Client {
     pub(super) table: fn(&Value) -> &'static [&'static str],
     /// The tables of servers for single projects in it, by the project's path.
     pub(super) projects: for<'v> fn(&'v Value, &Origin<'_>) -> Vec<(&'v str, &'v Value)>,
-    pub(super) keys: Keys,
+    pub(super) spellings: Spellings,
     /// What else there is to say about a file.
     pub(super) notes: fn(&Value, &Origin<'_>) -> Vec<String>,
     /// The entry for a server with a command, in a file that holds this.
-    pub(super) write: fn(&Value, &Server) -> Written,
+    pub(super) write: fn(&Value, &Server) -> ClientEntry,
     /// A new file.
     pub(super) fresh: &'static str,
 }
 
 /// A server in a client's file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundServer {
     /// Its name there.
     pub(crate) name: String,
     /// What it is, or why it cannot be taken over.
@@ -49,13 +49,13 @@ pub(crate) struct Found {
 }
 
 /// What a client's file becomes by an export.
-pub(crate) struct Export {
+pub(crate) struct FileChange {
     /// The keys that lead to the table of servers in it.
     pub(crate) table: &'static [&'static str],
     /// Whether something else stands there under the name.
     pub(crate) replaces: bool,
     /// What is to stand there.
-    pub(crate) new: Written,
+    pub(crate) new: ClientEntry,
     /// The same in the file's own form.
     pub(crate) shown: String,
     /// The whole text, if it changes.
@@ -64,7 +64,7 @@ pub(crate) struct Export {
 
 impl Client {
     /// The files it may read on this machine, the user's before projects'. They need not exist.
-    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<Place> {
+    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<ClientFile> {
         self.files.iter().filter_map(|file| whereabouts.place(file)).collect()
     }
 
@@ -85,15 +85,15 @@ impl Client {
         &self,
         text: &str,
         origin: &Origin<'_>,
-    ) -> Result<(Vec<Found>, Vec<String>), String> {
+    ) -> Result<(Vec<FoundServer>, Vec<String>), String> {
         let root = self.form.read(text)?;
-        let Place { path, project } = origin.place;
+        let ClientFile { path, project } = origin.place;
         let users = at(&root, (self.table)(&root)).map(|servers| (project.clone(), servers));
         let projects = (self.projects)(&root, origin).into_iter();
         let projects = projects.map(|(project, servers)| (Some(project.into()), servers));
         let mut all = Vec::new();
         for (project, servers) in users.into_iter().chain(projects) {
-            let place = Place { path: path.clone(), project };
+            let place = ClientFile { path: path.clone(), project };
             let origin = Origin { place: &place, surroundings: origin.surroundings };
             let servers = servers.as_object().into_iter().flatten();
             all.extend(servers.map(|(name, entry)| self.found(name, entry, &origin)));
@@ -101,18 +101,18 @@ impl Client {
         Ok((all, (self.notes)(&root, origin)))
     }
 
-    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> Found {
+    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> FoundServer {
         let name = name.to_owned();
         let Some(entry) = entry.as_object() else {
-            return Found {
+            return FoundServer {
                 name,
                 server: Err("its entry is no table".to_owned()),
                 findings: Findings::default(),
             };
         };
         let mut fields = Fields::new(entry, self.syntax, origin);
-        let server = entry::read(&mut fields, &self.keys).map(|server| settled(server, origin));
-        Found { name, server, findings: fields.finish("") }
+        let server = entry::read(&mut fields, &self.spellings).map(|server| settled(server, origin));
+        FoundServer { name, server, findings: fields.finish("") }
     }
 
     /// The file with a server in it, in the client's own words. No text: the file is not there yet.
@@ -125,7 +125,7 @@ impl Client {
         name: &str,
         server: &Server,
         origin: &Origin<'_>,
-    ) -> Result<Export, String> {
+    ) -> Result<FileChange, String> {
         let text = text.filter(|text| !text.trim().is_empty()).unwrap_or(self.fresh);
         let root = self.form.read(text)?;
         let keys = (self.table)(&root);
@@ -137,7 +137,7 @@ impl Client {
         });
         let shown = self.form.shown(keys, name, &new)?;
         let text = if is_same { None } else { Some(self.form.put(text, keys, name, &new)?) };
-        Ok(Export { table: keys, replaces: old.is_some() && !is_same, new, shown, text })
+        Ok(FileChange { table: keys, replaces: old.is_some() && !is_same, new, shown, text })
     }
 }
 
@@ -165,6 +165,6 @@ fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
     project.iter().for_each(|project| _ = server.place_in(project));
     server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
     let is_whole = |command: &String| !command.starts_with("~/") && !is_relative(command);
-    server.command = server.command.map(|it| if is_whole(&it) { it } else { whole(&it) });
+    server.command = server.command.map(|command| if is_whole(&command) { command } else { whole(&command) });
     server
 }

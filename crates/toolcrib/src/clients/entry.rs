@@ -10,7 +10,7 @@ use super::server::{Oauth, Registration, Server};
 const SECOND_MS: u32 = 1_000;
 
 /// What a client calls what other clients call otherwise.
-pub(super) struct Keys {
+pub(super) struct Spellings {
     pub(super) env: &'static str,
     pub(super) headers: &'static str,
 }
@@ -19,7 +19,7 @@ pub(super) struct Keys {
 ///
 /// # Errors
 /// Why it cannot be taken over.
-pub(super) fn read(fields: &mut Fields<'_>, keys: &Keys) -> Result<Server, String> {
+pub(super) fn read(fields: &mut Fields<'_>, spellings: &Spellings) -> Result<Server, String> {
     let is_list = fields.raw("command").is_some_and(Value::is_array);
     let words = if is_list { fields.words("command") } else { Vec::from_iter(fields.word("command")) };
     let mut words = words.into_iter();
@@ -27,10 +27,10 @@ pub(super) fn read(fields: &mut Fields<'_>, keys: &Keys) -> Result<Server, Strin
     let mut server = Server {
         command: words.next(),
         args: words.chain(fields.words("args")).collect(),
-        env: fields.values(keys.env),
+        env: fields.values(spellings.env),
         inherit: fields.words("env_vars"),
         cwd: fields.word("cwd"),
-        headers: headers(fields, keys),
+        headers: headers(fields, spellings),
         enabled: (is_off || fields.switch("enabled") == Some(false)).then_some(false),
         include: fields.words("enabled_tools"),
         exclude: fields.words("disabled_tools"),
@@ -38,7 +38,7 @@ pub(super) fn read(fields: &mut Fields<'_>, keys: &Keys) -> Result<Server, Strin
         ..Server::default()
     };
     times(fields, &mut server);
-    remarks(fields, keys);
+    remarks(fields, spellings);
     endpoint(fields, server)
 }
 
@@ -71,8 +71,8 @@ fn endpoint(fields: &mut Fields<'_>, mut server: Server) -> Result<Server, Strin
     Ok(Server { url: Some(url), ..server })
 }
 
-fn headers(fields: &mut Fields<'_>, keys: &Keys) -> std::collections::BTreeMap<String, String> {
-    let mut headers = fields.values(keys.headers);
+fn headers(fields: &mut Fields<'_>, spellings: &Spellings) -> std::collections::BTreeMap<String, String> {
+    let mut headers = fields.values(spellings.headers);
     for (header, variable) in fields.values("env_http_headers") {
         headers.insert(header, fields.variable(&variable));
     }
@@ -99,13 +99,13 @@ fn times(fields: &mut Fields<'_>, server: &mut Server) {
 }
 
 /// What is said of keys that have no place here.
-fn remarks(fields: &mut Fields<'_>, keys: &Keys) {
+fn remarks(fields: &mut Fields<'_>, spellings: &Spellings) {
     // What VS Code does with a server, not what the server is.
     for key in ["dev", "gallery", "version"] {
         fields.raw(key);
     }
-    if keys.env != "env" && fields.raw("env").is_some() {
-        fields.remark(format!("`env` is left out: only `{}` is read there", keys.env));
+    if spellings.env != "env" && fields.raw("env").is_some() {
+        fields.remark(format!("`env` is left out: only `{}` is read there", spellings.env));
     }
     if let Some(path) = fields.word("envFile") {
         fields.findings.missing(format!("the variables of {path} in `env`"));

@@ -21,7 +21,7 @@ pub(crate) enum Form {
 }
 
 /// What stands under a server's name in a client's file, in the client's own order.
-pub(crate) type Written = Vec<(&'static str, Value)>;
+pub(crate) type ClientEntry = Vec<(&'static str, Value)>;
 
 /// Comments and trailing commas, which editors allow, and nothing else beyond JSON.
 const LENIENT: ParseOptions = ParseOptions {
@@ -63,7 +63,7 @@ impl Form {
     ///
     /// # Errors
     /// None, unless the name cannot be written at all.
-    pub(crate) fn shown(self, slot: &[&str], name: &str, written: &Written) -> Result<String, String> {
+    pub(crate) fn shown(self, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
         match self {
             Form::Json => Ok(between_braces(&put_json("{}", &[], name, written)?)),
             Form::Toml => put_toml("", slot, name, written),
@@ -79,7 +79,7 @@ impl Form {
         text: &str,
         slot: &[&str],
         name: &str,
-        written: &Written,
+        written: &ClientEntry,
     ) -> Result<String, String> {
         let after = match self {
             Form::Json => put_json(text, slot, name, written),
@@ -110,7 +110,7 @@ fn between_braces(text: &str) -> String {
 }
 
 /// What is written, as a value.
-pub(crate) fn to_json(written: &Written) -> Value {
+pub(crate) fn to_json(written: &ClientEntry) -> Value {
     written.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
 }
 
@@ -119,7 +119,7 @@ fn without_mark(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
 
-fn put_json(text: &str, slot: &[&str], name: &str, written: &Written) -> Result<String, String> {
+fn put_json(text: &str, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
     let bare = without_mark(text);
     let root = CstRootNode::parse(bare, &LENIENT).map_err(|error| not_json(text, &error))?;
     let mut table = root.object_value_or_create().ok_or("it holds something else than a JSON object")?;
@@ -130,7 +130,7 @@ fn put_json(text: &str, slot: &[&str], name: &str, written: &Written) -> Result<
     Ok(format!("{}{root}", &text[..text.len() - bare.len()]))
 }
 
-fn set(table: &CstObject, name: &str, written: &Written) {
+fn set(table: &CstObject, name: &str, written: &ClientEntry) {
     let entry = written.iter().map(|(key, value)| ((*key).to_owned(), input(value))).collect();
     let value = CstInputValue::Object(entry);
     match table.get(name) {
@@ -148,7 +148,7 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-fn put_toml(text: &str, slot: &[&str], name: &str, written: &Written) -> Result<String, String> {
+fn put_toml(text: &str, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| not_toml(text, error.span(), error.message()))?;
     let mut table: &mut dyn TableLike = document.as_table_mut();

@@ -6,9 +6,10 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::client::Client;
-use super::entry::Keys;
-use super::form::{Form, Written};
-use super::origin::{File, Origin};
+use super::entry::Spellings;
+use super::form::{ClientEntry, Form};
+use super::origin::Location::{Application, Config, Home, Named, Project, Variable};
+use super::origin::Origin;
 use super::server::Server;
 use super::variables::Syntax;
 
@@ -22,7 +23,7 @@ const USUAL: Client = Client {
     knows: |_| false,
     table: |_| &["mcpServers"],
     projects: |_, _| Vec::new(),
-    keys: Keys { env: "env", headers: "headers" },
+    spellings: Spellings { env: "env", headers: "headers" },
     notes: |_, _| Vec::new(),
     write: |_, server| program(server),
     fresh: "{}\n",
@@ -33,7 +34,7 @@ pub(crate) static CLIENTS: [Client; 7] = [
     Client {
         id: "claude-code",
         title: "Claude Code",
-        files: &[File::Variable("CLAUDE_CONFIG_DIR", "", ".claude.json"), File::Project(".mcp.json")],
+        files: &[Variable("CLAUDE_CONFIG_DIR", "", ".claude.json"), Project(".mcp.json")],
         syntax: Syntax::Shell,
         knows: |root| root.contains_key("projects"),
         projects: |root, origin| {
@@ -47,7 +48,7 @@ pub(crate) static CLIENTS: [Client; 7] = [
     Client {
         id: "claude-desktop",
         title: "Claude Desktop",
-        files: &[File::Application("Claude/claude_desktop_config.json")],
+        files: &[Application("Claude/claude_desktop_config.json")],
         knows: |root| root.contains_key("mcpServers"),
         ..USUAL
     },
@@ -55,10 +56,10 @@ pub(crate) static CLIENTS: [Client; 7] = [
         id: "vscode",
         title: "VS Code",
         files: &[
-            File::Application("Code/User/mcp.json"),
-            File::Application("Code - Insiders/User/mcp.json"),
-            File::Application("VSCodium/User/mcp.json"),
-            File::Project(".vscode/mcp.json"),
+            Application("Code/User/mcp.json"),
+            Application("Code - Insiders/User/mcp.json"),
+            Application("VSCodium/User/mcp.json"),
+            Project(".vscode/mcp.json"),
         ],
         syntax: Syntax::Editor,
         knows: |root| root.get("servers").is_some_and(Value::is_object),
@@ -70,7 +71,7 @@ pub(crate) static CLIENTS: [Client; 7] = [
     Client {
         id: "cursor",
         title: "Cursor",
-        files: &[File::Home(".cursor/mcp.json"), File::Project(".cursor/mcp.json")],
+        files: &[Home(".cursor/mcp.json"), Project(".cursor/mcp.json")],
         syntax: Syntax::Editor,
         ..USUAL
     },
@@ -78,19 +79,19 @@ pub(crate) static CLIENTS: [Client; 7] = [
         id: "opencode",
         title: "OpenCode",
         files: &[
-            File::Config("opencode/opencode.json"),
-            File::Config("opencode/opencode.jsonc"),
-            File::Config("opencode/config.json"),
-            File::Named("OPENCODE_CONFIG"),
-            File::Project("opencode.jsonc"),
-            File::Project("opencode.json"),
-            File::Project(".opencode/opencode.jsonc"),
-            File::Project(".opencode/opencode.json"),
+            Config("opencode/opencode.json"),
+            Config("opencode/opencode.jsonc"),
+            Config("opencode/config.json"),
+            Named("OPENCODE_CONFIG"),
+            Project("opencode.jsonc"),
+            Project("opencode.json"),
+            Project(".opencode/opencode.jsonc"),
+            Project(".opencode/opencode.json"),
         ],
         syntax: Syntax::Braces,
         knows: |root| root.get("mcp").is_some_and(Value::is_object),
         table: |root| if is_second_opencode(root) { &["mcp", "servers"] } else { &["mcp"] },
-        keys: Keys { env: "environment", ..USUAL.keys },
+        spellings: Spellings { env: "environment", ..USUAL.spellings },
         notes: |root, _| opencode_notes(root),
         write: |root, server| {
             let words: Vec<&String> = server.command.iter().chain(&server.args).collect();
@@ -104,11 +105,11 @@ pub(crate) static CLIENTS: [Client; 7] = [
     Client {
         id: "codex",
         title: "Codex",
-        files: &[File::Variable("CODEX_HOME", ".codex", "config.toml"), File::Project(".codex/config.toml")],
+        files: &[Variable("CODEX_HOME", ".codex", "config.toml"), Project(".codex/config.toml")],
         form: Form::Toml,
         knows: |root| root.contains_key("mcp_servers"),
         table: |_| &["mcp_servers"],
-        keys: Keys { headers: "http_headers", ..USUAL.keys },
+        spellings: Spellings { headers: "http_headers", ..USUAL.spellings },
         fresh: "",
         ..USUAL
     },
@@ -116,11 +117,11 @@ pub(crate) static CLIENTS: [Client; 7] = [
         id: "scorpiox",
         title: "scorpiox code",
         files: &[
-            File::Home(".scorpiox/mcp_servers.json"),
+            Home(".scorpiox/mcp_servers.json"),
             // Its own setting of that name wins over everything else.
-            File::Named("MCP_CONFIG"),
-            File::Project(".scorpiox/mcp_servers.json"),
-            File::Project("mcp_servers.json"),
+            Named("MCP_CONFIG"),
+            Project(".scorpiox/mcp_servers.json"),
+            Project("mcp_servers.json"),
         ],
         knows: |root| {
             let address =
@@ -133,11 +134,11 @@ pub(crate) static CLIENTS: [Client; 7] = [
 ];
 
 /// A command with its arguments, as most clients write it.
-fn program(server: &Server) -> Written {
+fn program(server: &Server) -> ClientEntry {
     vec![("command", server.command.clone().into()), ("args", server.args.clone().into())]
 }
 
-fn typed_program(server: &Server) -> Written {
+fn typed_program(server: &Server) -> ClientEntry {
     [("type", "stdio".into())].into_iter().chain(program(server)).collect()
 }
 

@@ -9,27 +9,27 @@ const SETTINGS_FOLDERS: [&str; 6] = [".vscode", ".cursor", ".codex", ".opencode"
 
 /// A file that a client reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ClientFile {
     /// Its path.
     pub(crate) path: PathBuf,
     /// The project it belongs to; none if it is the user's.
     pub(crate) project: Option<PathBuf>,
 }
 
-impl Place {
+impl ClientFile {
     /// A file that somebody named: taken for a project's.
-    pub(crate) fn named(path: PathBuf) -> Place {
+    pub(crate) fn named(path: PathBuf) -> ClientFile {
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         let is_settings = |folder: &Path| {
             folder.file_name().is_some_and(|name| SETTINGS_FOLDERS.iter().any(|known| name == *known))
         };
         let project = if is_settings(&folder) { folder.parent().map(Path::to_owned) } else { Some(folder) };
-        Place { path, project }
+        ClientFile { path, project }
     }
 }
 
 /// A file that a client may read.
-pub(super) enum File {
+pub(super) enum Location {
     /// Below the user's home.
     Home(&'static str),
     /// Below the folder that a variable names, else below this one of the user's home.
@@ -44,15 +44,16 @@ pub(super) enum File {
     Project(&'static str),
 }
 
-impl File {
+impl Location {
     /// Whether a file that somebody named is this one, as far as its path tells.
     pub(super) fn may_be(&self, path: &Path) -> bool {
         match self {
-            File::Variable(_, below, name) => path.ends_with(Path::new(below).join(name)),
-            File::Home(name) | File::Config(name) | File::Application(name) | File::Project(name) => {
-                path.ends_with(name)
-            }
-            File::Named(_) => false,
+            Location::Variable(_, below, name) => path.ends_with(Path::new(below).join(name)),
+            Location::Home(name)
+            | Location::Config(name)
+            | Location::Application(name)
+            | Location::Project(name) => path.ends_with(name),
+            Location::Named(_) => false,
         }
     }
 }
@@ -72,24 +73,25 @@ impl<'s> Whereabouts<'s> {
     }
 
     /// Where a file lies, which need not exist; nothing if that is not known, or there is none in any project.
-    pub(super) fn place(&self, file: &File) -> Option<Place> {
-        let users =
-            |folder: Option<PathBuf>, name: &str| Some(Place { path: folder?.join(name), project: None });
+    pub(super) fn place(&self, file: &Location) -> Option<ClientFile> {
+        let users = |folder: Option<PathBuf>, name: &str| {
+            Some(ClientFile { path: folder?.join(name), project: None })
+        };
         match *file {
-            File::Home(name) => users(self.home(), name),
-            File::Variable(variable, below_home, name) => {
+            Location::Home(name) => users(self.home(), name),
+            Location::Variable(variable, below_home, name) => {
                 users(self.variable(variable).or_else(|| Some(self.home()?.join(below_home))), name)
             }
-            File::Config(name) => users(self.config(), name),
-            File::Application(name) => users(self.applications(), name),
-            File::Named(variable) => self.variable(variable).map(Place::named),
-            File::Project(name) => {
+            Location::Config(name) => users(self.config(), name),
+            Location::Application(name) => users(self.applications(), name),
+            Location::Named(variable) => self.variable(variable).map(ClientFile::named),
+            Location::Project(name) => {
                 let home = self.home();
                 let mut above = self.surroundings.current_dir.ancestors();
                 let folder = above.find(|folder| {
                     Some(*folder) != home.as_deref() && text_file::is_file(&folder.join(name))
                 })?;
-                Some(Place { path: folder.join(name), project: Some(folder.to_owned()) })
+                Some(ClientFile { path: folder.join(name), project: Some(folder.to_owned()) })
             }
         }
     }
@@ -127,7 +129,7 @@ fn absolute(surroundings: &Surroundings, variable: &str) -> Option<PathBuf> {
 /// A file that is being read.
 pub(crate) struct Origin<'a> {
     /// Where it lies.
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a ClientFile,
     /// What variables are held against.
     pub(crate) surroundings: &'a Surroundings,
 }

@@ -35,12 +35,12 @@ fn surroundings() -> Surroundings {
     Surroundings { current_dir: PROJECT.into(), variables, ..Surroundings::default() }
 }
 
-fn place(path: &str) -> Place {
+fn place(path: &str) -> ClientFile {
     let is_in_project = path.starts_with(PROJECT);
-    Place { path: path.into(), project: is_in_project.then(|| PROJECT.into()) }
+    ClientFile { path: path.into(), project: is_in_project.then(|| PROJECT.into()) }
 }
 
-fn read(path: &str, text: &str) -> (Vec<Found>, Vec<String>) {
+fn read(path: &str, text: &str) -> (Vec<FoundServer>, Vec<String>) {
     let (place, surroundings) = (place(path), surroundings());
     let client = client_of(Path::new(path), text).expect("a client's file");
     client.servers(text, &Origin { place: &place, surroundings: &surroundings }).expect("a sound file")
@@ -51,7 +51,7 @@ fn check(nth: usize, expected: Expect) {
     let (path, text) = FILES[nth];
     let (found, notes) = read(path, text);
     let mut said = String::new();
-    for Found { name, server, findings } in found {
+    for FoundServer { name, server, findings } in found {
         said += &format!("[{name}]\n");
         match server {
             Ok(server) => said += &server.to_toml(),

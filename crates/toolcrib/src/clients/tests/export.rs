@@ -14,7 +14,7 @@ fn ourselves() -> Server {
     }
 }
 
-fn export(path: &str, text: Option<&str>, name: &str, server: &Server) -> Result<Export, String> {
+fn export(path: &str, text: Option<&str>, name: &str, server: &Server) -> Result<FileChange, String> {
     let (place, surroundings) = (place(path), surroundings());
     let client = client_of(Path::new(path), "").expect("a client's path");
     client.export(text, name, server, &Origin { place: &place, surroundings: &surroundings })
@@ -59,7 +59,7 @@ fn a_new_file_is_what_its_client_expects() {
         let surroundings = surroundings();
         let path =
             client.target(&Whereabouts { surroundings: &surroundings, is_mac: false }).expect("a home");
-        let place = Place { path, project: None };
+        let place = ClientFile { path, project: None };
         for text in [None, Some(" \n")] {
             let origin = Origin { place: &place, surroundings: &surroundings };
             let change = client.export(text, "toolcrib", &server, &origin).expect("it can be written");

@@ -25,7 +25,7 @@ use crate::times::now_ms;
 use crate::{print, runtime};
 
 /// A server that is to be added.
-struct Wanted {
+struct NewServer {
     name: String,
     server: Server,
 }
@@ -34,34 +34,34 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
     let is_interactive = !has_endpoint && ask::is_possible() && !cli.json;
-    let mut wanted = if is_interactive {
+    let mut new = if is_interactive {
         questions::ask(&draft, add.name.as_deref(), &mut io::stdin().lock())?
     } else {
-        given::wanted(&add)?
+        given::new_server(&add)?
     };
-    draft.check_free(&wanted.name)?;
-    draft.place(&mut wanted.server);
-    let loaded = draft.with(&wanted.name, &wanted.server)?;
+    draft.check_free(&new.name)?;
+    draft.place(&mut new.server);
+    let loaded = draft.with(&new.name, &new.server)?;
     begin(&loaded, Log::Quiet)?;
-    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == wanted.name);
+    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == new.name);
     let settings =
         settings.ok_or_else(|| Trouble::Failed("the new table is not read as a server".to_owned()))?;
-    remark_on_secrets(&wanted.server);
+    remark_on_secrets(&new.server);
     runtime::run(async {
         let tested = tried(cli, &add, is_interactive, &loaded, settings).await?;
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
-            draft.save(&[(&wanted.name, &wanted.server)])?;
-            trust::agree_to_written(cli, &[&wanted.name])?;
+            draft.save(&[(&new.name, &new.server)])?;
+            trust::agree_to_written(cli, &[&new.name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
         } else if add.oauth {
             forget(&loaded, settings).await;
         }
-        let told = match is_saved {
+        let answers = match is_saved {
             true => running::reload(&loaded.settings.state).await,
-            false => running::Told::default(),
+            false => running::RunningAnswers::default(),
         };
-        let (name, file) = (&wanted.name, draft.target.display().to_string());
+        let (name, file) = (&new.name, draft.target.display().to_string());
         let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
         lines.push(match is_saved {
             true => format!("{name}: added to {file}"),
@@ -69,12 +69,12 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
         });
         let test = tested.as_ref().map(Tested::to_json);
         let did = json!({ "name": name, "file": file, "saved": is_saved, "test": test });
-        told.print(cli.json, did, lines)?;
+        answers.print(cli.json, did, lines)?;
         Ok(if is_saved { Ending::Good } else { Ending::Failed })
     })?
 }
 
-/// Tests the server, signing in where that is wanted.
+/// Tests the server, signing in where that is new.
 async fn tried(
     cli: &Cli,
     add: &Add,

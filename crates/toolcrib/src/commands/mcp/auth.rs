@@ -101,7 +101,7 @@ impl Work<'_> {
         let status = self.status().await?;
         let running = match tested.is_good() {
             true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
-            false => running::Told::default(),
+            false => running::RunningAnswers::default(),
         };
         let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
         lines.extend(running.lines);
@@ -123,14 +123,14 @@ pub(super) fn shown(status: &Status) -> String {
     let Status::SignedIn { issuer, scope, expires_at, renews } = status else {
         return "not signed in".to_owned();
     };
-    let mut said = format!("signed in at {issuer}");
+    let mut text = format!("signed in at {issuer}");
     if let Some(at) = expires_at.map(|at| times::shown(times::ms(at))) {
-        said.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
+        text.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
     }
     if let Some(scope) = scope.as_deref().filter(|scope| !scope.is_empty()) {
-        said.push_str(&format!(", for {scope}"));
+        text.push_str(&format!(", for {scope}"));
     }
-    said
+    text
 }
 
 /// The same for scripts.

@@ -137,9 +137,9 @@ impl About<'_> {
                 Ok(status) => described(status),
                 Err(error) => json!({ "error": error.to_string() }),
             };
-            let document = |it: &Document| {
-                let status = it.status.as_ref().map_or_else(|why| json!(why), |status| json!(status));
-                json!({ "url": it.url, "status": status, "body": self.settings.masked(&it.body) })
+            let document = |document: &Document| {
+                let status = document.status.as_ref().map_or_else(|why| json!(why), |status| json!(status));
+                json!({ "url": document.url, "status": status, "body": self.settings.masked(&document.body) })
             };
             all["documents"] = documents.iter().map(document).collect();
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ask, import};
 use crate::cli::{Cli, Export};
-use crate::clients::{self, Client, Origin, Place, Server, Whereabouts};
+use crate::clients::{self, Client, ClientFile, Origin, Server, Whereabouts};
 use crate::commands::load::surroundings;
 use crate::config::{Surroundings, find, text_file};
 use crate::config_edit as edit;
@@ -70,7 +70,7 @@ fn done(client: &Client, is_written: bool, backup: Option<PathBuf>) -> String {
     format!("written{}; start {} again to have it take notice", kept.unwrap_or_default(), client.title)
 }
 
-fn to_json(client: &Client, place: &Place, name: &str, change: &clients::Export) -> Value {
+fn to_json(client: &Client, place: &ClientFile, name: &str, change: &clients::FileChange) -> Value {
     let what = match (&change.text, change.replaces) {
         (None, _) => "none",
         (Some(_), false) => "added",
@@ -81,14 +81,14 @@ fn to_json(client: &Client, place: &Place, name: &str, change: &clients::Export)
 }
 
 /// The file to write to.
-fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<Place, Trouble> {
+fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<ClientFile, Trouble> {
     if let Some(file) = file {
-        return Ok(Place::named(surroundings.absolute(file)));
+        return Ok(ClientFile::named(surroundings.absolute(file)));
     }
     let path = client.target(&Whereabouts::of(surroundings)).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
     })?;
-    Ok(Place { path, project: None })
+    Ok(ClientFile { path, project: None })
 }
 
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
@@ -118,7 +118,7 @@ fn note(folders: &Path) -> String {
 }
 
 /// What changes, and nothing of what stands around it, which may be secret.
-fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> String {
+fn shown(client: &Client, path: &Path, name: &str, change: &clients::FileChange) -> String {
     let place = [change.table, &[name]].concat().join(".");
     let title = format!("{}: {}: {place}", client.title, path.display());
     if change.text.is_none() {

@@ -11,7 +11,7 @@ pub(super) use gather::unknown;
 use self::plan::{Ourselves, Plan, plan};
 use super::ask;
 use super::draft::Draft;
-use super::running::{self, Told};
+use super::running::{self, RunningAnswers};
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
@@ -39,10 +39,10 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
         plan.add.clear();
     }
-    let told = add(cli, &draft, &plan, loaded.as_ref())?;
+    let answers = add(cli, &draft, &plan, loaded.as_ref())?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
-        report["running"] = told.json.into();
+        report["running"] = answers.json.into();
         print::json(&report)?;
     } else if wanted && !refused {
         let done = match plan.add.len() {
@@ -53,7 +53,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
                 draft.target.display()
             ),
         };
-        print::line(&[vec![done], told.lines].concat().join("\n"))?;
+        print::line(&[vec![done], answers.lines].concat().join("\n"))?;
     }
     match (refused, gathered.errors.is_empty()) {
         (true, _) => Err(Trouble::Misused(
@@ -65,15 +65,15 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
 }
 
 /// Adds what is in the plan, and has the running Toolcribs take it up.
-fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result<Told, Trouble> {
+fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result<RunningAnswers, Trouble> {
     if plan.add.is_empty() {
-        return Ok(Told::default());
+        return Ok(RunningAnswers::default());
     }
     let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
     draft.save(&new)?;
     trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
-    let told = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
-    Ok(told.transpose()?.unwrap_or_default())
+    let answers = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
+    Ok(answers.transpose()?.unwrap_or_default())
 }
 
 /// How other clients know this program.

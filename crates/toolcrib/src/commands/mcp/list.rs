@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
 use upstream::{State, Upstream};
 
-use super::reported::{Server, age, counted};
+use super::reported::{ReportedServer, age, counted};
 use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
@@ -33,7 +33,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
             let name = settings.name();
             let running = running.iter().filter_map(|one| {
                 let report = one.upstreams.iter().find(|report| report["name"] == name)?;
-                Some((one.pid, Server::of(report)))
+                Some((one.pid, ReportedServer::of(report)))
             });
             listed.push(Listed {
                 name: name.to_owned(),
@@ -66,7 +66,7 @@ struct Listed {
     place: String,
     is_enabled: bool,
     /// How it is doing in each Toolcrib that is running and has it.
-    running: Vec<(u32, Server)>,
+    running: Vec<(u32, ReportedServer)>,
     remembered: Option<Remembered>,
     is_signed_in: Option<bool>,
     file: Option<String>,
@@ -82,7 +82,7 @@ struct Remembered {
 impl Listed {
     fn to_json(&self) -> Value {
         let running = self.running.iter().map(|(pid, server)| {
-            let mut report = server.told.clone();
+            let mut report = server.report.clone();
             report["pid"] = (*pid).into();
             report
         });
@@ -103,21 +103,21 @@ impl Listed {
         if !self.is_enabled {
             return State::Disabled.to_string();
         }
-        let remembered = |it: &Remembered| {
-            format!("remembered, {}, {}", counted(u64::try_from(it.tools).ok()), age(it.age_ms))
+        let remembered = |known: &Remembered| {
+            format!("remembered, {}, {}", counted(u64::try_from(known.tools).ok()), age(known.age_ms))
         };
-        let mut said: Vec<String> = match self.running.as_slice() {
+        let mut parts: Vec<String> = match self.running.as_slice() {
             [] => self.remembered.iter().map(remembered).collect(),
             [(_, one)] => vec![one.in_short()],
             several => {
                 several.iter().map(|(pid, one)| format!("{} (process {pid})", one.in_short())).collect()
             }
         };
-        // Of one that is not, nothing is said: whether it wants that is known when it was asked.
+        // Of one that is not, nothing is parts: whether it wants that is known when it was asked.
         if self.is_signed_in == Some(true) {
-            said.push("signed in".to_owned());
+            parts.push("signed in".to_owned());
         }
-        if said.is_empty() { "not connected yet".to_owned() } else { said.join(", ") }
+        if parts.is_empty() { "not connected yet".to_owned() } else { parts.join(", ") }
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    fn in_use(pid: u32, report: Value) -> (u32, Server) {
-        (pid, Server::of(&report))
+    fn in_use(pid: u32, report: Value) -> (u32, ReportedServer) {
+        (pid, ReportedServer::of(&report))
     }
 
     #[test]

@@ -18,12 +18,12 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         let upstream = Upstream::new(settings.clone(), world(&loaded)?);
         let account = upstream.account().ok_or_else(|| no_account(settings))?;
         let was_signed_in = account.sign_out().await.map_err(Trouble::because)?;
-        let told = running::reconnect(&loaded.settings.state, name).await;
-        let said = match was_signed_in {
+        let answers = running::reconnect(&loaded.settings.state, name).await;
+        let line = match was_signed_in {
             true => format!("{name}: signed out; what was kept of the sign-in is gone"),
             false => format!("{name}: there was no sign-in"),
         };
-        told.print(cli.json, json!({ "name": name, "was_signed_in": was_signed_in }), vec![said])?;
+        answers.print(cli.json, json!({ "name": name, "was_signed_in": was_signed_in }), vec![line])?;
         Ok(Ending::Good)
     })?
 }

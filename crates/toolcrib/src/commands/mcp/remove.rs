@@ -41,9 +41,9 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             let held = edit::hold(file).map_err(Trouble::Failed)?;
             held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
         }
-        let told = match &loaded {
+        let answers = match &loaded {
             Some(loaded) => running::reload(&loaded.settings.state).await,
-            None => running::Told::default(),
+            None => running::RunningAnswers::default(),
         };
         let settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
         let is_program =
@@ -60,7 +60,11 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             None => format!("{kept} are kept; --purge forgets them, too"),
         });
         let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-        told.print(cli.json, json!({ "name": name, "files": files, "purged": purged.is_some() }), lines)?;
+        answers.print(
+            cli.json,
+            json!({ "name": name, "files": files, "purged": purged.is_some() }),
+            lines,
+        )?;
         Ok(Ending::Good)
     })?
 }

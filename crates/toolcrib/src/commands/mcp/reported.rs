@@ -3,17 +3,17 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One server: what it was told to be, and what of that is shown.
-pub(super) struct Server {
-    pub(super) told: Value,
-    told_as: Told,
+/// One server: what it was report to be, and what of that is shown.
+pub(super) struct ReportedServer {
+    pub(super) report: Value,
+    fields: ReportedFields,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct ReportedFields {
     name: String,
-    state: State,
+    state: ReportedState,
     transport: String,
     tools: Option<u64>,
     prompts: Option<u64>,
@@ -27,39 +27,42 @@ struct Told {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct State {
+struct ReportedState {
     status: String,
     error: Option<String>,
 }
 
-impl Server {
+impl ReportedServer {
     /// What a report or a change says.
-    pub(super) fn of(told: &Value) -> Server {
+    pub(super) fn of(report: &Value) -> ReportedServer {
         // One that says something in another way than this version is shown as far as that goes.
-        Server { told: told.clone(), told_as: serde_json::from_value(told.clone()).unwrap_or_default() }
+        ReportedServer {
+            report: report.clone(),
+            fields: serde_json::from_value(report.clone()).unwrap_or_default(),
+        }
     }
 
     /// Its name.
     pub(super) fn name(&self) -> &str {
-        &self.told_as.name
+        &self.fields.name
     }
 
     pub(super) fn is_good(&self) -> bool {
-        !matches!(self.told_as.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
+        !matches!(self.fields.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
     }
 
-    /// What was told, with `{"status":…,"error":…}` in place of the `state` around them.
+    /// What was report, with `{"status":…,"error":…}` in place of the `state` around them.
     pub(super) fn to_json(&self) -> Value {
-        let mut told = self.told.as_object().cloned().unwrap_or_default();
-        if let Some(Value::Object(state)) = told.remove("state") {
-            told.extend(state);
+        let mut report = self.report.as_object().cloned().unwrap_or_default();
+        if let Some(Value::Object(state)) = report.remove("state") {
+            report.extend(state);
         }
-        told.into()
+        report.into()
     }
 
     /// How it is doing, in words.
     pub(super) fn status(&self) -> String {
-        match self.told_as.state.status.as_str() {
+        match self.fields.state.status.as_str() {
             "" => "unknown".to_owned(),
             status => status.replace('_', " "),
         }
@@ -67,7 +70,7 @@ impl Server {
 
     /// What went wrong, and what to do about it.
     pub(super) fn error(&self) -> String {
-        let Told { name, state, circuit_open_ms, last_error, .. } = &self.told_as;
+        let ReportedFields { name, state, circuit_open_ms, last_error, .. } = &self.fields;
         let error = match (state.status.as_str(), &state.error) {
             (_, None) if circuit_open_ms.is_some() => {
                 let wait_s = circuit_open_ms.unwrap_or_default().div_ceil(1000);
@@ -83,8 +86,17 @@ impl Server {
     }
 
     pub(super) fn row(&self, now_ms: i64) -> Vec<String> {
-        let Told { name, transport, tools, prompts, resources, held_back, stale, fetched_at_ms, .. } =
-            &self.told_as;
+        let ReportedFields {
+            name,
+            transport,
+            tools,
+            prompts,
+            resources,
+            held_back,
+            stale,
+            fetched_at_ms,
+            ..
+        } = &self.fields;
         let count = |count: &Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
         let age = match fetched_at_ms {
             None => "-".to_owned(),
@@ -98,7 +110,7 @@ impl Server {
 
     /// How it is doing, for a cell of a table.
     pub(super) fn in_short(&self) -> String {
-        let Told { state, tools, held_back, .. } = &self.told_as;
+        let ReportedFields { state, tools, held_back, .. } = &self.fields;
         let status = self.status();
         match (status.as_str(), &state.error) {
             ("connected", _) => {

@@ -11,38 +11,38 @@ use upstream::{Settings, Trust};
 
 use super::running;
 use super::servers::{NO_SERVERS, named};
-use crate::cli::{Cli, Trust as Asked};
+use crate::cli::{Cli, Trust as TrustArgs};
 use crate::commands::start::start_nobody;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{person, print, runtime};
 use item::{Item, UNKNOWN_ITEM};
 use shown::Examined;
-use stored::Known;
+use stored::KnownPins;
 
 /// What a person decided about a definition.
-type Decided = (What, String, Hash, Decision);
+type ItemDecision = (What, String, Hash, Decision);
 
-pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
+pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let (state, servers) = (&loaded.settings.state, &loaded.settings.upstreams);
     let store = PinStore::new(loaded.settings.kept.store().clone(), &loaded.settings.redactor);
     runtime::run(async {
-        let known = Known::read(&store, servers).await?;
-        let Some(name) = &asked.name else { return list(cli, servers.iter().collect(), &known) };
+        let known = KnownPins::read(&store, servers).await?;
+        let Some(name) = &args.name else { return list(cli, servers.iter().collect(), &known) };
         let settings = named(&loaded, name)?;
         // To reject only tightens; the others are for a person to say.
-        let loosens = asked.reset || asked.accept_all || !asked.accept.is_empty();
+        let loosens = args.reset || args.accept_all || !args.accept.is_empty();
         if loosens {
             person::present(state, &[])?;
         }
-        let (decided, lines) = match &asked.show {
+        let (decided, lines) = match &args.show {
             Some(item) => return show(cli, settings, &known, item),
-            None if asked.reset => {
+            None if args.reset => {
                 store.remove(&settings.trust_key()).await.map_err(Trouble::because)?;
                 (Vec::new(), vec![format!("{name}: what was accepted and rejected is forgotten")])
             }
-            None if loosens || !asked.reject.is_empty() => decide(&store, settings, &known, asked).await?,
+            None if loosens || !args.reject.is_empty() => decide(&store, settings, &known, args).await?,
             None => return list(cli, vec![settings], &known),
         };
         let of = |wanted: Decision| -> Vec<Value> {
@@ -56,7 +56,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
 }
 
 /// What there is of these servers.
-fn list(cli: &Cli, servers: Vec<&Settings>, known: &Known) -> Result<Ending, Trouble> {
+fn list(cli: &Cli, servers: Vec<&Settings>, known: &KnownPins) -> Result<Ending, Trouble> {
     let examined: Vec<Examined> = servers.into_iter().map(|settings| Examined::of(settings, known)).collect();
     if cli.json {
         let servers: Vec<Value> = examined.iter().map(Examined::to_json).collect();
@@ -70,7 +70,7 @@ fn list(cli: &Cli, servers: Vec<&Settings>, known: &Known) -> Result<Ending, Tro
 }
 
 /// What is known of one definition.
-fn show(cli: &Cli, settings: &Settings, known: &Known, item: &str) -> Result<Ending, Trouble> {
+fn show(cli: &Cli, settings: &Settings, known: &KnownPins, item: &str) -> Result<Ending, Trouble> {
     let item = Item::find(pins_of(settings, known)?, settings.name(), item)?;
     let examined = Examined::of(settings, known);
     match cli.json {
@@ -81,7 +81,7 @@ fn show(cli: &Cli, settings: &Settings, known: &Known, item: &str) -> Result<End
 }
 
 /// The pins of a server that there is one of.
-fn pins_of<'l>(settings: &Settings, known: &'l Known) -> Result<&'l Pins, Trouble> {
+fn pins_of<'l>(settings: &Settings, known: &'l KnownPins) -> Result<&'l Pins, Trouble> {
     known.of(settings.name()).and_then(Result::ok).ok_or_else(|| {
         let name = settings.name();
         let why = match settings.trust() {
@@ -96,17 +96,17 @@ fn pins_of<'l>(settings: &Settings, known: &'l Known) -> Result<&'l Pins, Troubl
 async fn decide(
     store: &PinStore,
     settings: &Settings,
-    known: &Known,
-    asked: &Asked,
-) -> Result<(Vec<Decided>, Vec<String>), Trouble> {
+    known: &KnownPins,
+    args: &TrustArgs,
+) -> Result<(Vec<ItemDecision>, Vec<String>), Trouble> {
     let pins = pins_of(settings, known)?;
-    let decided = decisions(settings, pins, asked)?;
+    let decided = decisions(settings, pins, args)?;
     let now_ms = now_ms();
     let change = |pins: &mut Pins| -> Result<(), Trouble> {
         for (what, key, hash, decision) in &decided {
             if !pins.decide(*what, key, hash, *decision, now_ms) {
-                let said = format!("{what} `{key}` has changed again just now; look at it once more");
-                return Err(Trouble::Failed(said));
+                let message = format!("{what} `{key}` has changed again just now; look at it once more");
+                return Err(Trouble::Failed(message));
             }
         }
         Ok(())
@@ -120,7 +120,9 @@ async fn decide(
             Decision::Accept => {
                 lines.push(format!("{name}: {what} {key} is accepted"));
                 lines.extend(
-                    pins.get(*what, key).into_iter().flat_map(|it| examined.risk_lines(*what, key, it)),
+                    pins.get(*what, key)
+                        .into_iter()
+                        .flat_map(|pinned| examined.risk_lines(*what, key, pinned)),
                 );
             }
             Decision::Reject => lines.push(format!("{name}: {what} {key} is rejected")),
@@ -132,22 +134,22 @@ async fn decide(
     Ok((decided, lines))
 }
 
-/// What is asked for, with the hashes of what it is about.
-fn decisions(settings: &Settings, pins: &Pins, asked: &Asked) -> Result<Vec<Decided>, Trouble> {
-    let mut decided: Vec<Decided> = Vec::new();
-    for (items, decision) in [(&asked.accept, Decision::Accept), (&asked.reject, Decision::Reject)] {
+/// What is args for, with the hashes of what it is about.
+fn decisions(settings: &Settings, pins: &Pins, args: &TrustArgs) -> Result<Vec<ItemDecision>, Trouble> {
+    let mut decided: Vec<ItemDecision> = Vec::new();
+    for (items, decision) in [(&args.accept, Decision::Accept), (&args.reject, Decision::Reject)] {
         for item in items {
             let item = Item::find(pins, settings.name(), item)?;
             let hash = item.to_decide(pins, settings, decision)?;
             let Item { what, key, .. } = item;
-            if decided.iter().any(|it| (it.0, &it.1) == (what, &key) && it.3 != decision) {
-                let said = format!("{what} `{key}` cannot be accepted and rejected at once");
-                return Err(Trouble::Misused(said));
+            if decided.iter().any(|other| (other.0, &other.1) == (what, &key) && other.3 != decision) {
+                let message = format!("{what} `{key}` cannot be accepted and rejected at once");
+                return Err(Trouble::Misused(message));
             }
             decided.push((what, key, hash, decision));
         }
     }
-    if asked.accept_all {
+    if args.accept_all {
         decided.extend(pins.all().filter_map(|(what, key, pinned)| {
             let why = pinned.held(settings.trust())?;
             let hash = pinned.shown.as_ref()?.hash.clone();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Wanted;
+use super::NewServer;
 use crate::cli::Add;
 use crate::clients::{Oauth, Server};
 use crate::ending::Trouble;
@@ -12,7 +12,7 @@ const SECRET_WORDS: [&str; 7] =
     ["token", "key", "secret", "password", "passwd", "credential", "authorization"];
 
 /// The server that the options name.
-pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
+pub(super) fn new_server(add: &Add) -> Result<NewServer, Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
     // Only one of them is given.
     let mut program = add.command.iter().chain(&add.args).chain(&add.program).cloned();
@@ -31,7 +31,7 @@ pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
             "only a program has an environment; a server at an address has --header".to_owned(),
         ));
     }
-    Ok(Wanted { name, server })
+    Ok(NewServer { name, server })
 }
 
 fn misused(why: &str) -> Trouble {
@@ -45,9 +45,9 @@ fn misused(why: &str) -> Trouble {
 type Pair = (String, String);
 
 /// Reads a pair from what a person wrote.
-pub(super) type Read = fn(&str) -> Result<Pair, String>;
+pub(super) type ReadPair = fn(&str) -> Result<Pair, String>;
 
-fn pairs(given: &[String], read: Read) -> Result<BTreeMap<String, String>, Trouble> {
+fn pairs(given: &[String], read: ReadPair) -> Result<BTreeMap<String, String>, Trouble> {
     let mut all = BTreeMap::new();
     for text in given {
         let (name, value) = read(text).map_err(Trouble::Misused)?;
@@ -104,8 +104,8 @@ mod tests {
         let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words))
             .expect("words that go together");
         let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
-        expected.assert_eq(&match wanted(&add) {
-            Ok(wanted) => format!("{}\n{}", wanted.name, wanted.server.to_table()),
+        expected.assert_eq(&match new_server(&add) {
+            Ok(new) => format!("{}\n{}", new.name, new.server.to_table()),
             Err(trouble) => trouble.to_string(),
         });
     }
@@ -168,7 +168,7 @@ mod tests {
         ] {
             let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words)).expect("words");
             let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
-            let trouble = wanted(&add).err().map(|trouble| trouble.to_string());
+            let trouble = new_server(&add).err().map(|trouble| trouble.to_string());
             assert_eq!(trouble, Some(expected), "{words:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::{Wanted, given};
+use super::{NewServer, given};
 use crate::clients::Server;
 use crate::commands::mcp::ask::ask_in;
 use crate::commands::mcp::draft::Draft;
@@ -18,7 +18,7 @@ const TRIES_MAX: usize = 20;
 const ANY_PROGRAM: &str = "true";
 
 /// Asks for everything that a server needs.
-pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) -> Result<Wanted, Trouble> {
+pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) -> Result<NewServer, Trouble> {
     let name = match name {
         Some(name) => good_name(draft, name).map_err(Trouble::Misused)?,
         None => {
@@ -31,7 +31,7 @@ pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) ->
         until_good("Its program with arguments, or its address (https://…)", input, &mut |answer| {
             good_place(draft, &name, answer)
         })?;
-    let (what, read): (_, given::Read) = match server.url {
+    let (what, read): (_, given::ReadPair) = match server.url {
         Some(_) => ("A header it needs, as Name=value (an empty line goes on)", given::header),
         None => (
             "An environment variable it needs, as NAME=VALUE, or NAME to take it from the environment (an empty line goes on)",
@@ -51,7 +51,7 @@ pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) ->
         })?;
         match pair {
             Some(with) => server = with,
-            None => return Ok(Wanted { name, server }),
+            None => return Ok(NewServer { name, server }),
         }
     }
 }
@@ -134,7 +134,7 @@ mod tests {
         let draft =
             Draft::new(Some(&file), surroundings).map_err(|trouble| trouble.to_string()).expect("a draft");
         expected.assert_eq(&match ask(&draft, None, &mut answers.as_bytes()) {
-            Ok(wanted) => format!("{}\n{}", wanted.name, wanted.server.to_table()),
+            Ok(new) => format!("{}\n{}", new.name, new.server.to_table()),
             Err(trouble) => trouble.to_string(),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::clients::{self, CLIENTS, Client, Found, Origin, Place, Whereabouts};
+use crate::clients::{self, CLIENTS, Client, ClientFile, FoundServer, Origin, Whereabouts};
 use crate::config::Surroundings;
 use crate::config::text_file;
 use crate::ending::Trouble;
@@ -24,7 +24,7 @@ pub(super) struct Gathered {
 pub(super) struct Candidate {
     pub(super) client: &'static Client,
     pub(super) path: PathBuf,
-    pub(super) found: Found,
+    pub(super) found: FoundServer,
 }
 
 /// Looks at the clients and files that were named; at all clients if none was.
@@ -58,7 +58,7 @@ pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gat
 }
 
 impl Gathered {
-    fn look(&mut self, client: &'static Client, place: &Place, surroundings: &Surroundings) {
+    fn look(&mut self, client: &'static Client, place: &ClientFile, surroundings: &Surroundings) {
         match clients::read(&place.path) {
             Ok(Some(text)) => self.read(client, place, &text, surroundings),
             Ok(None) => {}
@@ -72,11 +72,11 @@ impl Gathered {
         let text = text.ok_or_else(|| refused("there is no such file"))?;
         let client = clients::client_of(path, &text);
         let client = client.ok_or_else(|| refused("nothing in it says which client's it is"))?;
-        self.read(client, &Place::named(path.to_owned()), &text, surroundings);
+        self.read(client, &ClientFile::named(path.to_owned()), &text, surroundings);
         Ok(())
     }
 
-    fn read(&mut self, client: &'static Client, place: &Place, text: &str, surroundings: &Surroundings) {
+    fn read(&mut self, client: &'static Client, place: &ClientFile, text: &str, surroundings: &Surroundings) {
         // Two clients may share a file, and a file may be named twice.
         if self.files.contains(&place.path) {
             return;

@@ -15,7 +15,7 @@ const NAME_CHARS_MAX: usize = 64;
 
 /// Where something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct From {
+pub(super) struct FoundIn {
     pub(super) client: &'static str,
     pub(super) path: PathBuf,
     pub(super) name: String,
@@ -30,13 +30,13 @@ pub(super) struct Planned {
     pub(super) server: Server,
     pub(super) findings: Findings,
     /// The same server may be in several files.
-    pub(super) from: Vec<From>,
+    pub(super) from: Vec<FoundIn>,
 }
 
 /// A server that is not taken.
 #[derive(Debug)]
 pub(super) struct Skipped {
-    pub(super) from: From,
+    pub(super) from: FoundIn,
     pub(super) why: String,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn plan(
     let mut plan = Plan::default();
     let mut names: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
     for Candidate { client, path, found } in candidates {
-        let from = From { client: client.title, path, name: found.name };
+        let from = FoundIn { client: client.title, path, name: found.name };
         let mut server = match taken(found.server, configured, ourselves) {
             Ok(server) => server,
             Err(why) => {
@@ -194,7 +194,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::clients::{Found, client};
+    use crate::clients::{FoundServer, client};
     use crate::config::Surroundings;
 
     const CONFIGURED: &str = r#"
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn found(name: &str, server: Server) -> Candidate {
-        let found = Found { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
+        let found = FoundServer { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
         Candidate { client: client("cursor").expect("it is known"), path: "/f".into(), found }
     }
 
@@ -331,7 +331,7 @@ mod tests {
         let surroundings = Surroundings { current_dir: folder.path().into(), ..Surroundings::default() };
         let planned = |number: usize| {
             let url = if number % 4 == 3 { "gopher://a" } else { "https://a.example/mcp" };
-            let from = From { client: "Cursor", path: "/f".into(), name: number.to_string() };
+            let from = FoundIn { client: "Cursor", path: "/f".into(), name: number.to_string() };
             Planned {
                 name: format!("s{number}"),
                 server: Server { url: Some(url.to_owned()), ..Server::default() },

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::gather::Gathered;
-use super::plan::{From, Plan, Planned};
+use super::plan::{FoundIn, Plan, Planned};
 use crate::clients::Server;
 use crate::print;
 
@@ -88,7 +88,7 @@ fn on_one_line(text: &str) -> String {
     print::harmless(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
-fn place(from: &From) -> String {
+fn place(from: &FoundIn) -> String {
     format!("{}, {}", from.client, from.path.display())
 }
 
@@ -108,7 +108,7 @@ fn quoted(word: &str) -> String {
 
 /// The plan for a script.
 pub(super) fn object(gathered: &Gathered, plan: &Plan, target: &Path) -> Value {
-    let from = |from: &From| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
+    let from = |from: &FoundIn| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
     let add = |planned: &Planned| {
         let table = toml::from_str::<toml::Table>(&planned.server.masked().to_toml());
         json!({
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn whole_command_lines_and_no_secret() {
-        let from = |name: &str| From { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
+        let from = |name: &str| FoundIn { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
         let args = ["-c", "rm -rf 'it'", "", "\u{1b}[2J\nnote:\u{202e}", "a=b"];
         let secrets = [
             ("KEY", "hunter2"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::commands::mcp::reported::Server;
+use crate::commands::mcp::reported::ReportedServer;
 use crate::commands::mcp::servers::NO_SERVERS;
 use crate::control::Running;
 use crate::print;
@@ -12,20 +12,20 @@ use crate::times::now_ms;
 pub(super) struct Section {
     /// Nothing for this process, which is gone in a moment.
     process: Option<Running>,
-    servers: Vec<Server>,
+    servers: Vec<ReportedServer>,
 }
 
 impl Section {
     /// The servers of these names, or all if there is none, of a running process.
     pub(super) fn of(running: &Running, names: &[String]) -> Section {
-        let servers = running.upstreams.iter().map(Server::of);
+        let servers = running.upstreams.iter().map(ReportedServer::of);
         let servers = servers.filter(|server| is_wanted(server.name(), names)).collect();
         Section { process: Some(running.clone()), servers }
     }
 
     /// What is remembered of servers where nobody runs.
     pub(super) fn alone(reports: &[Value]) -> Section {
-        Section { process: None, servers: reports.iter().map(Server::of).collect() }
+        Section { process: None, servers: reports.iter().map(ReportedServer::of).collect() }
     }
 
     /// True if it has a server of this name.
@@ -35,12 +35,12 @@ impl Section {
 
     /// True if no server needs somebody to do something.
     pub(super) fn is_good(&self) -> bool {
-        self.servers.iter().all(Server::is_good)
+        self.servers.iter().all(ReportedServer::is_good)
     }
 
     /// Everything as an object.
     pub(super) fn to_json(&self) -> Value {
-        let servers: Vec<Value> = self.servers.iter().map(Server::to_json).collect();
+        let servers: Vec<Value> = self.servers.iter().map(ReportedServer::to_json).collect();
         let process = self.process.as_ref();
         json!({
             "pid": process.map(|process| process.pid),

@@ -20,24 +20,24 @@ impl Failed<'_> {
         match error {
             ConnectError::Disabled => Diagnosis::of("disabled", &[("name", &name)]),
             ConnectError::Ended => Diagnosis::of("interrupted", &[]),
-            ConnectError::Lacking(why) => Diagnosis::of("missing_secret", &[("said", why)]),
-            ConnectError::Start { kind, said } => program::not_started(self, *kind, said),
+            ConnectError::Lacking(why) => Diagnosis::of("missing_secret", &[("message", why)]),
+            ConnectError::Start { kind, said: message } => program::not_started(self, *kind, message),
             ConnectError::Exited { how } if self.settings.program().is_some() => program::exited(self, how),
             ConnectError::Exited { .. } => address::closed(self),
             ConnectError::TooSlow { what, limit, .. } => self.too_slow(what, *limit),
-            ConnectError::Unreachable(said) => address::unreachable(self, said),
+            ConnectError::Unreachable(message) => address::unreachable(self, message),
             ConnectError::Access(status) => address::no_access(self, *status),
             ConnectError::SignIn(error) => sign_in::diagnose(name, error),
             ConnectError::Redirect { status, .. } => redirect::diagnose(self, *status),
-            ConnectError::Status { status, said } => address::status(self, *status, said),
+            ConnectError::Status { status, said: message } => address::status(self, *status, message),
             // What it refuses with is our own refusal of what it asked us.
             ConnectError::Refused { .. } if self.seen.echoes => Diagnosis::of("echoes", &[]),
-            ConnectError::Refused { method, code, said } => {
-                Diagnosis::of("refuses", &[("method", method), ("said", said), ("code", code)])
+            ConnectError::Refused { method, code, said: message } => {
+                Diagnosis::of("refuses", &[("method", method), ("message", message), ("code", code)])
             }
             ConnectError::NotMcp(why) => self.not_mcp(why),
             ConnectError::NotRestarted { last } => Diagnosis::of("not_restarted", &[("last", last)]),
-            ConnectError::Crowded => Diagnosis::of("crowded", &[("said", error), ("name", &name)]),
+            ConnectError::Crowded => Diagnosis::of("crowded", &[("message", error), ("name", &name)]),
             ConnectError::BackingOff { last, .. } => self.diagnose(last),
         }
     }
@@ -47,11 +47,14 @@ impl Failed<'_> {
         let is_program = self.settings.program().is_some();
         let kind = match self.seen.messages {
             0 if is_program => {
-                if let Some(said) = &self.seen.text {
-                    return Diagnosis::of("only_text", &[("said", said), ("place", &self.settings.place())]);
+                if let Some(message) = &self.seen.text {
+                    return Diagnosis::of(
+                        "only_text",
+                        &[("message", message), ("place", &self.settings.place())],
+                    );
                 }
-                if let Some(said) = &self.seen.foreign {
-                    return Diagnosis::of("other_protocol", &[("said", said)]);
+                if let Some(message) = &self.seen.foreign {
+                    return Diagnosis::of("other_protocol", &[("message", message)]);
                 }
                 "never_answers:program"
             }
@@ -70,7 +73,9 @@ impl Failed<'_> {
             return diagnosis;
         }
         match &self.seen.foreign {
-            Some(said) if self.seen.messages == 0 => Diagnosis::of("other_protocol", &[("said", said)]),
+            Some(message) if self.seen.messages == 0 => {
+                Diagnosis::of("other_protocol", &[("message", message)])
+            }
             _ => Diagnosis::of("not_mcp", &[("why", &why)]),
         }
     }

@@ -101,7 +101,7 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
         let text = format!("it prints text on its standard output {when}, which is skipped: {text}");
         remarks.push(Remark { kind, text });
     }
-    remarks.extend(offer.mistakes.iter().map(|it| Remark { kind: "matches_nothing", text: it.clone() }));
+    remarks.extend(offer.mistakes.iter().map(|text| Remark { kind: "matches_nothing", text: text.clone() }));
     remarks
 }
 
@@ -111,8 +111,8 @@ impl Tested {
     }
 
     /// Adds what is to be said of words that were meant from another folder.
-    pub(super) fn misplaced(&mut self, said: Option<String>) {
-        self.remarks.extend(said.map(|text| Remark { kind: "relative_path", text }));
+    pub(super) fn misplaced(&mut self, remark: Option<String>) {
+        self.remarks.extend(remark.map(|text| Remark { kind: "relative_path", text }));
     }
 
     /// The revision spoken with it, and its own name and version; blank if it has gone away since.
@@ -131,7 +131,7 @@ impl Tested {
     pub(crate) fn to_json(&self) -> Value {
         let ms = |took: Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let steps = self.steps.iter().map(|step| json!({ "step": step.name, "ms": ms(step.took) }));
-        let remarks = self.remarks.iter().map(|it| json!({ "kind": it.kind, "text": it.text }));
+        let remarks = self.remarks.iter().map(|remark| json!({ "kind": remark.kind, "text": remark.text }));
         let mut all = json!({
             "name": self.name,
             "where": self.place,
@@ -153,7 +153,7 @@ impl Tested {
         all["templates"] = features.templates.len().into();
         let withheld = withheld.iter();
         all["withheld"] =
-            withheld.map(|it| json!({ "kind": it.kind, "name": it.name, "why": it.why })).collect();
+            withheld.map(|item| json!({ "kind": item.kind, "name": item.name, "why": item.why })).collect();
         all
     }
 
@@ -168,8 +168,8 @@ impl Tested {
         if !rows.is_empty() {
             lines.push(crate::print::table(&rows));
         }
-        for it in self.offer.withheld.iter().filter(|_| self.is_good()) {
-            lines.push(format!("  not offered: {} {}: {}", it.kind, it.name, it.why));
+        for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
+            lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));
         }
         lines.extend(self.remarks.iter().map(|remark| format!("  note: {}", remark.text)));
         lines.join("\n")

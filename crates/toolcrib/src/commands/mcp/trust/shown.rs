@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use upstream::{Settings, Trust};
 
 use super::item::{DIGITS_SHOWN, Item};
-use super::stored::Known;
+use super::stored::KnownPins;
 
 /// Most findings that are shown of one definition in a list.
 const FINDINGS_LISTED_MAX: usize = 3;
@@ -22,7 +22,7 @@ pub(super) struct Examined<'a> {
 }
 
 impl<'a> Examined<'a> {
-    pub(super) fn of(settings: &'a Settings, known: &'a Known) -> Examined<'a> {
+    pub(super) fn of(settings: &'a Settings, known: &'a KnownPins) -> Examined<'a> {
         let name = settings.name();
         // What is offered as it comes is not looked at.
         let pins = known.of(name).filter(|_| settings.trust() != Trust::Trust);
@@ -92,8 +92,8 @@ impl<'a> Examined<'a> {
             "kind": what,
             "name": key,
             "why": pinned.held(self.settings.trust()).as_ref().map(Why::word),
-            "accepted_hash": pinned.accepted.as_ref().map(|it| &it.hash),
-            "shown_hash": pinned.shown.as_ref().map(|it| &it.hash),
+            "accepted_hash": pinned.accepted.as_ref().map(|definition| &definition.hash),
+            "shown_hash": pinned.shown.as_ref().map(|definition| &definition.hash),
             "is_gone": pinned.gone_ms.is_some(),
             "changes": changes,
             "risks": risks,
@@ -104,8 +104,8 @@ impl<'a> Examined<'a> {
     /// One definition as an object, with its texts.
     pub(super) fn item_to_json(&self, item: &Item) -> Value {
         let Some(pinned) = self.pinned(item) else { return Value::Null };
-        let json = |it: &Option<Definition>| -> Value {
-            text(it.as_ref()).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        let json = |definition: &Option<Definition>| -> Value {
+            text(definition.as_ref()).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
         };
         let mut entry = self.entry(item.what, &item.key, pinned);
         entry["accepted"] = json(&pinned.accepted);
@@ -140,8 +140,9 @@ impl<'a> Examined<'a> {
             lines.extend(self.risk_lines(what, key, pinned));
         }
         for (what, key, found) in self.found_in_others() {
-            let found = found.iter().filter(|it| it.severity > Severity::Low).take(FINDINGS_LISTED_MAX);
-            let mut found = found.map(|it| format!("    {}: {it}", it.severity)).peekable();
+            let found =
+                found.iter().filter(|finding| finding.severity > Severity::Low).take(FINDINGS_LISTED_MAX);
+            let mut found = found.map(|finding| format!("    {}: {finding}", finding.severity)).peekable();
             if found.peek().is_some() {
                 lines.push(format!("  {what} {}: accepted; look at", visible(key)));
                 lines.extend(found);
@@ -174,7 +175,7 @@ impl<'a> Examined<'a> {
         match (why.is_some(), risks.as_slice()) {
             (false, _) => {
                 let found = self.found(*what, key, pinned);
-                lines.extend(found.iter().map(|it| format!("  {}: {it}", it.severity)));
+                lines.extend(found.iter().map(|finding| format!("  {}: {finding}", finding.severity)));
             }
             (true, []) => lines.push("nothing about it stands out".to_owned()),
             (true, risks) => {

@@ -12,21 +12,21 @@ use crate::ending::Trouble;
 const TRIES_MAX: usize = 8;
 
 /// What is known of the servers that anything is known of.
-pub(super) struct Known {
+pub(super) struct KnownPins {
     /// The pins of each, or why they cannot be read.
     by_name: BTreeMap<String, Result<Pins, String>>,
     /// Costly to make, so there is one for all.
     scanner: Scanner,
 }
 
-impl Known {
-    pub(super) async fn read(store: &PinStore, servers: &[Settings]) -> Result<Known, Trouble> {
+impl KnownPins {
+    pub(super) async fn read(store: &PinStore, servers: &[Settings]) -> Result<KnownPins, Trouble> {
         let mut by_name = BTreeMap::new();
         for settings in servers {
             let kept = store.load(&settings.trust_key()).await.map_err(Trouble::because)?;
             by_name.extend(kept.map(|(_, record)| (settings.name().to_owned(), record.read())));
         }
-        Ok(Known { by_name, scanner: Scanner::new(Vec::new()) })
+        Ok(KnownPins { by_name, scanner: Scanner::new(Vec::new()) })
     }
 
     pub(super) fn of(&self, name: &str) -> Option<Result<&Pins, &str>> {

@@ -20,9 +20,9 @@ pub(super) fn closed(failed: &Failed<'_>) -> Diagnosis {
 }
 
 /// Nothing that could be spoken to was reached.
-pub(super) fn unreachable(failed: &Failed<'_>, said: &str) -> Diagnosis {
+pub(super) fn unreachable(failed: &Failed<'_>, message: &str) -> Diagnosis {
     let obstacle = failed.seen.obstacle.as_ref();
-    let why = obstacle.map_or(said, |(_, why)| why);
+    let why = obstacle.map_or(message, |(_, why)| why);
     let kind = match obstacle.map(|(obstacle, _)| obstacle) {
         None => "unreachable",
         Some(Obstacle::Refused) => "connection_refused",
@@ -32,8 +32,8 @@ pub(super) fn unreachable(failed: &Failed<'_>, said: &str) -> Diagnosis {
         Some(Obstacle::Private) => "private_address",
         Some(Obstacle::Closed | Obstacle::Other) => return closed(failed),
     };
-    // Behind it stands what to try, but for certificates, where more is said of what is wrong.
-    Diagnosis::of(kind, &[("said", &why.split_once(';').map_or(why, |(what, _)| what))])
+    // Behind it stands what to try, but for certificates, where more is message of what is wrong.
+    Diagnosis::of(kind, &[("message", &why.split_once(';').map_or(why, |(what, _)| what))])
 }
 
 /// No secure connection, as the TLS library words it.
@@ -50,9 +50,9 @@ pub(super) fn no_access(failed: &Failed<'_>, status: u16) -> Diagnosis {
 }
 
 /// It answers with an HTTP error.
-pub(super) fn status(failed: &Failed<'_>, status: u16, said: &str) -> Diagnosis {
+pub(super) fn status(failed: &Failed<'_>, status: u16, message: &str) -> Diagnosis {
     let is_page = failed.seen.head.as_ref().is_some_and(|head| head.media_type == "text/html");
-    let said = if said.is_empty() || is_page { String::new() } else { format!(": {said}") };
+    let message = if message.is_empty() || is_page { String::new() } else { format!(": {message}") };
     let path = failed.settings.address().map_or("", Uri::path);
     let kind = match status {
         404 if matches!(path, "/" | "") => "path_missing:root",
@@ -62,7 +62,7 @@ pub(super) fn status(failed: &Failed<'_>, status: u16, said: &str) -> Diagnosis 
         500.. => "server_error",
         _ => "http_error",
     };
-    Diagnosis::of(kind, &[("status", &status), ("said", &said), ("path", &path)])
+    Diagnosis::of(kind, &[("status", &status), ("message", &message), ("path", &path)])
 }
 
 /// What came is no message, as its head tells; nothing if the head tells nothing.

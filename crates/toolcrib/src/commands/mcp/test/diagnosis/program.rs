@@ -9,26 +9,26 @@ use crate::nearest::nearest;
 const WORDS_CHARS_MAX: usize = 300;
 
 /// It was not started.
-pub(super) fn not_started(failed: &Failed<'_>, kind: NotStarted, said: &str) -> Diagnosis {
+pub(super) fn not_started(failed: &Failed<'_>, kind: NotStarted, message: &str) -> Diagnosis {
     let Some(program) = failed.settings.program() else {
-        return Diagnosis::of("not_started:no_program", &[("said", &said)]);
+        return Diagnosis::of("not_started:no_program", &[("message", &message)]);
     };
-    let said = said.split_once(';').map_or(said, |(what, _)| what);
+    let message = message.split_once(';').map_or(message, |(what, _)| what);
     match kind {
-        NotStarted::Missing => missing(failed, &program.command, said),
+        NotStarted::Missing => missing(failed, &program.command, message),
         NotStarted::NotExecutable => {
-            Diagnosis::of("not_executable", &[("said", &said), ("command", &program.command)])
+            Diagnosis::of("not_executable", &[("message", &message), ("command", &program.command)])
         }
-        NotStarted::Folder => Diagnosis::of("folder_missing", &[("said", &said)]),
-        NotStarted::System => Diagnosis::of("not_started", &[("said", &said)]),
+        NotStarted::Folder => Diagnosis::of("folder_missing", &[("message", &message)]),
+        NotStarted::System => Diagnosis::of("not_started", &[("message", &message)]),
     }
 }
 
 /// There is no such program.
-fn missing(failed: &Failed<'_>, command: &str, said: &str) -> Diagnosis {
+fn missing(failed: &Failed<'_>, command: &str, message: &str) -> Diagnosis {
     if command.contains(['/', ' ']) {
         let kind = if command.contains('/') { "program_missing:path" } else { "program_missing:line" };
-        return Diagnosis::of(kind, &[("said", &said)]);
+        return Diagnosis::of(kind, &[("message", &message)]);
     }
     let install = match command {
         "npx" | "npm" | "node" => "install Node.js",
@@ -40,7 +40,7 @@ fn missing(failed: &Failed<'_>, command: &str, said: &str) -> Diagnosis {
     let near = nearest(command, programs.iter().map(String::as_str)).filter(|near| *near != command);
     let kind = if near.is_some() { "program_missing:near" } else { "program_missing" };
     let near = near.unwrap_or_default();
-    Diagnosis::of(kind, &[("said", &said), ("near", &near), ("install", &install)])
+    Diagnosis::of(kind, &[("message", &message), ("near", &near), ("install", &install)])
 }
 
 /// It ended before it was ready.
@@ -50,7 +50,7 @@ pub(super) fn exited(failed: &Failed<'_>, how: &str) -> Diagnosis {
         return Diagnosis::of(&words.kind, &[("how", &how), ("line", &shortened(line))]);
     }
     let last = failed.stderr.lines().rev().find(|line| !line.trim().is_empty());
-    let said = last.map(|last| format!("; the last it said: {}", shortened(last))).unwrap_or_default();
+    let message = last.map(|last| format!("; the last it said: {}", shortened(last))).unwrap_or_default();
     let text = failed.seen.text.as_deref().filter(|_| failed.seen.messages == 0);
     let kind = match how.strip_prefix("was ended by signal ") {
         _ if text.is_some() => "exits_with_text",
@@ -61,7 +61,7 @@ pub(super) fn exited(failed: &Failed<'_>, how: &str) -> Diagnosis {
         None => "exits",
     };
     let (text, place) = (text.unwrap_or_default(), failed.settings.place());
-    Diagnosis::of(kind, &[("how", &how), ("said", &said), ("text", &text), ("place", &place)])
+    Diagnosis::of(kind, &[("how", &how), ("message", &message), ("text", &text), ("place", &place)])
 }
 
 /// A line, as much as fits into a sentence.

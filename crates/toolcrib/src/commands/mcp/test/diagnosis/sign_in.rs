@@ -7,14 +7,14 @@ use super::finding::Diagnosis;
 /// Why there is no token.
 pub(crate) fn diagnose(name: &str, error: &AuthError) -> Diagnosis {
     match error {
-        AuthError::NeedsSignIn { why } => Diagnosis::of("needs_auth", &[("said", why), ("name", &name)]),
+        AuthError::NeedsSignIn { why } => Diagnosis::of("needs_auth", &[("message", why), ("name", &name)]),
         AuthError::NeedsRegistration(why) => {
-            let said = why.split_once("; ").map_or(why.as_str(), |(what, _)| what);
-            Diagnosis::of("needs_client_registration", &[("said", &said), ("name", &name)])
+            let message = why.split_once("; ").map_or(why.as_str(), |(what, _)| what);
+            Diagnosis::of("needs_client_registration", &[("message", &message), ("name", &name)])
         }
-        AuthError::Keep(error) => Diagnosis::of("not_kept", &[("said", error)]),
+        AuthError::Keep(error) => Diagnosis::of("not_kept", &[("message", error)]),
         AuthError::Failed(failure) => {
-            Diagnosis::of(kind(failure.reason), &[("said", &failure.said), ("name", &name)])
+            Diagnosis::of(kind(failure.reason), &[("message", &failure.said), ("name", &name)])
         }
     }
 }
