@@ -148,7 +148,7 @@ impl About<'_> {
 
     fn to_text(&self) -> String {
         let mut page = String::new();
-        let mut section = |name: &str, text: &str| page += &format!("{}\n{text}\n", title(name));
+        let mut section = |name: &str, text: &str| page += &format!("{}\n{}\n", title(name), text.trim_end());
         if let Some((status, documents)) = &self.signing_in {
             let documents: Vec<String> = documents.iter().map(|document| self.document(document)).collect();
             section("signing in: what the server's metadata says", &documents.join("\n"));

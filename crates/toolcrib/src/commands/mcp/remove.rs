@@ -45,13 +45,10 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             Some(loaded) => running::reload(&loaded.settings.state).await,
             None => running::RunningAnswers::default(),
         };
-        let settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
-        let is_program =
-            settings.filter(|settings| settings.name() == name).any(|settings| settings.address().is_none());
-        let kept = if is_program {
-            "its remembered definitions"
-        } else {
-            "its sign-in and its remembered definitions"
+        let mut settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
+        let kept = match settings.find(|settings| settings.name() == name) {
+            Some(settings) if settings.address().is_none() => "its remembered definitions",
+            _ => "its sign-in and its remembered definitions",
         };
         let mut lines: Vec<String> =
             files.iter().map(|file| format!("{name}: removed from {}", file.display())).collect();
@@ -60,11 +57,8 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             None => format!("{kept} are kept; --purge forgets them, too"),
         });
         let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-        answers.print(
-            cli.json,
-            json!({ "name": name, "files": files, "purged": purged.is_some() }),
-            lines,
-        )?;
+        let did = json!({ "name": name, "files": files, "purged": purged.is_some() });
+        answers.print(cli.json, did, lines)?;
         Ok(Ending::Good)
     })?
 }

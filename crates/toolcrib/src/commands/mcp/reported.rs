@@ -3,15 +3,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One server: what it was report to be, and what of that is shown.
-pub(super) struct ReportedServer {
-    pub(super) report: Value,
-    fields: ReportedFields,
-}
-
+/// One server: what is reported of it, and what of that is shown.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct ReportedFields {
+pub(super) struct ReportedServer {
+    #[serde(skip)]
+    pub(super) report: Value,
     name: String,
     state: ReportedState,
     transport: String,
@@ -36,22 +33,20 @@ impl ReportedServer {
     /// What a report or a change says.
     pub(super) fn of(report: &Value) -> ReportedServer {
         // One that says something in another way than this version is shown as far as that goes.
-        ReportedServer {
-            report: report.clone(),
-            fields: serde_json::from_value(report.clone()).unwrap_or_default(),
-        }
+        let server = serde_json::from_value(report.clone()).unwrap_or_default();
+        ReportedServer { report: report.clone(), ..server }
     }
 
     /// Its name.
     pub(super) fn name(&self) -> &str {
-        &self.fields.name
+        &self.name
     }
 
     pub(super) fn is_good(&self) -> bool {
-        !matches!(self.fields.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
+        !matches!(self.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
     }
 
-    /// What was report, with `{"status":…,"error":…}` in place of the `state` around them.
+    /// What is reported, with `{"status":…,"error":…}` in place of the `state` around them.
     pub(super) fn to_json(&self) -> Value {
         let mut report = self.report.as_object().cloned().unwrap_or_default();
         if let Some(Value::Object(state)) = report.remove("state") {
@@ -62,7 +57,7 @@ impl ReportedServer {
 
     /// How it is doing, in words.
     pub(super) fn status(&self) -> String {
-        match self.fields.state.status.as_str() {
+        match self.state.status.as_str() {
             "" => "unknown".to_owned(),
             status => status.replace('_', " "),
         }
@@ -70,7 +65,7 @@ impl ReportedServer {
 
     /// What went wrong, and what to do about it.
     pub(super) fn error(&self) -> String {
-        let ReportedFields { name, state, circuit_open_ms, last_error, .. } = &self.fields;
+        let ReportedServer { name, state, circuit_open_ms, last_error, .. } = self;
         let error = match (state.status.as_str(), &state.error) {
             (_, None) if circuit_open_ms.is_some() => {
                 let wait_s = circuit_open_ms.unwrap_or_default().div_ceil(1000);
@@ -86,31 +81,25 @@ impl ReportedServer {
     }
 
     pub(super) fn row(&self, now_ms: i64) -> Vec<String> {
-        let ReportedFields {
-            name,
-            transport,
-            tools,
-            prompts,
-            resources,
-            held_back,
-            stale,
-            fetched_at_ms,
-            ..
-        } = &self.fields;
-        let count = |count: &Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
-        let age = match fetched_at_ms {
-            None => "-".to_owned(),
-            Some(fetched) if *stale => format!("{}, stale", age(now_ms.saturating_sub(*fetched))),
-            Some(fetched) => age(now_ms.saturating_sub(*fetched)),
-        };
-        let (name, transport) = (name.clone(), transport.clone());
-        let (tools, prompts, resources) = (count(tools), count(prompts), count(resources));
-        vec![name, transport, self.status(), tools, prompts, resources, count(held_back), age, self.error()]
+        let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+        let age = self.fetched_at_ms.map(|fetched| age(now_ms.saturating_sub(fetched)));
+        let stale = if self.stale { ", stale" } else { "" };
+        vec![
+            self.name.clone(),
+            self.transport.clone(),
+            self.status(),
+            count(self.tools),
+            count(self.prompts),
+            count(self.resources),
+            count(self.held_back),
+            age.map_or("-".to_owned(), |age| format!("{age}{stale}")),
+            self.error(),
+        ]
     }
 
     /// How it is doing, for a cell of a table.
     pub(super) fn in_short(&self) -> String {
-        let ReportedFields { state, tools, held_back, .. } = &self.fields;
+        let ReportedServer { state, tools, held_back, .. } = self;
         let status = self.status();
         match (status.as_str(), &state.error) {
             ("connected", _) => {

@@ -55,8 +55,8 @@ pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
 pub(super) async fn take_up_decisions(state: &Path, name: &str) -> RunningAnswers {
     let mut processes = control::take_up_decisions(state, name).await;
     // Those that have no such server have nothing to do with it.
-    processes
-        .retain(|one| !matches!(&one.answer, Err(Refused::Because(why)) if why.contains("has no server")));
+    let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
+    processes.retain(|one| !one.answer.as_ref().is_err_and(has_none));
     answers(&processes, |report: &Value| match report["held_back"].as_u64() {
         Some(0) => "goes by it now; nothing is held back any more".to_owned(),
         Some(held) => format!("goes by it now; held back: {held}"),
@@ -76,8 +76,6 @@ fn answers<T: serde::Serialize>(processes: &[Asked<T>], good: impl Fn(&T) -> Str
         Ok(answer) => json!({ "pid": one.pid, "ok": true, "answer": answer }),
         Err(refused) => json!({ "pid": one.pid, "ok": false, "error": refused.to_string() }),
     };
-    RunningAnswers {
-        lines: processes.iter().map(line).collect(),
-        json: processes.iter().map(object).collect(),
-    }
+    let (lines, json) = (processes.iter().map(line).collect(), processes.iter().map(object).collect());
+    RunningAnswers { lines, json }
 }

@@ -8,6 +8,9 @@ use crate::control::Running;
 use crate::print;
 use crate::times::now_ms;
 
+const HEAD: [&str; 9] =
+    ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "HELD BACK", "AGE", "LAST ERROR"];
+
 /// One Toolcrib and its servers.
 pub(super) struct Section {
     /// Nothing for this process, which is gone in a moment.
@@ -56,18 +59,7 @@ impl Section {
         if self.servers.is_empty() {
             return format!("{title}{NO_SERVERS}");
         }
-        let head = [
-            "NAME",
-            "TRANSPORT",
-            "STATUS",
-            "TOOLS",
-            "PROMPTS",
-            "RESOURCES",
-            "HELD BACK",
-            "AGE",
-            "LAST ERROR",
-        ];
-        let rows = [head.map(str::to_owned).to_vec()].into_iter();
+        let rows = [HEAD.map(str::to_owned).to_vec()].into_iter();
         let rows: Vec<_> = rows.chain(self.servers.iter().map(|server| server.row(now_ms()))).collect();
         format!("{title}{}", print::table(&rows))
     }
