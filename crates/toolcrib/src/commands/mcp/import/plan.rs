@@ -51,6 +51,11 @@ impl Plan {
     /// Takes those out that the configuration would not bear.
     pub(super) fn sift(&mut self, draft: &Draft) -> Result<(), Trouble> {
         let mut text = draft.text()?;
+        // Mostly all of them are good, which one look says.
+        let all: Vec<_> = self.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
+        if draft.check(&text, &all)?.1.is_empty() {
+            return Ok(());
+        }
         for planned in std::mem::take(&mut self.add) {
             let (more, problems) = draft.check(&text, &[(&planned.name, &planned.server)])?;
             if problems.is_empty() {

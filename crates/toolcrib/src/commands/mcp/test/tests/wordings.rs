@@ -1,6 +1,7 @@
 //! What else is said of the same, where the case differs in something.
 
 use super::*;
+use crate::commands::mcp::test::diagnosis::late;
 
 #[test]
 fn servers_that_are_not_tried() {
@@ -72,6 +73,36 @@ fn programs_in_other_words() {
     ] {
         check(vec![case], expected);
     }
+}
+
+#[test]
+fn what_is_rare_has_words_too() {
+    let socket = Config { socket: Some("/run/mcp.sock".into()), ..Config::default() };
+    let closed = ConnectError::Exited { how: "closed the connection without an answer".to_owned() };
+    check(
+        vec![
+            case(settings(socket), closed),
+            case(
+                address("https://h/x"),
+                ConnectError::Start { kind: NotStarted::System, said: "it cannot be started".to_owned() },
+            ),
+        ],
+        expect![[r#"
+            closes_connection
+              /run/mcp.sock closes the connection without an answer
+              check that an MCP server listens at this socket; its own log may say more
+            not_started
+              it cannot be started
+              check `command`
+        "#]],
+    );
+    let (limit, took) = (Duration::from_secs(3), Duration::from_millis(4_260));
+    let late = late(&program(), "list of tools", "list_timeout", limit, took);
+    assert_eq!(
+        late.lines("it"),
+        "it: it answers too late: its list of tools took 4.3 s, and it has 3 s\n  \
+         try: set `list_timeout = \"9s\"` in [mcp.it]"
+    );
 }
 
 #[test]
