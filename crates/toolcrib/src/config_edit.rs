@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Document, DocumentMut, Item, Key, RawString, Table, TableLike, TomlError, Value};
+use serde_json::Value;
+use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
 
-use crate::clients::Server;
+use crate::clients::{Form, Server, line_end, not_toml};
 use crate::config::consent::Consent;
 pub(crate) use crate::config::held::{Held, hold};
-use crate::config::problem::{Problems, line_and_column};
+use crate::config::problem::Problems;
 use crate::config::{Surroundings, find, read, text_file};
 
 /// The table of servers.
@@ -21,41 +22,28 @@ const SERVERS: &str = "mcp";
 /// # Errors
 /// If the user has no home.
 pub(crate) fn target(named: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, String> {
-    let found = find::named(named, surroundings).map(|path| surroundings.absolute(path));
-    let found = found.or_else(|| find::project(surroundings)).or_else(|| find::user(surroundings));
+    let found = self::named(named, surroundings)
+        .or_else(|| find::project(surroundings))
+        .or_else(|| find::user(surroundings));
     found.ok_or_else(|| "there is no home folder to keep the configuration in; use --config FILE".to_owned())
-}
-
-/// The text with a server more.
-///
-/// # Errors
-/// A sentence, with line and column if the text is no TOML.
-pub(crate) fn add_server(text: &str, name: &str, server: &Server) -> Result<String, String> {
-    add_servers(text, &[(name, server)])
 }
 
 /// The text with all these servers more.
 ///
 /// # Errors
-/// See [`add_server`].
+/// A sentence, with line and column if the text is no TOML.
 pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String, String> {
-    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     table_of_servers(before.as_table())?;
-    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
-    let (mut after, mut expected) = (text.to_owned(), data(text)?);
+    let (mut after, mut expected) = (text.to_owned(), Form::Toml.read(text)?);
     for (name, server) in new {
-        after = match is_closed {
-            true => inserted(&after, name, server)?,
-            false => appended(&after, name, server),
-        };
-        let table = expected.entry(SERVERS).or_insert_with(|| toml::Table::new().into());
-        if let toml::Value::Table(table) = table
-            && table.insert((*name).to_owned(), data(&server.to_toml())?.into()).is_some()
-        {
+        after = appended(&after, name, server);
+        let server = Form::Toml.read(&server.to_toml())?;
+        if !std::mem::replace(&mut expected[SERVERS][*name], server).is_null() {
             return Err(format!("it has a server {name:?} already"));
         }
     }
-    proven(after, expected)
+    Form::Toml.proven(after, &expected)
 }
 
 /// The text with a server less; nothing if it has none of that name.
@@ -63,44 +51,30 @@ pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String,
 /// # Errors
 /// A sentence, with line and column if the text is no TOML.
 pub(crate) fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
-    let before = Document::parse(text).map_err(|error| not_toml(text, &error))?;
+    let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     let Some((key, server)) =
         table_of_servers(before.as_table())?.and_then(|servers| servers.get_key_value(name))
     else {
         return Ok(None);
     };
-    let is_closed = before.as_table().get(SERVERS).is_some_and(Item::is_inline_table);
-    let after = match is_closed {
-        true => taken_out(text, name)?,
-        false => {
-            let mut spans = Vec::new();
-            collect_spans(key.span(), server, &mut spans);
-            without_lines(text, &spans)
-        }
-    };
-    let mut expected = data(text)?;
-    if let Some(toml::Value::Table(table)) = expected.get_mut(SERVERS) {
-        table.remove(name);
+    let mut spans = Vec::new();
+    collect_spans(key.span(), server, &mut spans);
+    let after = without_lines(text, &spans);
+    let mut expected = Form::Toml.read(text)?;
+    let root = expected.as_object_mut().expect("a text in TOML is a table");
+    let servers = root.get_mut(SERVERS).and_then(Value::as_object_mut).expect("it has the server");
+    servers.remove(name);
+    // With its last server a table goes that has no header of its own.
+    if servers.is_empty() && Form::Toml.read(&after).is_ok_and(|after| after.get(SERVERS).is_none()) {
+        root.remove(SERVERS);
     }
-    proven(after, expected).map(Some)
+    Form::Toml.proven(after, &expected).map(Some)
 }
 
-/// What another process must be told to have this configuration wherever it is started.
-#[derive(Debug, Default)]
-pub(crate) struct InUse {
-    /// The file that was named and stands alone. The user's own is found without a word.
-    pub(crate) named: Option<PathBuf>,
-    /// The folder's file, which is in force where a client starts us in that folder, as far as a person has agreed. To
-    /// name it would be to obey whatever it says tomorrow.
-    pub(crate) folders: Option<PathBuf>,
-}
-
-/// The configuration in use.
-pub(crate) fn in_use(named: Option<&Path>, surroundings: &Surroundings) -> InUse {
-    match find::named(named, surroundings) {
-        Some(path) => InUse { named: Some(surroundings.absolute(path)), folders: None },
-        None => InUse { named: None, folders: find::project(surroundings) },
-    }
+/// What another process must be told to have this configuration wherever it is started: the file that was named and
+/// stands alone. The user's own is found without a word.
+pub(crate) fn named(named: Option<&Path>, surroundings: &Surroundings) -> Option<PathBuf> {
+    find::named(named, surroundings).map(|path| surroundings.absolute(path))
 }
 
 /// The servers that are configured, as they are written; their references are not followed.
@@ -111,9 +85,7 @@ pub(crate) fn servers(
     named: Option<&Path>,
     surroundings: &Surroundings,
 ) -> Result<BTreeMap<String, upstream::Config>, Problems> {
-    let is_new =
-        find::named(named, surroundings).is_some_and(|path| !text_file::exists(&surroundings.absolute(path)));
-    if is_new {
+    if self::named(named, surroundings).is_some_and(|path| !text_file::exists(&path)) {
         return Ok(BTreeMap::new());
     }
     let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
@@ -149,40 +121,6 @@ fn appended(text: &str, name: &str, server: &Server) -> String {
     }
     after.push_str(&root.to_string().replace('\n', line_end));
     after
-}
-
-/// With the server as a member of `mcp = { … }`, which cannot be added to from elsewhere.
-fn inserted(text: &str, name: &str, server: &Server) -> Result<String, String> {
-    edited(text, |servers| {
-        let mut new = Value::from(server.to_table().into_inline_table());
-        let last = servers.iter_mut().last().and_then(|(_, last)| last.as_value_mut());
-        if let Some(last) = last {
-            // The blank before the closing brace.
-            let gap = last.decor().suffix().and_then(RawString::as_str).unwrap_or_default().to_owned();
-            last.decor_mut().set_suffix("");
-            new.decor_mut().set_suffix(gap);
-        }
-        servers.insert(name, Item::Value(new));
-    })
-}
-
-fn taken_out(text: &str, name: &str) -> Result<String, String> {
-    edited(text, |servers| {
-        servers.remove(name);
-    })
-}
-
-fn edited(text: &str, change: impl FnOnce(&mut dyn TableLike)) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| not_toml(text, &error))?;
-    if let Some(servers) = document.get_mut(SERVERS).and_then(Item::as_table_like_mut) {
-        change(servers);
-    }
-    // The library ends every line with a bare line feed.
-    Ok(document.to_string().replace('\n', line_end(text)))
-}
-
-fn line_end(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The places of an item in the text: each header with all up to its last value, and each value outside of these.
@@ -234,30 +172,6 @@ fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
         }
     }
     kept.concat()
-}
-
-fn data(text: &str) -> Result<toml::Table, String> {
-    text.parse().map_err(|error: toml::de::Error| format!("this is no TOML: {}", error.message()))
-}
-
-/// The text, if it says exactly what is expected.
-fn proven(text: String, expected: toml::Table) -> Result<String, String> {
-    // With its last server a table goes that has no header of its own.
-    let settled = |mut data: toml::Table| {
-        data.retain(|key, value| key != SERVERS || value.as_table().is_none_or(|table| !table.is_empty()));
-        data
-    };
-    match data(&text).map(settled) {
-        Ok(found) if found == settled(expected) => Ok(text),
-        Ok(_) | Err(_) => {
-            Err("it is written in a way that this command cannot change; change it by hand".to_owned())
-        }
-    }
-}
-
-fn not_toml(text: &str, error: &TomlError) -> String {
-    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-    format!("line {line}, column {column}: this is no TOML: {}", error.message())
 }
 
 #[cfg(test)]

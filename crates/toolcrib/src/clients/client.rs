@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::entry::{self, Spellings};
 use super::fields::Fields;
-use super::form::{self, Form, Written};
-use super::origin::{self, Origin, Place, Whereabouts};
+use super::form::{ClientEntry, Form};
+use super::origin::{self, ClientFile, Location, Origin, Whereabouts};
 use super::server::Server;
 use super::variables::{Findings, Syntax};
 use crate::config::text_file;
@@ -17,38 +18,28 @@ pub(crate) struct Client {
     pub(crate) id: &'static str,
     /// What it is called.
     pub(crate) title: &'static str,
-    /// How its files' paths end.
-    pub(super) files: &'static [&'static str],
-    /// The files it may read here, which need not exist, the user's before projects'.
-    pub(super) places: fn(&Whereabouts<'_>) -> Vec<Place>,
+    /// The files it may read, the user's before projects'.
+    pub(super) files: &'static [Location],
     pub(super) form: Form,
     pub(super) syntax: Syntax,
     /// Whether a file of unknown name may be one of its.
     pub(super) knows: fn(&Map<String, Value>) -> bool,
-    /// The tables of servers in a file, at least one; the first is the one to write to.
-    pub(super) slots: fn(&Value, &Origin<'_>) -> Vec<Slot>,
-    /// A server's entry.
-    pub(super) read: fn(&mut Fields<'_>) -> Result<Server, String>,
+    /// The keys that lead to the table of servers in a file.
+    pub(super) table: fn(&Value) -> &'static [&'static str],
+    /// The tables of servers for single projects in it, by the project's path.
+    pub(super) projects: for<'v> fn(&'v Value, &Origin<'_>) -> Vec<(&'v str, &'v Value)>,
+    pub(super) spellings: Spellings,
     /// What else there is to say about a file.
     pub(super) notes: fn(&Value, &Origin<'_>) -> Vec<String>,
     /// The entry for a server with a command, in a file that holds this.
-    pub(super) write: fn(&Value, &Server) -> Written,
+    pub(super) write: fn(&Value, &Server) -> ClientEntry,
     /// A new file.
     pub(super) fresh: &'static str,
 }
 
-/// A table of servers in a client's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// The keys that lead to it.
-    pub(crate) keys: Vec<String>,
-    /// The project that its servers are for, where the file says so.
-    pub(super) project: Option<PathBuf>,
-}
-
 /// A server in a client's file.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundServer {
     /// Its name there.
     pub(crate) name: String,
     /// What it is, or why it cannot be taken over.
@@ -58,13 +49,13 @@ pub(crate) struct Found {
 }
 
 /// What a client's file becomes by an export.
-pub(crate) struct Export {
-    /// Where in it.
-    pub(crate) slot: Slot,
-    /// What stood there under the name, in the file's own form and without what may be secret.
-    pub(crate) old: Option<String>,
+pub(crate) struct FileChange {
+    /// The keys that lead to the table of servers in it.
+    pub(crate) table: &'static [&'static str],
+    /// Whether something else stands there under the name.
+    pub(crate) replaces: bool,
     /// What is to stand there.
-    pub(crate) new: Written,
+    pub(crate) new: ClientEntry,
     /// The same in the file's own form.
     pub(crate) shown: String,
     /// The whole text, if it changes.
@@ -73,8 +64,8 @@ pub(crate) struct Export {
 
 impl Client {
     /// The files it may read on this machine, the user's before projects'. They need not exist.
-    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<Place> {
-        (self.places)(whereabouts)
+    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<ClientFile> {
+        self.files.iter().filter_map(|file| whereabouts.place(file)).collect()
     }
 
     /// The file that an export goes to: the user's that is there, else the one that the client would make.
@@ -94,31 +85,34 @@ impl Client {
         &self,
         text: &str,
         origin: &Origin<'_>,
-    ) -> Result<(Vec<Found>, Vec<String>), String> {
+    ) -> Result<(Vec<FoundServer>, Vec<String>), String> {
         let root = self.form.read(text)?;
+        let ClientFile { path, project } = origin.place;
+        let users = at(&root, (self.table)(&root)).map(|servers| (project.clone(), servers));
+        let projects = (self.projects)(&root, origin).into_iter();
+        let projects = projects.map(|(project, servers)| (Some(project.into()), servers));
         let mut all = Vec::new();
-        for Slot { keys, project } in (self.slots)(&root, origin) {
-            let project = project.or_else(|| origin.place.project.clone());
-            let place = Place { path: origin.place.path.clone(), project };
+        for (project, servers) in users.into_iter().chain(projects) {
+            let place = ClientFile { path: path.clone(), project };
             let origin = Origin { place: &place, surroundings: origin.surroundings };
-            let servers = table(&root, &keys).and_then(Value::as_object);
-            all.extend(servers.into_iter().flatten().map(|(name, entry)| self.found(name, entry, &origin)));
+            let servers = servers.as_object().into_iter().flatten();
+            all.extend(servers.map(|(name, entry)| self.found(name, entry, &origin)));
         }
         Ok((all, (self.notes)(&root, origin)))
     }
 
-    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> Found {
+    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> FoundServer {
         let name = name.to_owned();
         let Some(entry) = entry.as_object() else {
-            return Found {
+            return FoundServer {
                 name,
                 server: Err("its entry is no table".to_owned()),
                 findings: Findings::default(),
             };
         };
         let mut fields = Fields::new(entry, self.syntax, origin);
-        let server = (self.read)(&mut fields).map(|server| settled(server, origin));
-        Found { name, server, findings: fields.finish("") }
+        let server = entry::read(&mut fields, &self.spellings).map(|server| settled(server, origin));
+        FoundServer { name, server, findings: fields.finish("") }
     }
 
     /// The file with a server in it, in the client's own words. No text: the file is not there yet.
@@ -131,25 +125,25 @@ impl Client {
         name: &str,
         server: &Server,
         origin: &Origin<'_>,
-    ) -> Result<Export, String> {
+    ) -> Result<FileChange, String> {
         let text = text.filter(|text| !text.trim().is_empty()).unwrap_or(self.fresh);
         let root = self.form.read(text)?;
-        let slot = (self.slots)(&root, origin).swap_remove(0);
+        let keys = (self.table)(&root);
         let new = (self.write)(&root, server);
-        let old = table(&root, &slot.keys).and_then(|servers| servers.get(name)).cloned();
-        let is_same = old.as_ref().is_some_and(|old| {
+        let old = at(&root, keys).and_then(|servers| servers.get(name));
+        let is_same = old.is_some_and(|old| {
             let found = self.found(name, old, origin);
             found.findings == Findings::default() && found.server.as_ref() == Ok(server)
         });
-        let shown = self.form.shown(&slot.keys, name, &new)?;
-        let shown_old = old.as_ref().map(|old| self.form.shown_old(&slot.keys, name, old));
-        let text = if is_same { None } else { Some(self.form.put(text, &slot.keys, name, &new)?) };
-        Ok(Export { slot, old: shown_old, new, shown, text })
+        let shown = self.form.shown(keys, name, &new)?;
+        let text = if is_same { None } else { Some(self.form.put(text, keys, name, &new)?) };
+        Ok(FileChange { table: keys, replaces: old.is_some() && !is_same, new, shown, text })
     }
 }
 
-fn table<'v>(root: &'v Value, slot: &[String]) -> Option<&'v Value> {
-    slot.iter().try_fold(root, |table, key| table.get(key))
+/// What these keys lead to.
+fn at<'v>(root: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(root, |table, key| table.get(key))
 }
 
 /// Paths that begin at home or at the project are made whole, since neither is known where the server is started.
@@ -157,35 +151,20 @@ fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
     let home = origin::home(origin.surroundings);
     let project = origin.place.project.as_deref();
     let whole = |path: &str| match (path.strip_prefix("~/"), &home, project) {
-        (Some(below), Some(home), _) => home.join(below).to_string_lossy().into_owned(),
+        (Some(below), Some(home), _) => home.join(below).display().to_string(),
         (None, _, Some(project)) => {
-            let joined: PathBuf = project.join(path).components().collect();
-            joined.to_string_lossy().into_owned()
+            project.join(path).components().collect::<PathBuf>().display().to_string()
         }
         _ => path.to_owned(),
     };
     let is_relative = |word: &String| word.starts_with("./") || word.starts_with("../");
     if server.args.iter().any(is_relative) && server.cwd.is_none() {
-        server.cwd = project.map(|project| project.to_string_lossy().into_owned());
+        server.cwd = project.map(|project| project.display().to_string());
     }
     // A word such as `.` or `server.py` was meant from there, too.
     project.iter().for_each(|project| _ = server.place_in(project));
     server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
-    let command = server.command.take();
-    server.command = command.map(|command| match command.starts_with("~/") || is_relative(&command) {
-        true => whole(&command),
-        false => command,
-    });
+    let is_whole = |command: &String| !command.starts_with("~/") && !is_relative(command);
+    server.command = server.command.map(|command| if is_whole(&command) { command } else { whole(&command) });
     server
-}
-
-/// The table at these keys.
-pub(super) fn slot(keys: &[&str]) -> Slot {
-    Slot { keys: keys.iter().map(|key| (*key).to_owned()).collect(), project: None }
-}
-
-/// A command with its arguments, as most clients write it.
-pub(super) fn program(server: &Server) -> Written {
-    let command = server.command.clone().unwrap_or_default();
-    vec![("command", form::Word::Text(command)), ("args", form::Word::List(server.args.clone()))]
 }

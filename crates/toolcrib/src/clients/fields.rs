@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::origin::Origin;
-use super::variables::{self, Findings, Part, Syntax, translated};
+use super::variables::{self, Findings, Syntax, TextKind, translated};
 
 /// An entry.
 pub(crate) struct Fields<'a> {
@@ -46,18 +46,18 @@ impl<'a> Fields<'a> {
 
     /// A word of a command line, a folder or an address.
     pub(crate) fn word(&mut self, key: &'static str) -> Option<String> {
-        self.typed(key, "text", Value::as_str).map(|text| self.translated(text, Part::Word))
+        self.plain(key).map(|text| self.translated(&text, TextKind::Word))
     }
 
     /// A value that may be secret.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<String> {
-        self.typed(key, "text", Value::as_str).map(|text| self.translated(text, Part::Value))
+        self.plain(key).map(|text| self.translated(&text, TextKind::Value))
     }
 
     /// A list of words; nothing if there is none.
     pub(crate) fn words(&mut self, key: &'static str) -> Vec<String> {
         let words = self.typed(key, "list of texts", texts).unwrap_or_default();
-        words.into_iter().map(|word| self.translated(word, Part::Word)).collect()
+        words.into_iter().map(|word| self.translated(word, TextKind::Word)).collect()
     }
 
     /// A table of values that may be secret; nothing if there is none. A number or a switch counts as its text.
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         let mut values = BTreeMap::new();
         for (name, value) in self.typed(key, "table", Value::as_object).into_iter().flatten() {
             let text = match value {
-                Value::String(text) => self.translated(text, Part::Value),
+                Value::String(text) => self.translated(text, TextKind::Value),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 Value::Null | Value::Array(_) | Value::Object(_) => {
                     self.remark(format!("`{key}.{name}` is left out: it is no text"));
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A time in milliseconds, of a number in units of so many milliseconds.
-    pub(crate) fn milliseconds(&mut self, key: &'static str, unit_ms: u32) -> Option<u64> {
+    pub(crate) fn milliseconds(&mut self, key: &'static str, unit_ms: u32) -> Option<i64> {
         let number = self.typed(key, "number", Value::as_f64)?;
         let ms = (number * f64::from(unit_ms)).round();
         if ms < 1.0 {
@@ -91,13 +91,20 @@ impl<'a> Fields<'a> {
             return None;
         }
         // A cast saturates, and the configuration has a limit of its own.
-        Some(ms as u64)
+        Some(ms as i64)
     }
 
-    /// Another entry in this one, such as `oauth`.
-    pub(crate) fn table(&mut self, key: &'static str) -> Option<Fields<'a>> {
+    /// What is read of another entry in this one, such as `oauth`.
+    pub(crate) fn within<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Fields<'a>) -> T,
+    ) -> Option<T> {
         let table = self.typed(key, "table", Value::as_object)?;
-        Some(Fields::new(table, self.syntax, self.origin))
+        let mut inner = Fields::new(table, self.syntax, self.origin);
+        let found = read(&mut inner);
+        self.findings.absorb(inner.finish(&format!("{key}.")));
+        Some(found)
     }
 
     /// A reference to an environment variable.
@@ -120,8 +127,8 @@ impl<'a> Fields<'a> {
         self.findings
     }
 
-    fn translated(&mut self, text: &str, part: Part) -> String {
-        translated(text, part, self.syntax, self.origin, &mut self.findings)
+    fn translated(&mut self, text: &str, kind: TextKind) -> String {
+        translated(text, kind, self.syntax, self.origin, &mut self.findings)
     }
 }
 

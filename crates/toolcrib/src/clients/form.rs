@@ -3,11 +3,13 @@
 
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::errors::ParseError;
-use jsonc_parser::{JsonValue, ParseOptions};
+use jsonc_parser::{CollectOptions, ParseOptions};
+use serde::Serialize as _;
 use serde_json::{Map, Value};
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
+use toml_edit::ser::ValueSerializer;
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use crate::config::{MASK, line_and_column};
+use crate::config::line_and_column;
 
 /// A file's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +21,7 @@ pub(crate) enum Form {
 }
 
 /// What stands under a server's name in a client's file, in the client's own order.
-pub(crate) type Written = Vec<(&'static str, Word)>;
-
-/// A value in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Word {
-    Text(String),
-    List(Vec<String>),
-    Switch(bool),
-}
+pub(crate) type ClientEntry = Vec<(&'static str, Value)>;
 
 /// Comments and trailing commas, which editors allow, and nothing else beyond JSON.
 const LENIENT: ParseOptions = ParseOptions {
@@ -51,10 +45,10 @@ impl Form {
     pub(crate) fn read(self, text: &str) -> Result<Value, String> {
         match self {
             Form::Json => {
-                let read = jsonc_parser::parse_to_value(without_mark(text), &LENIENT);
-                Ok(read
-                    .map_err(|error| not_json(text, &error))?
-                    .map_or_else(|| Value::Object(Map::new()), value))
+                let bare = without_mark(text);
+                let read = jsonc_parser::parse_to_ast(bare, &CollectOptions::default(), &LENIENT);
+                let value = read.map_err(|error| not_json(text, &error))?.value;
+                Ok(value.map_or_else(|| Value::Object(Map::new()), Value::from))
             }
             Form::Toml => {
                 let read = toml::from_str::<toml::Table>(text);
@@ -69,23 +63,10 @@ impl Form {
     ///
     /// # Errors
     /// None, unless the name cannot be written at all.
-    pub(crate) fn shown(self, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+    pub(crate) fn shown(self, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
         match self {
             Form::Json => Ok(between_braces(&put_json("{}", &[], name, written)?)),
             Form::Toml => put_toml("", slot, name, written),
-        }
-    }
-
-    /// An entry that somebody else wrote, without what may be secret.
-    pub(crate) fn shown_old(self, slot: &[String], name: &str, entry: &Value) -> String {
-        let mut entry = entry.clone();
-        mask(&mut entry);
-        let within = |value: Value, key: &String| Value::from(Map::from_iter([(key.clone(), value)]));
-        let entry = within(entry, &name.to_owned());
-        match self {
-            Form::Json => between_braces(&format!("{entry:#}")),
-            // Whatever came out of TOML goes into it again.
-            Form::Toml => toml::to_string(&slot.iter().rev().fold(entry, within)).unwrap_or_default(),
         }
     }
 
@@ -96,39 +77,28 @@ impl Form {
     pub(crate) fn put(
         self,
         text: &str,
-        slot: &[String],
+        slot: &[&str],
         name: &str,
-        written: &Written,
+        written: &ClientEntry,
     ) -> Result<String, String> {
         let after = match self {
             Form::Json => put_json(text, slot, name, written),
             Form::Toml => put_toml(text, slot, name, written),
         }?;
         let mut expected = self.read(text)?;
-        let mut table = &mut expected;
-        for key in slot {
-            table = member(table, key);
-        }
-        *member(table, name) = to_json(written);
-        match self.read(&after) {
-            Ok(found) if found == expected => Ok(after),
+        // Whatever stands in the way of a table was refused above.
+        let table = slot.iter().fold(&mut expected, |table, key| &mut table[*key]);
+        table[name] = to_json(written);
+        self.proven(after, &expected)
+    }
+
+    /// The text, if it says exactly what is expected.
+    pub(crate) fn proven(self, text: String, expected: &Value) -> Result<String, String> {
+        match self.read(&text) {
+            Ok(found) if found == *expected => Ok(text),
             Ok(_) | Err(_) => {
                 Err("it is written in a way that this command cannot change; change it by hand".to_owned())
             }
-        }
-    }
-}
-
-/// The tables in a client's entry whose values may be secret.
-const SECRET_TABLES: [&str; 6] = ["env", "environment", "headers", "http_headers", "oauth", "auth"];
-
-/// Hides what may be secret in an entry that somebody else wrote.
-fn mask(entry: &mut Value) {
-    let tables = entry.as_object_mut().into_iter().flatten();
-    for (_, table) in tables.filter(|(key, _)| SECRET_TABLES.contains(&key.as_str())) {
-        match table {
-            Value::Object(members) => members.values_mut().for_each(|value| *value = MASK.into()),
-            other => *other = MASK.into(),
         }
     }
 }
@@ -140,21 +110,8 @@ fn between_braces(text: &str) -> String {
 }
 
 /// What is written, as a value.
-pub(crate) fn to_json(written: &Written) -> Value {
-    let word = |word: &Word| match word {
-        Word::Text(text) => Value::from(text.as_str()),
-        Word::List(texts) => Value::from(texts.as_slice()),
-        Word::Switch(switch) => Value::from(*switch),
-    };
-    written.iter().map(|(key, value)| ((*key).to_owned(), word(value))).collect::<Map<_, _>>().into()
-}
-
-fn member<'v>(table: &'v mut Value, key: &str) -> &'v mut Value {
-    if !table.is_object() {
-        *table = Value::Object(Map::new());
-    }
-    let table = table.as_object_mut().expect("it was made one");
-    table.entry(key).or_insert_with(|| Value::Object(Map::new()))
+pub(crate) fn to_json(written: &ClientEntry) -> Value {
+    written.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
 }
 
 /// Some editors begin a file with a byte order mark.
@@ -162,7 +119,7 @@ fn without_mark(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
 
-fn put_json(text: &str, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+fn put_json(text: &str, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
     let bare = without_mark(text);
     let root = CstRootNode::parse(bare, &LENIENT).map_err(|error| not_json(text, &error))?;
     let mut table = root.object_value_or_create().ok_or("it holds something else than a JSON object")?;
@@ -173,21 +130,25 @@ fn put_json(text: &str, slot: &[String], name: &str, written: &Written) -> Resul
     Ok(format!("{}{root}", &text[..text.len() - bare.len()]))
 }
 
-fn set(table: &CstObject, name: &str, written: &Written) {
-    let word = |word: &Word| match word {
-        Word::Text(text) => CstInputValue::from(text.as_str()),
-        Word::List(texts) => CstInputValue::Array(texts.iter().map(|text| text.as_str().into()).collect()),
-        Word::Switch(switch) => CstInputValue::from(*switch),
-    };
-    let value =
-        CstInputValue::Object(written.iter().map(|(key, value)| ((*key).to_owned(), word(value))).collect());
+fn set(table: &CstObject, name: &str, written: &ClientEntry) {
+    let entry = written.iter().map(|(key, value)| ((*key).to_owned(), input(value))).collect();
+    let value = CstInputValue::Object(entry);
     match table.get(name) {
         Some(found) => found.set_value(value),
         None => drop(table.append(name, value)),
     }
 }
 
-fn put_toml(text: &str, slot: &[String], name: &str, written: &Written) -> Result<String, String> {
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Bool(switch) => (*switch).into(),
+        Value::Null | Value::Number(_) | Value::Object(_) => CstInputValue::Null,
+    }
+}
+
+fn put_toml(text: &str, slot: &[&str], name: &str, written: &ClientEntry) -> Result<String, String> {
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| not_toml(text, error.span(), error.message()))?;
     let mut table: &mut dyn TableLike = document.as_table_mut();
@@ -204,15 +165,9 @@ fn put_toml(text: &str, slot: &[String], name: &str, written: &Written) -> Resul
     }
     let is_closed = table.iter().next().is_some_and(|(_, item)| item.is_inline_table());
     let mut new = Table::new();
-    for (key, word) in written {
-        new.insert(
-            key,
-            match word {
-                Word::Text(text) => toml_edit::value(text.as_str()),
-                Word::List(texts) => toml_edit::value(texts.iter().collect::<Array>()),
-                Word::Switch(switch) => toml_edit::value(*switch),
-            },
-        );
+    for (key, value) in written {
+        let value = value.serialize(ValueSerializer::new()).map_err(|error| error.to_string())?;
+        new.insert(key, Item::Value(value));
     }
     if let Some(old) = table.get(name).and_then(Item::as_table) {
         // The comment above it stays above it.
@@ -221,23 +176,8 @@ fn put_toml(text: &str, slot: &[String], name: &str, written: &Written) -> Resul
     }
     let item = if is_closed { toml_edit::value(new.into_inline_table()) } else { Item::Table(new) };
     table.insert(name, item);
-    let ends = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mark = &text[..text.len() - without_mark(text).len()];
-    Ok(format!("{mark}{}", document.to_string().replace('\n', ends)))
-}
-
-fn value(json: JsonValue<'_>) -> Value {
-    match json {
-        JsonValue::Null => Value::Null,
-        JsonValue::Boolean(switch) => Value::Bool(switch),
-        JsonValue::String(text) => Value::String(text.into_owned()),
-        // A number is one, since the reader checked its grammar; one beyond all bounds is nothing to us.
-        JsonValue::Number(number) => serde_json::from_str(number).unwrap_or_default(),
-        JsonValue::Array(items) => Value::Array(items.into_iter().map(value).collect()),
-        JsonValue::Object(members) => {
-            Value::Object(members.into_iter().map(|(key, member)| (key.to_string(), value(member))).collect())
-        }
-    }
+    Ok(format!("{mark}{}", document.to_string().replace('\n', line_end(text))))
 }
 
 fn not_json(text: &str, error: &ParseError) -> String {
@@ -250,7 +190,13 @@ fn not_json(text: &str, error: &ParseError) -> String {
     format!("line {line}, column {column}: this is no JSON: {what}")
 }
 
-fn not_toml(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
+/// A text that is no TOML, with line and column.
+pub(crate) fn not_toml(text: &str, span: Option<std::ops::Range<usize>>, message: &str) -> String {
     let (line, column) = line_and_column(text, span.map_or(0, |span| span.start));
     format!("line {line}, column {column}: this is no TOML: {message}")
+}
+
+/// How the lines of a text end.
+pub(crate) fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

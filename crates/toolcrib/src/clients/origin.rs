@@ -9,22 +9,52 @@ const SETTINGS_FOLDERS: [&str; 6] = [".vscode", ".cursor", ".codex", ".opencode"
 
 /// A file that a client reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ClientFile {
     /// Its path.
     pub(crate) path: PathBuf,
     /// The project it belongs to; none if it is the user's.
     pub(crate) project: Option<PathBuf>,
 }
 
-impl Place {
+impl ClientFile {
     /// A file that somebody named: taken for a project's.
-    pub(crate) fn named(path: PathBuf) -> Place {
+    pub(crate) fn named(path: PathBuf) -> ClientFile {
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         let is_settings = |folder: &Path| {
             folder.file_name().is_some_and(|name| SETTINGS_FOLDERS.iter().any(|known| name == *known))
         };
         let project = if is_settings(&folder) { folder.parent().map(Path::to_owned) } else { Some(folder) };
-        Place { path, project }
+        ClientFile { path, project }
+    }
+}
+
+/// A file that a client may read.
+pub(super) enum Location {
+    /// Below the user's home.
+    Home(&'static str),
+    /// Below the folder that a variable names, else below this one of the user's home.
+    Variable(&'static str, &'static str, &'static str),
+    /// Below the folder of programs of the command line.
+    Config(&'static str),
+    /// Below the folder of applications with windows.
+    Application(&'static str),
+    /// The one that a variable names.
+    Named(&'static str),
+    /// The first from the current folder upwards, below home.
+    Project(&'static str),
+}
+
+impl Location {
+    /// Whether a file that somebody named is this one, as far as its path tells.
+    pub(super) fn may_be(&self, path: &Path) -> bool {
+        match self {
+            Location::Variable(_, below, name) => path.ends_with(Path::new(below).join(name)),
+            Location::Home(name)
+            | Location::Config(name)
+            | Location::Application(name)
+            | Location::Project(name) => path.ends_with(name),
+            Location::Named(_) => false,
+        }
     }
 }
 
@@ -42,41 +72,47 @@ impl<'s> Whereabouts<'s> {
         Whereabouts { surroundings, is_mac: cfg!(target_os = "macos") }
     }
 
-    /// The user's files with these names below a folder, if that is known.
-    pub(crate) fn user(&self, folder: Option<PathBuf>, names: &[&str]) -> Vec<Place> {
-        let place = |folder: &PathBuf, name: &&str| Place { path: folder.join(name), project: None };
-        folder.iter().flat_map(|folder| names.iter().map(move |name| place(folder, name))).collect()
-    }
-
-    /// The nearest projects' files with these names: for each name the first from the current folder upwards, below home.
-    pub(crate) fn projects(&self, names: &[&str]) -> Vec<Place> {
-        let home = home(self.surroundings);
-        let above =
-            || self.surroundings.current_dir.ancestors().filter(|folder| Some(*folder) != home.as_deref());
-        let nearest = |name: &&str| {
-            let folder = above().find(|folder| text_file::is_file(&folder.join(name)))?;
-            Some(Place { path: folder.join(name), project: Some(folder.to_owned()) })
+    /// Where a file lies, which need not exist; nothing if that is not known, or there is none in any project.
+    pub(super) fn place(&self, file: &Location) -> Option<ClientFile> {
+        let users = |folder: Option<PathBuf>, name: &str| {
+            Some(ClientFile { path: folder?.join(name), project: None })
         };
-        names.iter().filter_map(nearest).collect()
+        match *file {
+            Location::Home(name) => users(self.home(), name),
+            Location::Variable(variable, below_home, name) => {
+                users(self.variable(variable).or_else(|| Some(self.home()?.join(below_home))), name)
+            }
+            Location::Config(name) => users(self.config(), name),
+            Location::Application(name) => users(self.applications(), name),
+            Location::Named(variable) => self.variable(variable).map(ClientFile::named),
+            Location::Project(name) => {
+                let home = self.home();
+                let mut above = self.surroundings.current_dir.ancestors();
+                let folder = above.find(|folder| {
+                    Some(*folder) != home.as_deref() && text_file::is_file(&folder.join(name))
+                })?;
+                Some(ClientFile { path: folder.join(name), project: Some(folder.to_owned()) })
+            }
+        }
     }
 
     /// The user's home.
-    pub(crate) fn home(&self) -> Option<PathBuf> {
+    fn home(&self) -> Option<PathBuf> {
         home(self.surroundings)
     }
 
     /// Where programs of the command line keep their settings.
-    pub(crate) fn config(&self) -> Option<PathBuf> {
+    fn config(&self) -> Option<PathBuf> {
         self.variable("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
     /// Where applications with windows keep theirs.
-    pub(crate) fn applications(&self) -> Option<PathBuf> {
+    fn applications(&self) -> Option<PathBuf> {
         if self.is_mac { Some(self.home()?.join("Library/Application Support")) } else { self.config() }
     }
 
     /// A folder or file that a variable names.
-    pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
+    fn variable(&self, name: &str) -> Option<PathBuf> {
         absolute(self.surroundings, name)
     }
 }
@@ -93,7 +129,7 @@ fn absolute(surroundings: &Surroundings, variable: &str) -> Option<PathBuf> {
 /// A file that is being read.
 pub(crate) struct Origin<'a> {
     /// Where it lies.
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a ClientFile,
     /// What variables are held against.
     pub(crate) surroundings: &'a Surroundings,
 }

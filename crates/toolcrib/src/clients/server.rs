@@ -5,51 +5,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
-use upstream::{Reference, Transport};
+use serde::Serialize;
+use serde_json::Value;
+use toml_edit::visit_mut::VisitMut;
+use toml_edit::{Array, DocumentMut, Formatted, Item, Table};
+use upstream::Reference;
 
 use crate::config::{MASK, text_file};
 
 /// From so many variables or headers on, they get a table of their own instead of a long line.
 const ROWS_MIN: usize = 3;
 
-/// A server. Texts are as they stand in our configuration, so they may hold references such as `${env:TOKEN}`.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// A server. Texts are as they stand in our configuration, so they may hold references such as `${env:TOKEN}`. Written
+/// out, it is a table `[mcp.NAME]`, in the order of these fields.
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Server {
-    /// The program to start.
     pub(crate) command: Option<String>,
-    /// Its arguments.
     pub(crate) args: Vec<String>,
-    /// Its environment variables; may be secret.
-    pub(crate) env: BTreeMap<String, String>,
-    /// Its working folder.
     pub(crate) cwd: Option<String>,
-    /// The address of a server over HTTP.
     pub(crate) url: Option<String>,
-    /// The headers of every request; may be secret.
-    pub(crate) headers: BTreeMap<String, String>,
-    /// How it is talked to.
-    pub(crate) transport: Transport,
-    /// Whether the table is kept and the server left alone.
-    pub(crate) disabled: bool,
-    /// How long a call may take, in milliseconds.
-    pub(crate) timeout_ms: Option<u64>,
-    /// How long its start may take, in milliseconds.
-    pub(crate) start_timeout_ms: Option<u64>,
+    /// Said only if it is not to be found out.
+    pub(crate) transport: Option<&'static str>,
+    /// Said only if the table is kept and the server left alone.
+    pub(crate) enabled: Option<bool>,
+    /// How long a call may take.
+    #[serde(rename = "timeout")]
+    pub(crate) timeout_ms: Option<i64>,
+    #[serde(rename = "start_timeout")]
+    pub(crate) start_timeout_ms: Option<i64>,
+    #[serde(rename = "list_timeout")]
+    pub(crate) list_timeout_ms: Option<i64>,
     /// Environment variables that it inherits besides the usual ones, as globs.
     pub(crate) inherit: Vec<String>,
-    /// How long listing what it has may take, in milliseconds.
-    pub(crate) list_timeout_ms: Option<u64>,
     /// The tools that are offered, as globs; all if there is none.
     pub(crate) include: Vec<String>,
-    /// The tools that are not.
     pub(crate) exclude: Vec<String>,
     /// How to sign in; if it is not said, when the server asks for it.
     pub(crate) oauth: Option<Oauth>,
+    /// May be secret.
+    pub(crate) env: BTreeMap<String, String>,
+    /// May be secret.
+    pub(crate) headers: BTreeMap<String, String>,
 }
 
 /// How to sign in to a server.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Oauth {
     /// With the browser, or never.
     Switch(bool),
@@ -58,17 +59,12 @@ pub(crate) enum Oauth {
 }
 
 /// A client that was registered by hand.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Registration {
-    /// What it is known as.
-    pub(crate) id: Option<String>,
-    /// Its secret.
-    pub(crate) secret: Option<String>,
-    /// The scopes to ask for.
+    pub(crate) client_id: Option<String>,
+    pub(crate) client_secret: Option<String>,
     pub(crate) scope: Option<String>,
-    /// Where the browser comes back to.
     pub(crate) redirect_uri: Option<String>,
-    /// The port that the browser comes back to.
     pub(crate) callback_port: Option<u16>,
 }
 
@@ -86,38 +82,28 @@ impl Server {
 
     /// The program with its arguments, or the address.
     pub(crate) fn endpoint(&self) -> Vec<&str> {
-        let address = self.url.as_deref().filter(|_| self.command.is_none());
-        self.command
-            .as_deref()
-            .into_iter()
-            .chain(self.args.iter().map(String::as_str))
-            .chain(address)
-            .collect()
+        let address = self.url.iter().filter(|_| self.command.is_none());
+        self.command.iter().chain(&self.args).chain(address).map(String::as_str).collect()
     }
 
     /// The table `[mcp.NAME]` without its header.
     pub(crate) fn to_table(&self) -> Table {
-        let mut table = Table::new();
-        let mut put = |key: &str, item: Option<Item>| {
-            if let Some(item) = item {
-                table.insert(key, item);
+        let document =
+            toml_edit::ser::to_document(self).expect("it is made of texts, lists and tables of them");
+        let mut table = document.into_table();
+        table.retain(|_, item| {
+            let is_empty_list = item.as_array().is_some_and(Array::is_empty);
+            !is_empty_list && item.as_inline_table().is_none_or(|table| !table.is_empty())
+        });
+        OnOneLine.visit_table_mut(&mut table);
+        for key in ["env", "headers"] {
+            let long = table
+                .get_mut(key)
+                .filter(|item| item.as_inline_table().is_some_and(|rows| rows.len() >= ROWS_MIN));
+            if let Some(item) = long {
+                *item = std::mem::take(item).into_table().map_or_else(|item| item, Item::Table);
             }
-        };
-        put("command", self.command.as_deref().map(text_item));
-        put("args", list(&self.args));
-        put("cwd", self.cwd.as_deref().map(text_item));
-        put("url", self.url.as_deref().map(text_item));
-        put("transport", transport(self.transport).map(value));
-        put("enabled", self.disabled.then(|| value(false)));
-        put("timeout", self.timeout_ms.map(milliseconds));
-        put("start_timeout", self.start_timeout_ms.map(milliseconds));
-        put("list_timeout", self.list_timeout_ms.map(milliseconds));
-        put("inherit", list(&self.inherit));
-        put("include", list(&self.include));
-        put("exclude", list(&self.exclude));
-        put("oauth", self.oauth.as_ref().map(Oauth::to_item));
-        put("env", map(&self.env));
-        put("headers", map(&self.headers));
+        }
         table
     }
 
@@ -129,22 +115,24 @@ impl Server {
 
     /// The references that would be followed, in whichever text they stand.
     pub(crate) fn references(&self) -> BTreeSet<String> {
-        let Server { command, args, env, cwd, url, headers, oauth, .. } = self;
-        let signing_in = match oauth {
-            Some(Oauth::Client(Registration { id, secret, scope, redirect_uri, callback_port: _ })) => {
-                [id, secret, scope, redirect_uri].map(Option::as_deref)
-            }
-            Some(Oauth::Switch(_)) | None => [None; 4],
-        };
-        let alone = [command, cwd, url].map(Option::as_deref);
-        let texts = alone.into_iter().chain(signing_in).flatten();
-        let texts = texts.chain(args.iter().chain(env.values()).chain(headers.values()).map(String::as_str));
         let written = |reference| match reference {
             Reference::Env(name) => format!("${{env:{name}}}"),
             Reference::File(path) => format!("${{file:{path}}}"),
             Reference::Store(name) => format!("${{store:{name}}}"),
         };
-        texts.flat_map(upstream::references).map(written).collect()
+        let mut references = BTreeSet::new();
+        let mut values = vec![serde_json::json!(self)];
+        while let Some(value) = values.pop() {
+            match value {
+                Value::String(text) => {
+                    references.extend(upstream::references(&text).into_iter().map(written))
+                }
+                Value::Array(items) => values.extend(items),
+                Value::Object(members) => values.extend(members.into_iter().map(|(_, member)| member)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        references
     }
 
     /// The same without what may be secret: for showing, never for writing. References stay, since they tell
@@ -153,7 +141,7 @@ impl Server {
         let mut shown = self.clone();
         shown.env.values_mut().chain(shown.headers.values_mut()).for_each(mask);
         shown.url = shown.url.map(|url| crate::config::without_credentials_in(&url));
-        if let Some(Oauth::Client(Registration { secret: Some(secret), .. })) = &mut shown.oauth {
+        if let Some(Oauth::Client(Registration { client_secret: Some(secret), .. })) = &mut shown.oauth {
             mask(secret);
         }
         shown
@@ -167,29 +155,6 @@ impl fmt::Debug for Server {
     }
 }
 
-impl Oauth {
-    fn to_item(&self) -> Item {
-        let client = match self {
-            Oauth::Switch(switch) => return value(*switch),
-            Oauth::Client(client) => client,
-        };
-        let mut table = InlineTable::new();
-        let mut put = |key: &str, text: &Option<String>| {
-            if let Some(written) = text.as_deref().map(text_value) {
-                table.insert(key, written);
-            }
-        };
-        put("client_id", &client.id);
-        put("client_secret", &client.secret);
-        put("scope", &client.scope);
-        put("redirect_uri", &client.redirect_uri);
-        if let Some(port) = client.callback_port {
-            table.insert("callback_port", i64::from(port).into());
-        }
-        value(table)
-    }
-}
-
 fn mask(text: &mut String) {
     let is_reference = text.starts_with("${") && text.find('}') == Some(text.len() - 1);
     if !is_reference || upstream::references(text).is_empty() {
@@ -197,48 +162,18 @@ fn mask(text: &mut String) {
     }
 }
 
-fn transport(transport: Transport) -> Option<&'static str> {
-    match transport {
-        Transport::Auto => None,
-        Transport::Stdio => Some("stdio"),
-        Transport::Http => Some("http"),
-        Transport::Sse => Some("sse"),
-    }
-}
+/// Puts each text on one line, whatever is in it: line ends of the file must not become part of it.
+struct OnOneLine;
 
-fn milliseconds(ms: u64) -> Item {
-    value(i64::try_from(ms).unwrap_or(i64::MAX))
-}
-
-/// A text on one line, whatever is in it: line ends of the file must not become part of it.
-fn text_value(text: &str) -> Value {
-    if !text.chars().any(char::is_control) {
-        return text.into();
-    }
-    let escaped = |c: char| match c {
-        '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
-        c => c.to_string(),
-    };
-    let literal = format!("\"{}\"", text.chars().map(escaped).collect::<String>());
-    literal.parse().expect("quotes, backslashes and control characters are escaped")
-}
-
-fn text_item(text: &str) -> Item {
-    Item::Value(text_value(text))
-}
-
-fn list(texts: &[String]) -> Option<Item> {
-    let values = || texts.iter().map(|text| text_value(text));
-    (!texts.is_empty()).then(|| value(values().collect::<Array>()))
-}
-
-fn map(texts: &BTreeMap<String, String>) -> Option<Item> {
-    let rows = || texts.iter().map(|(name, text)| (name, text_value(text)));
-    match texts.len() {
-        0 => None,
-        few if few < ROWS_MIN => Some(value(rows().collect::<InlineTable>())),
-        _ => Some(Item::Table(rows().collect())),
+impl VisitMut for OnOneLine {
+    fn visit_string_mut(&mut self, text: &mut Formatted<String>) {
+        // What JSON does not escape of what TOML forbids.
+        let json = Value::from(text.value().as_str()).to_string().replace('\u{7f}', "\\u007f");
+        if text.value().chars().any(char::is_control)
+            && let Ok(toml_edit::Value::String(escaped)) = json.parse()
+        {
+            *text = escaped;
+        }
     }
 }
 

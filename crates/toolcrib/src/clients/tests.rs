@@ -35,12 +35,12 @@ fn surroundings() -> Surroundings {
     Surroundings { current_dir: PROJECT.into(), variables, ..Surroundings::default() }
 }
 
-fn place(path: &str) -> Place {
+fn place(path: &str) -> ClientFile {
     let is_in_project = path.starts_with(PROJECT);
-    Place { path: path.into(), project: is_in_project.then(|| PROJECT.into()) }
+    ClientFile { path: path.into(), project: is_in_project.then(|| PROJECT.into()) }
 }
 
-fn read(path: &str, text: &str) -> (Vec<Found>, Vec<String>) {
+fn read(path: &str, text: &str) -> (Vec<FoundServer>, Vec<String>) {
     let (place, surroundings) = (place(path), surroundings());
     let client = client_of(Path::new(path), text).expect("a client's file");
     client.servers(text, &Origin { place: &place, surroundings: &surroundings }).expect("a sound file")
@@ -51,7 +51,7 @@ fn check(nth: usize, expected: Expect) {
     let (path, text) = FILES[nth];
     let (found, notes) = read(path, text);
     let mut said = String::new();
-    for Found { name, server, findings } in found {
+    for FoundServer { name, server, findings } in found {
         said += &format!("[{name}]\n");
         match server {
             Ok(server) => said += &server.to_toml(),
@@ -216,38 +216,37 @@ fn opencode() {
     check(
         5,
         expect![[r#"
-        [context7]
-        url = "https://mcp.context7.com/mcp"
-        enabled = false
-        oauth = false
-        headers = { CONTEXT7_API_KEY = "${file:/home/ada/.config/opencode/context7.key}" }
-        # needs the file /home/ada/.config/opencode/context7.key, which is not there
+            [context7]
+            url = "https://mcp.context7.com/mcp"
+            enabled = false
+            oauth = false
+            headers = { CONTEXT7_API_KEY = "${file:/home/ada/.config/opencode/context7.key}" }
+            # needs the file /home/ada/.config/opencode/context7.key, which is not there
 
-        [everything]
-        command = "npx"
-        args = ["-y", "@modelcontextprotocol/server-everything"]
-        timeout = 10000
-        env = { KEY = "${env:MY_KEY}", MY_ENV_VAR = "my value" }
-        # needs the environment variable MY_KEY, which is not set
+            [everything]
+            command = "npx"
+            args = ["-y", "@modelcontextprotocol/server-everything"]
+            timeout = 10000
+            env = { KEY = "${env:MY_KEY}", MY_ENV_VAR = "my value" }
+            # needs the environment variable MY_KEY, which is not set
 
-        [ignored]
-        command = "uvx"
-        args = ["ignored"]
-        # `env` is left out: OpenCode reads `environment` only
+            [ignored]
+            command = "uvx"
+            args = ["ignored"]
+            # `env` is left out: only `environment` is read there
 
-        [jira]
-        ! it has neither `command` nor `url`
+            [jira]
+            ! it has neither `command` nor `url`
 
-        [own]
-        url = "https://mcp.example.com/mcp"
-        oauth = { client_id = "crib", client_secret = "${env:OWN_SECRET}", scope = "tools:read tools:execute", redirect_uri = "http://127.0.0.1:19876/mcp/oauth/callback" }
-        # needs the environment variable OWN_SECRET, which is not set
+            [own]
+            url = "https://mcp.example.com/mcp"
+            oauth = { client_id = "crib", client_secret = "${env:OWN_SECRET}", scope = "tools:read tools:execute", redirect_uri = "http://127.0.0.1:19876/mcp/oauth/callback" }
+            # needs the environment variable OWN_SECRET, which is not set
 
-        [sentry]
-        url = "https://mcp.sentry.dev/mcp"
-        oauth = true
+            [sentry]
+            url = "https://mcp.sentry.dev/mcp"
 
-        # tools switched off there: everything*; `exclude` of a server does that here"#]],
+            # tools switched off there: everything*; `exclude` of a server does that here"#]],
     );
 }
 
@@ -353,7 +352,7 @@ fn places_follow_the_platform() {
         let mut surroundings = surroundings();
         surroundings.variables.insert("XDG_CONFIG_HOME".into(), "/xdg".into());
         let whereabouts = Whereabouts { surroundings: &surroundings, is_mac };
-        for client in CLIENTS {
+        for client in &CLIENTS {
             let target = client.target(&whereabouts).expect("a home");
             said += &format!("{} {}\n", client.id, target.display());
         }

@@ -21,7 +21,7 @@ pub(crate) enum Syntax {
 
 /// What a text is, which settles what is replaced in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TextKind {
     /// A command, an argument, a folder or an address.
     Word,
     /// The value of an environment variable or a header.
@@ -71,14 +71,14 @@ enum Replaced {
 /// The text with the client's variables made ours.
 pub(crate) fn translated(
     text: &str,
-    part: Part,
+    kind: TextKind,
     syntax: Syntax,
     origin: &Origin<'_>,
     findings: &mut Findings,
 ) -> String {
-    let (open, shell) = match (syntax, part) {
-        (Syntax::Plain, Part::Word) => return escaped(text),
-        (Syntax::Plain, Part::Value) | (Syntax::Shell, _) => ("${", true),
+    let (open, shell) = match (syntax, kind) {
+        (Syntax::Plain, TextKind::Word) => return escaped(text),
+        (Syntax::Plain, TextKind::Value) | (Syntax::Shell, _) => ("${", true),
         (Syntax::Editor, _) => ("${", false),
         (Syntax::Braces, _) => ("{", false),
     };
@@ -115,9 +115,10 @@ pub(crate) fn translated(
     out + &escaped(&plain)
 }
 
-/// What stands for itself there must do so here, in either of our spellings.
+/// What stands for itself there must do so here, in each of our spellings.
 fn escaped(text: &str) -> String {
-    text.replace("{env:", "{{env:").replace("{file:", "{{file:")
+    let starts = ["{env:", "{file:", "{store:"];
+    starts.iter().fold(text.to_owned(), |text, start| text.replace(start, &format!("{{{start}")))
 }
 
 fn shell_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
@@ -127,17 +128,14 @@ fn shell_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut F
     if !is_name {
         return Replaced::Nothing;
     }
-    match default {
-        Some(default) if origin.surroundings.variable(name).is_none() => {
+    if let Some(default) = default {
+        if origin.surroundings.variable(name).is_none() {
             findings.remark(format!("`{whole}` became its default, since {name} is not set"));
-            Replaced::Text(default.to_owned())
+            return Replaced::Text(default.to_owned());
         }
-        Some(_) => {
-            findings.remark(format!("`{whole}` lost its default, since {name} is set"));
-            Replaced::Reference(environment(name, origin, findings))
-        }
-        None => Replaced::Reference(environment(name, origin, findings)),
+        findings.remark(format!("`{whole}` lost its default, since {name} is set"));
     }
+    Replaced::Reference(environment(name, origin, findings))
 }
 
 fn braced(name: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
@@ -164,16 +162,14 @@ fn braced(name: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced 
 fn editor_variable(name: &str, whole: &str, origin: &Origin<'_>, findings: &mut Findings) -> Replaced {
     let project = origin.place.project.as_deref();
     let folder = match name {
-        "workspaceFolder" => project.map(|folder| folder.to_string_lossy().into_owned()),
-        "workspaceFolderBasename" => {
-            project.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
-        }
-        "userHome" => origin::home(origin.surroundings).map(|home| home.to_string_lossy().into_owned()),
-        "pathSeparator" | "/" => Some("/".to_owned()),
+        "workspaceFolder" => project.map(Path::to_owned),
+        "workspaceFolderBasename" => project.and_then(Path::file_name).map(PathBuf::from),
+        "userHome" => origin::home(origin.surroundings),
+        "pathSeparator" | "/" => Some("/".into()),
         _ => None,
     };
     match (folder, name.strip_prefix("env:")) {
-        (Some(folder), _) => Replaced::Text(folder),
+        (Some(folder), _) => Replaced::Text(folder.display().to_string()),
         (None, Some(name)) => Replaced::Reference(environment(name, origin, findings)),
         (None, None) => {
             findings.missing(format!("a value in place of `{whole}`"));
@@ -199,21 +195,21 @@ pub(crate) fn environment(name: &str, origin: &Origin<'_>, findings: &mut Findin
 
 #[cfg(test)]
 mod tests {
-    use super::super::origin::Place;
+    use super::super::origin::ClientFile;
     use super::*;
     use crate::config::Surroundings;
 
     /// What the text becomes, and everything that came up.
     #[track_caller]
-    fn check(syntax: Syntax, part: Part, text: &str, expected: &str) {
+    fn check(syntax: Syntax, kind: TextKind, text: &str, expected: &str) {
         let variables =
             [("HOME", "/home/ada"), ("SET", "x")].map(|(name, value)| (name.into(), value.into()));
         let surroundings =
             Surroundings { current_dir: "/".into(), variables: variables.into(), ..Surroundings::default() };
-        let place = Place { path: "/project/.vscode/mcp.json".into(), project: Some("/project".into()) };
+        let place = ClientFile { path: "/project/.vscode/mcp.json".into(), project: Some("/project".into()) };
         let mut findings = Findings::default();
         let origin = Origin { place: &place, surroundings: &surroundings };
-        let mut said = translated(text, part, syntax, &origin, &mut findings);
+        let mut said = translated(text, kind, syntax, &origin, &mut findings);
         findings.remarks.iter().for_each(|remark| said += &format!("; {remark}"));
         findings.missing.iter().for_each(|what| said += &format!("; needs {what}"));
         assert_eq!(said, expected, "{text}");
@@ -233,21 +229,23 @@ mod tests {
             ("${env:SET}", "${{env:SET}"),
             ("{env:SET} {file:/etc/passwd}", "{{env:SET} {{file:/etc/passwd}"),
             ("{{env:SET}}${file:/a}", "{{{env:SET}}${{file:/a}"),
+            ("${store:KEPT} {store:KEPT}", "${{store:KEPT} {{store:KEPT}"),
             ("${NOT:-{env:SET}}", "{{env:SET}; `${NOT:-{env:SET}` became its default, since NOT is not set"),
             ("{${NOT:-env:A}}", "{{env:A}; `${NOT:-env:A}` became its default, since NOT is not set"),
             ("$${SET}", "$${SET}; needs a value in place of `$${SET}`"),
             ("ä${SET}ö", "ä${env:SET}ö"),
         ] {
-            check(Syntax::Shell, Part::Word, text, expected);
+            check(Syntax::Shell, TextKind::Word, text, expected);
         }
     }
 
     #[test]
     fn a_client_without_variables_means_them_in_values_only() {
-        check(Syntax::Plain, Part::Word, "echo ${SET} ${env:SET}", "echo ${SET} ${{env:SET}");
-        check(Syntax::Plain, Part::Word, "--x={env:SET}", "--x={{env:SET}");
-        check(Syntax::Plain, Part::Value, "{file:/etc/passwd}", "{{file:/etc/passwd}");
-        check(Syntax::Plain, Part::Value, "Bearer ${SET}", "Bearer ${env:SET}");
+        check(Syntax::Plain, TextKind::Word, "echo ${SET} ${env:SET}", "echo ${SET} ${{env:SET}");
+        check(Syntax::Plain, TextKind::Word, "--x={env:SET}", "--x={{env:SET}");
+        check(Syntax::Plain, TextKind::Value, "{file:/etc/passwd}", "{{file:/etc/passwd}");
+        check(Syntax::Plain, TextKind::Value, "Bearer ${store:KEPT}", "Bearer ${{store:KEPT}");
+        check(Syntax::Plain, TextKind::Value, "Bearer ${SET}", "Bearer ${env:SET}");
     }
 
     #[test]
@@ -262,7 +260,7 @@ mod tests {
             ("{env:SET}", "{{env:SET}"),
             ("${input:{env:SET}", "${input:{{env:SET}; needs a value in place of `${input:{env:SET}`"),
         ] {
-            check(Syntax::Editor, Part::Value, text, expected);
+            check(Syntax::Editor, TextKind::Value, text, expected);
         }
     }
 
@@ -277,7 +275,7 @@ mod tests {
             ("${env:SET}", "${{env:SET}; needs a value in place of `${env:SET}`"),
             ("{{env:SET}", "{{{env:SET}"),
         ] {
-            check(Syntax::Braces, Part::Value, text, expected);
+            check(Syntax::Braces, TextKind::Value, text, expected);
         }
     }
 }

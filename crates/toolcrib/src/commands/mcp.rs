@@ -5,12 +5,14 @@ mod add;
 pub(super) mod ask;
 mod auth;
 mod debug;
+mod draft;
 mod export;
 mod import;
 mod list;
 mod logout;
 mod reload;
 mod remove;
+mod reported;
 pub(super) mod running;
 mod servers;
 mod status;
@@ -28,7 +30,7 @@ pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
         Mcp::Test { names } => test::run(cli, &names),
         Mcp::Status { names, watch } => status::run(cli, &names, watch),
         Mcp::Reload => reload::run(cli),
-        Mcp::Trust(asked) => trust::run(cli, &asked),
+        Mcp::Trust(args) => trust::run(cli, &args),
         Mcp::Auth(auth) => auth::run(cli, &auth),
         Mcp::Logout { name } => logout::run(cli, &name),
         Mcp::Debug { name } => debug::run(cli, &name),

@@ -14,7 +14,7 @@ fn ourselves() -> Server {
     }
 }
 
-fn export(path: &str, text: Option<&str>, name: &str, server: &Server) -> Result<Export, String> {
+fn export(path: &str, text: Option<&str>, name: &str, server: &Server) -> Result<FileChange, String> {
     let (place, surroundings) = (place(path), surroundings());
     let client = client_of(Path::new(path), "").expect("a client's path");
     client.export(text, name, server, &Origin { place: &place, surroundings: &surroundings })
@@ -32,7 +32,7 @@ fn what_is_exported_is_read_again_and_nothing_else_changes() {
         for name in ["crib", "my.own \"crib\""] {
             let ours = ourselves();
             let change = export(path, Some(text), name, &ours).expect("it can be written");
-            assert_eq!(change.old, None, "{path}");
+            assert!(!change.replaces, "{path}");
             let after = change.text.expect("it changes");
             assert!(is_insertion(text, &after), "{path}: {after}");
             let (mut found, notes) = read(path, &after);
@@ -50,7 +50,7 @@ fn what_is_exported_is_read_again_and_nothing_else_changes() {
 #[test]
 fn a_new_file_is_what_its_client_expects() {
     let mut said = String::new();
-    for client in CLIENTS {
+    for client in &CLIENTS {
         let server = Server {
             command: Some("/bin/toolcrib".to_owned()),
             args: vec!["stdio".to_owned()],
@@ -59,7 +59,7 @@ fn a_new_file_is_what_its_client_expects() {
         let surroundings = surroundings();
         let path =
             client.target(&Whereabouts { surroundings: &surroundings, is_mac: false }).expect("a home");
-        let place = Place { path, project: None };
+        let place = ClientFile { path, project: None };
         for text in [None, Some(" \n")] {
             let origin = Origin { place: &place, surroundings: &surroundings };
             let change = client.export(text, "toolcrib", &server, &origin).expect("it can be written");
@@ -130,14 +130,8 @@ fn an_older_entry_is_replaced_in_its_place() {
     let text = "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"}, // a\n    \"crib\": {\"command\": \"old\", \"env\": {\"T\": \"hunter2\"}}, // crib\n    \"b\": {\"command\": \"b\"},\n  },\n}\n";
     let change =
         export("/home/ada/.claude.json", Some(text), "crib", &ourselves()).expect("it can be written");
-    let old = change.old.expect("there was one");
+    assert!(change.replaces);
     expect![[r#"
-        "crib": {
-          "command": "old",
-          "env": {
-            "T": "***"
-          }
-        }
         "crib": {
           "type": "stdio",
           "command": "/opt/tool crib/toolcrib",
@@ -156,17 +150,12 @@ fn an_older_entry_is_replaced_in_its_place() {
           },
         }
     "#]]
-    .assert_eq(&format!("{old}{}{}", change.shown, change.text.expect("it changes")));
+    .assert_eq(&format!("{}{}", change.shown, change.text.expect("it changes")));
     let text = "[mcp_servers]\n# crib\n[mcp_servers.crib] # here\ncommand = 'old'\n[mcp_servers.crib.env]\nT = 'hunter2'\n# b\n[mcp_servers.b]\ncommand='b'\n";
     let change =
         export("/home/ada/.codex/config.toml", Some(text), "crib", &ourselves()).expect("it can be written");
-    let old = change.old.expect("there was one");
+    assert!(change.replaces);
     expect![[r#"
-        [mcp_servers.crib]
-        command = "old"
-
-        [mcp_servers.crib.env]
-        T = "***"
         [mcp_servers.crib]
         command = "/opt/tool crib/toolcrib"
         args = ["stdio", "--config", '/home/ada/My "Crib"/ümläut\{x}.toml']
@@ -179,7 +168,7 @@ fn an_older_entry_is_replaced_in_its_place() {
         [mcp_servers.b]
         command='b'
     "#]]
-    .assert_eq(&format!("{old}{}{}", change.shown, change.text.expect("it changes")));
+    .assert_eq(&format!("{}{}", change.shown, change.text.expect("it changes")));
 }
 
 #[test]
@@ -216,7 +205,7 @@ fn a_broken_file_is_not_touched() {
         "{\"a\": 'x'}",
         expect!["line 1, column 7: this is no JSON: single-quoted strings are not allowed"],
     );
-    check_refused(json, "{\"a\": 1", expect!["line 1, column 8: this is no JSON: unterminated object"]);
+    check_refused(json, "{\"a\": 1", expect!["line 1, column 1: this is no JSON: unterminated object"]);
     check_refused(json, "[]", expect!["it holds something else than a JSON object"]);
     check_refused(json, "{\"mcpServers\": []}", expect!["`mcpServers` in it is no object"]);
     check_refused(

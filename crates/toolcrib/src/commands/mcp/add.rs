@@ -1,16 +1,16 @@
 //! `mcp add`: a server goes into the configuration after it was tested, and the Toolcribs that are running take it up.
 
-mod draft;
 mod given;
 mod questions;
 
 use std::io;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
+use super::draft::Draft;
 use super::servers::world;
 use super::test::{Tested, on_path, probe};
 use super::{ask, running};
@@ -23,98 +23,93 @@ use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
-use draft::Draft;
 
 /// A server that is to be added.
-struct Wanted {
+struct NewServer {
     name: String,
     server: Server,
-}
-
-/// How it is added.
-struct How {
-    /// Signed in to before the test.
-    sign_in: bool,
-    /// Without a test.
-    untested: bool,
-    /// A person is there to be asked.
-    interactive: bool,
-    json: bool,
 }
 
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
-    let interactive = !has_endpoint && ask::is_possible() && !cli.json;
-    let mut wanted = if interactive {
+    let is_interactive = !has_endpoint && ask::is_possible() && !cli.json;
+    let mut new = if is_interactive {
         questions::ask(&draft, add.name.as_deref(), &mut io::stdin().lock())?
     } else {
-        given::wanted(&add)?
+        given::new_server(&add)?
     };
-    draft.check_free(&wanted.name)?;
-    draft.place(&mut wanted.server);
-    let loaded = draft.with(&wanted.name, &wanted.server)?;
+    draft.check_free(&new.name)?;
+    draft.place(&mut new.server);
+    let loaded = draft.with(&new.name, &new.server)?;
     begin(&loaded, Log::Quiet)?;
-    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == wanted.name);
+    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == new.name);
     let settings =
         settings.ok_or_else(|| Trouble::Failed("the new table is not read as a server".to_owned()))?;
-    let how = How { sign_in: add.oauth, untested: add.untested, interactive, json: cli.json };
-    for remark in remarks(&wanted) {
-        print::remark(&remark);
-    }
+    remark_on_secrets(&new.server);
     runtime::run(async {
-        let tested = tried(&loaded, settings, &how).await?;
+        let tested = tried(cli, &add, is_interactive, &loaded, settings).await?;
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
-            draft.save(&wanted.name, &wanted.server)?;
-            trust::agree_to_written(cli, &[&wanted.name])?;
+            draft.save(&[(&new.name, &new.server)])?;
+            trust::agree_to_written(cli, &[&new.name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
-        } else if how.sign_in {
+        } else if add.oauth {
             forget(&loaded, settings).await;
         }
-        let told = match is_saved {
+        let answers = match is_saved {
             true => running::reload(&loaded.settings.state).await,
-            false => running::Told::nothing(),
+            false => running::RunningAnswers::default(),
         };
-        let added = Added { wanted: &wanted, draft: &draft, tested, is_saved };
-        match how.json {
-            true => print::json(&added.to_json(&told.json))?,
-            false => print::foreign(&[added.lines(), told.lines].concat().join("\n"))?,
-        }
+        let (name, file) = (&new.name, draft.target.display().to_string());
+        let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
+        lines.push(match is_saved {
+            true => format!("{name}: added to {file}"),
+            false => format!("{name}: not added, since the test failed; --untested adds it all the same"),
+        });
+        let test = tested.as_ref().map(Tested::to_json);
+        let did = json!({ "name": name, "file": file, "saved": is_saved, "test": test });
+        answers.print(cli.json, did, lines)?;
         Ok(if is_saved { Ending::Good } else { Ending::Failed })
     })?
 }
 
-/// Tests the server, signing in where that is wanted.
-async fn tried(loaded: &Loaded, settings: &Settings, how: &How) -> Result<Option<Tested>, Trouble> {
-    if how.sign_in {
-        sign_in_to(loaded, settings, how).await?;
+/// Tests the server, signing in where that is new.
+async fn tried(
+    cli: &Cli,
+    add: &Add,
+    is_interactive: bool,
+    loaded: &Loaded,
+    settings: &Settings,
+) -> Result<Option<Tested>, Trouble> {
+    if add.oauth {
+        sign_in_to(cli, loaded, settings).await?;
     }
-    if how.untested {
+    if add.untested {
         return Ok(None);
     }
-    if !how.json {
+    if !cli.json {
         print::remark(&format!("{}: testing it", settings.name()));
     }
     let tested = probe(settings, world(loaded)?, &on_path).await;
-    let wants_sign_in = matches!(&tested.outcome, Err(problem) if problem.kind == "needs_auth");
-    if wants_sign_in && how.interactive && ask::confirm("It wants you to sign in. Do that now?")? {
-        sign_in_to(loaded, settings, how).await?;
+    let wants_sign_in = tested.problem.as_ref().is_some_and(|problem| problem.kind == "needs_auth");
+    if wants_sign_in && is_interactive && ask::confirm("It wants you to sign in. Do that now?")? {
+        sign_in_to(cli, loaded, settings).await?;
         return Ok(Some(probe(settings, world(loaded)?, &on_path).await));
     }
     Ok(Some(tested))
 }
 
-async fn sign_in_to(loaded: &Loaded, settings: &Settings, how: &How) -> Result<(), Trouble> {
+async fn sign_in_to(cli: &Cli, loaded: &Loaded, settings: &Settings) -> Result<(), Trouble> {
     let upstream = Upstream::new(settings.clone(), world(loaded)?);
     let account = upstream.account().ok_or_else(|| no_account(settings))?;
-    sign_in(account, settings.name(), Browser::IfThereIsOne, how.json).await
+    sign_in(account, settings.name(), Browser::IfThereIsOne, cli.json).await
 }
 
 /// Keeps what the test has listed, so that the server's tools are there before it is connected to. What cannot be
 /// remembered is listed anew.
 fn remember(loaded: &Loaded, settings: &Settings, tested: &Tested) {
-    let listed = tested.definitions.as_ref().filter(|_| tested.is_good());
+    let listed = tested.offer.definitions.as_ref().filter(|_| tested.is_good());
     let listed = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX);
     let is_clean = |text: &str| loaded.settings.redactor.json(text.as_bytes()).is_none();
     if let Some(definitions) = listed.filter(|definitions| is_clean(definitions)) {
@@ -139,56 +134,20 @@ async fn forget(loaded: &Loaded, settings: &Settings) {
 
 /// True for a server that works, and for one that only wants a sign-in: that can follow at any time.
 fn is_worth_saving(tested: &Tested) -> bool {
-    match &tested.outcome {
-        Ok(_) => true,
-        Err(problem) => matches!(problem.kind, "needs_auth" | "needs_client_registration"),
-    }
+    let kind = tested.problem.as_ref().map(|problem| problem.kind);
+    matches!(kind, None | Some("needs_auth" | "needs_client_registration"))
 }
 
-/// What somebody should know who adds this.
-fn remarks(wanted: &Wanted) -> Vec<String> {
-    let server = &wanted.server;
-    let texts = server
-        .env
-        .iter()
-        .map(|entry| ("env", entry))
-        .chain(server.headers.iter().map(|entry| ("headers", entry)));
-    let plain = texts.filter(|(_, (name, value))| given::sounds_secret(name) && !value.contains("${"));
-    plain
-        .map(|(table, (name, _))| {
-            format!(
+/// Says what somebody should know who adds this.
+fn remark_on_secrets(server: &Server) {
+    for (table, values) in [("env", &server.env), ("headers", &server.headers)] {
+        for (name, _) in
+            values.iter().filter(|(name, value)| given::sounds_secret(name) && !value.contains("${"))
+        {
+            print::remark(&format!(
                 "note: the value of {name} in `{table}` stands readable in the configuration; `${{env:VARIABLE}}` in its place \
                  takes it from the environment"
-            )
-        })
-        .collect()
-}
-
-struct Added<'a> {
-    wanted: &'a Wanted,
-    draft: &'a Draft,
-    tested: Option<Tested>,
-    is_saved: bool,
-}
-
-impl Added<'_> {
-    fn to_json(&self, running: &Value) -> Value {
-        json!({
-            "name": self.wanted.name,
-            "file": self.draft.target().display().to_string(),
-            "saved": self.is_saved,
-            "test": self.tested.as_ref().map(Tested::to_json),
-            "running": running,
-        })
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let (name, file) = (&self.wanted.name, self.draft.target().display());
-        let mut lines: Vec<String> = self.tested.iter().map(Tested::lines).collect();
-        lines.push(match self.is_saved {
-            true => format!("{name}: added to {file}"),
-            false => format!("{name}: not added, since the test failed; --untested adds it all the same"),
-        });
-        lines
+            ));
+        }
     }
 }

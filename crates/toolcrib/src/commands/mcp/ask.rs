@@ -29,8 +29,8 @@ pub(super) fn answer(input: &mut dyn BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     let bytes = io::Read::take(input, ANSWER_BYTES_MAX as u64 + 1).read_line(&mut line)?;
     if bytes > ANSWER_BYTES_MAX {
-        let said = format!("an answer is longer than {} KiB", ANSWER_BYTES_MAX / 1024);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, said));
+        let message = format!("an answer is longer than {} KiB", ANSWER_BYTES_MAX / 1024);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
     Ok((bytes > 0).then(|| line.trim().to_owned()))
 }

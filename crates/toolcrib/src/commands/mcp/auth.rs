@@ -1,8 +1,8 @@
 //! `mcp auth`: signs in to a server with the browser, tries the sign-in, and has the Toolcribs that are running use it.
 
-mod paste;
 mod sign_in;
 
+use std::io;
 use std::sync::Arc;
 
 use oauth::{Session, Status};
@@ -11,7 +11,7 @@ use upstream::{Settings, Upstream, World};
 
 use super::running;
 use super::servers::{named, world};
-use super::test::{Tested, on_path, probe, sign_in::diagnose};
+use super::test::{Tested, on_path, probe};
 use crate::cli::{Auth, Cli};
 use crate::commands::start::{Asking, Log, start};
 use crate::config::Loaded;
@@ -19,8 +19,8 @@ use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime, times};
 
-use sign_in::go_on;
 pub(super) use sign_in::{Browser, sign_in};
+use sign_in::{failed, go_on};
 
 pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
@@ -66,68 +66,55 @@ impl Work<'_> {
         let before = self.status().await?;
         let tested = self.probe().await?;
         let (name, json) = (self.settings.name(), self.cli.json);
-        let wants = match &tested.outcome {
-            Ok(_) if before == Status::NotSignedIn && !self.settings.signs_in_by_itself() => {
-                // Some servers show what they have to everybody and want a sign-in for its use.
-                let Ok(begun) = self.account.begin().await else { return self.needs_none(&tested) };
-                go_on(begun, name, browser, json).await?;
-                return self.ended(&self.probe().await?).await;
-            }
+        let wants = match &tested.problem {
             // Who is signed in and asks for it again has a reason, such as another account.
-            Ok(_) => !self.settings.signs_in_by_itself(),
-            Err(problem) => problem.kind == "needs_auth",
+            None => !self.settings.signs_in_by_itself(),
+            Some(problem) => problem.kind == "needs_auth",
         };
         if !wants {
             return self.ended(&tested).await;
         }
-        sign_in(self.account, name, browser, json).await?;
+        let begun = match self.account.begin().await {
+            // Some servers show what they have to everybody and want a sign-in for its use; others want none at all.
+            Err(_) if tested.is_good() && before == Status::NotSignedIn => {
+                let object = json!({ "name": name, "needs_sign_in": false, "test": tested.to_json() });
+                self.print(&object, &format!("{name}: it needs no sign-in\n{}", tested.lines()))?;
+                return Ok(Ending::Good);
+            }
+            begun => begun.map_err(|error| failed(name, &error))?,
+        };
+        go_on(begun, name, browser, json).await?;
         self.ended(&self.probe().await?).await
     }
 
     async fn status(&self) -> Result<Status, Trouble> {
         let status = self.account.status().await;
-        status.map_err(|error| {
-            Trouble::Failed(diagnose(self.settings.name(), &error).lines(self.settings.name()))
-        })
+        status.map_err(|error| failed(self.settings.name(), &error))
     }
 
     async fn probe(&self) -> Result<Tested, Trouble> {
         unless_stopped(probe(self.settings, self.world.clone(), &on_path)).await
     }
 
-    fn needs_none(&self, tested: &Tested) -> Result<Ending, Trouble> {
-        if self.cli.json {
-            print::line(
-                &json!({ "name": tested.name, "needs_sign_in": false, "test": tested.to_json() }).to_string(),
-            )?;
-        } else {
-            print::foreign(&format!("{}: it needs no sign-in\n{}", tested.name, tested.lines()))?;
-        }
-        Ok(Ending::Good)
-    }
-
     /// Tells how it went, and the Toolcribs that are running if it went well.
     async fn ended(&self, tested: &Tested) -> Result<Ending, Trouble> {
         let status = self.status().await?;
-        let told = match tested.is_good() {
+        let running = match tested.is_good() {
             true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
-            false => running::Told::nothing(),
+            false => running::RunningAnswers::default(),
         };
-        if self.cli.json {
-            let result = json!({
-                "name": tested.name,
-                "account": described(&status),
-                "test": tested.to_json(),
-                "running": told.json,
-            });
-            // One line, since another one may stand before it.
-            print::line(&result.to_string())?;
-        } else {
-            let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
-            lines.extend(told.lines);
-            print::foreign(&lines.join("\n"))?;
-        }
+        let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
+        lines.extend(running.lines);
+        let (account, test) = (described(&status), tested.to_json());
+        let object =
+            json!({ "name": tested.name, "account": account, "test": test, "running": running.json });
+        self.print(&object, &lines.join("\n"))?;
         Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+    }
+
+    /// Prints an object on one line, since another one may stand before it.
+    fn print(&self, object: &Value, text: &str) -> io::Result<()> {
+        if self.cli.json { print::line(&object.to_string()) } else { print::foreign(text) }
     }
 }
 
@@ -136,14 +123,14 @@ pub(super) fn shown(status: &Status) -> String {
     let Status::SignedIn { issuer, scope, expires_at, renews } = status else {
         return "not signed in".to_owned();
     };
-    let mut said = format!("signed in at {issuer}");
+    let mut text = format!("signed in at {issuer}");
     if let Some(at) = expires_at.map(|at| times::shown(times::ms(at))) {
-        said.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
+        text.push_str(&format!(" until {at}{}", if *renews { ", which renews itself" } else { "" }));
     }
     if let Some(scope) = scope.as_deref().filter(|scope| !scope.is_empty()) {
-        said.push_str(&format!(", for {scope}"));
+        text.push_str(&format!(", for {scope}"));
     }
-    said
+    text
 }
 
 /// The same for scripts.

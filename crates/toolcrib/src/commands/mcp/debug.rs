@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use oauth::Document;
+use oauth::{AuthError, Document, Status};
 use serde_json::{Value, json};
 use upstream::{Settings, Trace, Traced, Upstream, World};
 
@@ -29,46 +29,47 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let settings = named(&loaded, name)?;
     runtime::run(async {
         let world = world(&loaded)?;
-        let mut page = Page { json: cli.json.then(|| json!({ "name": name, "where": settings.place() })) };
-        let tested = exchange(&mut page, settings, world.clone()).await?;
-        account(&mut page, settings, world).await?;
+        if !cli.json {
+            print::foreign(&title(&format!("exchange with {}", settings.place())))?;
+        }
+        let (tested, exchange) = exchange(cli.json, settings, world.clone()).await?;
+        let upstream = Upstream::new(settings.clone(), world);
+        let signing_in = match upstream.account() {
+            Some(account) => Some((account.status().await, account.explore().await)),
+            None => None,
+        };
         let stderr = stderr(settings, &loaded.settings.state, &tested).await;
-        page.stderr(&stderr)?;
-        page.outcome(&tested)?;
-        Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+        let about = About { settings, tested, signing_in, stderr };
+        match cli.json {
+            true => print::json(&about.to_json(exchange))?,
+            false => print::foreign(&about.to_text())?,
+        }
+        Ok(if about.tested.is_good() { Ending::Good } else { Ending::Failed })
     })?
 }
 
-/// What is printed: text as it comes, or one object at the end.
-struct Page {
-    json: Option<Value>,
+/// What is known after the exchange.
+struct About<'a> {
+    settings: &'a Settings,
+    tested: Tested,
+    /// What is kept of a sign-in, and what the sign-in server says.
+    signing_in: Option<(Result<Status, AuthError>, Vec<Document>)>,
+    /// Whose stderr, "process N" or that of this try, and the end of what it wrote on it.
+    stderr: Vec<(String, String)>,
 }
 
-/// The end of what a program wrote on its stderr.
-struct Stderr {
-    /// Whose: "process N", or that of this try.
-    whose: String,
-    text: String,
-}
-
-/// Connects and lists, telling everything that is said.
-async fn exchange(page: &mut Page, settings: &Settings, world: World) -> Result<Tested, Trouble> {
-    page.title(&format!("exchange with {}", settings.place()))?;
+/// Connects and lists. Everything that is said is told at once, or given for an object.
+async fn exchange(json: bool, settings: &Settings, world: World) -> Result<(Tested, Vec<Value>), Trouble> {
     let (begun, kept) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
-    let trace = match page.json {
-        Some(_) => {
-            let kept = kept.clone();
-            Trace::new(move |traced| keep(&kept, begun.elapsed(), &traced))
-        }
-        // Nobody reads any more if this fails, and the next title finds that out.
-        None => Trace::new(move |traced| drop(print::foreign(&line(begun.elapsed(), &traced)))),
-    };
+    let events = kept.clone();
+    let trace = Trace::new(move |traced| match json {
+        true => keep(&events, begun.elapsed(), &traced),
+        // Nobody reads any more if this fails, and what is printed next finds that out.
+        false => drop(print::foreign(&line(begun.elapsed(), &traced))),
+    });
     let tested = unless_stopped(probe(settings, World { trace: Some(trace), ..world }, &on_path)).await?;
-    if let Some(json) = &mut page.json {
-        let events = std::mem::take(&mut *kept.lock().expect("nothing panics while it holds the lock"));
-        json["exchange"] = events.into();
-    }
-    Ok(tested)
+    let events = std::mem::take(&mut *kept.lock().expect("nothing panics while it holds the lock"));
+    Ok((tested, events))
 }
 
 fn keep(kept: &Mutex<Vec<Value>>, at: Duration, traced: &Traced) {
@@ -114,117 +115,83 @@ fn line(at: Duration, traced: &Traced) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.len() > TEXT_BYTES_MAX {
-        true => {
-            let shown = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
-            format!("{shown}… ({} bytes; --json shows all)", text.len())
-        }
-        false => text.to_owned(),
+    if text.len() <= TEXT_BYTES_MAX {
+        return text.to_owned();
     }
+    let shown = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    format!("{shown}… ({} bytes; --json shows all)", text.len())
 }
 
-/// What the sign-in server says, and what is kept of a sign-in.
-async fn account(page: &mut Page, settings: &Settings, world: World) -> Result<(), Trouble> {
-    let upstream = Upstream::new(settings.clone(), world);
-    let Some(account) = upstream.account() else { return Ok(()) };
-    let (status, documents) = (account.status().await, account.explore().await);
-    match &mut page.json {
-        Some(json) => {
-            json["account"] = match &status {
+impl About<'_> {
+    fn to_json(&self, exchange: Vec<Value>) -> Value {
+        let stderr = self.stderr.iter().map(|(whose, text)| json!({ "of": whose, "text": text }));
+        let mut all = json!({
+            "name": self.settings.name(),
+            "where": self.settings.place(),
+            "exchange": exchange,
+            "stderr": stderr.collect::<Vec<_>>(),
+            "test": self.tested.to_json(),
+        });
+        if let Some((status, documents)) = &self.signing_in {
+            all["account"] = match status {
                 Ok(status) => described(status),
                 Err(error) => json!({ "error": error.to_string() }),
             };
-            json["documents"] =
-                documents.iter().map(|document| described_document(settings, document)).collect();
-            Ok(())
+            let document = |document: &Document| {
+                let status = document.status.as_ref().map_or_else(|why| json!(why), |status| json!(status));
+                json!({ "url": document.url, "status": status, "body": self.settings.masked(&document.body) })
+            };
+            all["documents"] = documents.iter().map(document).collect();
         }
-        None => {
-            page.title("signing in: what the server's metadata says")?;
-            for document in &documents {
-                print::foreign(&shown_document(settings, document))?;
-            }
-            page.title("signing in: what is kept")?;
-            let kept = status.as_ref().map_or_else(ToString::to_string, shown);
-            Ok(print::foreign(&kept)?)
+        all
+    }
+
+    fn to_text(&self) -> String {
+        let mut page = String::new();
+        let mut section = |name: &str, text: &str| page += &format!("{}\n{}\n", title(name), text.trim_end());
+        if let Some((status, documents)) = &self.signing_in {
+            let documents: Vec<String> = documents.iter().map(|document| self.document(document)).collect();
+            section("signing in: what the server's metadata says", &documents.join("\n"));
+            section("signing in: what is kept", &status.as_ref().map_or_else(ToString::to_string, shown));
         }
+        for (whose, text) in &self.stderr {
+            let text = if text.is_empty() { "nothing" } else { text };
+            section(&format!("the end of its stderr, of {whose}"), text);
+        }
+        section("outcome", &self.tested.lines());
+        page
+    }
+
+    fn document(&self, document: &Document) -> String {
+        let status = match &document.status {
+            Ok(status) => format!("HTTP status {status}"),
+            Err(why) => why.clone(),
+        };
+        let body = self.settings.masked(&document.body);
+        let body = serde_json::from_str(&body).map_or(body, |value: Value| format!("{value:#}"));
+        let body: String = cut(&body).lines().map(|line| format!("\n  {line}")).collect();
+        format!("GET {}\n  {status}{body}", document.url)
     }
 }
 
-fn described_document(settings: &Settings, document: &Document) -> Value {
-    let body = settings.masked(&document.body);
-    let status = match &document.status {
-        Ok(status) => json!(status),
-        Err(why) => json!(why),
-    };
-    json!({ "url": document.url, "status": status, "body": body })
-}
-
-fn shown_document(settings: &Settings, document: &Document) -> String {
-    let status = match &document.status {
-        Ok(status) => format!("HTTP status {status}"),
-        Err(why) => why.clone(),
-    };
-    let body = settings.masked(&document.body);
-    let body = match serde_json::from_str::<Value>(&body) {
-        Ok(value) => format!("{value:#}"),
-        Err(_) => body,
-    };
-    let body: String = cut(&body).lines().map(|line| format!("\n  {line}")).collect();
-    format!("GET {}\n  {status}{body}", document.url)
+fn title(title: &str) -> String {
+    format!("\n== {title}\n")
 }
 
 /// The last words of the program: of those that are running, else of the one that was just tried.
-async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<Stderr> {
+async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<(String, String)> {
     if settings.program().is_none() {
         return Vec::new();
     }
-    let asked = control::stderr(state, settings.name()).await;
-    let running = asked.into_iter().filter_map(|one| {
+    let running = control::stderr(state, settings.name()).await.into_iter().filter_map(|one| {
         let text = settings.masked(&one.answer.ok()?);
-        Some(Stderr { whose: format!("the running Toolcrib's (process {})", one.pid), text })
+        Some((format!("the running Toolcrib's (process {})", one.pid), text))
     });
-    let running: Vec<Stderr> = running.filter(|one| !one.text.is_empty()).collect();
-    if running.is_empty() {
-        vec![Stderr { whose: "the one that was just tried".to_owned(), text: tested.stderr.clone() }]
-    } else {
-        running
+    let mut all: Vec<_> = running.filter(|(_, text)| !text.is_empty()).collect();
+    if all.is_empty() {
+        all.push(("the one that was just tried".to_owned(), tested.stderr.clone()));
     }
-}
-
-impl Page {
-    fn title(&self, title: &str) -> Result<(), Trouble> {
-        if self.json.is_none() {
-            print::foreign(&format!("\n== {title}\n"))?;
-        }
-        Ok(())
-    }
-
-    fn stderr(&mut self, all: &[Stderr]) -> Result<(), Trouble> {
-        if let Some(json) = &mut self.json {
-            let object = |one: &Stderr| json!({ "of": one.whose, "text": one.text });
-            json["stderr"] = all.iter().map(object).collect();
-            return Ok(());
-        }
-        for one in all {
-            self.title(&format!("the end of its stderr, of {}", one.whose))?;
-            print::foreign(if one.text.is_empty() { "nothing" } else { &one.text })?;
-        }
-        Ok(())
-    }
-
-    fn outcome(&mut self, tested: &Tested) -> Result<(), Trouble> {
-        match &mut self.json {
-            Some(json) => {
-                json["test"] = tested.to_json();
-                print::json(json)?;
-            }
-            None => {
-                self.title("outcome")?;
-                print::foreign(&tested.lines())?;
-            }
-        }
-        Ok(())
-    }
+    all
 }
 
 #[cfg(test)]

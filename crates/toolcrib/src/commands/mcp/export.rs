@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ask, import};
 use crate::cli::{Cli, Export};
-use crate::clients::{self, Client, FILE_BYTES_MAX, Origin, Place, Server, Whereabouts};
+use crate::clients::{self, Client, ClientFile, Origin, Server, Whereabouts};
 use crate::commands::load::surroundings;
-use crate::config::{Surroundings, text_file};
+use crate::config::{Surroundings, find, text_file};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::print;
@@ -22,47 +22,36 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let place = place(client, export.file.as_deref(), &surroundings)?;
     let failed =
         |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
-    let before = read(&place.path).map_err(failed)?;
-    let configuration = edit::in_use(cli.config.as_deref(), &surroundings);
-    let server = ourselves(configuration.named.as_deref())?;
-    let note = note(&configuration);
+    let before = clients::read(&place.path).map_err(failed)?;
+    let named = edit::named(cli.config.as_deref(), &surroundings);
+    let server = ourselves(named.as_deref())?;
+    let folders = if named.is_none() { find::project(&surroundings) } else { None };
+    let note = folders.map(|file| note(&file));
     let origin = Origin { place: &place, surroundings: &surroundings };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
-    let what = match (&change.text, &change.old) {
-        (None, _) => Change::Nothing,
-        (Some(_), Some(_)) => Change::Replaced,
-        (Some(_), None) => Change::Added,
-    };
     if !cli.json {
         print::line(&print::harmless(&shown(client, &place.path, &export.name, &change)))?;
         note.iter().for_each(|note| print::remark(note));
     }
     let wanted = change.text.as_deref().filter(|_| !export.dry_run);
     let refused = wanted.is_some() && !export.yes && (cli.json || !ask::is_possible());
+    let question = format!("write {}?", place.path.display());
     let agreed = match wanted {
-        Some(text)
-            if !refused && (export.yes || ask::confirm(&format!("write {}?", place.path.display()))?) =>
-        {
-            Some(text)
-        }
+        Some(text) if !refused && (export.yes || ask::confirm(&question)?) => Some(text),
         _ => None,
     };
-    let backup = agreed.map(|text| write(&place.path, before.as_deref(), text)).transpose()?;
+    let backup = match agreed {
+        Some(text) => write(&place.path, before.as_deref(), text)?,
+        None => None,
+    };
     if cli.json {
-        let backup =
-            backup.as_ref().and_then(|backup| backup.as_ref()).map(|path| path.display().to_string());
-        print::json(&json!({
-            "client": client.id,
-            "file": place.path.display().to_string(),
-            "name": export.name,
-            "change": what.name(),
-            "entry": clients::to_json(&change.new),
-            "note": note,
-            "written": agreed.is_some(),
-            "backup": backup,
-        }))?;
+        let mut report = to_json(client, &place, &export.name, &change);
+        report["note"] = note.into();
+        report["written"] = agreed.is_some().into();
+        report["backup"] = backup.map(|path| path.display().to_string()).into();
+        print::json(&report)?;
     } else if wanted.is_some() && !refused {
-        print::line(&written(client, backup))?;
+        print::line(&done(client, agreed.is_some(), backup))?;
     }
     match refused {
         true => Err(Trouble::Misused(
@@ -73,41 +62,33 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     }
 }
 
-/// What an export does to a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Nothing,
-    Added,
-    Replaced,
+fn done(client: &Client, is_written: bool, backup: Option<PathBuf>) -> String {
+    if !is_written {
+        return "nothing was written".to_owned();
+    }
+    let kept = backup.map(|path| format!("; what was there is kept in {}", path.display()));
+    format!("written{}; start {} again to have it take notice", kept.unwrap_or_default(), client.title)
 }
 
-impl Change {
-    fn name(self) -> &'static str {
-        match self {
-            Change::Nothing => "none",
-            Change::Added => "added",
-            Change::Replaced => "replaced",
-        }
-    }
+fn to_json(client: &Client, place: &ClientFile, name: &str, change: &clients::FileChange) -> Value {
+    let what = match (&change.text, change.replaces) {
+        (None, _) => "none",
+        (Some(_), false) => "added",
+        (Some(_), true) => "replaced",
+    };
+    let (file, entry) = (place.path.display().to_string(), clients::to_json(&change.new));
+    json!({ "client": client.id, "file": file, "name": name, "change": what, "entry": entry })
 }
 
 /// The file to write to.
-fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<Place, Trouble> {
+fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<ClientFile, Trouble> {
     if let Some(file) = file {
-        return Ok(Place::named(surroundings.absolute(file)));
+        return Ok(ClientFile::named(surroundings.absolute(file)));
     }
     let path = client.target(&Whereabouts::of(surroundings)).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
     })?;
-    Ok(Place { path, project: None })
-}
-
-fn read(path: &Path) -> Result<Option<String>, String> {
-    match text_file::read(path, FILE_BYTES_MAX) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("it cannot be read: {error}")),
-    }
+    Ok(ClientFile { path, project: None })
 }
 
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
@@ -127,64 +108,44 @@ fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
     Ok(Server { command: Some(text(&program)?), args, ..Server::default() })
 }
 
-/// What is different for the client.
-fn note(in_use: &edit::InUse) -> Option<String> {
-    let file = in_use.folders.as_ref()?.display();
-    Some(format!(
-        "note: {file} counts where the client starts Toolcrib in that folder, and as far as you have agreed to it; with \
-         --config it would count everywhere, whatever it says later"
-    ))
+/// What is different for the client. To name the folder's file would be to obey whatever it says tomorrow.
+fn note(folders: &Path) -> String {
+    format!(
+        "note: {} counts where the client starts Toolcrib in that folder, and as far as you have agreed to it; with \
+         --config it would count everywhere, whatever it says later",
+        folders.display()
+    )
 }
 
 /// What changes, and nothing of what stands around it, which may be secret.
-fn shown(client: &Client, path: &Path, name: &str, change: &clients::Export) -> String {
-    let place = change.slot.keys.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".");
+fn shown(client: &Client, path: &Path, name: &str, change: &clients::FileChange) -> String {
+    let place = [change.table, &[name]].concat().join(".");
     let title = format!("{}: {}: {place}", client.title, path.display());
     if change.text.is_none() {
         return format!("{title}: it is there already");
     }
-    let lines =
-        |sign: char, text: &str| text.lines().map(|line| format!("{sign} {line}\n")).collect::<String>();
-    let old = change.old.as_deref().map(|old| lines('-', old)).unwrap_or_default();
-    format!("{title}\n{old}{}", lines('+', &change.shown).trim_end())
+    let replaces = if change.replaces { ", in place of what stands there" } else { "" };
+    let lines: Vec<String> = change.shown.lines().map(|line| format!("+ {line}")).collect();
+    format!("{title}{replaces}\n{}", lines.join("\n"))
 }
 
 /// Writes the file, after a copy of what was there; gives the copy's path.
 fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf>, Trouble> {
     let held = edit::hold(path).map_err(Trouble::Failed)?;
     // A person may have thought about it for a while, and clients write into their files at any time.
-    if read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
+    if clients::read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
         let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());
         return Err(Trouble::Failed(why));
     }
-    let backup = match before {
-        None => None,
-        Some(before) => {
-            let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-            let mut backup = path.as_os_str().to_owned();
-            backup.push(format!(".toolcrib-backup-{time}"));
-            let backup = PathBuf::from(backup);
-            text_file::copy(path, before, &backup).map_err(|error| {
-                Trouble::Failed(format!(
-                    "{} cannot be written: {error}; nothing was changed",
-                    backup.display()
-                ))
-            })?;
-            Some(backup)
-        }
-    };
+    let backup = before.map(|before| {
+        let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
+        let mut backup = path.as_os_str().to_owned();
+        backup.push(format!(".toolcrib-backup-{time}"));
+        let backup = PathBuf::from(backup);
+        let why = |error| format!("{} cannot be written: {error}; nothing was changed", backup.display());
+        text_file::copy(path, before, &backup).map_err(why).map(|()| backup.clone())
+    });
+    let backup = backup.transpose().map_err(Trouble::Failed)?;
     held.write(text).map_err(Trouble::Failed)?;
     Ok(backup)
-}
-
-fn written(client: &Client, backup: Option<Option<PathBuf>>) -> String {
-    match backup {
-        None => "nothing was written".to_owned(),
-        Some(None) => format!("written; start {} again to have it take notice", client.title),
-        Some(Some(backup)) => format!(
-            "written; what was there is kept in {}; start {} again to have it take notice",
-            backup.display(),
-            client.title
-        ),
-    }
 }

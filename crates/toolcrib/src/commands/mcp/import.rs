@@ -1,7 +1,6 @@
 //! `mcp import`: takes over the servers that other clients have configured, after showing them and asking.
 
 mod gather;
-mod ground;
 mod plan;
 mod show;
 
@@ -9,9 +8,10 @@ use std::path::Path;
 
 pub(super) use gather::unknown;
 
-use self::ground::Ground;
 use self::plan::{Ourselves, Plan, plan};
-use super::{ask, running};
+use super::ask;
+use super::draft::Draft;
+use super::running::{self, RunningAnswers};
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
@@ -22,40 +22,38 @@ use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
-    let named = cli.config.as_deref();
-    let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
-    let configured = edit::servers(named, &surroundings)?;
+    let configured = edit::servers(cli.config.as_deref(), &surroundings)?;
     let mut gathered = gather::gather(&import.from, &surroundings)?;
+    let draft = Draft::new(cli.config.as_deref(), surroundings)?;
     let loaded = load(cli).ok();
     let candidates = std::mem::take(&mut gathered.candidates);
     let mut plan = plan(candidates, &configured, &ourselves(loaded.as_ref()));
-    let ground = Ground { named, surroundings: &surroundings, target };
-    ground.sift(&mut plan)?;
-    let mut report = show::object(&gathered, &plan, &ground.target);
+    plan.sift(&draft)?;
+    let mut report = show::object(&gathered, &plan, &draft.target);
     if !cli.json {
-        print::foreign(&show::text(&gathered, &plan, &ground.target))?;
+        print::foreign(&show::text(&gathered, &plan, &draft.target))?;
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
     let wanted = !import.dry_run && !plan.add.is_empty();
     let refused = wanted && !import.yes && (cli.json || !ask::is_possible());
-    if !wanted || refused || !(import.yes || choose(&mut plan, &ground.target)?) {
+    if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
         plan.add.clear();
     }
-    let mut told = running::Told::nothing();
-    if !plan.add.is_empty() {
-        ground.add(&plan.add)?;
-        let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
-        trust::agree_to_written(cli, &names)?;
-        if let Some(loaded) = &loaded {
-            told = runtime::run(running::reload(&loaded.settings.state))?;
-        }
-    }
+    let answers = add(cli, &draft, &plan, loaded.as_ref())?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
-        report["running"] = told.json;
+        report["running"] = answers.json.into();
         print::json(&report)?;
     } else if wanted && !refused {
-        print::line(&[done(plan.add.len(), &ground.target), told.lines].concat().join("\n"))?;
+        let done = match plan.add.len() {
+            0 => "nothing was added".to_owned(),
+            count => format!(
+                "added {} to {}\nnow run `toolcrib mcp test` to see whether they work",
+                show::servers(count),
+                draft.target.display()
+            ),
+        };
+        print::line(&[vec![done], answers.lines].concat().join("\n"))?;
     }
     match (refused, gathered.errors.is_empty()) {
         (true, _) => Err(Trouble::Misused(
@@ -64,6 +62,18 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         (false, true) => Ok(Ending::Good),
         (false, false) => Ok(Ending::Failed),
     }
+}
+
+/// Adds what is in the plan, and has the running Toolcribs take it up.
+fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result<RunningAnswers, Trouble> {
+    if plan.add.is_empty() {
+        return Ok(RunningAnswers::default());
+    }
+    let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
+    draft.save(&new)?;
+    trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    let answers = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
+    Ok(answers.transpose()?.unwrap_or_default())
 }
 
 /// How other clients know this program.
@@ -90,16 +100,5 @@ fn choose(plan: &mut Plan, target: &Path) -> Result<bool, Trouble> {
             Ok(!plan.add.is_empty())
         }
         _ => Ok(false),
-    }
-}
-
-/// What was done, in lines.
-fn done(added: usize, target: &Path) -> Vec<String> {
-    match added {
-        0 => vec!["nothing was added".to_owned()],
-        count => vec![
-            format!("added {} to {}", show::servers(count), target.display()),
-            "now run `toolcrib mcp test` to see whether they work".to_owned(),
-        ],
     }
 }

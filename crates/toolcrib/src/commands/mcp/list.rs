@@ -5,16 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use oauth::Status as SignedIn;
+use serde::Serialize;
 use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
-use upstream::{State, Upstream, World};
+use upstream::{State, Upstream};
 
+use super::reported::{ReportedServer, age, counted};
 use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
-use crate::config::Loaded;
-use crate::control::{self, Running};
+use crate::control;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
@@ -28,7 +29,22 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let store = loaded.settings.kept.store();
         let mut listed = Vec::new();
         for settings in &loaded.settings.upstreams {
-            listed.push(Listed::of(settings, &loaded, &world, &running, store).await);
+            let upstream = Upstream::new(settings.clone(), world.clone());
+            let name = settings.name();
+            let running = running.iter().filter_map(|one| {
+                let report = one.upstreams.iter().find(|report| report["name"] == name)?;
+                Some((one.pid, ReportedServer::of(report)))
+            });
+            listed.push(Listed {
+                name: name.to_owned(),
+                transport: upstream.status().transport,
+                place: settings.place(),
+                is_enabled: settings.is_enabled(),
+                running: running.collect(),
+                remembered: remembered(store, name, &settings.fingerprint()).await,
+                is_signed_in: is_signed_in(&upstream).await,
+                file: loaded.file_of_server(name).map(|file| file.display().to_string()),
+            });
         }
         if cli.json {
             let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
@@ -50,64 +66,33 @@ struct Listed {
     place: String,
     is_enabled: bool,
     /// How it is doing in each Toolcrib that is running and has it.
-    running: Vec<InUse>,
+    running: Vec<(u32, ReportedServer)>,
     remembered: Option<Remembered>,
     is_signed_in: Option<bool>,
     file: Option<String>,
 }
 
-/// How a server is doing in one running Toolcrib.
-struct InUse {
-    pid: u32,
-    report: Value,
-}
-
 /// What an earlier run has seen of a server.
+#[derive(Serialize)]
 struct Remembered {
     tools: usize,
     age_ms: i64,
 }
 
 impl Listed {
-    async fn of(
-        settings: &upstream::Settings,
-        loaded: &Loaded,
-        world: &World,
-        running: &[Running],
-        store: &SqliteStore,
-    ) -> Listed {
-        let upstream = Upstream::new(settings.clone(), world.clone());
-        let name = settings.name();
-        let in_use = running.iter().filter_map(|one| {
-            let report = one.upstreams.iter().find(|report| report["name"] == name)?;
-            Some(InUse { pid: one.pid, report: report.clone() })
-        });
-        Listed {
-            name: name.to_owned(),
-            transport: upstream.status().transport,
-            place: settings.place(),
-            is_enabled: settings.is_enabled(),
-            running: in_use.collect(),
-            remembered: remembered(store, name, &settings.fingerprint()).await,
-            is_signed_in: is_signed_in(&upstream).await,
-            file: loaded.file_of_server(name).map(|file| file.display().to_string()),
-        }
-    }
-
     fn to_json(&self) -> Value {
-        let running = self.running.iter().map(|one| {
-            let mut report = one.report.clone();
-            report["pid"] = one.pid.into();
+        let running = self.running.iter().map(|(pid, server)| {
+            let mut report = server.report.clone();
+            report["pid"] = (*pid).into();
             report
         });
-        let remembered = self.remembered.as_ref();
         json!({
             "name": self.name,
             "transport": self.transport,
             "where": self.place,
             "enabled": self.is_enabled,
             "running": running.collect::<Vec<_>>(),
-            "remembered": remembered.map(|it| json!({ "tools": it.tools, "age_ms": it.age_ms })),
+            "remembered": self.remembered,
             "signed_in": self.is_signed_in,
             "file": self.file,
         })
@@ -118,62 +103,21 @@ impl Listed {
         if !self.is_enabled {
             return State::Disabled.to_string();
         }
-        let mut said: Vec<String> = match self.running.as_slice() {
-            [] => self.remembered.iter().map(Remembered::said).collect(),
-            [one] => vec![one.said()],
-            several => several.iter().map(|one| format!("{} (process {})", one.said(), one.pid)).collect(),
+        let remembered = |known: &Remembered| {
+            format!("remembered, {}, {}", counted(u64::try_from(known.tools).ok()), age(known.age_ms))
         };
-        // Of one that is not, nothing is said: whether it wants that is known when it was asked.
-        if self.is_signed_in == Some(true) {
-            said.push("signed in".to_owned());
-        }
-        if said.is_empty() { "not connected yet".to_owned() } else { said.join(", ") }
-    }
-}
-
-impl InUse {
-    fn said(&self) -> String {
-        let state = &self.report["state"];
-        let word = state["status"].as_str().unwrap_or("unknown").replace('_', " ");
-        match (word.as_str(), state["error"].as_str()) {
-            ("connected", _) => {
-                let tools = counted(self.report["tools"].as_u64());
-                match self.report["held_back"].as_u64() {
-                    None | Some(0) => format!("connected, {tools}"),
-                    Some(held) => format!("connected, {tools}, {held} held back"),
-                }
+        let mut parts: Vec<String> = match self.running.as_slice() {
+            [] => self.remembered.iter().map(remembered).collect(),
+            [(_, one)] => vec![one.in_short()],
+            several => {
+                several.iter().map(|(pid, one)| format!("{} (process {pid})", one.in_short())).collect()
             }
-            (word, Some(error)) => format!("{word}: {error}"),
-            (word, None) => word.to_owned(),
+        };
+        // Of one that is not, nothing is parts: whether it wants that is known when it was asked.
+        if self.is_signed_in == Some(true) {
+            parts.push("signed in".to_owned());
         }
-    }
-}
-
-impl Remembered {
-    fn said(&self) -> String {
-        let tools = counted(u64::try_from(self.tools).ok());
-        format!("remembered, {tools}, {}", age(self.age_ms))
-    }
-}
-
-fn counted(tools: Option<u64>) -> String {
-    match tools {
-        Some(1) => "1 tool".to_owned(),
-        Some(tools) => format!("{tools} tools"),
-        None => "its tools unknown".to_owned(),
-    }
-}
-
-/// How long ago something was, in the largest unit that fits.
-pub(super) fn age(ms: i64) -> String {
-    const MINUTE_MS: i64 = 60_000;
-    const HOUR_MS: i64 = 60 * MINUTE_MS;
-    const DAY_MS: i64 = 24 * HOUR_MS;
-    match ms {
-        ..MINUTE_MS => "new".to_owned(),
-        MINUTE_MS..HOUR_MS => format!("{} min old", ms / MINUTE_MS),
-        HOUR_MS..DAY_MS => format!("{} h old", ms / HOUR_MS),
-        DAY_MS.. => format!("{} d old", ms / DAY_MS),
+        if parts.is_empty() { "not connected yet".to_owned() } else { parts.join(", ") }
     }
 }
 
@@ -221,8 +165,8 @@ mod tests {
         }
     }
 
-    fn in_use(pid: u32, report: Value) -> InUse {
-        InUse { pid, report }
+    fn in_use(pid: u32, report: Value) -> (u32, ReportedServer) {
+        (pid, ReportedServer::of(&report))
     }
 
     #[test]
@@ -259,19 +203,6 @@ mod tests {
             ),
         ] {
             assert_eq!(listed.status(), expected);
-        }
-    }
-
-    #[test]
-    fn ages_are_told_in_the_largest_unit() {
-        for (ms, expected) in [
-            (-5, "new"),
-            (60_000, "1 min old"),
-            (3_599_999, "59 min old"),
-            (3_600_000, "1 h old"),
-            (86_400_000 * 9, "9 d old"),
-        ] {
-            assert_eq!(age(ms), expected);
         }
     }
 }

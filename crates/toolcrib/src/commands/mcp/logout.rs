@@ -9,7 +9,7 @@ use super::servers::{named, world};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
-use crate::{print, runtime};
+use crate::runtime;
 
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Nobody)?;
@@ -18,16 +18,12 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         let upstream = Upstream::new(settings.clone(), world(&loaded)?);
         let account = upstream.account().ok_or_else(|| no_account(settings))?;
         let was_signed_in = account.sign_out().await.map_err(Trouble::because)?;
-        let told = running::reconnect(&loaded.settings.state, name).await;
-        if cli.json {
-            print::json(&json!({ "name": name, "was_signed_in": was_signed_in, "running": told.json }))?;
-            return Ok(Ending::Good);
-        }
-        let said = match was_signed_in {
+        let answers = running::reconnect(&loaded.settings.state, name).await;
+        let line = match was_signed_in {
             true => format!("{name}: signed out; what was kept of the sign-in is gone"),
             false => format!("{name}: there was no sign-in"),
         };
-        print::line(&[vec![said], told.lines].concat().join("\n"))?;
+        answers.print(cli.json, json!({ "name": name, "was_signed_in": was_signed_in }), vec![line])?;
         Ok(Ending::Good)
     })?
 }

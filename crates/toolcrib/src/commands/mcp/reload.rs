@@ -10,71 +10,70 @@ use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let asked = runtime::run(control::reload(&loaded.settings.state))?;
+    let processes = runtime::run(control::reload(&loaded.settings.state))?;
     if cli.json {
-        let asked: Vec<Value> = asked.iter().map(to_json).collect();
-        print::json(&json!({ "toolcribs": asked }))?;
+        let processes: Vec<Value> = processes.iter().map(to_json).collect();
+        print::json(&json!({ "toolcribs": processes }))?;
     }
-    if asked.is_empty() {
+    if processes.is_empty() {
         let what = "no Toolcrib is running on this state folder, so there is nothing to reload; \
                     the next one reads the configuration when it starts";
         return Err(Trouble::Failed(what.to_owned()));
     }
     if !cli.json {
-        for one in &asked {
+        for one in &processes {
             match &one.answer {
                 Ok(_) => print::foreign(&to_text(one))?,
                 Err(_) => print::remark(&print::harmless(&to_text(one))),
             }
         }
     }
-    Ok(ending(&asked))
+    Ok(ending(&processes))
 }
 
-/// The worst of what they said.
-fn ending(asked: &[Asked<Reloaded>]) -> Ending {
-    let refused = || asked.iter().filter_map(|one| one.answer.as_ref().err());
-    if refused().any(|refused| matches!(refused, Refused::Problems(_))) {
-        Ending::Misused
-    } else if refused().next().is_some() {
-        Ending::Failed
-    } else {
-        Ending::Good
+/// The worst of what they answer.
+fn ending(processes: &[Asked<Reloaded>]) -> Ending {
+    let refused: Vec<&Refused> = processes.iter().filter_map(|one| one.answer.as_ref().err()).collect();
+    match refused.iter().any(|refused| matches!(refused, Refused::Problems(_))) {
+        true => Ending::Misused,
+        false if refused.is_empty() => Ending::Good,
+        false => Ending::Failed,
     }
 }
 
 fn to_json(one: &Asked<Reloaded>) -> Value {
-    let mut said = match &one.answer {
+    let mut answer = match &one.answer {
         Ok(reloaded) => json!(reloaded),
         Err(Refused::Problems(problems)) => json!({ "problems": problems }),
         Err(Refused::Because(why)) => json!({ "error": why }),
     };
-    said["pid"] = one.pid.into();
-    said
+    answer["pid"] = one.pid.into();
+    answer
 }
 
 fn to_text(one: &Asked<Reloaded>) -> String {
-    let said = match &one.answer {
-        Ok(reloaded) => did(reloaded),
+    let answer = match &one.answer {
+        Ok(reloaded) => summary(reloaded),
         Err(Refused::Problems(problems)) => {
             format!("the configuration cannot be used, and nothing has changed:\n{}", problems.join("\n"))
         }
         Err(Refused::Because(why)) => format!("not reloaded: {why}"),
     };
-    format!("process {}: {said}", one.pid)
+    format!("process {}: {answer}", one.pid)
 }
 
 /// What it did, in one line, and another for what it did not.
-fn did(reloaded: &Reloaded) -> String {
+fn summary(reloaded: &Reloaded) -> String {
     let Reloaded { added, removed, changed, unchanged, in_force, next_start } = reloaded;
     let lists = [("added", added), ("changed", changed), ("removed", removed), ("unchanged", unchanged)];
-    let told = lists.into_iter().filter(|(_, names)| !names.is_empty());
-    let told: Vec<String> = told.map(|(what, names)| format!("{what} {}", names.join(", "))).collect();
-    let told = if told.is_empty() { "no servers, before and now".to_owned() } else { told.join("; ") };
+    let changes = lists.into_iter().filter(|(_, names)| !names.is_empty());
+    let changes: Vec<String> = changes.map(|(what, names)| format!("{what} {}", names.join(", "))).collect();
+    let changes =
+        if changes.is_empty() { "no servers, before and now".to_owned() } else { changes.join("; ") };
     let also = [(in_force, "that is in force now"), (next_start, "that takes effect at the next start")];
     let also = also.into_iter().filter(|(sections, _)| !sections.is_empty());
     let also = also.map(|(sections, since)| format!("\n  {} changed, too; {since}", sections.join(", ")));
-    format!("{told}{}", also.collect::<String>())
+    format!("{changes}{}", also.collect::<String>())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::servers::{named, unknown, world};
 use crate::cli::Cli;
 use crate::commands::load::surroundings;
 use crate::commands::start::{Asking, Log, start};
-use crate::config::{Loaded, Surroundings, files_of_server};
+use crate::config::{Loaded, files_of_server};
 use crate::config_edit as edit;
 use crate::ending::{Ending, Trouble};
 use crate::{print, runtime};
@@ -32,7 +32,6 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
     for file in &files {
         without(file, &edit::hold(file).map_err(Trouble::Failed)?, name)?;
     }
-    let can_be_signed_in_to = has_address(cli.config.as_deref(), &surroundings, name);
     runtime::run(async {
         let purged = match &loaded {
             Some(loaded) if purge => Some(forget(loaded, named(loaded, name)?).await?),
@@ -42,35 +41,26 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             let held = edit::hold(file).map_err(Trouble::Failed)?;
             held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
         }
-        let told = match &loaded {
+        let answers = match &loaded {
             Some(loaded) => running::reload(&loaded.settings.state).await,
-            None => running::Told::nothing(),
+            None => running::RunningAnswers::default(),
         };
-        if cli.json {
-            let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-            print::json(
-                &json!({ "name": name, "files": files, "purged": purged.is_some(), "running": told.json }),
-            )?;
-            return Ok(Ending::Good);
-        }
+        let mut settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
+        let kept = match settings.find(|settings| settings.name() == name) {
+            Some(settings) if settings.address().is_none() => "its remembered definitions",
+            _ => "its sign-in and its remembered definitions",
+        };
         let mut lines: Vec<String> =
             files.iter().map(|file| format!("{name}: removed from {}", file.display())).collect();
-        let what = match (purged, can_be_signed_in_to) {
-            (Some(()), true) => "its sign-in and its remembered definitions are forgotten",
-            (Some(()), false) => "its remembered definitions are forgotten",
-            (None, true) => "its sign-in, if there is one, is kept; --purge forgets it, too",
-            (None, false) => "its remembered definitions are kept; --purge forgets them, too",
-        };
-        lines.push(what.to_owned());
-        print::line(&[lines, told.lines].concat().join("\n"))?;
+        lines.push(match purged {
+            Some(()) => format!("{kept} are forgotten"),
+            None => format!("{kept} are kept; --purge forgets them, too"),
+        });
+        let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+        let did = json!({ "name": name, "files": files, "purged": purged.is_some() });
+        answers.print(cli.json, did, lines)?;
         Ok(Ending::Good)
     })?
-}
-
-/// Whether a server has an address, so that there may be a sign-in; true if nobody can tell.
-fn has_address(config: Option<&Path>, surroundings: &Surroundings, name: &str) -> bool {
-    let servers = edit::servers(config, surroundings).ok();
-    servers.is_none_or(|servers| servers.get(name).is_none_or(|server| server.url.is_some()))
 }
 
 /// The file's text without the server.

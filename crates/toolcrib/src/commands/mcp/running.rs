@@ -1,31 +1,39 @@
 //! Telling the Toolcribs that are running what a command has changed, and saying how they took it.
 
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::control::{self, Asked, Refused, Reloaded};
+use crate::print;
 
 /// What the running Toolcribs made of a change.
-pub(crate) struct Told {
+#[derive(Default)]
+pub(crate) struct RunningAnswers {
     /// One line for each that has something to say.
     pub(crate) lines: Vec<String>,
     /// One object for each.
-    pub(super) json: Value,
+    pub(super) json: Vec<Value>,
 }
 
-impl Told {
-    /// Nobody was told anything.
-    pub(super) fn nothing() -> Told {
-        Told { lines: Vec::new(), json: json!([]) }
+impl RunningAnswers {
+    /// Prints what a command did, and what they made of it.
+    pub(super) fn print(self, json: bool, mut did: Value, mut lines: Vec<String>) -> io::Result<()> {
+        if json {
+            did["running"] = self.json.into();
+            return print::json(&did);
+        }
+        lines.extend(self.lines);
+        print::foreign(&lines.join("\n"))
     }
 }
 
 /// Has them read the configuration again.
-pub(crate) async fn reload(state: &Path) -> Told {
-    let asked = control::reload(state).await;
-    told(&asked, |reloaded: &Reloaded| match reloaded {
-        it if it.added.is_empty() && it.removed.is_empty() && it.changed.is_empty() => {
+pub(crate) async fn reload(state: &Path) -> RunningAnswers {
+    let processes = control::reload(state).await;
+    answers(&processes, |reloaded: &Reloaded| match reloaded {
+        all if all.added.is_empty() && all.removed.is_empty() && all.changed.is_empty() => {
             "has another configuration, and nothing changed there".to_owned()
         }
         _ => "has taken it up".to_owned(),
@@ -33,10 +41,10 @@ pub(crate) async fn reload(state: &Path) -> Told {
 }
 
 /// Has them connect to a server anew.
-pub(super) async fn reconnect(state: &Path, name: &str) -> Told {
-    let asked = control::reconnect(state, name).await;
+pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
+    let processes = control::reconnect(state, name).await;
     // Those that have no such server have nothing to do with it.
-    told(&asked, |report: &Value| match report["state"]["status"].as_str() {
+    answers(&processes, |report: &Value| match report["state"]["status"].as_str() {
         Some("connected") => "uses it from now on".to_owned(),
         Some(status) => format!("has connected to it anew: {status}"),
         None => "has connected to it anew".to_owned(),
@@ -44,28 +52,30 @@ pub(super) async fn reconnect(state: &Path, name: &str) -> Told {
 }
 
 /// Has them take up what was decided about a server's definitions.
-pub(super) async fn take_up_decisions(state: &Path, name: &str) -> Told {
-    let mut asked = control::take_up_decisions(state, name).await;
+pub(super) async fn take_up_decisions(state: &Path, name: &str) -> RunningAnswers {
+    let mut processes = control::take_up_decisions(state, name).await;
     // Those that have no such server have nothing to do with it.
-    asked.retain(|one| !matches!(&one.answer, Err(Refused::Because(why)) if why.contains("has no server")));
-    told(&asked, |report: &Value| match report["held_back"].as_u64() {
+    let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
+    processes.retain(|one| !one.answer.as_ref().is_err_and(has_none));
+    answers(&processes, |report: &Value| match report["held_back"].as_u64() {
         Some(0) => "goes by it now; nothing is held back any more".to_owned(),
         Some(held) => format!("goes by it now; held back: {held}"),
         None => "goes by it now".to_owned(),
     })
 }
 
-fn told<T: serde::Serialize>(asked: &[Asked<T>], good: impl Fn(&T) -> String) -> Told {
+fn answers<T: serde::Serialize>(processes: &[Asked<T>], good: impl Fn(&T) -> String) -> RunningAnswers {
     let line = |one: &Asked<T>| {
-        let how = match &one.answer {
+        let outcome = match &one.answer {
             Ok(answer) => good(answer),
             Err(refused) => format!("has not: {refused}"),
         };
-        format!("the running Toolcrib (process {}) {how}", one.pid)
+        format!("the running Toolcrib (process {}) {outcome}", one.pid)
     };
     let object = |one: &Asked<T>| match &one.answer {
         Ok(answer) => json!({ "pid": one.pid, "ok": true, "answer": answer }),
         Err(refused) => json!({ "pid": one.pid, "ok": false, "error": refused.to_string() }),
     };
-    Told { lines: asked.iter().map(line).collect(), json: asked.iter().map(object).collect() }
+    let (lines, json) = (processes.iter().map(line).collect(), processes.iter().map(object).collect());
+    RunningAnswers { lines, json }
 }

@@ -17,7 +17,7 @@ use crate::ending::{Ending, Trouble};
 use crate::nearest::nearest;
 use crate::upstreams::Start;
 use crate::{print, runtime};
-use shown::Section;
+use shown::{Section, is_wanted};
 
 pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
@@ -25,7 +25,7 @@ pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Tr
         let (running, silent) = control::told_apart(control::running(&loaded.settings.state).await);
         silent.iter().for_each(|line| print::remark(&print::harmless(line)));
         match (running.is_empty(), silent.is_empty()) {
-            (true, true) => return alone(cli, loaded, names, watch).await,
+            (true, true) => return alone(cli, loaded, names).await,
             (true, false) => {
                 if cli.json {
                     print_sections(&[], true)?;
@@ -45,28 +45,18 @@ pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Tr
 }
 
 /// Nobody is running: what is remembered of the servers.
-async fn alone(cli: &Cli, loaded: Loaded, names: &[String], watch: bool) -> Result<Ending, Trouble> {
-    let wanted: Vec<String> =
-        picked(&loaded, names)?.into_iter().map(|settings| settings.name().to_owned()).collect();
-    print::remark(match watch {
-        true => {
-            "no Toolcrib is running, so there is nothing to watch; this is what is remembered, and `toolcrib mcp test` \
-             tries the servers"
-        }
-        false => {
-            "no Toolcrib is running; this is what is remembered, and `toolcrib mcp test` tries the servers"
-        }
-    });
+async fn alone(cli: &Cli, loaded: Loaded, names: &[String]) -> Result<Ending, Trouble> {
+    picked(&loaded, names)?;
+    print::remark(
+        "no Toolcrib is running; this is what is remembered, and `toolcrib mcp test` tries the servers",
+    );
     trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
     let crib = assemble(loaded.settings, Start::Never)?;
     crib.gate.catalog().settled().await;
-    let upstreams: Vec<_> =
-        crib.upstreams.iter().filter(|upstream| wanted.iter().any(|name| name == upstream.name())).collect();
-    let reports: Vec<Value> = upstreams.iter().map(|upstream| json!(upstream.status())).collect();
-    let section = Section::alone(&reports);
-    drop(upstreams);
+    let upstreams = crib.upstreams.iter().filter(|upstream| is_wanted(upstream.name(), names));
+    let reports: Vec<Value> = upstreams.map(|upstream| json!(upstream.status())).collect();
     crib.close().await;
-    let sections = [section];
+    let sections = [Section::alone(&reports)];
     print_sections(&sections, cli.json)?;
     Ok(ending(&sections))
 }
@@ -91,11 +81,8 @@ fn check_names(running: &[Running], sections: &[Section], names: &[String]) -> R
     let Some(unknown) = names.iter().find(|name| !is_known(name)) else { return Ok(()) };
     let known = running.iter().flat_map(|running| &running.upstreams);
     let known = known.filter_map(|report| report["name"].as_str());
-    let said = match nearest(unknown, known) {
-        Some(near) => format!("no running Toolcrib has a server `{unknown}`; did you mean `{near}`?"),
-        None => {
-            format!("no running Toolcrib has a server `{unknown}`; if it is new, run `toolcrib mcp reload`")
-        }
-    };
+    let hint = nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
+    let hint = hint.unwrap_or_else(|| "if it is new, run `toolcrib mcp reload`".to_owned());
+    let said = format!("no running Toolcrib has a server `{unknown}`; {hint}");
     Err(Trouble::Unknown { code: UNKNOWN_SERVER, said })
 }

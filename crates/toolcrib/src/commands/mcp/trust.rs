@@ -5,105 +5,84 @@ mod item;
 mod shown;
 mod stored;
 
-use pins::{Decision, Hash, PinStore, Pins, Scanner, What};
+use pins::{Decision, Hash, PinStore, Pins, What};
 use serde_json::{Value, json};
 use upstream::{Settings, Trust};
 
-use super::running::{self, Told};
+use super::running;
 use super::servers::{NO_SERVERS, named};
-use crate::cli::{Cli, Trust as Asked};
+use crate::cli::{Cli, Trust as TrustArgs};
 use crate::commands::start::start_nobody;
-use crate::config::Loaded;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{person, print, runtime};
-use item::Item;
+use item::{Item, UNKNOWN_ITEM};
 use shown::Examined;
-use stored::StoredPins;
+use stored::KnownPins;
 
 /// What a person decided about a definition.
-type Decided = (What, String, Hash, Decision);
+type ItemDecision = (What, String, Hash, Decision);
 
-/// What programs are told of an item that is not there.
-const UNKNOWN_ITEM: &str = "unknown_item";
-
-pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
+pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let stored =
-        StoredPins::new(PinStore::new(loaded.settings.kept.store().clone(), &loaded.settings.redactor));
+    let (state, servers) = (&loaded.settings.state, &loaded.settings.upstreams);
+    let store = PinStore::new(loaded.settings.kept.store().clone(), &loaded.settings.redactor);
     runtime::run(async {
-        let Some(name) = &asked.name else { return list(cli, &loaded, &stored, None).await };
+        let known = KnownPins::read(&store, servers).await?;
+        let Some(name) = &args.name else { return list(cli, servers.iter().collect(), &known) };
         let settings = named(&loaded, name)?;
-        if let Some(item) = &asked.show {
-            return show(cli, &loaded, &stored, settings, item).await;
-        }
         // To reject only tightens; the others are for a person to say.
-        if asked.reset || asked.accept_all || !asked.accept.is_empty() {
-            person::present(&loaded.settings.state, &[])?;
+        let loosens = args.reset || args.accept_all || !args.accept.is_empty();
+        if loosens {
+            person::present(state, &[])?;
         }
-        if asked.reset {
-            stored.forget(settings).await?;
-            return told(
-                cli,
-                &loaded,
-                settings,
-                &[],
-                vec![format!("{name}: what was accepted and rejected is forgotten")],
-            )
-            .await;
-        }
-        if asked.accept.is_empty() && !asked.accept_all && asked.reject.is_empty() {
-            return list(cli, &loaded, &stored, Some(settings)).await;
-        }
-        decide(cli, &loaded, &stored, settings, asked).await
+        let (decided, lines) = match &args.show {
+            Some(item) => return show(cli, settings, &known, item),
+            None if args.reset => {
+                store.remove(&settings.trust_key()).await.map_err(Trouble::because)?;
+                (Vec::new(), vec![format!("{name}: what was accepted and rejected is forgotten")])
+            }
+            None if loosens || !args.reject.is_empty() => decide(&store, settings, &known, args).await?,
+            None => return list(cli, vec![settings], &known),
+        };
+        let of = |wanted: Decision| -> Vec<Value> {
+            let those = decided.iter().filter(|(.., decision)| *decision == wanted);
+            those.map(|(what, key, hash, _)| json!({ "kind": what, "name": key, "hash": hash })).collect()
+        };
+        let did = json!({ "name": name, "accepted": of(Decision::Accept), "rejected": of(Decision::Reject) });
+        running::take_up_decisions(state, name).await.print(cli.json, did, lines)?;
+        Ok(Ending::Good)
     })?
 }
 
-/// What there is of all servers, or of one.
-async fn list(
-    cli: &Cli,
-    loaded: &Loaded,
-    stored: &StoredPins,
-    one: Option<&Settings>,
-) -> Result<Ending, Trouble> {
-    let all = stored.read_all(&loaded.settings.upstreams).await?;
-    let wanted = loaded.settings.upstreams.iter().filter(|it| one.is_none_or(|one| one.name() == it.name()));
-    let scanner = Scanner::new(Vec::new());
-    let sections: Vec<Examined> = wanted.map(|settings| Examined::of(settings, &all, &scanner)).collect();
+/// What there is of these servers.
+fn list(cli: &Cli, servers: Vec<&Settings>, known: &KnownPins) -> Result<Ending, Trouble> {
+    let examined: Vec<Examined> = servers.into_iter().map(|settings| Examined::of(settings, known)).collect();
     if cli.json {
-        let servers: Vec<Value> = sections.iter().map(Examined::to_json).collect();
+        let servers: Vec<Value> = examined.iter().map(Examined::to_json).collect();
         print::json(&json!({ "servers": servers }))?;
-    } else if sections.is_empty() {
+    } else if examined.is_empty() {
         print::line(NO_SERVERS)?;
     } else {
-        print::foreign(&sections.iter().map(Examined::to_text).collect::<Vec<_>>().join("\n"))?;
+        print::foreign(&examined.iter().map(Examined::to_text).collect::<Vec<_>>().join("\n"))?;
     }
     Ok(Ending::Good)
 }
 
 /// What is known of one definition.
-async fn show(
-    cli: &Cli,
-    loaded: &Loaded,
-    stored: &StoredPins,
-    settings: &Settings,
-    item: &str,
-) -> Result<Ending, Trouble> {
-    let all = stored.read_all(&loaded.settings.upstreams).await?;
-    let pins = known(&all, settings)?;
-    let item = Item::find(pins, settings.name(), item)?;
-    let section = Examined::of(settings, &all, &Scanner::new(Vec::new()));
-    if cli.json {
-        print::json(&section.item_to_json(&item))?;
-    } else {
-        print::foreign(&section.item_to_text(&item))?;
+fn show(cli: &Cli, settings: &Settings, known: &KnownPins, item: &str) -> Result<Ending, Trouble> {
+    let item = Item::find(pins_of(settings, known)?, settings.name(), item)?;
+    let examined = Examined::of(settings, known);
+    match cli.json {
+        true => print::json(&examined.item_to_json(&item))?,
+        false => print::foreign(&examined.item_to_text(&item))?,
     }
     Ok(Ending::Good)
 }
 
 /// The pins of a server that there is one of.
-fn known<'l>(all: &'l stored::All, settings: &Settings) -> Result<&'l Pins, Trouble> {
-    all.of(settings.name()).ok_or_else(|| {
+fn pins_of<'l>(settings: &Settings, known: &'l KnownPins) -> Result<&'l Pins, Trouble> {
+    known.of(settings.name()).and_then(Result::ok).ok_or_else(|| {
         let name = settings.name();
         let why = match settings.trust() {
             Trust::Trust => "its table says `trust = \"trust\"`, so everything is offered as it comes",
@@ -113,91 +92,69 @@ fn known<'l>(all: &'l stored::All, settings: &Settings) -> Result<&'l Pins, Trou
     })
 }
 
-/// Takes a person's decisions.
+/// Takes a person's decisions: what they are, and what is said of them.
 async fn decide(
-    cli: &Cli,
-    loaded: &Loaded,
-    stored: &StoredPins,
+    store: &PinStore,
     settings: &Settings,
-    asked: &Asked,
-) -> Result<Ending, Trouble> {
-    let all = stored.read_all(&loaded.settings.upstreams).await?;
-    let pins = known(&all, settings)?;
-    let mut decisions: Vec<Decided> = Vec::new();
-    for (items, decision) in [(&asked.accept, Decision::Accept), (&asked.reject, Decision::Reject)] {
-        for item in items {
-            let item = Item::find(pins, settings.name(), item)?;
-            let hash = item.to_decide(pins, settings, decision)?;
-            let is_both = |(what, key, _, other): &Decided| {
-                (*what, key, *other != decision) == (item.what, &item.key, true)
-            };
-            if decisions.iter().any(is_both) {
-                let said = format!("{} `{}` cannot be accepted and rejected at once", item.what, item.key);
-                return Err(Trouble::Misused(said));
-            }
-            decisions.push((item.what, item.key, hash, decision));
-        }
-    }
-    if asked.accept_all {
-        let held = pins.all().filter_map(|(what, key, pinned)| {
-            let why = pinned.held(settings.trust())?;
-            let hash = pinned.shown.as_ref()?.hash.clone();
-            why.awaits().then(|| (what, key.to_owned(), hash, Decision::Accept))
-        });
-        decisions.extend(held);
-    }
+    known: &KnownPins,
+    args: &TrustArgs,
+) -> Result<(Vec<ItemDecision>, Vec<String>), Trouble> {
+    let pins = pins_of(settings, known)?;
+    let decided = decisions(settings, pins, args)?;
     let now_ms = now_ms();
     let change = |pins: &mut Pins| -> Result<(), Trouble> {
-        for (what, key, hash, decision) in &decisions {
+        for (what, key, hash, decision) in &decided {
             if !pins.decide(*what, key, hash, *decision, now_ms) {
-                let said = format!("{what} `{key}` has changed again just now; look at it once more");
-                return Err(Trouble::Failed(said));
+                let message = format!("{what} `{key}` has changed again just now; look at it once more");
+                return Err(Trouble::Failed(message));
             }
         }
         Ok(())
     };
-    stored.change(settings, change).await?;
-    let name = settings.name();
-    let section = Examined::of(settings, &all, &Scanner::new(Vec::new()));
-    let said = |(what, key, _, decision): &Decided| match decision {
-        // Whoever accepts without a look is told what there was to see.
-        Decision::Accept => {
-            let mut lines = vec![format!("{name}: {what} {key} is accepted")];
-            lines.extend(pins.get(*what, key).into_iter().flat_map(|it| section.risk_lines(*what, key, it)));
-            lines
+    stored::change(store, settings, change).await?;
+    let (name, examined) = (settings.name(), Examined::of(settings, known));
+    let mut lines = Vec::new();
+    for (what, key, _, decision) in &decided {
+        match decision {
+            // Whoever accepts without a look is told what there was to see.
+            Decision::Accept => {
+                lines.push(format!("{name}: {what} {key} is accepted"));
+                lines.extend(
+                    pins.get(*what, key)
+                        .into_iter()
+                        .flat_map(|pinned| examined.risk_lines(*what, key, pinned)),
+                );
+            }
+            Decision::Reject => lines.push(format!("{name}: {what} {key} is rejected")),
         }
-        Decision::Reject => vec![format!("{name}: {what} {key} is rejected")],
-    };
-    let mut lines: Vec<String> = decisions.iter().flat_map(said).collect();
+    }
     if lines.is_empty() {
         lines.push(format!("{name}: nothing is held back"));
     }
-    told(cli, loaded, settings, &decisions, lines).await
+    Ok((decided, lines))
 }
 
-/// Has the running Toolcribs go by it, and says what was done.
-async fn told(
-    cli: &Cli,
-    loaded: &Loaded,
-    settings: &Settings,
-    decisions: &[Decided],
-    lines: Vec<String>,
-) -> Result<Ending, Trouble> {
-    let Told { lines: told, json: running } =
-        running::take_up_decisions(&loaded.settings.state, settings.name()).await;
-    if cli.json {
-        let of = |wanted: Decision| -> Vec<Value> {
-            let those = decisions.iter().filter(|(.., decision)| *decision == wanted);
-            those.map(|(what, key, hash, _)| json!({ "kind": what, "name": key, "hash": hash })).collect()
-        };
-        print::json(&json!({
-            "name": settings.name(),
-            "accepted": of(Decision::Accept),
-            "rejected": of(Decision::Reject),
-            "running": running,
-        }))?;
-        return Ok(Ending::Good);
+/// What is args for, with the hashes of what it is about.
+fn decisions(settings: &Settings, pins: &Pins, args: &TrustArgs) -> Result<Vec<ItemDecision>, Trouble> {
+    let mut decided: Vec<ItemDecision> = Vec::new();
+    for (items, decision) in [(&args.accept, Decision::Accept), (&args.reject, Decision::Reject)] {
+        for item in items {
+            let item = Item::find(pins, settings.name(), item)?;
+            let hash = item.to_decide(pins, settings, decision)?;
+            let Item { what, key, .. } = item;
+            if decided.iter().any(|other| (other.0, &other.1) == (what, &key) && other.3 != decision) {
+                let message = format!("{what} `{key}` cannot be accepted and rejected at once");
+                return Err(Trouble::Misused(message));
+            }
+            decided.push((what, key, hash, decision));
+        }
     }
-    print::foreign(&[lines, told].concat().join("\n"))?;
-    Ok(Ending::Good)
+    if args.accept_all {
+        decided.extend(pins.all().filter_map(|(what, key, pinned)| {
+            let why = pinned.held(settings.trust())?;
+            let hash = pinned.shown.as_ref()?.hash.clone();
+            why.awaits().then(|| (what, key.to_owned(), hash, Decision::Accept))
+        }));
+    }
+    Ok(decided)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Wanted;
+use super::NewServer;
 use crate::cli::Add;
 use crate::clients::{Oauth, Server};
 use crate::ending::Trouble;
@@ -12,18 +12,15 @@ const SECRET_WORDS: [&str; 7] =
     ["token", "key", "secret", "password", "passwd", "credential", "authorization"];
 
 /// The server that the options name.
-pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
+pub(super) fn new_server(add: &Add) -> Result<NewServer, Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
-    let mut server = match (&add.command, add.program.split_first(), &add.url) {
-        (Some(command), ..) => {
-            Server { command: Some(command.clone()), args: add.args.clone(), ..Server::default() }
-        }
-        (None, Some((command, args)), _) => {
-            Server { command: Some(command.clone()), args: args.to_vec(), ..Server::default() }
-        }
-        (None, None, Some(url)) => Server { url: Some(url.clone()), ..Server::default() },
-        (None, None, None) => return Err(misused("the server needs a program or an address")),
-    };
+    // Only one of them is given.
+    let mut program = add.command.iter().chain(&add.args).chain(&add.program).cloned();
+    let (command, args) = (program.next(), program.collect());
+    let mut server = Server { command, args, url: add.url.clone(), ..Server::default() };
+    if server.endpoint().is_empty() {
+        return Err(misused("the server needs a program or an address"));
+    }
     server.env = pairs(&add.env, environment)?;
     server.headers = pairs(&add.headers, header)?;
     if add.oauth {
@@ -34,7 +31,7 @@ pub(super) fn wanted(add: &Add) -> Result<Wanted, Trouble> {
             "only a program has an environment; a server at an address has --header".to_owned(),
         ));
     }
-    Ok(Wanted { name, server })
+    Ok(NewServer { name, server })
 }
 
 fn misused(why: &str) -> Trouble {
@@ -48,9 +45,9 @@ fn misused(why: &str) -> Trouble {
 type Pair = (String, String);
 
 /// Reads a pair from what a person wrote.
-pub(super) type Read = fn(&str) -> Result<Pair, String>;
+pub(super) type ReadPair = fn(&str) -> Result<Pair, String>;
 
-fn pairs(given: &[String], read: Read) -> Result<BTreeMap<String, String>, Trouble> {
+fn pairs(given: &[String], read: ReadPair) -> Result<BTreeMap<String, String>, Trouble> {
     let mut all = BTreeMap::new();
     for text in given {
         let (name, value) = read(text).map_err(Trouble::Misused)?;
@@ -107,8 +104,8 @@ mod tests {
         let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words))
             .expect("words that go together");
         let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
-        expected.assert_eq(&match wanted(&add) {
-            Ok(wanted) => format!("{}\n{}", wanted.name, wanted.server.to_table()),
+        expected.assert_eq(&match new_server(&add) {
+            Ok(new) => format!("{}\n{}", new.name, new.server.to_table()),
             Err(trouble) => trouble.to_string(),
         });
     }
@@ -171,7 +168,7 @@ mod tests {
         ] {
             let cli = Cli::try_parse_from(["toolcrib", "mcp", "add"].iter().chain(words)).expect("words");
             let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
-            let trouble = wanted(&add).err().map(|trouble| trouble.to_string());
+            let trouble = new_server(&add).err().map(|trouble| trouble.to_string());
             assert_eq!(trouble, Some(expected), "{words:?}");
         }
     }

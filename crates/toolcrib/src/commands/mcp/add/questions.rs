@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::draft::Draft;
-use super::{Wanted, given};
+use super::{NewServer, given};
 use crate::clients::Server;
 use crate::commands::mcp::ask::ask_in;
+use crate::commands::mcp::draft::Draft;
 use crate::commands::mcp::test::on_path;
 use crate::ending::Trouble;
 use crate::nearest::nearest;
@@ -18,7 +18,7 @@ const TRIES_MAX: usize = 20;
 const ANY_PROGRAM: &str = "true";
 
 /// Asks for everything that a server needs.
-pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) -> Result<Wanted, Trouble> {
+pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) -> Result<NewServer, Trouble> {
     let name = match name {
         Some(name) => good_name(draft, name).map_err(Trouble::Misused)?,
         None => {
@@ -31,7 +31,7 @@ pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) ->
         until_good("Its program with arguments, or its address (https://…)", input, &mut |answer| {
             good_place(draft, &name, answer)
         })?;
-    let (what, read): (_, given::Read) = match server.url {
+    let (what, read): (_, given::ReadPair) = match server.url {
         Some(_) => ("A header it needs, as Name=value (an empty line goes on)", given::header),
         None => (
             "An environment variable it needs, as NAME=VALUE, or NAME to take it from the environment (an empty line goes on)",
@@ -51,7 +51,7 @@ pub(super) fn ask(draft: &Draft, name: Option<&str>, input: &mut dyn BufRead) ->
         })?;
         match pair {
             Some(with) => server = with,
-            None => return Ok(Wanted { name, server }),
+            None => return Ok(NewServer { name, server }),
         }
     }
 }
@@ -91,7 +91,8 @@ fn good_place(draft: &Draft, name: &str, answer: &str) -> Result<Server, String>
     if answer.contains("://") && !answer.contains(' ') {
         return good(draft, name, Server { url: Some(answer.to_owned()), ..Server::default() });
     }
-    let mut words = words(answer)?.into_iter();
+    let words = shlex::split(answer).ok_or("a quotation mark has no second one")?;
+    let mut words = words.into_iter();
     let command =
         words.next().ok_or("a program, such as `npx -y PACKAGE`, or an address, such as https://HOST/mcp")?;
     if !command.contains(['/', '$', '{']) {
@@ -111,33 +112,6 @@ fn good_place(draft: &Draft, name: &str, answer: &str) -> Result<Server, String>
 fn good(draft: &Draft, name: &str, server: Server) -> Result<Server, String> {
     let problems = draft.problems(name, &server);
     if problems.is_empty() { Ok(server) } else { Err(problems.join("\n  ")) }
-}
-
-/// Cuts a line into words as a shell would: blanks between them, quotes around what holds some.
-fn words(line: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
-            (None, '"' | '\'') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (Some(open), close) if open == close => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().push(characters.next().unwrap_or('\\')),
-            (_, other) => word.get_or_insert_default().push(other),
-        }
-    }
-    match quote {
-        Some(quote) => Err(format!("a {quote} has no second one")),
-        None => {
-            words.extend(word);
-            Ok(words)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -160,7 +134,7 @@ mod tests {
         let draft =
             Draft::new(Some(&file), surroundings).map_err(|trouble| trouble.to_string()).expect("a draft");
         expected.assert_eq(&match ask(&draft, None, &mut answers.as_bytes()) {
-            Ok(wanted) => format!("{}\n{}", wanted.name, wanted.server.to_table()),
+            Ok(new) => format!("{}\n{}", new.name, new.server.to_table()),
             Err(trouble) => trouble.to_string(),
         });
     }
@@ -191,18 +165,5 @@ mod tests {
         let ended = expect!["the answers ended before everything was known; nothing was added"];
         check("git\nsh\n", ended);
         check(&"\n".repeat(TRIES_MAX), expect!["too many answers that cannot be used; nothing was added"]);
-    }
-
-    #[test]
-    fn a_line_is_cut_as_a_shell_would() {
-        for (line, expected) in [
-            ("  a  b ", &["a", "b"][..]),
-            (r#"a "b c" 'd "e"' f\ g"#, &["a", "b c", "d \"e\"", "f g"]),
-            (r#"a"b"c '' "\"""#, &["abc", "", "\""]),
-            ("", &[]),
-        ] {
-            assert_eq!(words(line).expect("sound"), expected, "{line}");
-        }
-        assert_eq!(words("a 'b"), Err("a ' has no second one".to_owned()));
     }
 }

@@ -1,12 +1,14 @@
 //! A sign-in by a person: the address to open, the browser, and what comes back from it, one way or the other.
 
+use std::io;
 use std::sync::Arc;
 
 use http::Uri;
 use oauth::{AuthError, Session, SignIn};
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use super::paste::Pasted;
+use crate::commands::mcp::ask;
 use crate::commands::mcp::test::sign_in::diagnose;
 use crate::config::{Flags, Surroundings};
 use crate::ending::Trouble;
@@ -61,15 +63,31 @@ pub(super) async fn go_on(begun: SignIn, name: &str, browser: Browser, json: boo
 
 /// Waits for the browser or for a person who pastes where it went, whichever comes first.
 async fn end(mut begun: SignIn) -> Result<(), AuthError> {
-    let mut pasted = Pasted::read();
+    let mut pasted = pasted();
     let answer = tokio::select! {
-        came_back = begun.callback() => came_back?,
-        line = pasted.next() => line,
+        answer = begun.callback() => answer?,
+        Some(line) = pasted.recv() => line,
     };
     begun.finish(&answer).await
 }
 
-fn failed(name: &str, error: &AuthError) -> Trouble {
+/// The lines that a person pastes, on a remote machine whose browser cannot come back by itself. They are read on a
+/// thread that nobody waits for: a read from a terminal cannot be called off, and it ends with the process.
+fn pasted() -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        loop {
+            // Locked for one line only: others read, too, when this is over.
+            let Ok(Some(line)) = ask::answer(&mut io::stdin().lock()) else { return };
+            if !line.is_empty() && sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+pub(super) fn failed(name: &str, error: &AuthError) -> Trouble {
     Trouble::Failed(print::harmless(&diagnose(name, error).lines(name)))
 }
 

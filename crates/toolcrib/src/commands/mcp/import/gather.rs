@@ -1,9 +1,8 @@
 //! Looking at the files of other clients.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::clients::{self, CLIENTS, Client, FILE_BYTES_MAX, Found, Origin, Place, Whereabouts};
+use crate::clients::{self, CLIENTS, Client, ClientFile, FoundServer, Origin, Whereabouts};
 use crate::config::Surroundings;
 use crate::config::text_file;
 use crate::ending::Trouble;
@@ -25,7 +24,7 @@ pub(super) struct Gathered {
 pub(super) struct Candidate {
     pub(super) client: &'static Client,
     pub(super) path: PathBuf,
-    pub(super) found: Found,
+    pub(super) found: FoundServer,
 }
 
 /// Looks at the clients and files that were named; at all clients if none was.
@@ -35,7 +34,7 @@ pub(super) struct Candidate {
 pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gathered, Trouble> {
     let whereabouts = Whereabouts::of(surroundings);
     let mut gathered = Gathered::default();
-    let everywhere = CLIENTS.into_iter().filter(|_| from.is_empty()).map(|client| client.id.to_owned());
+    let everywhere = CLIENTS.iter().filter(|_| from.is_empty()).map(|client| client.id.to_owned());
     for name in everywhere.chain(from.iter().cloned()) {
         let path = surroundings.absolute(Path::new(&name));
         match clients::client(&name) {
@@ -59,25 +58,25 @@ pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gat
 }
 
 impl Gathered {
-    fn look(&mut self, client: &'static Client, place: &Place, surroundings: &Surroundings) {
-        match text_file::read(&place.path, FILE_BYTES_MAX) {
-            Ok(text) => self.read(client, place, &text, surroundings),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.errors.push(format!("{}: it cannot be read: {error}", place.path.display())),
+    fn look(&mut self, client: &'static Client, place: &ClientFile, surroundings: &Surroundings) {
+        match clients::read(&place.path) {
+            Ok(Some(text)) => self.read(client, place, &text, surroundings),
+            Ok(None) => {}
+            Err(why) => self.errors.push(format!("{}: {why}", place.path.display())),
         }
     }
 
     fn look_at_named(&mut self, path: &Path, surroundings: &Surroundings) -> Result<(), Trouble> {
-        let refused = |why: String| Trouble::Failed(format!("{}: {why}", path.display()));
-        let text = text_file::read(path, FILE_BYTES_MAX);
-        let text = text.map_err(|error| refused(format!("it cannot be read: {error}")))?;
-        let client = clients::client_of(path, &text)
-            .ok_or_else(|| refused("nothing in it says which client's it is".to_owned()))?;
-        self.read(client, &Place::named(path.to_owned()), &text, surroundings);
+        let refused = |why: &str| Trouble::Failed(format!("{}: {why}", path.display()));
+        let text = clients::read(path).map_err(|why| refused(&why))?;
+        let text = text.ok_or_else(|| refused("there is no such file"))?;
+        let client = clients::client_of(path, &text);
+        let client = client.ok_or_else(|| refused("nothing in it says which client's it is"))?;
+        self.read(client, &ClientFile::named(path.to_owned()), &text, surroundings);
         Ok(())
     }
 
-    fn read(&mut self, client: &'static Client, place: &Place, text: &str, surroundings: &Surroundings) {
+    fn read(&mut self, client: &'static Client, place: &ClientFile, text: &str, surroundings: &Surroundings) {
         // Two clients may share a file, and a file may be named twice.
         if self.files.contains(&place.path) {
             return;

@@ -1,20 +1,21 @@
 //! What an import would do: which servers are new, under which names, and why others are not taken.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use upstream::{Config, Value};
 
 use super::gather::Candidate;
 use crate::clients::{Findings, Server};
+use crate::commands::mcp::draft::Draft;
+use crate::ending::Trouble;
 
 /// Longest name of a server, in characters; `settings` of `upstream` refuses longer ones.
 const NAME_CHARS_MAX: usize = 64;
 
 /// Where something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct From {
+pub(super) struct FoundIn {
     pub(super) client: &'static str,
     pub(super) path: PathBuf,
     pub(super) name: String,
@@ -29,13 +30,13 @@ pub(super) struct Planned {
     pub(super) server: Server,
     pub(super) findings: Findings,
     /// The same server may be in several files.
-    pub(super) from: Vec<From>,
+    pub(super) from: Vec<FoundIn>,
 }
 
 /// A server that is not taken.
 #[derive(Debug)]
 pub(super) struct Skipped {
-    pub(super) from: From,
+    pub(super) from: FoundIn,
     pub(super) why: String,
 }
 
@@ -44,6 +45,30 @@ pub(super) struct Skipped {
 pub(super) struct Plan {
     pub(super) add: Vec<Planned>,
     pub(super) skipped: Vec<Skipped>,
+}
+
+impl Plan {
+    /// Takes those out that the configuration would not bear.
+    pub(super) fn sift(&mut self, draft: &Draft) -> Result<(), Trouble> {
+        let mut text = draft.text()?;
+        // Mostly all of them are good, which one look says.
+        let all: Vec<_> = self.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
+        if draft.check(&text, &all)?.1.is_empty() {
+            return Ok(());
+        }
+        for planned in std::mem::take(&mut self.add) {
+            let (more, problems) = draft.check(&text, &[(&planned.name, &planned.server)])?;
+            if problems.is_empty() {
+                text = more;
+                self.add.push(planned);
+                continue;
+            }
+            let why = problems.join("; ");
+            let skipped = planned.from.into_iter().map(|from| Skipped { from, why: why.clone() });
+            self.skipped.extend(skipped);
+        }
+        Ok(())
+    }
 }
 
 /// What Toolcrib itself is in other clients' files.
@@ -76,86 +101,76 @@ pub(super) fn plan(
     ourselves: &Ourselves,
 ) -> Plan {
     let mut plan = Plan::default();
-    let mut names = Names::of(configured);
-    let mut ours: HashMap<_, Vec<(&str, &Config)>> = HashMap::new();
-    for (name, config) in configured {
-        ours.entry(endpoint(config)).or_default().push((name, config));
-    }
-    // Where in the plan each of them is.
-    let mut twins = HashMap::new();
+    let mut names: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
     for Candidate { client, path, found } in candidates {
-        let from = From { client: client.title, path, name: found.name };
-        let mut skip = |from: From, why: String| plan.skipped.push(Skipped { from, why });
-        let mut server = match found.server {
-            Ok(server) if ourselves.are(&server) => {
-                skip(from, "it is Toolcrib itself".to_owned());
-                continue;
-            }
+        let from = FoundIn { client: client.title, path, name: found.name };
+        let mut server = match taken(found.server, configured, ourselves) {
             Ok(server) => server,
             Err(why) => {
-                skip(from, why);
+                plan.skipped.push(Skipped { from, why });
                 continue;
             }
         };
-        let Ok(config) = toml::from_str::<Config>(&server.to_toml()) else {
-            skip(from, "it does not fit into a table of the configuration".to_owned());
-            continue;
-        };
-        let mut rivals = ours.get(&endpoint(&config)).into_iter().flatten();
-        if let Some((name, _)) = rivals.find(|(_, ours)| is_same(ours, &config)) {
-            skip(from, format!("it is configured already, as {name}"));
+        if let Some(twin) = plan.add.iter_mut().find(|planned| identity(&planned.server) == identity(&server))
+        {
+            twin.from.push(from);
             continue;
         }
-        match twins.entry(identity(&server)) {
-            Entry::Occupied(at) => {
-                let same: &mut Planned = &mut plan.add[*at.get()];
-                same.from.push(from);
-                continue;
-            }
-            Entry::Vacant(free) => drop(free.insert(plan.add.len())),
-        }
-        let name = names.free(&from.name);
+        let name = free_name(&from.name, &mut names);
         let mut findings = found.findings;
         if name != from.name {
             findings
                 .remarks
                 .push(format!("called {:?} there; that name is taken or cannot be used here", from.name));
         }
-        server.disabled |= !findings.missing.is_empty();
+        if !findings.missing.is_empty() {
+            server.enabled = Some(false);
+        }
         plan.add.push(Planned { name, server, findings, from: vec![from] });
     }
     plan
 }
 
-/// What a configured server is reached by.
-fn endpoint(config: &Config) -> (Option<String>, Vec<String>, Option<String>, Option<PathBuf>) {
-    (config.command.clone(), config.args.clone(), config.url.clone(), config.cwd.clone())
+/// The server that was found, or why it is not taken.
+fn taken(
+    found: Result<Server, String>,
+    configured: &BTreeMap<String, Config>,
+    ourselves: &Ourselves,
+) -> Result<Server, String> {
+    let server = found?;
+    if ourselves.are(&server) {
+        return Err("it is Toolcrib itself".to_owned());
+    }
+    let config = toml::from_str::<Config>(&server.to_toml());
+    let config = config.map_err(|_| "it does not fit into a table of the configuration")?;
+    match configured.iter().find(|(_, ours)| is_same(ours, &config)) {
+        Some((name, _)) => Err(format!("it is configured already, as {name}")),
+        None => Ok(server),
+    }
 }
 
-/// Whether a configured server is the one that was found at the same endpoint. People replace secrets by references
-/// after an import, and that does not make it another.
+/// Whether a configured server is the one that was found. People replace secrets by references after an import, and
+/// that does not make it another.
 fn is_same(ours: &Config, found: &Config) -> bool {
-    are_same(&ours.env, &found.env) && are_same(&ours.headers, &found.headers)
-}
-
-fn are_same(ours: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>) -> bool {
-    ours.len() == found.len()
-        && ours.iter().zip(found).all(|((name, value), (other, other_value))| {
-            name == other && (is_reference(value) || value == other_value)
-        })
+    let are_same = |ours: &BTreeMap<String, Value>, found: &BTreeMap<String, Value>| {
+        let is_same = |name: &String, value: &Value| is_reference(value) || found.get(name) == Some(value);
+        ours.keys().eq(found.keys()) && ours.iter().all(|(name, value)| is_same(name, value))
+    };
+    (&ours.command, &ours.args, &ours.url, &ours.cwd) == (&found.command, &found.args, &found.url, &found.cwd)
+        && are_same(&ours.env, &found.env)
+        && are_same(&ours.headers, &found.headers)
 }
 
 fn is_reference(value: &Value) -> bool {
     match value {
         Value::Reference(_) => true,
-        Value::Plain(text) => text.contains("{env:") || text.contains("{file:"),
+        Value::Plain(text) => !upstream::references(text).is_empty(),
     }
 }
 
 /// What two have in common that were found and are one.
-fn identity(server: &Server) -> impl Eq + std::hash::Hash + use<> {
-    let endpoint: Vec<String> = server.endpoint().into_iter().map(str::to_owned).collect();
-    (endpoint, server.env.clone(), server.headers.clone(), server.cwd.clone())
+fn identity(server: &Server) -> impl PartialEq + use<'_> {
+    (server.endpoint(), &server.env, &server.headers, &server.cwd)
 }
 
 /// What must differ between names: tools and resources of two servers are told apart by it.
@@ -163,34 +178,19 @@ fn alike(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// The names of servers.
-struct Names {
-    /// What those that are taken are alike.
-    taken: HashSet<String>,
-    /// The first number that may be free, for what names are alike: all before it are taken.
-    next: HashMap<String, usize>,
-}
-
-impl Names {
-    fn of(configured: &BTreeMap<String, Config>) -> Names {
-        Names { taken: configured.keys().map(|name| alike(name)).collect(), next: HashMap::new() }
-    }
-
-    /// The name, or one with a number behind it; it is taken from then on.
-    fn free(&mut self, wanted: &str) -> String {
-        let is_usable =
-            wanted.chars().any(|c| c.is_ascii_alphanumeric()) && !wanted.chars().any(char::is_control);
-        let wanted = if is_usable { wanted } else { "server" };
-        let wanted: Vec<char> = wanted.chars().take(NAME_CHARS_MAX).collect();
-        let next = self.next.entry(alike(&wanted.iter().collect::<String>())).or_insert(1);
-        loop {
-            let end = if *next == 1 { String::new() } else { format!("-{next}") };
-            let name = wanted.iter().take(NAME_CHARS_MAX - end.len()).collect::<String>() + &end;
-            *next += 1;
-            if self.taken.insert(alike(&name)) {
-                return name;
-            }
+/// The name, or one with a number behind it; it is taken from then on.
+fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
+    let is_usable =
+        wanted.chars().any(|c| c.is_ascii_alphanumeric()) && !wanted.chars().any(char::is_control);
+    let wanted = if is_usable { wanted } else { "server" };
+    let mut number = 1;
+    loop {
+        let end = if number == 1 { String::new() } else { format!("-{number}") };
+        let name = wanted.chars().take(NAME_CHARS_MAX - end.len()).collect::<String>() + &end;
+        if taken.insert(alike(&name)) {
+            return name;
         }
+        number += 1;
     }
 }
 
@@ -199,7 +199,8 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::clients::{Found, client};
+    use crate::clients::{FoundServer, client};
+    use crate::config::Surroundings;
 
     const CONFIGURED: &str = r#"
         [git]
@@ -216,7 +217,7 @@ mod tests {
     }
 
     fn found(name: &str, server: Server) -> Candidate {
-        let found = Found { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
+        let found = FoundServer { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
         Candidate { client: client("cursor").expect("it is known"), path: "/f".into(), found }
     }
 
@@ -228,7 +229,7 @@ mod tests {
         let plan = plan(candidates, &configured, &ourselves);
         let add = plan.add.iter().map(|planned| {
             let from: Vec<&str> = planned.from.iter().map(|from| from.name.as_str()).collect();
-            let off = if planned.server.disabled { ", off" } else { "" };
+            let off = if planned.server.enabled == Some(false) { ", off" } else { "" };
             let said = [planned.findings.remarks.as_slice(), &planned.findings.missing].concat();
             format!("+ {} ({}{off}) {}\n", planned.name, from.join(", "), said.join("; "))
         });
@@ -323,5 +324,34 @@ mod tests {
                 - d: it is Toolcrib itself
             "#]],
         );
+    }
+
+    #[test]
+    fn those_that_the_configuration_does_not_bear_are_taken_out_and_the_rest_stays_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("toolcrib.toml");
+        let state =
+            format!("[state]\ndir = {:?}\n[mcp.ours]\nsokcet = \"x\"\n", folder.path().display().to_string());
+        crate::config_edit::hold(&target).expect("free").write(&state).expect("written");
+        let surroundings = Surroundings { current_dir: folder.path().into(), ..Surroundings::default() };
+        let planned = |number: usize| {
+            let url = if number % 4 == 3 { "gopher://a" } else { "https://a.example/mcp" };
+            let from = FoundIn { client: "Cursor", path: "/f".into(), name: number.to_string() };
+            Planned {
+                name: format!("s{number}"),
+                server: Server { url: Some(url.to_owned()), ..Server::default() },
+                findings: Findings::default(),
+                from: vec![from],
+            }
+        };
+        let mut plan = Plan { add: (0..9).map(planned).collect(), skipped: Vec::new() };
+        let draft =
+            Draft::new(Some(&target), surroundings).map_err(|trouble| trouble.to_string()).expect("a draft");
+        plan.sift(&draft).map_err(|trouble| trouble.to_string()).expect("it can be read");
+        let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        assert_eq!(names, ["s0", "s1", "s2", "s4", "s5", "s6", "s8"]);
+        let skipped: Vec<&str> = plan.skipped.iter().map(|skipped| skipped.from.name.as_str()).collect();
+        assert_eq!(skipped, ["3", "7"]);
+        assert!(plan.skipped.iter().all(|skipped| skipped.why.contains("url")), "{:?}", plan.skipped);
     }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::gather::Gathered;
-use super::plan::{From, Plan, Planned};
+use super::plan::{FoundIn, Plan, Planned};
 use crate::clients::Server;
+use crate::print;
 
 /// The plan for a person.
 pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
@@ -74,7 +75,7 @@ fn one(planned: &Planned) -> String {
     }
     planned.findings.remarks.iter().for_each(|remark| row("note", remark));
     planned.findings.missing.iter().for_each(|what| row("needs", what));
-    match (planned.findings.missing.is_empty(), shown.disabled) {
+    match (planned.findings.missing.is_empty(), shown.enabled == Some(false)) {
         (false, _) => row("added", "with `enabled = false`, until it has what it needs"),
         (true, true) => row("added", "with `enabled = false`, as it is off there"),
         (true, false) => {}
@@ -84,14 +85,10 @@ fn one(planned: &Planned) -> String {
 
 /// The text as it can neither pretend to be another line nor be shown in another order than it runs.
 fn on_one_line(text: &str) -> String {
-    let is_odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-    };
-    text.chars().map(|c| if is_odd(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    print::harmless(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
-fn place(from: &From) -> String {
+fn place(from: &FoundIn) -> String {
     format!("{}, {}", from.client, from.path.display())
 }
 
@@ -111,7 +108,7 @@ fn quoted(word: &str) -> String {
 
 /// The plan for a script.
 pub(super) fn object(gathered: &Gathered, plan: &Plan, target: &Path) -> Value {
-    let from = |from: &From| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
+    let from = |from: &FoundIn| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
     let add = |planned: &Planned| {
         let table = toml::from_str::<toml::Table>(&planned.server.masked().to_toml());
         json!({
@@ -144,7 +141,7 @@ mod tests {
 
     #[test]
     fn whole_command_lines_and_no_secret() {
-        let from = |name: &str| From { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
+        let from = |name: &str| FoundIn { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
         let args = ["-c", "rm -rf 'it'", "", "\u{1b}[2J\nnote:\u{202e}", "a=b"];
         let secrets = [
             ("KEY", "hunter2"),
@@ -162,7 +159,7 @@ mod tests {
         let address = Server {
             url: Some("https://ada:hunter2@a.example/mcp?key={env:KEY}".to_owned()),
             headers: [("X-Key".to_owned(), "hunter2".to_owned())].into(),
-            disabled: true,
+            enabled: Some(false),
             ..Server::default()
         };
         let findings = Findings { remarks: vec!["something".to_owned()], missing: Vec::new() };

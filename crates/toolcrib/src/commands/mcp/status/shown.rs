@@ -1,85 +1,49 @@
-//! How servers are doing, for people and for programs. What is shown was told by another process, perhaps of another
-//! version: what is missing is left out.
+//! How the servers of one Toolcrib are doing, for people and for programs.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::commands::mcp::list::age;
+use crate::commands::mcp::reported::ReportedServer;
 use crate::commands::mcp::servers::NO_SERVERS;
 use crate::control::Running;
 use crate::print;
 use crate::times::now_ms;
 
+const HEAD: [&str; 9] =
+    ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "HELD BACK", "AGE", "LAST ERROR"];
+
 /// One Toolcrib and its servers.
 pub(super) struct Section {
     /// Nothing for this process, which is gone in a moment.
-    process: Option<Process>,
-    servers: Vec<Server>,
-}
-
-struct Process {
-    pid: u32,
-    door: String,
-    configuration: Vec<String>,
-}
-
-/// One server: what it was told to be, and what of that is shown.
-pub(super) struct Server {
-    told: Value,
-    told_as: Told,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Told {
-    name: String,
-    state: State,
-    transport: String,
-    tools: Option<u64>,
-    prompts: Option<u64>,
-    resources: Option<u64>,
-    held_back: Option<u64>,
-    stale: bool,
-    fetched_at_ms: Option<i64>,
-    circuit_open_ms: Option<u64>,
-    last_error: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct State {
-    status: String,
-    error: Option<String>,
+    process: Option<Running>,
+    servers: Vec<ReportedServer>,
 }
 
 impl Section {
     /// The servers of these names, or all if there is none, of a running process.
     pub(super) fn of(running: &Running, names: &[String]) -> Section {
-        let Running { pid, door, configuration, upstreams } = running;
-        let process = Process { pid: *pid, door: door.clone(), configuration: configuration.clone() };
-        let servers = upstreams.iter().map(Server::of);
-        let servers = servers.filter(|server| is_wanted(&server.told_as.name, names)).collect();
-        Section { process: Some(process), servers }
+        let servers = running.upstreams.iter().map(ReportedServer::of);
+        let servers = servers.filter(|server| is_wanted(server.name(), names)).collect();
+        Section { process: Some(running.clone()), servers }
     }
 
     /// What is remembered of servers where nobody runs.
     pub(super) fn alone(reports: &[Value]) -> Section {
-        Section { process: None, servers: reports.iter().map(Server::of).collect() }
+        Section { process: None, servers: reports.iter().map(ReportedServer::of).collect() }
     }
 
     /// True if it has a server of this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.servers.iter().any(|server| server.told_as.name == name)
+        self.servers.iter().any(|server| server.name() == name)
     }
 
     /// True if no server needs somebody to do something.
     pub(super) fn is_good(&self) -> bool {
-        self.servers.iter().all(Server::is_good)
+        self.servers.iter().all(ReportedServer::is_good)
     }
 
     /// Everything as an object.
     pub(super) fn to_json(&self) -> Value {
-        let servers: Vec<Value> = self.servers.iter().map(Server::to_json).collect();
+        let servers: Vec<Value> = self.servers.iter().map(ReportedServer::to_json).collect();
         let process = self.process.as_ref();
         json!({
             "pid": process.map(|process| process.pid),
@@ -91,107 +55,26 @@ impl Section {
 
     /// A table, below a line that says whose it is if that is wanted.
     pub(super) fn to_text(&self, titled: bool) -> String {
-        let title = self.process.as_ref().filter(|_| titled).map(|process| format!("{}\n", process.title()));
-        let title = title.unwrap_or_default();
+        let title = self.process.as_ref().filter(|_| titled).map(title).unwrap_or_default();
         if self.servers.is_empty() {
             return format!("{title}{NO_SERVERS}");
         }
-        let head = [
-            "NAME",
-            "TRANSPORT",
-            "STATUS",
-            "TOOLS",
-            "PROMPTS",
-            "RESOURCES",
-            "HELD BACK",
-            "AGE",
-            "LAST ERROR",
-        ];
-        let rows = [head.map(str::to_owned).to_vec()].into_iter();
+        let rows = [HEAD.map(str::to_owned).to_vec()].into_iter();
         let rows: Vec<_> = rows.chain(self.servers.iter().map(|server| server.row(now_ms()))).collect();
         format!("{title}{}", print::table(&rows))
     }
 }
 
-impl Process {
-    fn title(&self) -> String {
-        let files = match self.configuration.as_slice() {
-            [] => "no configuration".to_owned(),
-            files => files.join(", "),
-        };
-        format!("process {}, {}, {files}", self.pid, self.door)
-    }
+fn title(process: &Running) -> String {
+    let Running { pid, door, configuration, .. } = process;
+    let files =
+        if configuration.is_empty() { "no configuration".to_owned() } else { configuration.join(", ") };
+    format!("process {pid}, {door}, {files}\n")
 }
 
 /// True if somebody asked for a server of this name: whoever names none wants all.
 pub(super) fn is_wanted(name: &str, names: &[String]) -> bool {
     names.is_empty() || names.iter().any(|wanted| wanted == name)
-}
-
-impl Server {
-    /// What a report or a change says.
-    pub(super) fn of(told: &Value) -> Server {
-        // One that says something in another way than this version is shown as far as that goes.
-        Server { told: told.clone(), told_as: serde_json::from_value(told.clone()).unwrap_or_default() }
-    }
-
-    /// Its name.
-    pub(super) fn name(&self) -> &str {
-        &self.told_as.name
-    }
-
-    fn is_good(&self) -> bool {
-        !matches!(self.told_as.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
-    }
-
-    /// What was told, with `{"status":…,"error":…}` in place of the `state` around them.
-    pub(super) fn to_json(&self) -> Value {
-        let mut told = self.told.clone();
-        let state = told.as_object_mut().and_then(|object| object.remove("state"));
-        if let (Value::Object(object), Some(Value::Object(state))) = (&mut told, state) {
-            object.extend(state);
-        }
-        told
-    }
-
-    /// How it is doing, in words.
-    pub(super) fn status(&self) -> String {
-        match self.told_as.state.status.as_str() {
-            "" => "unknown".to_owned(),
-            status => status.replace('_', " "),
-        }
-    }
-
-    /// What went wrong, and what to do about it.
-    pub(super) fn error(&self) -> String {
-        let Told { name, state, circuit_open_ms, last_error, .. } = &self.told_as;
-        let error = match (state.status.as_str(), &state.error) {
-            (_, None) if circuit_open_ms.is_some() => {
-                let wait_s = circuit_open_ms.unwrap_or_default().div_ceil(1000);
-                format!("its calls get no answer; tried again in {wait_s} s")
-            }
-            ("needs_auth", _) => format!("run `toolcrib mcp auth {name}`"),
-            ("failed", Some(error)) => format!("{error}; `toolcrib mcp test {name}` says more"),
-            (_, Some(error)) => error.clone(),
-            (_, None) => last_error.clone().unwrap_or_default(),
-        };
-        // One row is one line.
-        error.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    fn row(&self, now_ms: i64) -> Vec<String> {
-        let Told { name, transport, tools, prompts, resources, held_back, stale, fetched_at_ms, .. } =
-            &self.told_as;
-        let count = |count: &Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
-        let age = match fetched_at_ms {
-            None => "-".to_owned(),
-            Some(fetched) if *stale => format!("{}, stale", age(now_ms.saturating_sub(*fetched))),
-            Some(fetched) => age(now_ms.saturating_sub(*fetched)),
-        };
-        let (name, transport) = (name.clone(), transport.clone());
-        let (tools, prompts, resources) = (count(tools), count(prompts), count(resources));
-        vec![name, transport, self.status(), tools, prompts, resources, count(held_back), age, self.error()]
-    }
 }
 
 #[cfg(test)]

@@ -2,71 +2,66 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::shown::{Section, Server, is_wanted};
+use super::shown::{Section, is_wanted};
+use crate::commands::mcp::reported::ReportedServer;
 use crate::control::{self, Heard};
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, times};
 
-/// Prints what is heard of the servers of these names, or all if there is none.
+/// Prints what happens to the servers of these names, or all if there is none.
 pub(super) async fn run(state: &Path, names: &[String], json: bool) -> Result<Ending, Trouble> {
     let mut watched = control::watch(state);
     let mut ending = Ending::Good;
-    while let Some((pid, heard)) = watched.next().await {
-        if let Heard::Refused(why) = &heard {
+    while let Some((pid, event)) = watched.next().await {
+        if let Heard::Refused(why) = &event {
             print::remark(&print::harmless(&format!("process {pid} cannot be watched: {why}")));
             ending = Ending::Failed;
         }
-        if let Some(line) = line(pid, &heard, names, json) {
+        if let Some(line) = line(pid, &event, names, json) {
             print::foreign(&line)?;
         }
     }
     Ok(ending)
 }
 
-/// What is printed of what was heard of a process.
-fn line(pid: u32, heard: &Heard, names: &[String], json: bool) -> Option<String> {
-    let said = match heard {
+/// What is printed of an event of a process.
+fn line(pid: u32, event: &Heard, names: &[String], json: bool) -> Option<String> {
+    let line = match event {
         Heard::All(running) => {
             let section = Section::of(running, names);
             if json { section.to_json().to_string() } else { section.to_text(true) }
         }
-        Heard::Change(told) => {
-            let server = Server::of(told);
+        Heard::Change(report) => {
+            let server = ReportedServer::of(report);
             if !is_wanted(server.name(), names) {
                 return None;
             }
-            let at_ms = told["at_ms"].as_i64().unwrap_or_else(now_ms);
-            if json { change_as_json(pid, &server, at_ms) } else { change_as_text(pid, &server, at_ms) }
+            let at_ms = report["at_ms"].as_i64().unwrap_or_else(now_ms);
+            if json {
+                let mut change = server.to_json();
+                change["pid"] = pid.into();
+                change["at_ms"] = at_ms.into();
+                change.to_string()
+            } else {
+                let what = [server.status(), server.error()].join(": ");
+                let what = what.trim_end_matches(": ");
+                format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
+            }
         }
         Heard::Refused(_) => return None,
         Heard::End if json => json!({ "pid": pid, "ended": true }).to_string(),
         Heard::End => format!("process {pid} has ended"),
     };
-    Some(said)
-}
-
-fn change_as_json(pid: u32, server: &Server, at_ms: i64) -> String {
-    let mut change = server.to_json();
-    if let Value::Object(change) = &mut change {
-        change.insert("pid".to_owned(), pid.into());
-        change.insert("at_ms".to_owned(), at_ms.into());
-    }
-    change.to_string()
-}
-
-fn change_as_text(pid: u32, server: &Server, at_ms: i64) -> String {
-    let what = match server.error() {
-        none if none.is_empty() => server.status(),
-        error => format!("{}: {error}", server.status()),
-    };
-    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
+    Some(line)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::control::Running;
 
@@ -90,10 +85,10 @@ mod tests {
             (status("fs", failed), None, None),
             (Heard::End, Some("process 7 has ended"), Some(r#"{"ended":true,"pid":7}"#)),
         ];
-        for (heard, text, json) in cases {
+        for (event, text, json) in cases {
             let names = ["git".to_owned()];
-            assert_eq!(line(7, &heard, &names, false).as_deref(), text, "{heard:?}");
-            assert_eq!(line(7, &heard, &names, true).as_deref(), json, "{heard:?}");
+            assert_eq!(line(7, &event, &names, false).as_deref(), text, "{event:?}");
+            assert_eq!(line(7, &event, &names, true).as_deref(), json, "{event:?}");
         }
         let upstreams = vec![json!({ "name": "git", "state": { "status": "connecting" } })];
         let all = Heard::All(Running { pid: 7, door: "stdio".into(), configuration: Vec::new(), upstreams });

@@ -1,5 +1,5 @@
-//! What is wrong with a server that cannot be used, and what to try. This file is the list of what can go wrong;
-//! the words for programs, addresses and sign-ins are in files of their own.
+//! What is wrong with a server that cannot be used, and what to try. This file is the list of what can go wrong; what
+//! is known of programs, addresses and sign-ins is in files of their own, and all words are in `words.toml`.
 
 mod address;
 mod finding;
@@ -18,83 +18,51 @@ impl Failed<'_> {
     pub(super) fn diagnose(&self, error: &ConnectError) -> Diagnosis {
         let name = self.settings.name();
         match error {
-            ConnectError::Disabled => Diagnosis::new(
-                "disabled",
-                "it is switched off in the configuration",
-                format!("remove `enabled = false` from [mcp.{name}]"),
-            ),
-            ConnectError::Ended => Diagnosis::new("interrupted", "the test was interrupted", "test it again"),
-            ConnectError::Lacking(why) => Diagnosis::new("missing_secret", why, "then test it again"),
-            ConnectError::Start { kind, said } => program::not_started(self, *kind, said),
+            ConnectError::Disabled => Diagnosis::of("disabled", &[("name", &name)]),
+            ConnectError::Ended => Diagnosis::of("interrupted", &[]),
+            ConnectError::Lacking(why) => Diagnosis::of("missing_secret", &[("message", why)]),
+            ConnectError::Start { kind, said: message } => program::not_started(self, *kind, message),
             ConnectError::Exited { how } if self.settings.program().is_some() => program::exited(self, how),
             ConnectError::Exited { .. } => address::closed(self),
             ConnectError::TooSlow { what, limit, .. } => self.too_slow(what, *limit),
-            ConnectError::Unreachable(said) => address::unreachable(self, said),
+            ConnectError::Unreachable(message) => address::unreachable(self, message),
             ConnectError::Access(status) => address::no_access(self, *status),
             ConnectError::SignIn(error) => sign_in::diagnose(name, error),
             ConnectError::Redirect { status, .. } => redirect::diagnose(self, *status),
-            ConnectError::Status { status, said } => address::status(self, *status, said),
+            ConnectError::Status { status, said: message } => address::status(self, *status, message),
             // What it refuses with is our own refusal of what it asked us.
-            ConnectError::Refused { .. } if self.seen.echoes => Diagnosis::new(
-                "echoes",
-                "it only echoes what it is sent",
-                "check that it is an MCP server, and that it is not started through something that repeats its input",
-            ),
-            ConnectError::Refused { method, code, said } => Diagnosis::new(
-                "refuses",
-                format!("it refuses `{method}`: {said} (code {code})"),
-                "look into its documentation for what it wants of a client; `toolcrib mcp debug` shows all that was said",
-            ),
+            ConnectError::Refused { .. } if self.seen.echoes => Diagnosis::of("echoes", &[]),
+            ConnectError::Refused { method, code, said: message } => {
+                Diagnosis::of("refuses", &[("method", method), ("message", message), ("code", code)])
+            }
             ConnectError::NotMcp(why) => self.not_mcp(why),
-            ConnectError::NotRestarted { last } => Diagnosis::new(
-                "not_restarted",
-                format!("it has ended and is not started again by itself: {last}"),
-                "`toolcrib mcp reload` starts it; `restart` says when that happens by itself",
-            ),
-            ConnectError::Crowded => Diagnosis::new(
-                "crowded",
-                error.to_string(),
-                format!("test it again in a moment, or set another `isolation` in [mcp.{name}]"),
-            ),
+            ConnectError::NotRestarted { last } => Diagnosis::of("not_restarted", &[("last", last)]),
+            ConnectError::Crowded => Diagnosis::of("crowded", &[("message", error), ("name", &name)]),
             ConnectError::BackingOff { last, .. } => self.diagnose(last),
         }
     }
 
     /// It was there and did not answer.
-    fn too_slow(&self, what: &str, limit: Duration) -> Diagnosis {
-        if self.settings.program().is_some() && self.seen.messages == 0 {
-            if let Some(said) = &self.seen.text {
-                return program::only_text(self, said);
+    fn too_slow(&self, step: &str, limit: Duration) -> Diagnosis {
+        let is_program = self.settings.program().is_some();
+        let kind = match self.seen.messages {
+            0 if is_program => {
+                if let Some(message) = &self.seen.text {
+                    return Diagnosis::of(
+                        "only_text",
+                        &[("message", message), ("place", &self.settings.place())],
+                    );
+                }
+                if let Some(message) = &self.seen.foreign {
+                    return Diagnosis::of("other_protocol", &[("message", message)]);
+                }
+                "never_answers:program"
             }
-            if let Some(said) = &self.seen.foreign {
-                return other_json(said);
-            }
-        }
+            0 => "never_answers",
+            _ => "hangs",
+        };
         let (name, seconds) = (self.settings.name(), limit.as_secs_f32());
-        match self.seen.messages {
-            0 => Diagnosis::new(
-                "never_answers",
-                format!("it is there and answers nothing, for {seconds} s now"),
-                match self.settings.program() {
-                    Some(_) => format!(
-                        "check that it speaks MCP over its standard streams: some programs need an argument such as \
-                         `stdio`; if it only needs longer, raise `start_timeout` in [mcp.{name}]"
-                    ),
-                    None => format!(
-                        "check that the address is that of an MCP server; if it only needs longer, raise \
-                         `start_timeout` in [mcp.{name}]"
-                    ),
-                },
-            ),
-            _ => Diagnosis::new(
-                "hangs",
-                format!("it answered, and then did not {what} within {seconds} s"),
-                format!(
-                    "see `toolcrib mcp debug {name}` for what it was asked last; if it only needs longer, raise \
-                     `start_timeout` or `list_timeout` in [mcp.{name}]"
-                ),
-            ),
-        }
+        Diagnosis::of(kind, &[("name", &name), ("seconds", &seconds), ("step", &step)])
     }
 
     /// What it says is no MCP.
@@ -105,32 +73,25 @@ impl Failed<'_> {
             return diagnosis;
         }
         match &self.seen.foreign {
-            Some(said) if self.seen.messages == 0 => other_json(said),
-            _ => Diagnosis::new(
-                "not_mcp",
-                format!("it does not speak MCP as expected: {why}"),
-                "check that it is an MCP server, and a newer version of it; `toolcrib mcp debug` shows all that was said",
-            ),
+            Some(message) if self.seen.messages == 0 => {
+                Diagnosis::of("other_protocol", &[("message", message)])
+            }
+            _ => Diagnosis::of("not_mcp", &[("why", &why)]),
         }
     }
 }
 
 /// It would have been usable, but not within the time that it is given.
 pub(super) fn late(settings: &Settings, step: &str, key: &str, limit: Duration, took: Duration) -> Diagnosis {
-    let (took_s, limit_s) = (took.as_secs_f32(), limit.as_secs_f32());
     let enough = took.as_secs().saturating_mul(2).saturating_add(1);
-    Diagnosis::new(
-        "late",
-        format!("it answers too late: its {step} took {took_s:.1} s, and it has {limit_s} s"),
-        format!("set `{key} = \"{enough}s\"` in [mcp.{}]", settings.name()),
-    )
-}
-
-fn other_json(said: &str) -> Diagnosis {
-    Diagnosis::new(
-        "other_protocol",
-        format!("it speaks JSON, but not MCP: {said}"),
-        "check that it is an MCP server and not some other interface of the same program; it may need an argument or \
-         another path",
-    )
+    let (name, took, limit) = (settings.name(), format!("{:.1}", took.as_secs_f32()), limit.as_secs_f32());
+    let facts: [(&str, &dyn std::fmt::Display); 6] = [
+        ("name", &name),
+        ("step", &step),
+        ("key", &key),
+        ("took", &took),
+        ("limit", &limit),
+        ("enough", &enough),
+    ];
+    Diagnosis::of("late", &facts)
 }

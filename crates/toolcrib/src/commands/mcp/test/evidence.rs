@@ -1,7 +1,7 @@
 //! What a try to connect leaves behind for the diagnosis: when each step was done, and what came that was no MCP.
-//! Its source is the trace of the upstream, so nothing is asked twice.
+//! Its source is the trace of the upstream, so nothing is request twice.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use upstream::{Obstacle, Trace, Traced};
 const LINE_CHARS_MAX: usize = 120;
 
 /// Requests that are remembered; a list of the largest length has fewer pages.
-const ASKED_MAX: usize = 5_000;
+const REQUESTS_MAX: usize = 5_000;
 
 /// The lists a server may have, by the methods that ask for them.
 const LISTS: [(&str, &[&str]); 3] = [
@@ -23,12 +23,6 @@ const LISTS: [(&str, &[&str]); 3] = [
 
 /// Requests that begin a connection, and that no server sends.
 const OF_CLIENTS: [&str; 2] = ["initialize", "server/discover"];
-
-/// What has been seen of one server, from the moment this was made.
-pub(super) struct Evidence {
-    begun: Instant,
-    seen: Mutex<Seen>,
-}
 
 /// What has been seen. Times count from the beginning.
 #[derive(Debug, Default, Clone)]
@@ -49,7 +43,7 @@ pub(super) struct Seen {
     pub(super) obstacle: Option<(Obstacle, String)>,
     /// True if a request of ours came back as if it were one of its own.
     pub(super) echoes: bool,
-    asked: Vec<Asked>,
+    requests: Vec<SentRequest>,
 }
 
 /// The head of an answer over HTTP.
@@ -64,7 +58,7 @@ pub(super) struct Head {
 
 /// A request of ours.
 #[derive(Debug, Clone)]
-struct Asked {
+struct SentRequest {
     id: u64,
     method: String,
     at: Duration,
@@ -86,31 +80,16 @@ struct Envelope {
     method: Option<String>,
 }
 
-impl Evidence {
-    pub(super) fn new() -> Arc<Evidence> {
-        Arc::new(Evidence { begun: Instant::now(), seen: Mutex::default() })
-    }
-
-    /// A trace that tells this, and another one first.
-    pub(super) fn trace(self: &Arc<Evidence>, other: Option<Trace>) -> Trace {
-        let evidence = self.clone();
-        Trace::new(move |traced| {
-            let at = evidence.begun.elapsed();
-            if let Some(other) = &other {
-                other.tell(traced.clone());
-            }
-            evidence.lock().take_in(traced, at);
-        })
-    }
-
-    /// What has been seen so far.
-    pub(super) fn seen(&self) -> Seen {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().expect("nothing panics while it holds the lock")
-    }
+/// A trace that tells `seen`, and another one first. Times count from now on.
+pub(super) fn trace(seen: &Arc<Mutex<Seen>>, other: Option<Trace>) -> Trace {
+    let (seen, begun) = (seen.clone(), Instant::now());
+    Trace::new(move |traced| {
+        let at = begun.elapsed();
+        if let Some(other) = &other {
+            other.tell(traced.clone());
+        }
+        seen.lock().expect("nothing panics while it holds the lock").take_in(traced, at);
+    })
 }
 
 impl Seen {
@@ -128,14 +107,14 @@ impl Seen {
                 self.obstacle = None;
                 self.head = Some(head(status, &headers));
             }
-            Traced::Unanswered { obstacle, said } => self.obstacle = Some((obstacle, said)),
+            Traced::Unanswered { obstacle, said: message } => self.obstacle = Some((obstacle, message)),
         }
     }
 
     fn sent(&mut self, message: &str, at: Duration) {
         let Ok(Envelope { id, method: Some(method), .. }) = serde_json::from_str(message) else { return };
-        if let Some(id) = id.and_then(|id| id.as_u64()).filter(|_| self.asked.len() < ASKED_MAX) {
-            self.asked.push(Asked { id, method, at, answered: None });
+        if let Some(id) = id.and_then(|id| id.as_u64()).filter(|_| self.requests.len() < REQUESTS_MAX) {
+            self.requests.push(SentRequest { id, method, at, answered: None });
         }
     }
 
@@ -146,9 +125,9 @@ impl Seen {
                 self.echoes |= method.as_deref().is_some_and(|method| OF_CLIENTS.contains(&method));
                 let id = id.and_then(|id| id.as_u64()).filter(|_| method.is_none());
                 // Ids begin anew with every process, so the latest one of this id is meant.
-                let asked = self.asked.iter_mut().rev().find(|asked| Some(asked.id) == id);
-                if let Some(asked) = asked {
-                    asked.answered.get_or_insert(at);
+                let request = self.requests.iter_mut().rev().find(|request| Some(request.id) == id);
+                if let Some(request) = request {
+                    request.answered.get_or_insert(at);
                 }
             }
             Ok(_) => drop(self.foreign.get_or_insert_with(|| beginning(message))),
@@ -166,17 +145,20 @@ impl Seen {
 
     /// The steps that were done, in their order; `ended` is when the last of them was.
     pub(super) fn steps(&self, ended: Duration) -> Vec<Step> {
-        let Some(heard) = self.first_heard else { return Vec::new() };
+        let Some(first) = self.first_heard else { return Vec::new() };
         let lists = LISTS.iter().filter_map(|(name, methods)| {
-            let asked = || self.asked.iter().filter(|asked| methods.contains(&asked.method.as_str()));
-            let (begun, done) =
-                (asked().map(|asked| asked.at).min()?, asked().map(|asked| asked.answered).max()?);
+            let request =
+                || self.requests.iter().filter(|request| methods.contains(&request.method.as_str()));
+            let (begun, done) = (
+                request().map(|request| request.at).min()?,
+                request().map(|request| request.answered).max()?,
+            );
             Some((*name, begun, done))
         });
         let lists: Vec<_> = lists.collect();
         let met = lists.iter().map(|(_, begun, _)| *begun).min().unwrap_or(ended);
-        let start = Step { name: "start", took: heard };
-        let handshake = Step { name: "handshake", took: met.saturating_sub(heard) };
+        let start = Step { name: "start", took: first };
+        let handshake = Step { name: "handshake", took: met.saturating_sub(first) };
         let lists = lists.into_iter().map(|(name, begun, done)| {
             let took = done.unwrap_or(ended).saturating_sub(begun);
             Step { name, took }
@@ -186,7 +168,7 @@ impl Seen {
 }
 
 fn head(status: u16, headers: &[(String, String)]) -> Head {
-    let value = |name: &str| headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+    let value = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let media_type = value("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     Head { status, media_type, location: value("location") }

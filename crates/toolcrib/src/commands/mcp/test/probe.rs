@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use upstream::{ConnectError, Offer, Settings, State, Upstream, Withheld, World};
+use upstream::{ConnectError, Offer, Settings, State, Upstream, World};
 
 use super::diagnosis::{Diagnosis, Failed, late};
-use super::evidence::{Evidence, Seen, Step};
+use super::evidence::{Seen, Step, trace};
 
 /// A server that needs longer than its table gives it is waited for so much longer, to tell slow from dead.
 const MORE_TIME_MAX: Duration = Duration::from_secs(10);
@@ -17,27 +17,14 @@ pub(crate) struct Tested {
     pub(crate) name: String,
     /// Its command line or address.
     place: String,
-    /// What it has, or what is wrong.
-    pub(crate) outcome: Result<Found, Diagnosis>,
+    /// What is wrong.
+    pub(crate) problem: Option<Diagnosis>,
+    /// What it has.
+    pub(crate) offer: Offer,
     /// The end of what its program wrote on its stderr.
     pub(crate) stderr: String,
-    /// What it has, as it is remembered; nothing if not all of it was listed.
-    pub(crate) definitions: Option<Arc<str>>,
     steps: Vec<Step>,
     remarks: Vec<Remark>,
-}
-
-/// What a server has.
-pub(crate) struct Found {
-    /// Its own name and version.
-    server: String,
-    /// The protocol revision spoken with it.
-    revision: &'static str,
-    tools: usize,
-    prompts: usize,
-    resources: usize,
-    templates: usize,
-    withheld: Vec<Withheld>,
 }
 
 /// Something about a server that works all the same.
@@ -48,8 +35,8 @@ struct Remark {
 
 /// Connects, lists and lets go again. A trace in `world` hears everything, too.
 pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn() -> Vec<String>) -> Tested {
-    let evidence = Evidence::new();
-    let trace = evidence.trace(world.trace.clone());
+    let seen = Arc::default();
+    let trace = trace(&seen, world.trace.clone());
     let world = World { trace: Some(trace), ..world };
     let more = settings.start_timeout().min(MORE_TIME_MAX);
     let upstream = Upstream::new(settings.clone().patient(more), world);
@@ -58,22 +45,26 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
     let took = begun.elapsed();
     let (offer, stderr) = (upstream.offers().borrow().clone(), upstream.last_stderr());
     upstream.end().await;
-    let seen = evidence.seen();
+    let seen = seen.lock().expect("nothing panics while it holds the lock").clone();
     let steps = seen.steps(took);
-    let outcome = match connected {
-        Ok(()) => match too_late(settings, &steps) {
-            Some(diagnosis) => Err(diagnosis),
-            None => Ok(found(&offer)),
-        },
+    let problem = match connected {
+        Ok(()) => too_late(settings, &steps),
         Err(error) => {
             let failed = Failed { settings, seen: &seen, stderr: &stderr, programs };
             let diagnosis = failed.diagnose(&in_its_own_time(error, more));
-            Err(Diagnosis { what: upstream.masked(&diagnosis.what), ..diagnosis })
+            Some(Diagnosis { what: upstream.masked(&diagnosis.what), ..diagnosis })
         }
     };
     let remarks = remarks(settings, &seen, &offer);
-    let (name, place, definitions) = (settings.name().to_owned(), settings.place(), offer.definitions);
-    Tested { name, place, outcome, stderr, definitions, steps, remarks }
+    Tested {
+        name: settings.name().to_owned(),
+        place: settings.place(),
+        problem,
+        offer,
+        stderr,
+        steps,
+        remarks,
+    }
 }
 
 /// It had more time than its table says, and the sentence should name what it says.
@@ -99,28 +90,6 @@ fn too_late(settings: &Settings, steps: &[Step]) -> Option<Diagnosis> {
         .then(|| late(settings, &format!("list of {}", list.name), "list_timeout", list_limit, list.took))
 }
 
-fn found(offer: &Offer) -> Found {
-    let (server, revision) = match &offer.state {
-        State::Connected { revision, server } => (server.clone(), revision.name()),
-        // It has gone away since; what it has is known all the same.
-        State::Disabled
-        | State::Stopped
-        | State::Connecting
-        | State::NeedsAuth
-        | State::NeedsClientRegistration { .. }
-        | State::Failed { .. } => (String::new(), ""),
-    };
-    Found {
-        server,
-        revision,
-        tools: offer.tools.len(),
-        prompts: offer.features.prompts.len(),
-        resources: offer.features.resources.len(),
-        templates: offer.features.templates.len(),
-        withheld: offer.withheld.clone(),
-    }
-}
-
 fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let is_program = settings.program().is_some();
@@ -132,24 +101,37 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
         let text = format!("it prints text on its standard output {when}, which is skipped: {text}");
         remarks.push(Remark { kind, text });
     }
-    remarks.extend(offer.mistakes.iter().map(|it| Remark { kind: "matches_nothing", text: it.clone() }));
+    remarks.extend(offer.mistakes.iter().map(|text| Remark { kind: "matches_nothing", text: text.clone() }));
     remarks
 }
 
 impl Tested {
     pub(crate) fn is_good(&self) -> bool {
-        self.outcome.is_ok()
+        self.problem.is_none()
     }
 
     /// Adds what is to be said of words that were meant from another folder.
-    pub(super) fn misplaced(&mut self, said: Option<String>) {
-        self.remarks.extend(said.map(|text| Remark { kind: "relative_path", text }));
+    pub(super) fn misplaced(&mut self, remark: Option<String>) {
+        self.remarks.extend(remark.map(|text| Remark { kind: "relative_path", text }));
+    }
+
+    /// The revision spoken with it, and its own name and version; blank if it has gone away since.
+    fn server(&self) -> (&str, &str) {
+        match &self.offer.state {
+            State::Connected { revision, server } => (revision.name(), server),
+            State::Disabled
+            | State::Stopped
+            | State::Connecting
+            | State::NeedsAuth
+            | State::NeedsClientRegistration { .. }
+            | State::Failed { .. } => ("", ""),
+        }
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let ms = |took: Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let steps = self.steps.iter().map(|step| json!({ "step": step.name, "ms": ms(step.took) }));
-        let remarks = self.remarks.iter().map(|it| json!({ "kind": it.kind, "text": it.text }));
+        let remarks = self.remarks.iter().map(|remark| json!({ "kind": remark.kind, "text": remark.text }));
         let mut all = json!({
             "name": self.name,
             "where": self.place,
@@ -157,56 +139,55 @@ impl Tested {
             "steps": steps.collect::<Vec<_>>(),
             "remarks": remarks.collect::<Vec<_>>(),
         });
-        match &self.outcome {
-            Ok(found) => {
-                all["server"] = found.server.clone().into();
-                all["revision"] = found.revision.into();
-                all["tools"] = found.tools.into();
-                all["prompts"] = found.prompts.into();
-                all["resources"] = found.resources.into();
-                all["templates"] = found.templates.into();
-                let withheld = found.withheld.iter();
-                all["withheld"] =
-                    withheld.map(|it| json!({ "kind": it.kind, "name": it.name, "why": it.why })).collect();
-            }
-            Err(diagnosis) => all["problem"] = diagnosis.to_json(),
+        if let Some(problem) = &self.problem {
+            all["problem"] = problem.to_json();
+            return all;
         }
+        let (revision, server) = self.server();
+        let Offer { tools, features, withheld, .. } = &self.offer;
+        all["server"] = server.into();
+        all["revision"] = revision.into();
+        all["tools"] = tools.len().into();
+        all["prompts"] = features.prompts.len().into();
+        all["resources"] = features.resources.len().into();
+        all["templates"] = features.templates.len().into();
+        let withheld = withheld.iter();
+        all["withheld"] =
+            withheld.map(|item| json!({ "kind": item.kind, "name": item.name, "why": item.why })).collect();
         all
     }
 
     /// For people.
     pub(crate) fn lines(&self) -> String {
-        let mut lines = match &self.outcome {
-            Ok(found) if found.server.is_empty() => {
-                vec![format!("{}: works ({})", self.name, found.revision)]
-            }
-            Ok(found) => vec![format!("{}: works, {} ({})", self.name, found.server, found.revision)],
-            Err(diagnosis) => vec![diagnosis.lines(&self.name)],
-        };
-        let found = self.outcome.as_ref().ok();
-        let rows: Vec<Vec<String>> = self.steps.iter().map(|step| row(step, found)).collect();
+        let mut lines = vec![match (&self.problem, self.server()) {
+            (Some(problem), _) => problem.lines(&self.name),
+            (None, (revision, "")) => format!("{}: works ({revision})", self.name),
+            (None, (revision, server)) => format!("{}: works, {server} ({revision})", self.name),
+        }];
+        let rows: Vec<Vec<String>> = self.steps.iter().map(|step| self.row(step)).collect();
         if !rows.is_empty() {
             lines.push(crate::print::table(&rows));
         }
-        for it in found.iter().flat_map(|found| &found.withheld) {
-            lines.push(format!("  not offered: {} {}: {}", it.kind, it.name, it.why));
+        for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
+            lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));
         }
         lines.extend(self.remarks.iter().map(|remark| format!("  note: {}", remark.text)));
         lines.join("\n")
     }
-}
 
-/// One step: its name, its time, and what it brought.
-fn row(step: &Step, found: Option<&Found>) -> Vec<String> {
-    let brought = |count: fn(&Found) -> String| found.map(count).unwrap_or_default();
-    let what = match step.name {
-        "tools" => brought(|found| found.tools.to_string()),
-        "prompts" => brought(|found| found.prompts.to_string()),
-        "resources" if found.is_some_and(|found| found.templates > 0) => {
-            brought(|found| format!("{}, and templates: {}", found.resources, found.templates))
-        }
-        "resources" => brought(|found| found.resources.to_string()),
-        _ => String::new(),
-    };
-    vec![format!("  {}", step.name), format!("{:>6} ms", step.took.as_millis()), what]
+    /// One step: its name, its time, and what it brought.
+    fn row(&self, step: &Step) -> Vec<String> {
+        let features = &self.offer.features;
+        let brought = match step.name {
+            _ if !self.is_good() => String::new(),
+            "tools" => self.offer.tools.len().to_string(),
+            "prompts" => features.prompts.len().to_string(),
+            "resources" if features.templates.is_empty() => features.resources.len().to_string(),
+            "resources" => {
+                format!("{}, and templates: {}", features.resources.len(), features.templates.len())
+            }
+            _ => String::new(),
+        };
+        vec![format!("  {}", step.name), format!("{:>6} ms", step.took.as_millis()), brought]
+    }
 }

@@ -1,5 +1,7 @@
 //! What is wrong, as people read it: each way to fail has words of its own.
 
+mod wordings;
+
 use std::time::Duration;
 
 use expect_test::{Expect, expect};

@@ -3,8 +3,10 @@
 use pins::{Decision, Hash, Pins, What, visible};
 use upstream::Settings;
 
-use super::UNKNOWN_ITEM;
 use crate::ending::Trouble;
+
+/// What programs are told of an item that is not there.
+pub(super) const UNKNOWN_ITEM: &str = "unknown_item";
 
 /// Fewer digits do not say what was looked at.
 const DIGITS_MIN: usize = 8;
@@ -42,9 +44,9 @@ impl Item {
     fn named(pins: &Pins, name: &str) -> Result<Option<Item>, Trouble> {
         let of_kind = name.split_once(':').and_then(|(kind, key)| Some((kind.parse::<What>().ok()?, key)));
         // Nobody can type what is hidden, so it may be written as it is shown.
-        let is_it = |key: &str, name: &str| key == name || visible(key) == name;
+        let matches = |key: &str, name: &str| key == name || visible(key) == name;
         let is_meant = |what: What, key: &str| {
-            is_it(key, name) || of_kind.is_some_and(|(kind, name)| kind == what && is_it(key, name))
+            matches(key, name) || of_kind.is_some_and(|(kind, name)| kind == what && matches(key, name))
         };
         let all = pins.all().filter(|(what, key, _)| is_meant(*what, key));
         let mut found: Vec<Item> =
@@ -64,19 +66,19 @@ impl Item {
         decision: Decision,
     ) -> Result<Hash, Trouble> {
         let Item { what, key, looked_at } = self;
-        let pinned = pins.get(*what, key);
-        let shown = pinned.and_then(|pinned| pinned.shown.as_ref());
-        let accepted = pinned.and_then(|pinned| pinned.accepted.as_ref());
-        let accepted = accepted.filter(|_| decision == Decision::Reject);
-        let Some(definition) = shown.or(accepted) else {
+        let definition = pins.get(*what, key).and_then(|pinned| {
+            let accepted = pinned.accepted.as_ref().filter(|_| decision == Decision::Reject);
+            pinned.shown.as_ref().or(accepted)
+        });
+        let Some(definition) = definition else {
             return Err(Trouble::Failed(format!("{what} `{key}` of `{}` is not held back", settings.name())));
         };
         if looked_at.as_ref().is_some_and(|digits| !definition.hash.as_str().starts_with(digits.as_str())) {
-            let said = format!(
+            let message = format!(
                 "{what} `{key}` is another one by now; look at it with `toolcrib mcp trust {} --show {what}:{key}`",
                 settings.name()
             );
-            return Err(Trouble::Failed(said));
+            return Err(Trouble::Failed(message));
         }
         Ok(definition.hash.clone())
     }

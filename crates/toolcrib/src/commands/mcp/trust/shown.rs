@@ -1,13 +1,14 @@
 //! What is held back, for people and for programs.
 
 use pins::{
-    Change, Finding, Pinned, Pins, Risk, Scanner, Severity, What, difference, risks, shell_word, visible,
+    Change, Definition, Finding, Pinned, Pins, Risk, Scanner, Severity, What, Why, difference, risks,
+    shell_word, visible,
 };
 use serde_json::{Value, json};
 use upstream::{Settings, Trust};
 
 use super::item::{DIGITS_SHOWN, Item};
-use super::stored::All;
+use super::stored::KnownPins;
 
 /// Most findings that are shown of one definition in a list.
 const FINDINGS_LISTED_MAX: usize = 3;
@@ -21,25 +22,41 @@ pub(super) struct Examined<'a> {
 }
 
 impl<'a> Examined<'a> {
-    pub(super) fn of(settings: &'a Settings, all: &'a All, scanner: &Scanner) -> Examined<'a> {
+    pub(super) fn of(settings: &'a Settings, known: &'a KnownPins) -> Examined<'a> {
         let name = settings.name();
         // What is offered as it comes is not looked at.
-        let is_held = settings.trust() != Trust::Trust;
-        let (pins, trouble) = (all.of(name).filter(|_| is_held), all.trouble(name).filter(|_| is_held));
-        Examined { settings, pins, trouble, scanner: scanner.beside(all.beside(name)) }
+        let pins = known.of(name).filter(|_| settings.trust() != Trust::Trust);
+        let trouble = pins.and_then(Result::err);
+        Examined { settings, pins: pins.and_then(Result::ok), trouble, scanner: known.scanner(name) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (What, &str, &Pinned)> {
+        self.pins.into_iter().flat_map(Pins::all)
+    }
+
+    fn held(&self) -> impl Iterator<Item = (What, &str, &Pinned)> {
+        self.all().filter(|(.., pinned)| pinned.held(self.settings.trust()).is_some())
+    }
+
+    fn accepted(&self) -> usize {
+        self.all().filter(|(.., pinned)| pinned.accepted.is_some()).count()
+    }
+
+    /// What is found in definitions that nothing is to be decided about.
+    fn found_in_others(&self) -> impl Iterator<Item = (What, &str, Vec<Finding>)> {
+        let others = self.all().filter(|(.., pinned)| pinned.shown.is_none());
+        others.map(|(what, key, pinned)| (what, key, self.found(what, key, pinned)))
     }
 
     fn found(&self, what: What, key: &str, pinned: &Pinned) -> Vec<Finding> {
-        let text = pinned.shown.as_ref().or(pinned.accepted.as_ref()).and_then(|it| it.text.as_deref());
+        let text = text(pinned.shown.as_ref().or(pinned.accepted.as_ref()));
         text.map(|text| self.scanner.search(what, key, text)).unwrap_or_default()
     }
 
     /// What has changed about a definition, and what to think of that.
     fn changes(&self, what: What, key: &str, pinned: &Pinned) -> (Vec<Change>, Vec<Risk>) {
-        let Some(shown) = pinned.shown.as_ref().and_then(|shown| shown.text.as_deref()) else {
-            return (Vec::new(), Vec::new());
-        };
-        let before = pinned.accepted.as_ref().and_then(|accepted| accepted.text.as_deref());
+        let Some(shown) = text(pinned.shown.as_ref()) else { return (Vec::new(), Vec::new()) };
+        let before = text(pinned.accepted.as_ref());
         let changes = difference(before, Some(shown));
         let search = |text: &str| self.scanner.search(what, key, text);
         let risks = risks(&changes, &before.map(search).unwrap_or_default(), &search(shown));
@@ -53,42 +70,30 @@ impl<'a> Examined<'a> {
         risks.map(|risk| format!("    {}: {}", risk.severity, risk.says)).collect()
     }
 
-    fn held(&self) -> impl Iterator<Item = (What, &str, &Pinned)> {
-        let mode = self.settings.trust();
-        let all = self.pins.into_iter().flat_map(Pins::all);
-        all.filter(move |(_, _, pinned)| pinned.held(mode).is_some())
-    }
-
     /// Everything as an object.
     pub(super) fn to_json(&self) -> Value {
-        let all = || self.pins.into_iter().flat_map(Pins::all);
-        let held: Vec<Value> = self.held().map(|(what, key, it)| self.entry(what, key, it)).collect();
-        let accepted = all().filter(|(.., pinned)| pinned.accepted.is_some()).count();
+        let held = self.held().map(|(what, key, pinned)| self.entry(what, key, pinned));
+        let findings = self.found_in_others().filter(|(.., found)| !found.is_empty());
         let findings =
-            all().filter(|(.., pinned)| pinned.shown.is_none()).filter_map(|(what, key, pinned)| {
-                let found = self.found(what, key, pinned);
-                (!found.is_empty()).then(|| json!({ "kind": what, "name": key, "findings": found }))
-            });
+            findings.map(|(what, key, found)| json!({ "kind": what, "name": key, "findings": found }));
         json!({
             "name": self.settings.name(),
             "trust": self.settings.trust(),
             "error": self.trouble,
-            "accepted": accepted,
-            "held_back": held,
+            "accepted": self.accepted(),
+            "held_back": held.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
         })
     }
 
     fn entry(&self, what: What, key: &str, pinned: &Pinned) -> Value {
-        let why = pinned.held(self.settings.trust());
         let (changes, risks) = self.changes(what, key, pinned);
-        let hash = |it: &Option<pins::Definition>| it.as_ref().map(|it| it.hash.clone());
         json!({
             "kind": what,
             "name": key,
-            "why": why.as_ref().map(pins::Why::word),
-            "accepted_hash": hash(&pinned.accepted),
-            "shown_hash": hash(&pinned.shown),
+            "why": pinned.held(self.settings.trust()).as_ref().map(Why::word),
+            "accepted_hash": pinned.accepted.as_ref().map(|definition| &definition.hash),
+            "shown_hash": pinned.shown.as_ref().map(|definition| &definition.hash),
             "is_gone": pinned.gone_ms.is_some(),
             "changes": changes,
             "risks": risks,
@@ -99,13 +104,12 @@ impl<'a> Examined<'a> {
     /// One definition as an object, with its texts.
     pub(super) fn item_to_json(&self, item: &Item) -> Value {
         let Some(pinned) = self.pinned(item) else { return Value::Null };
-        let text = |it: &Option<pins::Definition>| {
-            let text = it.as_ref().and_then(|it| it.text.as_deref());
-            text.and_then(|text| serde_json::from_str::<Value>(text).ok())
+        let json = |definition: &Option<Definition>| -> Value {
+            text(definition.as_ref()).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
         };
         let mut entry = self.entry(item.what, &item.key, pinned);
-        entry["accepted"] = text(&pinned.accepted).unwrap_or_default();
-        entry["shown"] = text(&pinned.shown).unwrap_or_default();
+        entry["accepted"] = json(&pinned.accepted);
+        entry["shown"] = json(&pinned.shown);
         entry
     }
 
@@ -119,28 +123,27 @@ impl<'a> Examined<'a> {
         if let Some(trouble) = self.trouble {
             return format!("{name}: nothing is offered: {trouble}; --reset forgets it");
         }
-        let Some(pins) = self.pins else {
+        if self.pins.is_none() {
             let why = match mode {
                 Trust::Trust => "everything is offered as it comes (trust)",
                 Trust::Pin => "not connected to yet; what it has then is accepted (pin)",
                 Trust::Review => "not connected to yet; what it has then is held back (review)",
             };
             return format!("{name}: {why}");
-        };
-        let accepted = pins.all().filter(|(.., it)| it.accepted.is_some()).count();
-        let held = self.held().count();
+        }
+        let (held, accepted) = (self.held().count(), self.accepted());
         let mode = if mode == Trust::Review { "review" } else { "pin" };
         let mut lines = vec![format!("{name}: {held} held back, {accepted} accepted ({mode})")];
         for (what, key, pinned) in self.held() {
-            let Some(why) = pinned.held(self.settings.trust()) else { continue };
-            lines.push(format!("  {what} {}: {}", visible(key), why_in_short(&why)));
+            let why = pinned.held(self.settings.trust()).as_ref().map(why_in_short).unwrap_or_default();
+            lines.push(format!("  {what} {}: {why}", visible(key)));
             lines.extend(self.risk_lines(what, key, pinned));
         }
-        for (what, key, pinned) in pins.all().filter(|(.., it)| it.shown.is_none()) {
-            let found = self.found(what, key, pinned);
-            let found = found.iter().filter(|it| it.severity > Severity::Low).take(FINDINGS_LISTED_MAX);
-            let found: Vec<String> = found.map(|it| format!("    {}: {it}", it.severity)).collect();
-            if !found.is_empty() {
+        for (what, key, found) in self.found_in_others() {
+            let found =
+                found.iter().filter(|finding| finding.severity > Severity::Low).take(FINDINGS_LISTED_MAX);
+            let mut found = found.map(|finding| format!("    {}: {finding}", finding.severity)).peekable();
+            if found.peek().is_some() {
                 lines.push(format!("  {what} {}: accepted; look at", visible(key)));
                 lines.extend(found);
             }
@@ -162,23 +165,17 @@ impl<'a> Examined<'a> {
         let state = why.as_ref().map_or_else(|| "it is accepted".to_owned(), why_in_short);
         let gone = if pinned.gone_ms.is_some() { ", and the server does not have it any more" } else { "" };
         let mut lines = vec![format!("{what} {} of {name}: {state}{gone}", visible(key))];
-        match &pinned.shown {
-            Some(shown) if shown.text.is_none() => {
-                lines.push(
-                    "  its definition is too long to be kept, so what has changed cannot be shown".to_owned(),
-                );
-            }
-            Some(_) => lines.extend(changes.iter().flat_map(Change::lines).map(|line| format!("  {line}"))),
-            None => {
-                let accepted = pinned.accepted.as_ref().and_then(|accepted| accepted.text.as_deref());
-                let whole = difference(None, accepted);
-                lines.extend(whole.iter().flat_map(Change::lines).map(|line| format!("  {line}")));
-            }
+        let whole = || difference(None, text(pinned.accepted.as_ref()));
+        let changes = if pinned.shown.is_some() { changes } else { whole() };
+        if pinned.shown.as_ref().is_some_and(|shown| shown.text.is_none()) {
+            let too_long = "  its definition is too long to be kept, so what has changed cannot be shown";
+            lines.push(too_long.to_owned());
         }
+        lines.extend(changes.iter().flat_map(Change::lines).map(|line| format!("  {line}")));
         match (why.is_some(), risks.as_slice()) {
             (false, _) => {
                 let found = self.found(*what, key, pinned);
-                lines.extend(found.iter().map(|it| format!("  {}: {it}", it.severity)));
+                lines.extend(found.iter().map(|finding| format!("  {}: {finding}", finding.severity)));
             }
             (true, []) => lines.push("nothing about it stands out".to_owned()),
             (true, risks) => {
@@ -197,9 +194,13 @@ impl<'a> Examined<'a> {
     }
 }
 
+/// What a definition says; nothing if it was too long to be kept.
+fn text(definition: Option<&Definition>) -> Option<&str> {
+    definition?.text.as_deref()
+}
+
 /// Why, without what was found: that stands below it.
-fn why_in_short(why: &pins::Why) -> String {
-    use pins::Why;
+fn why_in_short(why: &Why) -> String {
     match why {
         Why::Suspicious(_) => "it looks suspicious".to_owned(),
         Why::New | Why::Changed | Why::Unreviewed | Why::Rejected | Why::Unknown(_) => why.to_string(),

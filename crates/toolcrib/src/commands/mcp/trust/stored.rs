@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pins::{PinStore, Pins, What};
+use pins::{PinStore, Pins, Scanner, What};
 use upstream::Settings;
 
 use crate::assemble::OURSELVES;
@@ -11,72 +11,30 @@ use crate::ending::Trouble;
 /// How often a change is tried again that another process was faster than.
 const TRIES_MAX: usize = 8;
 
-/// The pins in the state folder.
-pub(super) struct StoredPins {
-    store: PinStore,
-}
-
-/// The pins of all servers that there are ones of.
-pub(super) struct All {
+/// What is known of the servers that anything is known of.
+pub(super) struct KnownPins {
+    /// The pins of each, or why they cannot be read.
     by_name: BTreeMap<String, Result<Pins, String>>,
+    /// Costly to make, so there is one for all.
+    scanner: Scanner,
 }
 
-impl StoredPins {
-    pub(super) fn new(store: PinStore) -> StoredPins {
-        StoredPins { store }
-    }
-
-    /// What is known of each of these servers.
-    pub(super) async fn read_all(&self, servers: &[Settings]) -> Result<All, Trouble> {
+impl KnownPins {
+    pub(super) async fn read(store: &PinStore, servers: &[Settings]) -> Result<KnownPins, Trouble> {
         let mut by_name = BTreeMap::new();
         for settings in servers {
-            let kept = self.store.load(&settings.trust_key()).await.map_err(Trouble::because)?;
-            if let Some((_, record)) = kept {
-                by_name.insert(settings.name().to_owned(), record.read());
-            }
+            let kept = store.load(&settings.trust_key()).await.map_err(Trouble::because)?;
+            by_name.extend(kept.map(|(_, record)| (settings.name().to_owned(), record.read())));
         }
-        Ok(All { by_name })
+        Ok(KnownPins { by_name, scanner: Scanner::new(Vec::new()) })
     }
 
-    /// Changes what is known of one.
-    pub(super) async fn change(
-        &self,
-        settings: &Settings,
-        change: impl Fn(&mut Pins) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
-        let key = settings.trust_key();
-        for _ in 0..TRIES_MAX {
-            let kept = self.store.load(&key).await.map_err(Trouble::because)?;
-            let Some((version, record)) = kept else { break };
-            let mut pins = record.read().map_err(Trouble::Failed)?;
-            change(&mut pins)?;
-            let replaced = self.store.replace(&key, Some(version), self.store.record(&pins)).await;
-            if replaced.map_err(Trouble::because)? {
-                return Ok(());
-            }
-        }
-        Err(Trouble::Failed("it changes all the time; try again".to_owned()))
+    pub(super) fn of(&self, name: &str) -> Option<Result<&Pins, &str>> {
+        self.by_name.get(name).map(|pins| pins.as_ref().map_err(String::as_str))
     }
 
-    /// Forgets what is known of one, readable or not.
-    pub(super) async fn forget(&self, settings: &Settings) -> Result<(), Trouble> {
-        self.store.remove(&settings.trust_key()).await.map_err(Trouble::because)
-    }
-}
-
-impl All {
-    /// What is known of a server.
-    pub(super) fn of(&self, name: &str) -> Option<&Pins> {
-        self.by_name.get(name)?.as_ref().ok()
-    }
-
-    /// Why nothing can be known of it.
-    pub(super) fn trouble(&self, name: &str) -> Option<&str> {
-        self.by_name.get(name)?.as_ref().err().map(String::as_str)
-    }
-
-    /// The tools that the other servers have, and our own: whose they are, and their names.
-    pub(super) fn beside(&self, name: &str) -> Vec<(String, String)> {
+    /// Searches the definitions of a server, beside the tools that the other servers have, and our own.
+    pub(super) fn scanner(&self, name: &str) -> Scanner {
         let others = self.by_name.iter().filter(|(other, _)| *other != name);
         let known = others.filter_map(|(other, pins)| Some((other, pins.as_ref().ok()?)));
         let tools = known.flat_map(|(other, pins)| {
@@ -84,7 +42,27 @@ impl All {
             tools.map(move |(_, key, _)| (other.clone(), key.to_owned()))
         });
         let ours = tools::all(&tools::Offer::default());
-        let ours = ours.iter().map(|tool| tool.definition().name.to_string());
-        tools.chain(ours.map(|name| (OURSELVES.to_owned(), name))).collect()
+        let ours = ours.iter().map(|tool| (OURSELVES.to_owned(), tool.definition().name.to_string()));
+        self.scanner.beside(tools.chain(ours).collect())
     }
+}
+
+/// Changes what is known of a server.
+pub(super) async fn change(
+    store: &PinStore,
+    settings: &Settings,
+    change: impl Fn(&mut Pins) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let key = settings.trust_key();
+    for _ in 0..TRIES_MAX {
+        let kept = store.load(&key).await.map_err(Trouble::because)?;
+        let Some((version, record)) = kept else { break };
+        let mut pins = record.read().map_err(Trouble::Failed)?;
+        change(&mut pins)?;
+        let replaced = store.replace(&key, Some(version), store.record(&pins)).await;
+        if replaced.map_err(Trouble::because)? {
+            return Ok(());
+        }
+    }
+    Err(Trouble::Failed("it changes all the time; try again".to_owned()))
 }

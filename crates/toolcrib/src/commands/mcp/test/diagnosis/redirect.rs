@@ -1,173 +1,74 @@
 //! It sends us somewhere else. Only an address that could as well have been given by a person is proposed: of http or
 //! https, no less encrypted than what is configured, and in no private network.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use http::Uri;
 use http::uri::Scheme;
 use sandbox::is_public;
+use url::{Host, Url};
 
 use super::finding::{Diagnosis, Failed};
-
-/// Where a redirect leads.
-#[derive(Debug, PartialEq, Eq)]
-enum Leads {
-    /// To an address that may be proposed.
-    To(String),
-    /// To this host, which is in a private network.
-    Inside(String),
-    /// From https to http.
-    IntoTheOpen(String),
-    /// To nothing that could stand in `url`.
-    Nowhere,
-}
 
 pub(super) fn diagnose(failed: &Failed<'_>, status: u16) -> Diagnosis {
     let location = failed.seen.head.as_ref().and_then(|head| head.location.as_deref());
     let Some((own, location)) = failed.settings.address().zip(location) else {
-        return Diagnosis::new(
-            "redirects",
-            format!("it redirects (HTTP status {status}) and does not say where"),
-            "set `url` to the final address",
-        );
+        return Diagnosis::of("redirects:somewhere", &[("status", &status)]);
     };
-    match leads(own, location) {
-        Leads::To(target) => Diagnosis::new(
-            "redirects",
-            format!("it redirects to {target} (HTTP status {status}), which is not followed"),
-            match failed.settings.masked(&target) == target {
-                true => format!("if you trust that address, set `url = \"{target}\"`"),
-                false => "if you trust that address, set `url` to it".to_owned(),
-            },
-        ),
-        Leads::Inside(host) => Diagnosis::new(
-            "redirects_to_private",
-            format!(
-                "it redirects to {host}, a private address (HTTP status {status}), which is not followed"
-            ),
-            "do not trust this server; if it is yours, let it answer itself or set `url` to the final address",
-        ),
-        Leads::IntoTheOpen(target) => Diagnosis::new(
-            "redirects_unencrypted",
-            format!(
-                "it redirects to {target} (HTTP status {status}), where nothing would be encrypted, which is not \
-                 followed"
-            ),
-            "do not set `url` to that address; ask the server's owner for one that begins with https",
-        ),
-        Leads::Nowhere => Diagnosis::new(
-            "redirects_nowhere",
-            format!("it redirects to something else than a web address (HTTP status {status})"),
-            "do not trust this server; check `url`, or ask its owner",
-        ),
-    }
+    let (kind, target) = match leads(own, location) {
+        ("redirects", target) if failed.settings.masked(&target) != target => ("redirects:masked", target),
+        diagnosis => diagnosis,
+    };
+    Diagnosis::of(kind, &[("target", &target), ("status", &status)])
 }
 
-/// Where `location` leads from our own address (RFC 3986, section 5.2, as far as it may be proposed).
-fn leads(own: &Uri, location: &str) -> Leads {
-    let Some(target) = absolute(own, location) else { return Leads::Nowhere };
-    let Some(host) = target.host() else { return Leads::Nowhere };
-    if is_private(host) && !own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)) {
-        return Leads::Inside(host.to_owned());
+/// Where `location` leads from our own address, and what that is called: an address that may be proposed, a host in a
+/// private network, an address to which nothing is encrypted, or nothing that could stand in `url`.
+fn leads(own: &Uri, location: &str) -> (&'static str, String) {
+    let Some(target) = absolute(own, location) else { return ("redirects_nowhere", String::new()) };
+    let host = target.host_str().unwrap_or_default();
+    if is_private(&target) && !own.host().is_some_and(|own| own.eq_ignore_ascii_case(host)) {
+        return ("redirects_to_private", host.to_owned());
     }
-    let is_plain = |uri: &Uri| uri.scheme() == Some(&Scheme::HTTP);
-    match is_plain(&target) && !is_plain(own) {
-        true => Leads::IntoTheOpen(target.to_string()),
-        false => Leads::To(target.to_string()),
+    match target.scheme() == "http" && own.scheme() != Some(&Scheme::HTTP) {
+        true => ("redirects_unencrypted", target.into()),
+        false => ("redirects", target.into()),
     }
 }
 
 /// The whole address, if it is one of http or https, without user information and query.
-fn absolute(own: &Uri, location: &str) -> Option<Uri> {
-    // Printable ASCII is all that an address is made of. A backslash is a slash to browsers, and to us it is not; the
-    // rest would end the text in which it is proposed.
-    if location.is_empty()
-        || !location.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"`<>".contains(&byte))
-    {
+fn absolute(own: &Uri, location: &str) -> Option<Url> {
+    // Printable ASCII is all that an address is made of. A backslash is a slash to some; the rest would end the text in
+    // which it is proposed.
+    let is_sound = |byte: u8| byte.is_ascii_graphic() && !b"\\\"`<>".contains(&byte);
+    if location.is_empty() || !location.bytes().all(is_sound) {
         return None;
     }
-    let (scheme, own_authority) = (own.scheme_str()?, own.authority()?.as_str());
-    let location = location.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = match scheme_of(location) {
-        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
-        None => (scheme.to_owned(), location),
-    };
-    let whole = match rest.strip_prefix("//") {
-        Some(rest) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            (host_and_port(authority), without_dots(path))
-        }
-        // `http:path` is an address of nothing.
-        None if scheme_of(location).is_some() => return None,
-        None if rest.starts_with('/') => (host_and_port(own_authority), without_dots(rest)),
-        None if rest.is_empty() => (host_and_port(own_authority), own.path().to_owned()),
-        None => {
-            let folder = own.path().rfind('/').map_or("/", |end| &own.path()[..=end]);
-            (host_and_port(own_authority), without_dots(&format!("{folder}{rest}")))
-        }
-    };
-    let (authority, path) = whole;
-    let uri: Uri = format!("{scheme}://{authority}{path}").parse().ok()?;
-    let is_web = uri.scheme() == Some(&Scheme::HTTP) || uri.scheme() == Some(&Scheme::HTTPS);
-    (is_web && uri.host().is_some_and(|host| !host.is_empty())).then_some(uri)
+    let mut target = Url::parse(&own.to_string()).ok()?.join(location).ok()?;
+    target.set_username("").ok()?;
+    target.set_password(None).ok()?;
+    target.set_query(None);
+    target.set_fragment(None);
+    matches!(target.scheme(), "http" | "https").then_some(target)
 }
 
-/// A scheme and what follows its colon.
-fn scheme_of(location: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = location.split_once(':')?;
-    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    is_scheme.then_some((scheme, rest))
-}
-
-/// An authority without what may be secret in it.
-fn host_and_port(authority: &str) -> &str {
-    authority.rsplit('@').next().unwrap_or_default()
-}
-
-/// A path whose dots are resolved (RFC 3986, section 5.2.4).
-fn without_dots(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    let mut pieces = path.split('/').skip(1).peekable();
-    while let Some(piece) = pieces.next() {
-        let is_last = pieces.peek().is_none();
-        match piece {
-            "." | ".." => {
-                if piece == ".." {
-                    parts.pop();
-                }
-                if is_last {
-                    parts.push("");
-                }
-            }
-            piece => parts.push(piece),
+/// True for a host that names this machine or an address that is not the open internet's, in whichever notation. Where
+/// other names lead is decided by whoever owns them, so nothing is said of those.
+fn is_private(target: &Url) -> bool {
+    match target.host() {
+        Some(Host::Ipv4(address)) => !is_public(address.into()),
+        Some(Host::Ipv6(address)) => !is_public(address.into()),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
         }
+        None => false,
     }
-    if parts.is_empty() { String::new() } else { format!("/{}", parts.join("/")) }
-}
-
-/// True for a host that names this machine or an address that is not the open internet's. Where other names lead is
-/// decided by whoever owns them, so nothing is said of those.
-fn is_private(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase();
-    match bare.parse::<IpAddr>() {
-        Ok(address) => !is_public(address),
-        Err(_) => bare == "localhost" || bare.ends_with(".localhost") || is_odd_number(&bare),
-    }
-}
-
-/// True for a name that browsers and resolvers take for an IPv4 address in another notation: `2130706433`, `0x7f.1`.
-fn is_odd_number(host: &str) -> bool {
-    let last = host.rsplit('.').next().unwrap_or_default();
-    let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    host.parse::<Ipv4Addr>().is_err()
-        && (last.strip_prefix("0x").is_some_and(is_hex)
-            || (!last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type Leads = (&'static str, String);
 
     #[track_caller]
     fn check(own: &str, cases: &[(&str, Leads)]) {
@@ -178,7 +79,11 @@ mod tests {
     }
 
     fn to(target: &str) -> Leads {
-        Leads::To(target.to_owned())
+        ("redirects", target.to_owned())
+    }
+
+    fn nowhere() -> Leads {
+        ("redirects_nowhere", String::new())
     }
 
     #[test]
@@ -196,29 +101,29 @@ mod tests {
                 ("?next=1", to("https://h.example/a/mcp")),
                 ("https://me:pw@other.example/mcp?code=c#f", to("https://other.example/mcp")),
                 ("//me:pw@other.example/mcp", to("https://other.example/mcp")),
-                ("file:///etc/passwd", Leads::Nowhere),
-                ("file:/etc/passwd", Leads::Nowhere),
-                ("gopher://other.example:70/x", Leads::Nowhere),
-                ("javascript:alert(1)", Leads::Nowhere),
-                ("unix:/run/docker.sock", Leads::Nowhere),
-                ("https:other.example", Leads::Nowhere),
-                ("https://", Leads::Nowhere),
-                ("https:///etc/passwd", Leads::Nowhere),
-                ("//", Leads::Nowhere),
-                ("", Leads::Nowhere),
-                ("/\\evil.example/x", Leads::Nowhere),
-                ("/x\"\nurl = \"y", Leads::Nowhere),
-                ("/x\u{1b}[2J", Leads::Nowhere),
-                ("/\u{202e}pcm", Leads::Nowhere),
-                ("https://evil.example`", Leads::Nowhere),
+                ("file:///etc/passwd", nowhere()),
+                ("file:/etc/passwd", nowhere()),
+                ("gopher://other.example:70/x", nowhere()),
+                ("javascript:alert(1)", nowhere()),
+                ("unix:/run/docker.sock", nowhere()),
+                ("https:other.example", to("https://h.example/a/other.example")),
+                ("https://", nowhere()),
+                ("https:///etc/passwd", to("https://etc/passwd")),
+                ("//", nowhere()),
+                ("", nowhere()),
+                ("/\\evil.example/x", nowhere()),
+                ("/x\"\nurl = \"y", nowhere()),
+                ("/x\u{1b}[2J", nowhere()),
+                ("/\u{202e}pcm", nowhere()),
+                ("https://evil.example`", nowhere()),
             ],
         );
     }
 
     #[test]
     fn nothing_is_proposed_that_is_less_safe() {
-        let inside = |host: &str| Leads::Inside(host.to_owned());
-        let open = |target: &str| Leads::IntoTheOpen(target.to_owned());
+        let inside = |host: &str| ("redirects_to_private", host.to_owned());
+        let open = |target: &str| ("redirects_unencrypted", target.to_owned());
         check(
             "https://h.example/mcp",
             &[
@@ -229,13 +134,13 @@ mod tests {
                 ("//169.254.169.254/latest", inside("169.254.169.254")),
                 ("https://100.64.0.1/", inside("100.64.0.1")),
                 ("https://[::1]:3000/", inside("[::1]")),
-                ("https://[::ffff:127.0.0.1]/", inside("[::ffff:127.0.0.1]")),
-                ("https://LOCALHOST/", inside("LOCALHOST")),
+                ("https://[::ffff:127.0.0.1]/", inside("[::ffff:7f00:1]")),
+                ("https://LOCALHOST/", inside("localhost")),
                 ("https://localhost./", inside("localhost.")),
                 ("https://a.localhost/", inside("a.localhost")),
-                ("https://2130706433/", inside("2130706433")),
-                ("https://0x7f.1/", inside("0x7f.1")),
-                ("https://0177.0.0.1/", inside("0177.0.0.1")),
+                ("https://2130706433/", inside("127.0.0.1")),
+                ("https://0x7f.1/", inside("127.0.0.1")),
+                ("https://0177.0.0.1/", inside("127.0.0.1")),
                 ("https://1.1.1.1/", to("https://1.1.1.1/")),
             ],
         );

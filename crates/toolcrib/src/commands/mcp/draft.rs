@@ -1,4 +1,4 @@
-//! The configuration that a server is to be added to, and how it would be with it.
+//! The configuration that servers are to be added to: how it is, and how it would be with them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,19 @@ use crate::print;
 pub(super) struct Draft {
     surroundings: Surroundings,
     named: Option<PathBuf>,
-    /// The file that a server goes into.
-    target: PathBuf,
-    /// What stands in it.
-    text: String,
+    /// The file that servers go into.
+    pub(super) target: PathBuf,
 }
 
 impl Draft {
     pub(super) fn new(named: Option<&Path>, surroundings: Surroundings) -> Result<Draft, Trouble> {
         let target = edit::target(named, &surroundings).map_err(Trouble::Failed)?;
-        let text = text_of(&target).map_err(Trouble::Failed)?.unwrap_or_default();
-        Ok(Draft { surroundings, named: named.map(Path::to_owned), target, text })
+        Ok(Draft { surroundings, named: named.map(Path::to_owned), target })
     }
 
-    /// The file that a server goes into.
-    pub(super) fn target(&self) -> &Path {
-        &self.target
+    /// What stands in the file.
+    pub(super) fn text(&self) -> Result<String, Trouble> {
+        Ok(text_of(&self.target).map_err(Trouble::Failed)?.unwrap_or_default())
     }
 
     /// Has a server start where its command line was typed, if that names something there.
@@ -65,59 +62,81 @@ impl Draft {
 
     /// The configuration as it would be with the server.
     pub(super) fn with(&self, name: &str, server: &Server) -> Result<Loaded, Trouble> {
-        self.loaded_with(&self.text, name, server).map(|(_, loaded)| loaded)
+        let refused = |why: &str| Trouble::Misused(format!("{why}\nnothing was added"));
+        let text = self.text()?;
+        let loaded = match self.loaded(self.text_with(&text, &[(name, server)])?) {
+            Ok(loaded) => loaded,
+            Err(problems) => {
+                let known = self.loaded(text).err();
+                return Err(known.map_or_else(|| refused(&what(problems.lines()).join("\n")), Trouble::from));
+            }
+        };
+        let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
+        match settings.and_then(|settings| settings.lacks()) {
+            Some(why) => Err(refused(why)),
+            None => Ok(loaded),
+        }
     }
 
-    /// Writes the server into the file as it is now: a test takes a while, in which others may have changed it.
-    pub(super) fn save(&self, name: &str, server: &Server) -> Result<(), Trouble> {
+    /// The text with these servers more, and what is wrong with them; nothing that was wrong without them, such as a
+    /// variable that is not set here.
+    pub(super) fn check(
+        &self,
+        text: &str,
+        new: &[(&str, &Server)],
+    ) -> Result<(String, Vec<String>), Trouble> {
+        let problems = |text: &str| lines(&self.loaded(text.to_owned()));
+        let after = self.text_with(text, new)?;
+        let mut wrong = problems(&after);
+        if !wrong.is_empty() {
+            let known = problems(text);
+            wrong.retain(|problem| !known.contains(problem));
+        }
+        Ok((after, what(&wrong)))
+    }
+
+    /// Writes the servers into the file as it is now, which others may have changed meanwhile: all of them, or none if
+    /// it does not bear them.
+    pub(super) fn save(&self, new: &[(&str, &Server)]) -> Result<(), Trouble> {
         let held = edit::hold(&self.target).map_err(Trouble::Failed)?;
-        self.check_free(name)?;
-        let (text, _) = self.loaded_with(&held.text().map_err(Trouble::Failed)?, name, server)?;
-        held.write(&text).map_err(Trouble::Failed)
+        let (text, problems) = self.check(&held.text().map_err(Trouble::Failed)?, new)?;
+        match problems.first() {
+            Some(problem) => Err(self.failed(problem)),
+            None => held.write(&text).map_err(Trouble::Failed),
+        }
     }
 
     /// What is wrong with a server before it is added; nothing about anything else.
     pub(super) fn problems(&self, name: &str, server: &Server) -> Vec<String> {
-        let text = match edit::add_server("", name, server) {
+        let text = match edit::add_servers("", &[(name, server)]) {
             Ok(text) => text,
             Err(why) => return vec![why],
         };
         let alone = Surroundings { current_dir: PathBuf::from("/"), ..self.surroundings.clone() };
         let path = Path::new("/new.toml");
-        match load_as_if(Some(path), &alone, path, text) {
-            Ok(_) => Vec::new(),
-            // Without the place, which is in a file that nobody has written.
-            Err(problems) => problems.lines().iter().map(|line| without_place(line).to_owned()).collect(),
-        }
+        what(&lines(&load_as_if(Some(path), &alone, path, text)))
     }
 
-    /// The text with the server, and the configuration that it makes.
-    fn loaded_with(&self, text: &str, name: &str, server: &Server) -> Result<(String, Loaded), Trouble> {
-        let added = edit::add_server(text, name, server);
-        let after = added.map_err(|why| Trouble::Failed(format!("{}: {why}", self.target.display())))?;
-        match self.loaded(after.clone()) {
-            Ok(loaded) => {
-                let settled = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
-                if let Some(why) = settled.and_then(|settings| settings.lacks()) {
-                    return Err(Trouble::Misused(format!("{why}\nnothing was added")));
-                }
-                Ok((after, loaded))
-            }
-            Err(problems) => Err(match self.loaded(text.to_owned()) {
-                Err(known) => known.into(),
-                // Without the places, which are in a text that nobody has written.
-                Ok(_) => {
-                    let lines: Vec<String> =
-                        problems.lines().iter().map(|line| without_place(line).to_owned()).collect();
-                    Trouble::Misused(format!("{}\nnothing was added", lines.join("\n")))
-                }
-            }),
-        }
+    fn text_with(&self, text: &str, new: &[(&str, &Server)]) -> Result<String, Trouble> {
+        edit::add_servers(text, new).map_err(|why| self.failed(&why))
     }
 
     fn loaded(&self, text: String) -> Result<Loaded, Problems> {
         load_as_if(self.named.as_deref(), &self.surroundings, &self.target, text)
     }
+
+    fn failed(&self, why: &str) -> Trouble {
+        Trouble::Failed(format!("{}: {why}; nothing was added", self.target.display()))
+    }
+}
+
+fn lines(loaded: &Result<Loaded, Problems>) -> Vec<String> {
+    loaded.as_ref().err().map(|problems| problems.lines().to_vec()).unwrap_or_default()
+}
+
+/// Problems without their places, which are in a text that nobody has written.
+fn what(problems: &[String]) -> Vec<String> {
+    problems.iter().map(|line| without_place(line).to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -142,7 +161,7 @@ mod tests {
         server.env.insert("A".to_owned(), env.to_owned());
         let saved = draft.with("new", &server).and_then(|_| {
             meanwhile.iter().for_each(|text| write(text));
-            draft.save("new", &server)
+            draft.save(&[("new", &server)])
         });
         let now = text_of(&file).expect("readable").expect("it is there");
         if saved.is_err() {
@@ -161,14 +180,15 @@ mod tests {
         check(
             "1",
             Some("[mcp.new]\ncommand = \"other\"\n"),
-            "there is a server `new` already, in FILE; choose another name, or take that one out with `toolcrib mcp remove new`",
+            "FILE: it has a server \"new\" already; nothing was added",
         );
         check(
             "1",
             Some("[mcp.new\n"),
-            "FILE: line 1, column 9: this is no TOML: unclosed table, expected `]`",
+            "FILE: line 1, column 9: this is no TOML: unclosed table, expected `]`; nothing was added",
         );
-        check("1", Some("[sever]\n"), "FILE:1:2: unknown key `sever` in the file; did you mean `server`?");
+        // What others broke is not the newcomer's fault.
+        check("1", Some("[sever]\n"), &format!("[sever]\n\n{table}"));
     }
 
     #[test]
