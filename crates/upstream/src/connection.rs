@@ -36,13 +36,13 @@ pub(crate) use caller::Caller;
 #[cfg(test)]
 pub(crate) use envelope::Envelope;
 pub(crate) use era::Era;
-pub(crate) use exchange::{Exchange, Parting};
+pub(crate) use exchange::Exchange;
 pub(crate) use http::Verdict;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
 #[cfg(test)]
 pub(crate) use outgoing::Outgoing;
-pub(crate) use pending::Reply;
+pub(crate) use pending::{Parting, Reply};
 pub(crate) use request::{AGAIN, Answer, Request};
 pub(crate) use server_identity::ServerIdentity;
 pub(crate) use stderr::Stderr;

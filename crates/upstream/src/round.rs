@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout};
 use tool_api::{Context, ToolError};
 
 use crate::answer;
+use crate::config::Isolation;
 use crate::connection::{AGAIN, Answer, Connection, Request};
 use crate::fault::Fault;
 use crate::slots::{CallSlot, TooMany};
@@ -128,12 +129,6 @@ async fn tries<'r>(
             Some((state, responses)) => connection.resume(state, responses, cx, upstream.slots()).await,
             None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
-        if matches!(answer, Err(Fault::Lacking(_))) {
-            upstream.pool().want();
-        }
-        if let Ok(answer) = &answer {
-            upstream.note_holder(&connection, answer);
-        }
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
@@ -147,7 +142,9 @@ impl Upstream {
     /// There was no answer to a call that could be used.
     pub(crate) fn failure(&self, fault: &Fault) -> ToolError {
         match fault {
-            Fault::Gone(_) if self.stays_ended() => answer::stays_gone(self.name()),
+            Fault::Gone(_) if self.stays_ended() && self.settings.life.isolation == Isolation::Shared => {
+                answer::stays_gone(self.name())
+            }
             _ => answer::failed(self.name(), fault),
         }
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::connection::{Connection, Exchange, Parting};
+use crate::connection::{Connection, Exchange};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::offer::State;
-use crate::upstream::{Demand, Phase, Upstream};
+use crate::upstream::{Demand, Opened, Phase, Upstream};
 
 /// How long `Upstream::end` waits at most.
 pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -29,16 +29,6 @@ impl Upstream {
         Ok(())
     }
 
-    /// Ends all connections that there are, and waits for that, for a bounded time.
-    async fn drop_connections(&self, pooled: Vec<Arc<Connection>>) {
-        let open = self.live.swap(None).into_iter().chain(pooled);
-        let ends = open.map(|connection| async move {
-            connection.exchange().part(Parting::Dismissed);
-            connection.end().await;
-        });
-        join_all(ends).await;
-    }
-
     /// Takes no more calls, which are told that it has left; those that the server has seen go on. A start under way is
     /// given up.
     pub fn close(&self) {
@@ -53,11 +43,16 @@ impl Upstream {
         self.close();
         self.pins.leave();
         // A start under way hears `closing`, and cannot become live any more.
-        let (pooled, mut under_way) = self.pool.take();
+        let (mut open, mut under_way) = (Vec::from_iter(self.live.swap(None)), Vec::new());
+        for slot in std::mem::take(&mut *self.pool.slots()) {
+            match slot.opened {
+                Opened::Now(connection) => open.push(connection),
+                Opened::Soon(attempt) => under_way.push(attempt),
+            }
+        }
         under_way.extend(self.starts().close());
-        // They fail, as they should.
-        let starts = async { drop(join_all(under_way).await) };
-        let ending = async { tokio::join!(self.drop_connections(pooled), starts) };
+        let ends = join_all(open.iter().map(|connection| connection.end()));
+        let ending = async { tokio::join!(ends, join_all(under_way)) };
         let _ = tokio::time::timeout(END_TIMEOUT, ending).await;
         self.say(State::Stopped);
     }
@@ -76,8 +71,8 @@ impl Upstream {
         if self.closing.is_cancelled() {
             return;
         }
-        if !self.let_go(exchange) {
-            drop(self.give_up_pooled(exchange, state.error()));
+        if self.let_go(exchange).is_none() {
+            drop(self.pool.take(exchange));
             return;
         }
         let error = state.to_string();
@@ -102,14 +97,11 @@ impl Upstream {
         }
     }
 
-    /// Lets go of the first connection if it is the one with this exchange; false if it is not.
-    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
-        let current = self.live.load();
-        let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
-        if is_current {
-            self.live.compare_and_swap(&current, None);
-            self.starts().settle(Phase::Stopped);
-        }
-        is_current
+    /// Lets go of the first connection if it is the one with this exchange.
+    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> Option<Arc<Connection>> {
+        let current = self.live.load_full().filter(|live| Arc::ptr_eq(live.exchange(), exchange))?;
+        self.live.compare_and_swap(&current, None);
+        self.starts().settle(Phase::Stopped);
+        Some(current)
     }
 }

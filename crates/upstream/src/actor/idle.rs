@@ -28,7 +28,7 @@ pub(crate) async fn idle(limit: Duration, exchange: &Exchange, is_busy: impl Fn(
             (since, seen) = (Instant::now(), calls);
             continue;
         };
-        if since.elapsed() >= limit && exchange.rest(unchanged) {
+        if since.elapsed() >= limit && exchange.end_idle(unchanged) {
             return;
         }
     }
@@ -37,7 +37,7 @@ pub(crate) async fn idle(limit: Duration, exchange: &Exchange, is_busy: impl Fn(
 /// True if somebody uses the connection, or it is gone: whoever has a call under way on one holds it until that is
 /// done. Its keeper and this look hold it, too.
 pub(crate) fn is_used(connection: &Weak<Connection>) -> bool {
-    connection.upgrade().is_none_or(|it| Arc::strong_count(&it) > 2 || it.is_kept())
+    connection.upgrade().is_none_or(|open| Arc::strong_count(&open) > 2 || open.is_kept())
 }
 
 #[cfg(test)]
@@ -52,12 +52,12 @@ mod tests {
 
     fn caller() -> Option<Caller> {
         let capabilities = Bytes::from_static(b"{}");
-        Some(Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true })
+        Some(Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true, listener: None })
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_calls_or_keeps_it_begins_the_time_anew() {
-        let exchange = std::sync::Arc::new(Exchange::new("it".into()));
+        let exchange = Exchange::untraced();
         let limit = Duration::from_secs(80);
         let (begun, kept) = (Instant::now(), Cell::new(false));
         let mut idle = Box::pin(super::idle(limit, &exchange, || kept.get()));

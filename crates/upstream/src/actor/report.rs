@@ -65,7 +65,7 @@ impl Upstream {
 
     fn processes(&self) -> usize {
         match &self.settings.endpoint {
-            Endpoint::Program(_) => usize::from(self.live_connection().is_some()) + self.pool.len(),
+            Endpoint::Program(_) => usize::from(self.live_connection().is_some()) + self.pool.open().len(),
             Endpoint::Socket(_) | Endpoint::Address { .. } => 0,
         }
     }

@@ -18,7 +18,7 @@ use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::profiles::Profile;
 use crate::settings::Mask;
-use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream};
+use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream, attempt};
 
 /// Longest name and version of a server that are shown together, in bytes.
 const SERVER_BYTES_MAX: usize = 200;
@@ -57,11 +57,16 @@ impl Upstream {
         self.starts.lock().expect("nothing panics while it holds the lock")
     }
 
-    /// Joins the start under way, or begins one in a task of its own: a caller that gives up must not end
-    /// it for the others.
+    /// Joins the start under way, or begins one.
     fn attempt(&self, demand: Demand) -> Result<Attempt, ConnectError> {
         if !self.settings.is_enabled() {
             return Err(ConnectError::Disabled);
+        }
+        // It may have ended without anybody having noticed, and be one that stays so.
+        if let Some(last) = self.live.load_full().filter(|_| self.stays_ended())
+            && let Some((Parting::ByItself | Parting::Well, fault)) = last.exchange().ended()
+        {
+            self.lose(last.exchange(), &fault);
         }
         let mut starts = self.starts();
         if let Phase::Connecting(attempt) = starts.phase() {
@@ -70,22 +75,14 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(async { Ok(live) }.boxed().shared());
         }
-        self.note_end(&mut starts);
         starts.check(demand, Instant::now())?;
-        let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
-        // Owned by the attempt, which `end` awaits; bounded by its own limits.
-        let task = tokio::spawn(async move { me.start(demand).await });
-        let me = self.me.clone();
-        let attempt = async move {
-            task.await.unwrap_or_else(|_| {
-                // It panicked; the next one who asks begins anew.
-                if let Some(me) = me.upgrade() {
-                    me.starts().given_up(Phase::Stopped);
-                }
-                Err(ConnectError::Ended)
-            })
+        let (me, weak) = (self.me.upgrade().ok_or(ConnectError::Ended)?, self.me.clone());
+        let panicked = move || {
+            if let Some(me) = weak.upgrade() {
+                me.starts().given_up(Phase::Stopped);
+            }
         };
-        let attempt = attempt.boxed().shared();
+        let attempt = attempt(async move { me.start(demand).await }, panicked);
         starts.connecting(attempt.clone());
         Ok(attempt)
     }
@@ -113,7 +110,7 @@ impl Upstream {
                 if !starts.ready() {
                     return Err(ConnectError::Ended);
                 }
-                self.pool.welcome();
+                self.pool.backoff().succeeded();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
                 self.show(lists, state(connection.face(), self.settings.mask()));
@@ -149,18 +146,6 @@ impl Upstream {
         // Tried again and again, it fails the same way; once is enough.
         if self.starts().failed(error, counts, &shown, then) {
             tracing::warn!(target: "upstream", upstream = %self.name(), error = shown, "could not connect");
-        }
-    }
-
-    /// One that has ended by itself, and that nobody has noticed yet, may have to be left so.
-    fn note_end(&self, starts: &mut Starts) {
-        let Some(last) = self.live.load_full().filter(|_| self.stays_ended()) else { return };
-        let (exchange, is_ours) = (last.exchange(), last.exchange().parting() == Parting::Dismissed);
-        if let Some(fault) = exchange
-            .end_fault()
-            .filter(|_| !is_ours && matches!(starts.phase(), Phase::Stopped | Phase::Ready))
-        {
-            starts.settle(Phase::Failed(self.settings.masked(&fault.to_string())));
         }
     }
 

@@ -43,7 +43,7 @@ impl Upstream {
     /// True if nothing but a person connects to it again: somebody has to sign in, or it has ended and its table says
     /// `restart = "never"`.
     pub fn awaits_a_person(&self) -> bool {
-        matches!(self.starts().phase(), Phase::AwaitingSignIn(_) | Phase::Failed(_)) || self.pool.has_ended()
+        matches!(self.starts().phase(), Phase::AwaitingSignIn(_) | Phase::Failed(_))
     }
 
     /// True if it is not started again after it has ended, until a person says so. A server at an address is not
@@ -68,36 +68,31 @@ impl Upstream {
         (self.staying.load(Ordering::Relaxed) && is_needed) || self.is_watched()
     }
 
-    /// The connection with this exchange is over, after so long: decides whether the server is left alone.
-    pub(crate) fn parted(&self, exchange: &Arc<Exchange>, life: Duration) {
-        let (parting, restart) = (exchange.parting(), self.settings.life.restart);
-        if parting == Parting::Dismissed {
-            return;
+    /// The connection with this exchange is over, after so long. False if the server is left alone.
+    pub(crate) fn comes_back(&self, exchange: &Arc<Exchange>, life: Duration) -> bool {
+        let ended = exchange.ended();
+        if matches!(ended, Some((Parting::Dismissed, _))) {
+            return true;
         }
         self.starts().lived(life);
-        let Some(fault) = exchange.end_fault() else { return };
-        let rests = parting == Parting::Well && restart == Restart::OnFailure;
-        if rests && self.let_go(exchange) {
-            tracing::info!(target: "upstream", upstream = %self.name(), "it has ended well; the next call starts it");
-            self.starts().settle(Phase::Idle);
-            self.say(State::Stopped);
-        } else {
-            self.lose(exchange, &fault);
+        match ended {
+            Some((Parting::Well, _)) if self.settings.life.restart == Restart::OnFailure => {
+                self.rest(exchange, "it has ended well");
+                return false;
+            }
+            Some((_, fault)) => self.lose(exchange, &fault),
+            None => {}
         }
+        true
     }
 
-    /// Ends the connection with this exchange, which nobody uses.
-    fn retire(&self, exchange: &Arc<Exchange>) {
-        let live = self.live.load_full();
-        if self.let_go(exchange) {
-            self.starts().settle(Phase::Idle);
-            tracing::info!(target: "upstream", upstream = %self.name(), "stopped, since nobody used it; the next call starts it");
-            self.say(State::Stopped);
-        }
-        if let Some(live) = live.filter(|live| Arc::ptr_eq(live.exchange(), exchange)) {
-            // Its goodbye is bounded, and nobody need wait for it.
-            tokio::spawn(async move { live.end().await });
-        }
+    /// Ends the connection with this exchange; nothing but a call starts the server again.
+    pub(crate) fn rest(&self, exchange: &Arc<Exchange>, why: &str) {
+        let Some(connection) = self.let_go(exchange) else { return };
+        tracing::info!(target: "upstream", upstream = %self.name(), "{why}; the next call starts it");
+        self.say(State::Stopped);
+        // Its goodbye is bounded, and nobody need wait for it.
+        tokio::spawn(async move { connection.end().await });
     }
 
     /// After how long the lists are read again though nobody says that they have changed; nothing if they are not.
@@ -166,18 +161,13 @@ pub(crate) async fn look_in(upstream: &Weak<Upstream>, exchange: &Exchange) {
     }
 }
 
-/// Ends the connection when nobody has used it for as long as the table says.
-pub(crate) async fn end_idle(
-    upstream: &Weak<Upstream>,
-    connection: &Weak<Connection>,
-    exchange: &Arc<Exchange>,
-) {
-    let Some(limit) = upstream.upgrade().and_then(|upstream| upstream.settings.life.idle) else { return };
-    let has_others = |upstream: &Upstream| upstream.is_watched() || !upstream.pool.is_empty();
-    let is_busy = || idle::is_used(connection) || upstream.upgrade().is_some_and(|it| has_others(&it));
+/// Resolves when nobody has used the connection for as long as the table says, after which it takes no more calls.
+pub(crate) async fn idle(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Arc<Exchange>) {
+    let Some(limit) = upstream.upgrade().and_then(|upstream| upstream.settings.life.idle) else {
+        return std::future::pending().await;
+    };
+    let has_others = |upstream: &Upstream| upstream.is_watched() || !upstream.pool.slots().is_empty();
+    let is_busy =
+        || idle::is_used(connection) || upstream.upgrade().is_some_and(|upstream| has_others(&upstream));
     idle::idle(limit, exchange, is_busy).await;
-    // Without a wait: what follows would be dropped with the closed connection.
-    if let Some(upstream) = upstream.upgrade() {
-        upstream.retire(exchange);
-    }
 }

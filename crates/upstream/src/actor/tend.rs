@@ -34,20 +34,24 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
         tokio::join!(
             watch_again(&connection),
             stay::look_in(&upstream, &exchange),
-            stay::end_idle(&upstream, &connection, &exchange),
             refresh(&upstream, &exchange),
             see_again(&upstream),
             pass_on(&upstream, &connection, &exchange)
         )
     };
-    tokio::select! {
-        _ = work => {}
-        () = exchange.closed().cancelled() => {}
+    let is_idle = tokio::select! {
+        () = stay::idle(&upstream, &connection, &exchange) => true,
+        _ = work => false,
+        () = exchange.closed().cancelled() => false,
+    };
+    let Some(me) = upstream.upgrade() else { return };
+    if is_idle {
+        return me.rest(&exchange, "stopped, since nobody used it");
     }
-    if let Some(upstream) = upstream.upgrade() {
-        upstream.parted(&exchange, begun.elapsed());
+    if me.comes_back(&exchange, begun.elapsed()) {
+        drop(me);
+        stay::come_back(&upstream).await;
     }
-    stay::come_back(&upstream).await;
 }
 
 /// Watches on a legacy connection what was watched on the one before; a modern one does so by itself.

@@ -154,7 +154,7 @@ fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<
 }
 
 /// The `inputRequests` object for these questions, each with its key.
-pub(crate) fn requests<'q>(questions: impl Iterator<Item = (&'q str, &'q Question)>) -> Bytes {
+pub(crate) fn requests(questions: &[(String, Question)]) -> Bytes {
     let mut out = Vec::with_capacity(256);
     for (key, question) in questions {
         question.write(key, &mut out);
@@ -246,7 +246,7 @@ mod tests {
             r#"{"mode":"url","elicitationId":"e1","url":"https://a/?x=1","message":"m"}"#,
         );
         let roots = Question { id: Id::number(2), kind: Kind::Roots, params: None, of: None };
-        let requests = requests([("a", &url), ("b", &roots)].into_iter());
+        let requests = requests(&[("a".to_owned(), url.clone()), ("b".to_owned(), roots)]);
         let expected = concat!(
             r#"{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a/?x=1","message":"m"}},"#,
             r#""b":{"method":"roots/list","params":{}}}"#

@@ -1,13 +1,14 @@
 //! `Exchange`: the messages of one connection, both ways, without the bytes that carry them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio_util::sync::CancellationToken;
+use tool_api::Progress;
 use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
@@ -15,7 +16,7 @@ use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 use super::asked::{Kind, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
-use super::pending::{Happening, Nobody, Pending, Reply};
+use super::pending::{Happening, Nobody, Parting, Pending, Reply};
 use super::via::Via;
 use crate::fault::Fault;
 use crate::settings::Mask;
@@ -25,7 +26,6 @@ use crate::trace::Tap;
 const ELICITATIONS_MAX: usize = 1_000;
 
 /// What all transports know of a connection.
-#[derive(Debug)]
 pub(crate) struct Exchange {
     upstream: Arc<str>,
     pending: Pending,
@@ -33,11 +33,7 @@ pub(crate) struct Exchange {
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
-    /// The calls that wait for their clients; nothing until the server has been met.
-    suspended: OnceLock<Weak<dyn MakesWay>>,
     closed: CancellationToken,
-    /// How it is meant to be over, or came to its end.
-    parting: AtomicU8,
     garbage: AtomicU64,
     /// Hears everything, if somebody wants to know.
     tap: Option<Arc<Tap>>,
@@ -45,26 +41,7 @@ pub(crate) struct Exchange {
     mask: Mask,
 }
 
-/// Calls that wait for their clients, and may keep others from being asked.
-pub(super) trait MakesWay: Send + Sync {
-    /// Gives up the calls of clients that nobody has seen for a while.
-    fn give_up_old(&self);
-}
-
-/// How a connection ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Parting {
-    /// The server went away, or became of no use.
-    ByItself,
-    /// It is a program that exited with code 0.
-    Well,
-    /// We ended it.
-    Dismissed,
-}
-
 /// An elicitation at an address that a client was asked for.
-#[derive(Debug)]
 struct Elicitation {
     /// What the server calls it.
     id: String,
@@ -77,25 +54,19 @@ struct Elicitation {
 pub(crate) type Answers<'a> = &'a mut (dyn FnMut(Vec<u8>) + Send);
 
 impl Exchange {
-    pub(crate) fn new(upstream: Arc<str>) -> Exchange {
-        Exchange {
+    /// `mask` hides what nobody else should read in errors of the server; `tap` hears everything.
+    pub(crate) fn new(upstream: Arc<str>, mask: &Mask, tap: Option<Arc<Tap>>) -> Arc<Exchange> {
+        Arc::new(Exchange {
             upstream,
             pending: Pending::default(),
             notices: Notices::default(),
             modern: AtomicBool::new(false),
             elicitations: Mutex::default(),
-            suspended: OnceLock::new(),
             closed: CancellationToken::new(),
-            parting: AtomicU8::new(Parting::ByItself as u8),
             garbage: AtomicU64::new(0),
-            tap: None,
-            mask: Mask::default(),
-        }
-    }
-
-    /// The same, masking what nobody else should read in errors of the server.
-    pub(super) fn masking(self, mask: &Mask) -> Exchange {
-        Exchange { mask: mask.clone(), ..self }
+            tap,
+            mask: mask.clone(),
+        })
     }
 
     /// What is masked in words of the server.
@@ -103,19 +74,9 @@ impl Exchange {
         &self.mask
     }
 
-    /// The same, telling `tap` what is said.
-    pub(super) fn traced(self, tap: Option<Arc<Tap>>) -> Exchange {
-        Exchange { tap, ..self }
-    }
-
     /// Who is told what is said.
     pub(super) fn tap(&self) -> Option<&Arc<Tap>> {
         self.tap.as_ref()
-    }
-
-    /// These calls of the connection wait for their clients. Called once.
-    pub(super) fn make_way_by(&self, suspended: Weak<dyn MakesWay>) {
-        self.suspended.get_or_init(|| suspended);
     }
 
     /// The upstream's name.
@@ -160,14 +121,14 @@ impl Exchange {
     }
 
     /// The connection is over: answers whoever still waits, and refuses further requests.
-    pub(crate) fn close(&self, fault: &Fault) {
-        self.pending.end(fault);
+    pub(crate) fn close(&self, parting: Parting, fault: &Fault) {
+        self.pending.end(parting, fault);
         self.closed.cancel();
     }
 
     /// The connection is over, but not yet for those who wait: refuses further requests, and nothing else.
     pub(super) fn retire(&self, fault: &Fault) {
-        self.pending.refuse(fault);
+        self.pending.refuse(Parting::ByItself, fault);
         self.closed.cancel();
     }
 
@@ -178,29 +139,17 @@ impl Exchange {
 
     /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now
     /// is told that nothing was sent. False if there has been one, or is.
-    pub(crate) fn rest(&self, calls: u64) -> bool {
-        let is_idle = self.pending.rest(calls, &Fault::Gone("was stopped, since nobody used it".to_owned()));
+    pub(crate) fn end_idle(&self, calls: u64) -> bool {
+        let fault = Fault::Gone("was stopped, since nobody used it".to_owned());
+        let is_idle = self.pending.end_idle(calls, fault);
         if is_idle {
-            self.part(Parting::Dismissed);
             self.closed.cancel();
         }
         is_idle
     }
 
-    /// Says how the connection is about to end.
-    pub(crate) fn part(&self, parting: Parting) {
-        self.parting.store(parting as u8, Ordering::Relaxed);
-    }
-
-    /// How the connection ended.
-    pub(crate) fn parting(&self) -> Parting {
-        let said = self.parting.load(Ordering::Relaxed);
-        let all = [Parting::ByItself, Parting::Well, Parting::Dismissed];
-        all.into_iter().find(|parting| *parting as u8 == said).unwrap_or(Parting::ByItself)
-    }
-
-    /// What `close` or `retire` was told first, once the connection is over.
-    pub(crate) fn end_fault(&self) -> Option<Fault> {
+    /// How the connection has ended, and with which fault, once it is over.
+    pub(crate) fn ended(&self) -> Option<(Parting, Fault)> {
         self.pending.ended()
     }
 
@@ -287,8 +236,6 @@ impl Exchange {
             self.pending.attribute(via, |caller| caller.may_be_asked).map_err(|why| match why {
                 Nobody::NoCall => unknown(),
                 Nobody::SeveralClients => {
-                    // So that it is not in the way the next time.
-                    self.suspended.get().and_then(Weak::upgrade).inspect(|calls| calls.give_up_old());
                     let why = "calls of several clients are under way, or were until a moment ago, and nothing says \
                                which of them is asked; call again later";
                     WireError::new(Code::InternalError, why)
@@ -312,18 +259,16 @@ impl Exchange {
         Ok(())
     }
 
-    /// The server answered the call that was taken for the one which asks, and so it was another: the newest before
-    /// it, of the same client. False if there is none.
-    pub(super) fn ask_another(&self, mut call: u64, question: &Question) -> bool {
-        let Some(conversation) = question.of else { return false };
-        let meant = |caller: &Caller| caller.may_be_asked && question.lacks(&caller.capabilities).is_none();
-        while let Some(older) = self.pending.older(call, conversation, meant) {
-            if self.pending.happened(older, Happening::Asked(question.clone())) {
-                return true;
-            }
-            call = older;
-        }
-        false
+    /// We attributed the question to the wrong call, which has since been answered. It belongs to the client's newest
+    /// other call that can have asked it. False if there is none.
+    pub(super) fn ask_another(&self, question: &Question) -> bool {
+        let may_be_meant = |caller: &Caller| {
+            question.of.is_some_and(|conversation| conversation != 0 && conversation == caller.conversation)
+                && caller.may_be_asked
+                && question.lacks(&caller.capabilities).is_none()
+        };
+        let call = self.pending.attribute(Via::Shared, may_be_meant);
+        call.is_ok_and(|(call, _)| self.pending.happened(call, Happening::Asked(question.clone())))
     }
 
     fn take_response(&self, id: Option<Id>, answer: Reply) {
@@ -372,16 +317,16 @@ impl Exchange {
         let number = |key: &str| object.and_then(|object| object.get(key)).and_then(|id| id.parse().ok());
         match method {
             "notifications/progress" => {
-                if let Some(id) = number("progressToken") {
-                    self.pending.happened(id, Happening::Progress(params.bytes()));
+                if let Some(listener) = number("progressToken").and_then(|id| self.pending.listener(id)) {
+                    listener.progress(Progress::Relayed(params.bytes()));
                 }
             }
             "notifications/message" => {
                 let level = object.and_then(|object| object.string("level"));
                 let Some(level) = level.and_then(|level| LogLevel::parse(&level)) else { return };
                 let wants = |caller: &Caller| caller.log_level.is_some_and(|wanted| level >= wanted);
-                if let Ok((call, _)) = self.pending.attribute(via, wants) {
-                    self.pending.happened(call, Happening::Log(params.bytes()));
+                if let Ok((_, Caller { listener: Some(listener), .. })) = self.pending.attribute(via, wants) {
+                    listener.log(params.bytes());
                 }
             }
             ACKNOWLEDGED => {
@@ -389,12 +334,8 @@ impl Exchange {
                     self.pending.happened(id, Happening::Acknowledged(params.clone()));
                 }
             }
-            _ if !self.modern.load(Ordering::Relaxed) => {
-                let id = object.and_then(|object| object.get("requestId"));
-                if let Some(id) = id.and_then(|id| Id::parse(&params, id)) {
-                    self.pending.withdraw(&id);
-                }
-            }
+            // A question that a legacy server takes back is answered all the same, which it lets pass.
+            _ if !self.modern.load(Ordering::Relaxed) => {}
             _ => {
                 // A modern server ends a subscription so.
                 if let Some(id) = number("requestId") {
@@ -435,6 +376,14 @@ impl Exchange {
         } else {
             tracing::debug!(target: "upstream", %upstream, why, seen, "skipped output that is no MCP message");
         }
+    }
+}
+
+#[cfg(test)]
+impl Exchange {
+    /// One that nobody hears, with a server that has no secrets.
+    pub(crate) fn untraced() -> Arc<Exchange> {
+        Exchange::new("it".into(), &Mask::default(), None)
     }
 }
 

@@ -27,6 +27,7 @@ use wire::{Revision, write};
 
 use super::exchange::Exchange;
 use super::outgoing::{Outgoing, Work};
+use super::pending::Parting;
 use crate::fault::Fault;
 
 pub(super) use peer::{Peer, Session};
@@ -87,7 +88,7 @@ impl Http {
 
     /// Closes the session, if the server gave us one.
     pub(super) async fn end(&self) {
-        self.peer.exchange().close(&Fault::Gone("was shut down".to_owned()));
+        self.peer.exchange().close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
         if self.peer.has_session() {
             // A server may refuse this (405); the session then ends by its age.
             let _ = timeout(END_MAX, self.peer.close_session()).await;

@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     pub(super) exchange: Arc<Exchange>,
     pub(super) face: ServerIdentity,
     pub(super) envelope: Envelope,
-    pub(super) parked: Arc<SuspendedCalls>,
+    pub(super) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
@@ -45,10 +45,9 @@ impl Connection {
         ourselves: String,
         subscribed: Arc<Subscribed>,
     ) -> Connection {
-        let (parked, level, listening) = (Arc::default(), Mutex::default(), Listening::default());
-        exchange.make_way_by(Arc::downgrade(&parked) as _);
+        let (suspended, level, listening) = (Arc::default(), Mutex::default(), Listening::default());
         let envelope = Envelope::new(face.revision, ourselves);
-        Connection { transport, exchange, face, envelope, parked, level, subscribed, listening }
+        Connection { transport, exchange, face, envelope, suspended, level, subscribed, listening }
     }
 
     /// The messages under way.
@@ -92,12 +91,12 @@ impl Connection {
 
     /// True if a call waits here for its client under this state.
     pub(crate) fn has_suspended(&self, state: &str) -> bool {
-        self.parked.has(state)
+        self.suspended.has(state)
     }
 
     /// True if any call waits here for its client.
     pub(crate) fn suspends_any(&self) -> bool {
-        !self.parked.is_empty()
+        !self.suspended.is_empty()
     }
 
     /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
@@ -141,7 +140,7 @@ pub(crate) async fn ask(
 impl Connection {
     /// A connection over which nothing is sent.
     pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
-        let exchange = Arc::new(Exchange::new("it".into()));
+        let exchange = Exchange::untraced();
         let url = ::http::Uri::from_static("http://127.0.0.1:1/mcp");
         let signed = super::http::Signed::new(sandbox::Client::new(), None, None);
         let http = super::http::Http::new(signed, &url, &::http::HeaderMap::new(), exchange.clone());

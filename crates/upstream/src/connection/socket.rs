@@ -11,6 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::exchange::Exchange;
 use super::outbox::Outbox;
+use super::pending::Parting;
 use super::stdio::{Stdio, read};
 use crate::error::ConnectError;
 use crate::fault::Fault;
@@ -40,14 +41,14 @@ async fn run(
     ending: CancellationToken,
     _ended: DropGuard,
 ) {
-    let how = tokio::select! {
-        () = read(reader, &exchange, &outbox) => "closed the connection",
-        () = outbox.flush() => "closed the connection",
-        () = ending.cancelled() => "was shut down",
+    let (parting, how) = tokio::select! {
+        () = read(reader, &exchange, &outbox) => (Parting::ByItself, "closed the connection"),
+        () = outbox.flush() => (Parting::ByItself, "closed the connection"),
+        () = ending.cancelled() => (Parting::Dismissed, "was shut down"),
     };
     // From here on requests fail as not sent, and may go to the next connection.
     outbox.close();
-    exchange.close(&Fault::Gone(how.to_owned()));
+    exchange.close(parting, &Fault::Gone(how.to_owned()));
 }
 
 fn not_connected(path: &Path, error: &io::Error) -> ConnectError {

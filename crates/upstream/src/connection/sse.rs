@@ -18,6 +18,7 @@ use wire::{Revision, write};
 use super::exchange::Exchange;
 use super::http::{Peer, Session, Signed, Stream, body, status};
 use super::outgoing::{Outgoing, Work};
+use super::pending::Parting;
 use super::via::Via;
 use crate::fault::Fault;
 
@@ -96,7 +97,7 @@ impl Sse {
 
     /// Closes the stream, with which the session ends.
     pub(super) fn end(&self) {
-        self.peer.exchange().close(&Fault::Gone("was shut down".to_owned()));
+        self.peer.exchange().close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
     }
 }
 
@@ -132,7 +133,7 @@ async fn read(mut stream: Stream, peer: Arc<Peer>) {
         }
     };
     tokio::select! {
-        fault = reading => peer.exchange().close(&fault),
+        fault = reading => peer.exchange().close(Parting::ByItself, &fault),
         () = closed.cancelled() => {}
     }
 }

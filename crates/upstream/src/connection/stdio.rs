@@ -16,8 +16,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::lines::end_line;
 use wire::{Line, Lines};
 
-use super::exchange::{Exchange, Parting};
+use super::exchange::Exchange;
 use super::outbox::Outbox;
+use super::pending::Parting;
 use super::stderr::Stderr;
 use super::via::Via;
 use crate::fault::Fault;
@@ -113,7 +114,7 @@ impl Program {
         // From here on requests fail as not sent, and may go to the next connection.
         self.outbox.close();
         if is_told_to_end {
-            self.exchange.close(&Fault::Gone("was shut down".to_owned()));
+            self.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
             self.tree.end().await;
             return;
         }
@@ -124,10 +125,8 @@ impl Program {
         };
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
-        if exit == Some(Exit::Code(0)) {
-            self.exchange.part(Parting::Well);
-        }
-        self.exchange.close(&Fault::Gone(how(exit, &self.stderr)));
+        let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { Parting::ByItself };
+        self.exchange.close(parting, &Fault::Gone(how(exit, &self.stderr)));
         if exit.is_none() {
             self.tree.end().await;
         }

@@ -28,9 +28,7 @@ impl Transport {
         world: &World,
         stderr: &Arc<Stderr>,
     ) -> Result<(Transport, Arc<Exchange>), ConnectError> {
-        let tap = tap(settings, world);
-        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
-        let exchange = Arc::new(exchange);
+        let exchange = Exchange::new(settings.name.clone(), settings.mask(), tap(settings, world));
         let transport = match &settings.endpoint {
             Endpoint::Program(program) => {
                 let tree = world.launcher.start(program)?;
@@ -61,9 +59,7 @@ impl Transport {
         let Endpoint::Address { url, headers, .. } = &settings.endpoint else {
             return Err(Fault::Broken("it is no server at an address".to_owned()));
         };
-        let tap = tap(settings, world);
-        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
-        let exchange = Arc::new(exchange);
+        let exchange = Exchange::new(settings.name.clone(), settings.mask(), tap(settings, world));
         let sse = sse::Sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
         Ok((Transport::Sse(sse), exchange))
     }

@@ -1,7 +1,7 @@
 //! `Upstream`: one configured server.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use arc_swap::ArcSwapOption;
 use pins::ServerPins;
@@ -49,8 +49,6 @@ pub struct Upstream {
     pub(crate) starts: Mutex<Starts>,
     /// How many calls of clients are under way, or wait for the server.
     pub(crate) calls: AtomicUsize,
-    /// Those whose place it has taken, as long as there is anything of them.
-    predecessors: Mutex<Vec<Weak<Upstream>>>,
     /// Refuses calls while too many fail.
     pub(crate) breaker: Breaker,
     /// How often it was connected to, beside `pool`.
@@ -96,7 +94,6 @@ impl Upstream {
             slots,
             starts: Mutex::default(),
             calls: AtomicUsize::new(0),
-            predecessors: Mutex::default(),
             breaker: Breaker::default(),
             connected: AtomicU64::new(0),
             staying: AtomicBool::new(false),
@@ -105,10 +102,6 @@ impl Upstream {
             is_closed: AtomicBool::new(false),
             generation: AtomicU64::new(1),
         })
-    }
-
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
     }
 
     pub(crate) fn slots(&self) -> &CallSlots {
@@ -154,11 +147,6 @@ impl Upstream {
     /// see [`Settings::masked`].
     pub fn masked(&self, text: &str) -> String {
         self.settings.masked(text)
-    }
-
-    /// Those whose place it has taken.
-    pub(crate) fn predecessors(&self) -> MutexGuard<'_, Vec<Weak<Upstream>>> {
-        self.predecessors.lock().expect("nothing panics while it holds the lock")
     }
 
     /// Counts a call until what is returned is dropped.
