@@ -37,7 +37,6 @@ pub(crate) use caller::Caller;
 pub(crate) use envelope::Envelope;
 pub(crate) use era::Era;
 pub(crate) use exchange::Exchange;
-pub(crate) use http::Verdict;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
 #[cfg(test)]

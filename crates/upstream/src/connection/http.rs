@@ -15,7 +15,6 @@ mod rules;
 mod signed;
 pub(super) mod status;
 mod stream;
-mod verdict;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +32,6 @@ use crate::fault::Fault;
 pub(super) use peer::{Peer, Session};
 pub(super) use signed::Signed;
 pub(super) use stream::Stream;
-pub(crate) use verdict::Verdict;
 
 /// How long a server may take to open the stream on which it says what no request asked for.
 const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);
