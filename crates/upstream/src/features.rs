@@ -19,7 +19,6 @@ use crate::listing::Entry;
 use crate::lists::Lists;
 use crate::names::Names;
 use crate::remote_action::{RemoteAction, Target};
-use crate::remote_extension::RemoteExtension;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
@@ -67,7 +66,7 @@ pub(crate) fn features(
     });
     let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
     let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
-    let extension_methods = extension_methods(&abilities, settings, upstream);
+    let extension_methods = extension_methods(&abilities, settings, target);
     Features {
         prompts,
         resources,
@@ -85,19 +84,19 @@ pub(crate) fn features(
 fn extension_methods(
     abilities: &Abilities,
     settings: &Settings,
-    upstream: &Weak<Upstream>,
+    target: Arc<Target>,
 ) -> Option<ExtensionMethods> {
     let declared = abilities.extensions.iter().map(|(name, _)| name).filter(|name| ***name != *TASKS);
     let declared: Vec<Arc<str>> = declared.cloned().collect();
     if declared.is_empty() {
         return None;
     }
-    let (settings, upstream) = (settings.clone(), upstream.clone());
+    let settings = settings.clone();
     Some(Arc::new(move |method| {
         // The method `skills/list` is one of the extension `VENDOR/skills`.
         let (prefix, _) = method.split_once('/')?;
         declared.iter().find(|name| name.rsplit('/').next() == Some(prefix))?;
-        let tool = RemoteExtension::new(method, &settings, upstream.clone())?;
+        let tool = RemoteAction::extension(method, &settings, target.clone())?;
         Some(Arc::new(tool) as Arc<dyn AnyTool>)
     }))
 }

@@ -137,7 +137,7 @@ impl Meeting<'_> {
         // Some servers name their newest revision here, although it has no handshake.
         welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
         line.transport.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
-        Ok(welcome.into())
+        Ok(welcome)
     }
 }
 

@@ -32,7 +32,6 @@ mod offer;
 mod pinned;
 mod profiles;
 mod remote_action;
-mod remote_extension;
 mod remote_tool;
 mod round;
 mod settings;

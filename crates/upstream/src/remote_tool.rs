@@ -139,7 +139,7 @@ impl RemoteTool {
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),
         };
-        let mask = upstream.settings().mask();
+        let mask = upstream.settings.mask();
         let reader =
             Reader { upstream: upstream.name(), map: &self.map, mask, is_modern, asked: Asked::Call };
         let outcome = reader.outcome(&answer, cx)?;
@@ -210,7 +210,7 @@ impl RemoteTool {
 
     fn masked(&self, error: ToolError) -> ToolError {
         match self.upstream.upgrade() {
-            Some(upstream) => error.reworded(|text| upstream.settings().masked(text)),
+            Some(upstream) => error.reworded(|text| upstream.settings.masked(text)),
             None => error,
         }
     }

@@ -90,7 +90,7 @@ impl Drop for Trial<'_> {
         if self.is_judged {
             return;
         }
-        let (limit, now) = (self.upstream.settings().limits.call, Instant::now());
+        let (limit, now) = (self.upstream.settings.limits.call, Instant::now());
         let is_late = self.sent.is_some_and(|sent| now >= sent + limit) && !self.cx.cancel().is_cancelled();
         match is_late {
             true => self.upstream.breaker.failed(now),
@@ -116,7 +116,7 @@ async fn tries<'r>(
             Some(connection) => Ok(connection),
             None => {
                 // What is done with a task is no new burden.
-                if slot.is_none() && cx.key().is_none() && upstream.slots().are_limited() {
+                if slot.is_none() && cx.key().is_none() && upstream.slots.are_limited() {
                     slot = Some(take_slot(upstream, cx).await?);
                 }
                 upstream.connection_for(cx).await
@@ -126,7 +126,7 @@ async fn tries<'r>(
         let parked = parked(&connection, cx);
         *sent = Some(Instant::now());
         let answer = match parked {
-            Some((state, responses)) => connection.resume(state, responses, cx, upstream.slots()).await,
+            Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
             None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
         let is_unseen = is_unseen(upstream, &connection, &answer);
@@ -152,9 +152,9 @@ impl Upstream {
 
 /// Waits for the call's slot, for as long as it is worth it.
 async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolError> {
-    let limits = &upstream.settings().limits;
+    let limits = &upstream.settings.limits;
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
-    match timeout(waits, upstream.slots().acquire()).await {
+    match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
         Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
         Ok(Ok(slot)) => Ok(slot),

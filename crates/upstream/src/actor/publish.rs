@@ -197,7 +197,7 @@ impl Upstream {
             Notice::ElicitationComplete { conversation, key } => {
                 Event::ElicitationComplete { conversation, id: key.into() }
             }
-            Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged => return,
+            Notice::ListChanged(_) => return,
         };
         // Nobody may be listening just now.
         let _ = self.events.send(event);

@@ -20,7 +20,7 @@ impl Upstream {
 
     /// How many calls wait for their slot.
     pub fn queued(&self) -> usize {
-        self.slots().waiting()
+        self.slots.waiting()
     }
 
     /// How it is doing.

@@ -94,7 +94,7 @@ impl Upstream {
         if demand != Demand::Background {
             self.say(State::Connecting);
         }
-        let meeting = self.meeting(self.subscribed());
+        let meeting = self.meeting(&self.subscribed);
         let opened = tokio::select! {
             opened = self.open(&meeting) => opened,
             () = self.closing.cancelled() => {

@@ -55,7 +55,7 @@ impl Upstream {
 
     /// True if clients watch something of it, for which it has to be connected.
     pub fn is_watched(&self) -> bool {
-        !self.subscribed().is_empty()
+        !self.subscribed.is_empty()
     }
 
     /// True if nobody needs to call for the server to be connected again.
@@ -112,14 +112,10 @@ impl Upstream {
 
     /// Looks at all lists again soon.
     fn look_in(&self, exchange: &Exchange) {
-        let all = [
-            (Kind::Tools, Notice::ToolsChanged),
-            (Kind::Prompts, Notice::PromptsChanged),
-            (Kind::Resources, Notice::ResourcesChanged),
-        ];
         let Some(lists) = self.lists() else { return };
-        for (_, changed) in all.into_iter().filter(|(kind, _)| lists.has(*kind)) {
-            exchange.hear(changed);
+        let kinds = [Kind::Tools, Kind::Prompts, Kind::Resources];
+        for kind in kinds.into_iter().filter(|&kind| lists.has(kind)) {
+            exchange.hear(Notice::ListChanged(kind));
         }
     }
 }

@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep};
 
 use super::stay;
 use crate::connection::{Connection, Exchange, Notice};
-use crate::kind::Kind;
 use crate::upstream::Upstream;
 
 /// Servers announce several changes at once; they are answered by one look.
@@ -73,17 +72,12 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
         sleep(delay).await;
         let changed = exchange.notices().take_changed();
         let Some(upstream) = upstream.upgrade() else { return };
-        let kinds = [
-            (changed.tools, Kind::Tools, Notice::ToolsChanged),
-            (changed.prompts, Kind::Prompts, Notice::PromptsChanged),
-            (changed.resources, Kind::Resources, Notice::ResourcesChanged),
-        ];
         let mut has_failed = false;
-        for (_, kind, heard) in kinds.into_iter().filter(|(has_changed, ..)| *has_changed) {
+        for kind in changed {
             if !upstream.refresh(kind).await {
                 has_failed = true;
                 if failures < RETRIES_MAX {
-                    exchange.hear(heard);
+                    exchange.hear(Notice::ListChanged(kind));
                 }
             }
         }

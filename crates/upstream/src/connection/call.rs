@@ -226,7 +226,7 @@ impl Drop for Call {
         if self.is_over || !self.cancels || !self.waiting.exchange.is_open(id) {
             return;
         }
-        if self.modern && self.transport.cancels_by_hanging_up() {
+        if self.modern && self.transport.is_streamable_http() {
             return;
         }
         let params = format!("{{\"requestId\":{id},\"reason\":\"nobody waits for the answer any more\"}}");

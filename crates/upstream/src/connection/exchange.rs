@@ -13,12 +13,13 @@ use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 
-use super::asked::{Kind, Question};
+use super::asked::{self, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
 use super::pending::{Happening, Nobody, Parting, Pending, Reply};
 use super::via::Via;
 use crate::fault::Fault;
+use crate::kind::Kind;
 use crate::settings::Mask;
 use crate::trace::Tap;
 
@@ -231,7 +232,7 @@ impl Exchange {
             return Err(WireError::new(Code::InvalidRequest, "servers of this revision send no requests"));
         }
         let unknown = || WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"));
-        let kind = Kind::of(method).ok_or_else(unknown)?;
+        let kind = asked::Kind::of(method).ok_or_else(unknown)?;
         let (call, caller) =
             self.pending.attribute(via, |caller| caller.may_be_asked).map_err(|why| match why {
                 Nobody::NoCall => unknown(),
@@ -246,7 +247,7 @@ impl Exchange {
         if let Some(required) = question.lacks(&caller.capabilities) {
             // Servers ask for roots on their own account as soon as they are connected, whatever call is under
             // way; no call depends on the answer then.
-            let is_unrelated = via == Via::Shared && question.kind == Kind::Roots;
+            let is_unrelated = via == Via::Shared && question.kind == asked::Kind::Roots;
             if !is_unrelated {
                 self.pending.happened(call, Happening::Lacking(required.to_owned()));
             }
@@ -293,9 +294,9 @@ impl Exchange {
             "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
                 return self.take_of_request(method, params, subscription, via);
             }
-            "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
-            "notifications/prompts/list_changed" => Some(Notice::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Notice::ResourcesChanged),
+            "notifications/tools/list_changed" => Some(Notice::ListChanged(Kind::Tools)),
+            "notifications/prompts/list_changed" => Some(Notice::ListChanged(Kind::Prompts)),
+            "notifications/resources/list_changed" => Some(Notice::ListChanged(Kind::Resources)),
             "notifications/resources/updated" => string("uri").map(Notice::ResourceUpdated),
             "notifications/tasks" => string("taskId")
                 .zip(params.as_ref().map(Text::bytes))

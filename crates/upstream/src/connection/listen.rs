@@ -20,11 +20,12 @@ use super::call::Call;
 use super::exchange::Exchange;
 use super::notice::Notice;
 use super::pending::{Happening, Next};
-use super::server_identity::ServerIdentity;
+use super::server_identity::{ServerIdentity, capability};
 use super::subscribed::Subscribed;
 use super::transport::Transport;
 use crate::clean;
 use crate::fault::Fault;
+use crate::kind::Kind;
 
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -165,7 +166,8 @@ impl Shared {
 
 /// The lists whose changes the server says that it tells of.
 fn lists(face: &ServerIdentity) -> Filter {
-    let tells = |name| face.has_mark(name, "listChanged");
+    let tells =
+        |name| capability(face, name).and_then(|declared| declared.get("listChanged")) == Some("true");
     Filter {
         tools: tells("tools"),
         prompts: tells("prompts"),
@@ -310,13 +312,10 @@ impl Keeper {
 
     /// What changed while nobody listened is not known.
     fn look_at_everything(&self) {
-        let changes = [
-            (self.lists.tools, Notice::ToolsChanged),
-            (self.lists.prompts, Notice::PromptsChanged),
-            (self.lists.resources, Notice::ResourcesChanged),
-        ];
-        for (_, heard) in changes.into_iter().filter(|(is_told, _)| *is_told) {
-            self.exchange.notices().hear(heard);
+        let Filter { tools, prompts, resources, .. } = self.lists;
+        let lists = [(tools, Kind::Tools), (prompts, Kind::Prompts), (resources, Kind::Resources)];
+        for (_, kind) in lists.into_iter().filter(|(is_told, _)| *is_told) {
+            self.exchange.hear(Notice::ListChanged(kind));
         }
     }
 }

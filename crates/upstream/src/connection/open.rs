@@ -14,7 +14,7 @@ use super::envelope::Envelope;
 use super::exchange::Exchange;
 use super::listen::Listening;
 use super::pending::Reply;
-use super::server_identity::ServerIdentity;
+use super::server_identity::{ServerIdentity, capability};
 use super::subscribed::Subscribed;
 use super::suspended::SuspendedCalls;
 use super::transport::Transport;
@@ -72,7 +72,9 @@ impl Connection {
 
     /// Tells a legacy server that this call wants more log messages than any before.
     pub(super) async fn tell_level(&self, cx: &Context) {
-        let Some(wanted) = log_level(cx).filter(|_| !self.is_modern() && self.face.has("logging")) else {
+        let Some(wanted) =
+            log_level(cx).filter(|_| !self.is_modern() && capability(&self.face, "logging").is_some())
+        else {
             return;
         };
         // Held until the server has heard it: whoever wants no more begins then.
@@ -107,10 +109,7 @@ impl Connection {
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.
     pub(crate) fn is_sse(&self) -> bool {
-        match &*self.transport {
-            Transport::Sse(_) => true,
-            Transport::Stdio(_) | Transport::Http(_) => false,
-        }
+        self.transport.is_sse()
     }
 
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
@@ -143,10 +142,11 @@ impl Connection {
         let exchange = Exchange::untraced();
         let url = ::http::Uri::from_static("http://127.0.0.1:1/mcp");
         let signed = super::http::Signed::new(sandbox::Client::new(), None, None);
-        let http = super::http::Http::new(signed, &url, &::http::HeaderMap::new(), exchange.clone());
+        let (headers, place) = (::http::HeaderMap::new(), super::http::Session::InHeader);
+        let peer = super::http::Peer::new(signed, url, &headers, exchange.clone(), place);
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
         let face = ServerIdentity { revision, capabilities: None, server, instructions: None };
-        let transport = Arc::new(Transport::Http(http));
+        let transport = Arc::new(Transport::Http(super::http::Http::new(peer)));
         Arc::new(Connection::new(transport, exchange, face, ourselves, Arc::default()))
     }
 }

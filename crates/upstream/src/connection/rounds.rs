@@ -138,7 +138,7 @@ impl Connection {
                 return Err(Fault::NotSent("it speaks another revision than before".to_owned()));
             }
             // The next request meets it anew; this one may have been looked at.
-            Replaced::Perhaps if self.transport.may_change_sides() => {
+            Replaced::Perhaps if self.transport.is_streamable_http() => {
                 self.exchange.retire(&Fault::Gone("may speak another revision than before".to_owned()));
                 return Ok(Answer::Error(error));
             }

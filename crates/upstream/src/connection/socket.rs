@@ -10,7 +10,7 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::exchange::Exchange;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Pipe};
 use super::pending::Parting;
 use super::stdio::{Stdio, read};
 use crate::error::ConnectError;
@@ -24,7 +24,7 @@ pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdi
 
 fn serve(stream: UnixStream, exchange: Arc<Exchange>) -> Stdio {
     let (reader, writer) = stream.into_split();
-    let (outbox, tap) = (Arc::new(Outbox::new(writer)), exchange.tap().cloned());
+    let (outbox, tap) = (Arc::new(Outbox::new(Pipe::Socket(writer))), exchange.tap().cloned());
     let ending = CancellationToken::new();
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();

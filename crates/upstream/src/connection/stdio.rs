@@ -17,7 +17,7 @@ use wire::lines::end_line;
 use wire::{Line, Lines};
 
 use super::exchange::Exchange;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Pipe};
 use super::pending::Parting;
 use super::stderr::Stderr;
 use super::via::Via;
@@ -49,7 +49,7 @@ impl Stdio {
     /// Speaks with the program in `tree` until it ends or the connection is dropped.
     pub(super) fn serve(mut tree: Tree, exchange: Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
         let io = tree.take_io().expect("the streams of a new tree have not been taken");
-        let outbox = Arc::new(Outbox::new(io.stdin));
+        let outbox = Arc::new(Outbox::new(Pipe::Stdin(io.stdin)));
         let ending = CancellationToken::new();
         let ended = CancellationToken::new();
         let mut helpers = JoinSet::new();

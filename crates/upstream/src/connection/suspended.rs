@@ -119,12 +119,9 @@ mod tests {
     fn calls() -> (impl Fn() -> Call, Arc<Exchange>) {
         let exchange = Exchange::untraced();
         let url = Uri::from_static("http://127.0.0.1:1/mcp");
-        let http = web::Http::new(
-            web::Signed::new(Client::new(), None, None),
-            &url,
-            &HeaderMap::new(),
-            exchange.clone(),
-        );
+        let (headers, place) = (HeaderMap::new(), web::Session::InHeader);
+        let signed = web::Signed::new(Client::new(), None, None);
+        let http = web::Http::new(web::Peer::new(signed, url, &headers, exchange.clone(), place));
         let (transport, shared) = (Arc::new(Transport::Http(http)), exchange.clone());
         let call = move || Call::ask(&transport, &exchange, "tools/call", b"{}", false).expect("open");
         (call, shared)

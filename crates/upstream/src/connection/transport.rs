@@ -18,7 +18,6 @@ use crate::world::World;
 pub(crate) enum Transport {
     Stdio(stdio::Stdio),
     Http(web::Http),
-    Sse(sse::Sse),
 }
 
 impl Transport {
@@ -35,12 +34,11 @@ impl Transport {
                 Transport::Stdio(stdio::Stdio::serve(tree, exchange.clone(), stderr.clone()))
             }
             Endpoint::Socket(path) => Transport::Stdio(socket::connect(path, exchange.clone()).await?),
-            Endpoint::Address { url, headers, .. } => Transport::Http(web::Http::new(
-                signed(settings, world, &exchange),
-                url,
-                headers,
-                exchange.clone(),
-            )),
+            Endpoint::Address { url, headers, .. } => {
+                let (signed, place) = (signed(settings, world, &exchange), web::Session::InHeader);
+                let peer = web::Peer::new(signed, url.clone(), headers, exchange.clone(), place);
+                Transport::Http(web::Http::new(peer))
+            }
         };
         if let Some(tap) = exchange.tap() {
             tap.opened();
@@ -60,8 +58,8 @@ impl Transport {
             return Err(Fault::Broken("it is no server at an address".to_owned()));
         };
         let exchange = Exchange::new(settings.name.clone(), settings.mask(), tap(settings, world));
-        let sse = sse::Sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
-        Ok((Transport::Sse(sse), exchange))
+        let http = sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
+        Ok((Transport::Http(http), exchange))
     }
 
     /// Sends a request at once, or returns the work that does.
@@ -69,7 +67,6 @@ impl Transport {
         match self {
             Transport::Stdio(stdio) => stdio.send(outgoing.message()).map(|()| None),
             Transport::Http(http) => Ok(Some(http.request(outgoing))),
-            Transport::Sse(sse) => Ok(Some(sse.request(outgoing))),
         }
     }
 
@@ -78,25 +75,19 @@ impl Transport {
     pub(super) fn tell(&self, message: Vec<u8>) {
         match self {
             Transport::Stdio(stdio) => drop(stdio.send(message)),
-            Transport::Http(http) => http.tell_later(message),
-            Transport::Sse(sse) => sse.tell_later(message),
+            Transport::Http(http) => http.peer.tell_later(message),
         }
     }
 
-    /// True if hanging up is how a modern request is cancelled here.
-    pub(super) fn cancels_by_hanging_up(&self) -> bool {
-        match self {
-            Transport::Stdio(_) | Transport::Sse(_) => false,
-            Transport::Http(_) => true,
-        }
+    /// True if it is HTTP with server-sent events, as before 2025-03-26.
+    pub(super) fn is_sse(&self) -> bool {
+        matches!(self, Transport::Http(http) if http.peer.is_sse())
     }
 
-    /// True if what answers a request need not be what answered the one before.
-    pub(super) fn may_change_sides(&self) -> bool {
-        match self {
-            Transport::Stdio(_) | Transport::Sse(_) => false,
-            Transport::Http(_) => true,
-        }
+    /// True if each request is an exchange of its own: hanging up cancels it if it is modern, and what answers it need
+    /// not be what answered the one before.
+    pub(super) fn is_streamable_http(&self) -> bool {
+        matches!(self, Transport::Http(http) if !http.peer.is_sse())
     }
 
     /// A legacy handshake has settled on `revision`; tells the server that we are ready.
@@ -108,7 +99,6 @@ impl Transport {
                 stdio.send(message)
             }
             Transport::Http(http) => http.agreed(revision).await,
-            Transport::Sse(sse) => sse.agreed(revision).await,
         }
     }
 
@@ -117,7 +107,6 @@ impl Transport {
         match self {
             Transport::Stdio(stdio) => stdio.end().await,
             Transport::Http(http) => http.end().await,
-            Transport::Sse(sse) => sse.end(),
         }
     }
 }

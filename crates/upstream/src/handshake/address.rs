@@ -147,12 +147,15 @@ mod tests {
 
     #[test]
     fn only_what_a_modern_server_alone_says_makes_it_one() {
+        check(Ok(Ok(r#"{"supportedVersions":["2026-07-28"]}"#)), expect!["modern"]);
         check(
-            Ok(Ok(r#"{"supportedVersions":["2026-07-28"]}"#)),
-            expect!["modern"],
+            Ok(Err(r#"{"code":-32022}"#)),
+            expect!["modern, refused: it refused `server/discover`:  (code -32022)"],
         );
-        check(Ok(Err(r#"{"code":-32022}"#)), expect!["modern, refused: it refused `server/discover`:  (code -32022)"]);
-        check(Ok(Err(r#"{"code":-32020}"#)), expect!["modern, refused: it refused `server/discover`:  (code -32020)"]);
+        check(
+            Ok(Err(r#"{"code":-32020}"#)),
+            expect!["modern, refused: it refused `server/discover`:  (code -32020)"],
+        );
         for error in
             [r#"{"code":-32000}"#, r#"{"code":-32601}"#, r#"{"code":-32001}"#, r#"{"code":-32603}"#, "5"]
         {

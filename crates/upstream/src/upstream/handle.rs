@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::starts::Starts;
 use crate::breaker::Breaker;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
+use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
@@ -41,7 +42,7 @@ pub struct Upstream {
     pub(crate) lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
     pub(crate) era: Mutex<Option<Era>>,
-    /// The resources that are watched, whatever connection there is.
+    /// The resources that are watched, by the server's own URIs, whatever connection there is.
     pub(crate) subscribed: Arc<Subscribed>,
     pub(crate) live: ArcSwapOption<Connection>,
     pub(crate) pool: Pool,
@@ -102,14 +103,6 @@ impl Upstream {
             is_closed: AtomicBool::new(false),
             generation: AtomicU64::new(1),
         })
-    }
-
-    pub(crate) fn slots(&self) -> &CallSlots {
-        &self.slots
-    }
-
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// What we are to a server that may want us to sign in; nothing for one at which we never do.
@@ -182,13 +175,8 @@ impl Upstream {
     /// Reads the list of tools again soon, since it seems to be out of date.
     pub(crate) fn look_again(&self) {
         if let Some(live) = &*self.live.load() {
-            live.exchange().hear(Notice::ToolsChanged);
+            live.exchange().hear(Notice::ListChanged(Kind::Tools));
         }
-    }
-
-    /// The resources that are watched, by the server's own URIs.
-    pub(crate) fn subscribed(&self) -> &Arc<Subscribed> {
-        &self.subscribed
     }
 
     /// The era in which the server was met last.

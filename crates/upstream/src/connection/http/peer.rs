@@ -74,9 +74,14 @@ impl Peer {
         let _ = self.revision.set(revision);
     }
 
+    /// True if answers come over the one stream of HTTP with server-sent events (revision 2024-11-05).
+    pub(crate) fn is_sse(&self) -> bool {
+        self.place == Session::InAddress
+    }
+
     /// True if there is a session that the server can forget.
     pub(crate) fn has_session(&self) -> bool {
-        self.place == Session::InAddress || self.session.get().is_some()
+        self.is_sse() || self.session.get().is_some()
     }
 
     /// A request with all headers that are due in a session.
