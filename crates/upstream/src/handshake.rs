@@ -47,7 +47,7 @@ struct Line {
 /// A server that has been met.
 struct Met {
     line: Line,
-    face: ServerIdentity,
+    identity: ServerIdentity,
     /// False if next time it should be found out anew.
     is_certain: bool,
 }
@@ -73,13 +73,13 @@ impl Meeting<'_> {
             Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
             Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,
         };
-        let Met { line: Line { transport, exchange }, face, is_certain } = met;
-        let era = if face.revision.is_modern() { Era::Modern } else { Era::Legacy };
+        let Met { line: Line { transport, exchange }, identity, is_certain } = met;
+        let era = if identity.revision.is_modern() { Era::Modern } else { Era::Legacy };
         if era == Era::Modern {
             exchange.set_modern();
         }
         let connection =
-            Connection::new(transport, exchange, face, self.ourselves(), self.subscribed.clone());
+            Connection::new(transport, exchange, identity, self.ourselves(), self.subscribed.clone());
         Ok((connection, is_certain.then_some(era)))
     }
 
@@ -152,6 +152,6 @@ impl From<NoHandshake> for ConnectError {
 }
 
 /// A server that has been met as this.
-fn met(line: Line, face: ServerIdentity) -> Met {
-    Met { line, face, is_certain: true }
+fn met(line: Line, identity: ServerIdentity) -> Met {
+    Met { line, identity, is_certain: true }
 }

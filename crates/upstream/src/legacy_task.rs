@@ -11,6 +11,7 @@ use wire::message::Text;
 
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
+use crate::literal::literal;
 use crate::settings::Mask;
 use crate::slots::CallSlot;
 use crate::upstream::Upstream;
@@ -69,7 +70,7 @@ pub(crate) async fn follow(
     let broken = |why| answer::broken(upstream.name(), why);
     let id = task.string("taskId").filter(|id| !id.is_empty()).ok_or_else(|| broken("its task has no id"))?;
     let mut status = Status::read(task, mask).ok_or_else(|| broken("its task has no status"))?;
-    let named = params(&id);
+    let named = format!("{{\"taskId\":{}}}", literal(&id)).into_bytes();
     let params = Some(named.clone());
     let mut unwanted = CancelOnDrop { connection: connection.clone(), slot: slot.clone(), params };
     let mut reports = Reports::default();
@@ -88,13 +89,6 @@ pub(crate) async fn follow(
     // It has come to an end, or waits for the client, who will go on with it.
     unwanted.params = None;
     result
-}
-
-fn params(id: &str) -> Vec<u8> {
-    let mut params = b"{\"taskId\":".to_vec();
-    wire::string::encode(id, &mut params);
-    params.push(b'}');
-    params
 }
 
 /// What has been reported of a task.

@@ -25,6 +25,7 @@ mod kind;
 mod legacy_task;
 mod listing;
 mod lists;
+mod literal;
 mod names;
 mod naming;
 mod offer;

@@ -11,6 +11,7 @@ use crate::connection::Era;
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::listing::Listed;
+use crate::literal::literal;
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -94,10 +95,7 @@ impl Lists {
         out.push_str("\"capabilities\":");
         out.push_str(self.capabilities.as_str());
         if let Some(instructions) = &self.instructions {
-            out.push_str(",\"instructions\":");
-            let mut literal = Vec::with_capacity(instructions.len() + 2);
-            wire::string::encode(instructions, &mut literal);
-            out.push_str(std::str::from_utf8(&literal).expect("an encoded string is UTF-8"));
+            out.push_str(&format!(",\"instructions\":{}", literal(instructions)));
         }
         if let Some(era) = self.era.filter(|_| self.is_era_certain) {
             out.push_str(&format!(",\"era\":\"{}\"", era.name()));

@@ -20,6 +20,7 @@ use wire::{Code, Object, patch, resources};
 use crate::answer::{self, Asked, Reader};
 use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
+use crate::literal::literal;
 use crate::naming;
 use crate::remote_tool::SCOPE;
 use crate::round;
@@ -297,12 +298,6 @@ fn done() -> Outcome {
 
 fn relayed(result: Bytes) -> Outcome {
     Outcome { payload: Payload::Relayed { result, structured: None }, is_error: false }
-}
-
-fn literal(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
 }
 
 impl AnyTool for RemoteAction {

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn hosts_still_see_what_is_for_them() {
-        check("my_app", "ui://clock/face.html", "ui://my-app/clock/face.html");
+        check("my_app", "ui://clock/identity.html", "ui://my-app/clock/identity.html");
         check("app", "ui://{name}", "ui://app/{name}");
         check("app", "ui://app/x", "ui://app/app/x");
         check("app", "ui://", "ui://app/");

@@ -19,11 +19,11 @@ impl Upstream {
     /// # Errors
     /// If there are lists and none can be read.
     pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
-        let face = connection.face();
-        let capabilities = face.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
+        let identity = connection.identity();
+        let capabilities = identity.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
         let capabilities = completed(capabilities, connection.revision());
         let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };
-        let mut lists = Lists::none(capabilities, face.instructions.as_deref(), Some(era));
+        let mut lists = Lists::none(capabilities, identity.instructions.as_deref(), Some(era));
         lists.is_era_certain = self.era().is_some();
         let wanted: Vec<Kind> = Kind::ALL.into_iter().filter(|&kind| lists.has(kind)).collect();
         let reading = wanted.iter().map(|&kind| self.read_list(connection, kind));

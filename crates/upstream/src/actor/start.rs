@@ -113,7 +113,7 @@ impl Upstream {
                 self.pool.backoff().succeeded();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
-                self.show(lists, state(connection.face(), self.settings.mask()));
+                self.show(lists, state(connection.identity(), self.settings.mask()));
                 self.log_connected(begun.elapsed());
                 let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
                 // Owned by the connection's exchange: it ends when that is closed.
@@ -217,9 +217,9 @@ impl Upstream {
 }
 
 /// How a server is doing that has just been met.
-fn state(face: &ServerIdentity, mask: &Mask) -> State {
-    let server = format!("{} {}", face.server.name, face.server.version);
-    State::Connected { revision: face.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
+fn state(identity: &ServerIdentity, mask: &Mask) -> State {
+    let server = format!("{} {}", identity.server.name, identity.server.version);
+    State::Connected { revision: identity.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
 }
 
 #[cfg(test)]
@@ -232,10 +232,10 @@ mod tests {
     #[test]
     fn a_servers_name_tells_no_secret() {
         let server = Peer { name: "it sk-\n01234567".to_owned(), version: "1".to_owned() };
-        let face =
+        let identity =
             ServerIdentity { revision: Revision::MODERN, capabilities: None, server, instructions: None };
         let mask = crate::settings::mask::tests::mask("sk-\n01234567");
-        let State::Connected { server, .. } = state(&face, &mask) else { panic!("it is connected") };
+        let State::Connected { server, .. } = state(&identity, &mask) else { panic!("it is connected") };
         assert_eq!(server, "it *** 1");
     }
 }

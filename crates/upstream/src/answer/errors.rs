@@ -12,6 +12,7 @@ use crate::breaker::CircuitOpen;
 use crate::clean;
 use crate::error::ConnectError;
 use crate::fault::Fault;
+use crate::literal::literal;
 
 /// Longest error message of an upstream that is passed on, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;
@@ -73,7 +74,7 @@ pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) 
     }
     let data = match object {
         Some(object) if data.is_some_and(|data| data.len() <= PROTOCOL_DATA_BYTES_MAX) => {
-            patch::set(object, "uri", &written(offered))
+            patch::set(object, "uri", &literal(offered))
         }
         _ => resources::not_found_data(offered),
     };
@@ -87,12 +88,6 @@ pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) 
 
 fn is_about(data: Option<wire::Object<'_>>, uri: &str) -> bool {
     data.and_then(|data| data.string("uri")).is_some_and(|said| said == uri)
-}
-
-fn written(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
 }
 
 /// A request that cannot be passed on, with what the protocol says about such.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Context;
 use wire::{LogLevel, Revision};
@@ -27,13 +28,15 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct Connection {
     pub(super) transport: Arc<Transport>,
     pub(super) exchange: Arc<Exchange>,
-    pub(super) face: ServerIdentity,
+    pub(super) identity: ServerIdentity,
     pub(super) envelope: Envelope,
     pub(super) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
-    pub(super) listening: Listening,
+    pub(super) listening: Arc<Listening>,
+    /// The task that keeps the subscription of a modern connection; ends with this.
+    pub(super) keeper: std::sync::Mutex<JoinSet<()>>,
 }
 
 impl Connection {
@@ -41,13 +44,24 @@ impl Connection {
     pub(crate) fn new(
         transport: Arc<Transport>,
         exchange: Arc<Exchange>,
-        face: ServerIdentity,
+        identity: ServerIdentity,
         ourselves: String,
         subscribed: Arc<Subscribed>,
     ) -> Connection {
-        let (suspended, level, listening) = (Arc::default(), Mutex::default(), Listening::default());
-        let envelope = Envelope::new(face.revision, ourselves);
-        Connection { transport, exchange, face, envelope, suspended, level, subscribed, listening }
+        let (suspended, level) = (Arc::default(), Mutex::default());
+        let (listening, keeper) = (Arc::default(), std::sync::Mutex::default());
+        let envelope = Envelope::new(identity.revision, ourselves);
+        Connection {
+            transport,
+            exchange,
+            identity,
+            envelope,
+            suspended,
+            level,
+            subscribed,
+            listening,
+            keeper,
+        }
     }
 
     /// The messages under way.
@@ -56,24 +70,24 @@ impl Connection {
     }
 
     /// What the server says of itself.
-    pub(crate) fn face(&self) -> &ServerIdentity {
-        &self.face
+    pub(crate) fn identity(&self) -> &ServerIdentity {
+        &self.identity
     }
 
     /// The revision spoken with it.
     pub(crate) fn revision(&self) -> Revision {
-        self.face.revision
+        self.identity.revision
     }
 
     /// True if every request says what it needs.
     pub(crate) fn is_modern(&self) -> bool {
-        self.face.revision.is_modern()
+        self.identity.revision.is_modern()
     }
 
     /// Tells a legacy server that this call wants more log messages than any before.
     pub(super) async fn tell_level(&self, cx: &Context) {
         let Some(wanted) =
-            log_level(cx).filter(|_| !self.is_modern() && capability(&self.face, "logging").is_some())
+            log_level(cx).filter(|_| !self.is_modern() && capability(&self.identity, "logging").is_some())
         else {
             return;
         };
@@ -145,8 +159,8 @@ impl Connection {
         let (headers, place) = (::http::HeaderMap::new(), super::http::Session::InHeader);
         let peer = super::http::Peer::new(signed, url, &headers, exchange.clone(), place);
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
-        let face = ServerIdentity { revision, capabilities: None, server, instructions: None };
+        let identity = ServerIdentity { revision, capabilities: None, server, instructions: None };
         let transport = Arc::new(Transport::Http(super::http::Http::new(peer)));
-        Arc::new(Connection::new(transport, exchange, face, ourselves, Arc::default()))
+        Arc::new(Connection::new(transport, exchange, identity, ourselves, Arc::default()))
     }
 }

@@ -49,7 +49,7 @@ impl Meeting<'_> {
             return self.shake_after(line, dialect, silent, true).await;
         };
         match judge(answer, self.settings.mask()) {
-            Ok(Some(face)) => Ok(met(line, face)),
+            Ok(Some(identity)) => Ok(met(line, identity)),
             Ok(None) => Ok(self.shake_or_go_back(line, dialect).await?),
             // Old servers answer so to what they do not know. If this one shakes hands all the same, it is
             // used, and asked again next time.
@@ -81,7 +81,7 @@ impl Meeting<'_> {
     /// Shakes hands, in the dialect before this one if there is no other way.
     async fn shake_or_go_back(&self, line: Line, dialect: Dialect) -> Result<Met, NoHandshake> {
         let refused = match self.shake(&line).await {
-            Ok(face) => return Ok(met(line, face)),
+            Ok(identity) => return Ok(met(line, identity)),
             Err(NoHandshake::Failed(fault)) => fault,
             Err(why) => return Err(why),
         };
@@ -100,8 +100,8 @@ impl Meeting<'_> {
         let opened = Transport::open_sse(self.settings, self.world).await;
         let (transport, exchange) = opened.map_err(NoHandshake::Failed)?;
         let line = Line { transport: Arc::new(transport), exchange };
-        let face = self.shake(&line).await?;
-        Ok(met(line, face))
+        let identity = self.shake(&line).await?;
+        Ok(met(line, identity))
     }
 }
 

@@ -108,12 +108,12 @@ mod tests {
         match read {
             Ok(None) => "handshake".to_owned(),
             Err(error) => error.to_string(),
-            Ok(Some(face)) => format!(
+            Ok(Some(identity)) => format!(
                 "modern {} {} {:?} {}",
-                face.server.name,
-                face.server.version,
-                face.instructions,
-                face.capabilities.as_ref().map_or("-", Text::as_str)
+                identity.server.name,
+                identity.server.version,
+                identity.instructions,
+                identity.capabilities.as_ref().map_or("-", Text::as_str)
             ),
         }
     }

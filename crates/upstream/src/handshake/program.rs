@@ -24,21 +24,21 @@ impl Meeting<'_> {
         let line = self.line().await?;
         if known == Some(Era::Legacy) {
             match self.shake(&line).await {
-                Ok(face) => return Ok(met(line, face)),
+                Ok(identity) => return Ok(met(line, identity)),
                 // It has been replaced by another version since.
                 Err(NoHandshake::Refused(error)) if discovered::wants_no_handshake(&error) => {}
                 Err(why) => return Err(why.into()),
             }
         }
         match self.ask_in_place(&line).await {
-            Ok(face) => Ok(met(line, face)),
+            Ok(identity) => Ok(met(line, identity)),
             // It has ended, perhaps because of the question.
             Err(NoHandshake::Failed(Fault::Gone(_) | Fault::NotSent(_))) => {
                 // What is left of the first one ends with it.
                 line.transport.end().await;
                 let line = self.line().await?;
-                let face = self.shake(&line).await?;
-                Ok(met(line, face))
+                let identity = self.shake(&line).await?;
+                Ok(met(line, identity))
             }
             Err(why) => Err(why.into()),
         }
@@ -55,7 +55,7 @@ impl Meeting<'_> {
         };
         if let Some(answer) = answer {
             return match judge(answer, self.settings.mask())? {
-                Some(face) => Ok(face),
+                Some(identity) => Ok(identity),
                 None => self.shake(line).await,
             };
         }
@@ -64,7 +64,7 @@ impl Meeting<'_> {
             // What it says to the question comes first on the way, so it is looked at first.
             biased;
             answer = &mut asked => match judge(answer, self.settings.mask())? {
-                Some(face) => Ok(face),
+                Some(identity) => Ok(identity),
                 None => shaking.await,
             },
             shaken = &mut shaking => shaken,
