@@ -1,6 +1,5 @@
 //! What happens to an upstream: it is connected to, looked after, listed anew, let go and ended.
 
-mod draining;
 mod end;
 mod idle;
 mod pooled;

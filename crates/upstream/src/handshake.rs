@@ -15,9 +15,7 @@ use wire::message::Text;
 use wire::meta::{self, OwnEnvelope};
 
 use crate::answer;
-use crate::connection::{
-    Connection, Era, Exchange, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask,
-};
+use crate::connection::{Connection, Era, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::profiles::Profile;
@@ -38,15 +36,9 @@ pub(crate) struct Meeting<'a> {
     pub(crate) begun: Mutex<Option<Arc<Transport>>>,
 }
 
-/// A way to a server that has not been met.
-struct Line {
-    transport: Arc<Transport>,
-    exchange: Arc<Exchange>,
-}
-
 /// A server that has been met.
 struct Met {
-    line: Line,
+    line: Arc<Transport>,
     identity: ServerIdentity,
     /// False if next time it should be found out anew.
     is_certain: bool,
@@ -73,13 +65,12 @@ impl Meeting<'_> {
             Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
             Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,
         };
-        let Met { line: Line { transport, exchange }, identity, is_certain } = met;
+        let Met { line, identity, is_certain } = met;
         let era = if identity.revision.is_modern() { Era::Modern } else { Era::Legacy };
         if era == Era::Modern {
-            exchange.set_modern();
+            line.exchange.set_modern();
         }
-        let connection =
-            Connection::new(transport, exchange, identity, self.ourselves(), self.subscribed.clone());
+        let connection = Connection::new(line, identity, self.ourselves(), self.subscribed.clone());
         Ok((connection, is_certain.then_some(era)))
     }
 
@@ -88,14 +79,13 @@ impl Meeting<'_> {
     }
 
     /// Starts the program, connects to the socket, or gets ready to dial.
-    async fn line(&self) -> Result<Line, ConnectError> {
+    async fn line(&self) -> Result<Arc<Transport>, ConnectError> {
         if self.is_first {
             self.stderr.clear();
         }
-        let (transport, exchange) = Transport::open(self.settings, self.world, self.stderr).await?;
-        let transport = Arc::new(transport);
+        let transport = Transport::open(self.settings, self.world, self.stderr).await?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(transport.clone());
-        Ok(Line { transport, exchange })
+        Ok(transport)
     }
 
     /// Ends what was begun, and waits for that, for a bounded time.
@@ -107,7 +97,7 @@ impl Meeting<'_> {
     }
 
     /// Asks what only a modern server knows.
-    async fn discover(&self, line: &Line) -> Result<Reply, Fault> {
+    async fn discover(&self, line: &Arc<Transport>) -> Result<Reply, Fault> {
         let ourselves = self.ourselves();
         let said = OwnEnvelope {
             revision: Revision::MODERN,
@@ -118,7 +108,7 @@ impl Meeting<'_> {
         };
         let meta = meta::write(None, &said).unwrap_or_default();
         let params = format!("{{\"_meta\":{meta}}}");
-        let discover = || ask(&line.transport, &line.exchange, "server/discover", params.as_bytes(), true);
+        let discover = || ask(line, "server/discover", params.as_bytes(), true);
         match discover().await {
             // It names the very revision that it refuses. A client picks one of those and asks again, once.
             Ok(Err(error)) if discovered::refuses_its_own(&error) => discover().await,
@@ -127,16 +117,16 @@ impl Meeting<'_> {
     }
 
     /// Shakes hands and settles on a legacy revision.
-    async fn shake(&self, line: &Line) -> Result<ServerIdentity, NoHandshake> {
+    async fn shake(&self, line: &Arc<Transport>) -> Result<ServerIdentity, NoHandshake> {
         let capabilities = self.profile.json();
         let hello = initialize::our_hello(Revision::LATEST_LEGACY, self.world.ourselves, &capabilities);
-        let reply = ask(&line.transport, &line.exchange, "initialize", &hello, false).await;
+        let reply = ask(line, "initialize", &hello, false).await;
         let result = reply.map_err(NoHandshake::Failed)?.map_err(NoHandshake::Refused)?;
         let mut welcome = initialize::read_welcome(&result)
             .map_err(|fault| NoHandshake::Unfit(ConnectError::NotMcp(fault.to_string())))?;
         // Some servers name their newest revision here, although it has no handshake.
         welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
-        line.transport.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
+        line.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
         Ok(welcome)
     }
 }
@@ -152,6 +142,6 @@ impl From<NoHandshake> for ConnectError {
 }
 
 /// A server that has been met as this.
-fn met(line: Line, identity: ServerIdentity) -> Met {
+fn met(line: Arc<Transport>, identity: ServerIdentity) -> Met {
     Met { line, identity, is_certain: true }
 }

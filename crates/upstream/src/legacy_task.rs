@@ -63,7 +63,7 @@ pub(crate) async fn follow(
     created: Text,
     cx: &Context,
 ) -> Result<Answer, ToolError> {
-    let mask = connection.exchange().mask();
+    let mask = &connection.exchange().mask;
     let opened = created.object().and_then(|result| result.object("task"));
     // A server may answer at once, too.
     let Some(task) = opened else { return Ok(Answer::Result(created)) };

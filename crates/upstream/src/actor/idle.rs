@@ -19,11 +19,11 @@ const LOOK_MIN: Duration = Duration::from_millis(10);
 /// very moment is told that it was not sent. `is_busy` knows what keeps it besides its calls.
 pub(crate) async fn idle(limit: Duration, exchange: &Exchange, is_busy: impl Fn() -> bool) {
     let look = (limit / LOOKS).max(LOOK_MIN);
-    let (mut since, mut seen) = (Instant::now(), exchange.idle_after());
+    let (mut since, mut seen) = (Instant::now(), exchange.pending.idle_after());
     loop {
         let left = limit.saturating_sub(since.elapsed());
         sleep(left.min(look).max(Duration::from_millis(1))).await;
-        let calls = exchange.idle_after();
+        let calls = exchange.pending.idle_after();
         let Some(unchanged) = calls.filter(|_| calls == seen && !is_busy()) else {
             (since, seen) = (Instant::now(), calls);
             continue;
@@ -77,6 +77,6 @@ mod tests {
         assert!(ends_within(100).await);
         assert!(begun.elapsed() < Duration::from_secs(79 + 200 + 69 + 100 + 91));
         assert!(matches!(exchange.begin(caller()), Err(Fault::NotSent(_))));
-        assert!(exchange.closed().is_cancelled());
+        assert!(exchange.closed.is_cancelled());
     }
 }

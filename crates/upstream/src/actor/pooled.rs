@@ -133,10 +133,10 @@ async fn tend_pooled(upstream: Weak<Upstream>, connection: Arc<Connection>, over
         () = idle::idle(limit, &exchange, is_used) => {}
         () = unused_once_over => {}
         () = tend::pass_on(&upstream, &connection, &exchange) => {}
-        () = exchange.closed().cancelled() => {}
+        () = exchange.closed.cancelled() => {}
     }
     let Some(upstream) = upstream.upgrade() else { return };
-    if let Some((Parting::ByItself, fault)) = exchange.ended() {
+    if let Some((Parting::ByItself, fault)) = exchange.pending.ended() {
         let error = upstream.settings.masked(&fault.to_string());
         tracing::warn!(target: "upstream", upstream = %upstream.name(), error, "connection lost");
     }

@@ -154,14 +154,13 @@ impl Upstream {
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let judge = self.pins.judge_now();
-                *offer = match kind {
-                    Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
-                    Kind::Prompts | Kind::Resources | Kind::Templates => {
-                        self.pins.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
-                        catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
-                    }
-                };
+                let mut before = self.offer_of(&lists, offer.state.clone(), &self.pins.judge_now(), true);
+                std::mem::swap(offer, &mut before);
+                if kind != Kind::Tools {
+                    // Tools that have not changed stay the same, with what others have made of their schemas.
+                    offer.tools = before.tools;
+                    offer.features.held = before.features.held;
+                }
                 self.log_withheld(offer);
             }
             self.keep(lists);

@@ -19,7 +19,7 @@ impl Upstream {
     /// # Errors
     /// If there are lists and none can be read.
     pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
-        let identity = connection.identity();
+        let identity = &connection.identity;
         let capabilities = identity.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
         let capabilities = completed(capabilities, connection.revision());
         let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };

@@ -38,7 +38,7 @@ impl Upstream {
 
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
-        self.live.load_full().filter(|live| !live.exchange().closed().is_cancelled())
+        self.live.load_full().filter(|live| !live.exchange().closed.is_cancelled())
     }
 
     fn waits_for_sign_in(&self) -> bool {
@@ -64,7 +64,7 @@ impl Upstream {
         }
         // It may have ended without anybody having noticed, and be one that stays so.
         if let Some(last) = self.live.load_full().filter(|_| self.stays_ended())
-            && let Some((Parting::ByItself | Parting::Well, fault)) = last.exchange().ended()
+            && let Some((Parting::ByItself | Parting::Well, fault)) = last.exchange().pending.ended()
         {
             self.lose(last.exchange(), &fault);
         }
@@ -113,7 +113,7 @@ impl Upstream {
                 self.pool.backoff().succeeded();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
-                self.show(lists, state(connection.identity(), self.settings.mask()));
+                self.show(lists, state(&connection.identity, self.settings.mask()));
                 self.log_connected(begun.elapsed());
                 let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
                 // Owned by the connection's exchange: it ends when that is closed.

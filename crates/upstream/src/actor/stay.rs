@@ -70,7 +70,7 @@ impl Upstream {
 
     /// The connection with this exchange is over, after so long. False if the server is left alone.
     pub(crate) fn comes_back(&self, exchange: &Arc<Exchange>, life: Duration) -> bool {
-        let ended = exchange.ended();
+        let ended = exchange.pending.ended();
         if matches!(ended, Some((Parting::Dismissed, _))) {
             return true;
         }

@@ -41,7 +41,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
     let is_idle = tokio::select! {
         () = stay::idle(&upstream, &connection, &exchange) => true,
         _ = work => false,
-        () = exchange.closed().cancelled() => false,
+        () = exchange.closed.cancelled() => false,
     };
     let Some(me) = upstream.upgrade() else { return };
     if is_idle {
@@ -64,13 +64,13 @@ async fn watch_again(connection: &Weak<Connection>) {
 async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
     let (mut delay, mut looked, mut failures): (_, Option<Instant>, _) = (REFRESH_DELAY, None, 0);
     loop {
-        exchange.notices().change().await;
+        exchange.notices.change().await;
         delay = match looked {
             Some(looked) if looked.elapsed() < QUIET => (delay * 2).min(REFRESH_DELAY_MAX),
             _ => REFRESH_DELAY,
         };
         sleep(delay).await;
-        let changed = exchange.notices().take_changed();
+        let changed = exchange.notices.take_changed();
         let Some(upstream) = upstream.upgrade() else { return };
         let mut has_failed = false;
         for kind in changed {
@@ -100,7 +100,7 @@ async fn see_again(upstream: &Weak<Upstream>) {
 /// Passes on what is told of single things.
 pub(crate) async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
     loop {
-        for heard in exchange.notices().news().await {
+        for heard in exchange.notices.news().await {
             if let (Notice::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {
                 connection.note_task(id, params);
             }

@@ -35,30 +35,20 @@ pub(crate) struct Question {
 }
 
 impl Kind {
+    /// Each with its method.
+    const ALL: [(Kind, &str); 3] = [
+        (Kind::Elicitation, "elicitation/create"),
+        (Kind::Sampling, "sampling/createMessage"),
+        (Kind::Roots, "roots/list"),
+    ];
+
     /// The kind of this method.
     pub(crate) fn of(method: &str) -> Option<Kind> {
-        match method {
-            "elicitation/create" => Some(Kind::Elicitation),
-            "sampling/createMessage" => Some(Kind::Sampling),
-            "roots/list" => Some(Kind::Roots),
-            _ => None,
-        }
+        Kind::ALL.iter().find(|(_, known)| *known == method).map(|(kind, _)| *kind)
     }
 
     fn method(self) -> &'static str {
-        match self {
-            Kind::Elicitation => "elicitation/create",
-            Kind::Sampling => "sampling/createMessage",
-            Kind::Roots => "roots/list",
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Elicitation => "elicitation",
-            Kind::Sampling => "sampling",
-            Kind::Roots => "roots",
-        }
+        Kind::ALL[self as usize].1
     }
 
     /// True if `answer`, JSON text, has the shape of an answer to this.
@@ -77,7 +67,8 @@ impl Kind {
     /// A key that no other entry of this process has: whoever hears it again knows what it was about.
     pub(crate) fn mint_key(self) -> String {
         static MINTED: AtomicU64 = AtomicU64::new(0);
-        format!("{}_{}", self.word(), MINTED.fetch_add(1, Ordering::Relaxed) + 1)
+        let word = self.method().split('/').next().unwrap_or_default();
+        format!("{word}_{}", MINTED.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 

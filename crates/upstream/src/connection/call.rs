@@ -10,7 +10,6 @@ use wire::{Code, WireError, write};
 
 use super::asked::Question;
 use super::caller::Caller;
-use super::exchange::Exchange;
 use super::outgoing::{Outgoing, Work};
 use super::pending::{Happening, Next, Reply};
 use super::transport::Transport;
@@ -46,14 +45,13 @@ impl Call {
     /// Sends what `fill` makes of a new request's number.
     pub(super) fn send(
         transport: &Arc<Transport>,
-        exchange: &Arc<Exchange>,
         caller: Option<Caller>,
         fill: impl FnOnce(&Transport, u64) -> Result<Option<Work>, Fault>,
         modern: bool,
         slot: CallSlot,
     ) -> Result<Call, Fault> {
         let cancels = caller.is_some();
-        let mut waiting = exchange.begin(caller)?;
+        let mut waiting = transport.exchange.begin(caller)?;
         let driver = fill(transport, waiting.id)?.map_or(Driver::Nobody, Driver::Work);
         waiting.slot = slot;
         let (transport, open) = (transport.clone(), Vec::new());
@@ -63,7 +61,6 @@ impl Call {
     /// Sends a request of ours.
     pub(super) fn ask(
         transport: &Arc<Transport>,
-        exchange: &Arc<Exchange>,
         method: &'static str,
         params: &[u8],
         modern: bool,
@@ -71,7 +68,7 @@ impl Call {
         let fill = |transport: &Transport, id: u64| {
             transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
         };
-        Call::send(transport, exchange, None, fill, modern, CallSlot::default())
+        Call::send(transport, None, fill, modern, CallSlot::default())
     }
 
     /// The request's number.
@@ -87,7 +84,7 @@ impl Call {
 
     /// Goes on for its client in another round.
     pub(super) fn go_on_for(&mut self, caller: Caller) {
-        self.waiting.exchange.pending().now_for(self.waiting.id, caller);
+        self.waiting.exchange.pending.now_for(self.waiting.id, caller);
     }
 
     /// Has a slot again.
@@ -98,7 +95,7 @@ impl Call {
     /// Lets the answer come though nobody waits for it just now. Reports are dropped, and its slot is another's.
     pub(super) fn suspend(&mut self) {
         self.waiting.slot = CallSlot::default();
-        self.waiting.exchange.pending().suspend(self.waiting.id);
+        self.waiting.exchange.pending.suspend(self.waiting.id);
         if let Driver::Work(work) = std::mem::replace(&mut self.driver, Driver::Nobody) {
             // Owned by this call, which aborts it when it is dropped.
             self.driver = Driver::Task(tokio::spawn(work));
@@ -223,7 +220,7 @@ impl Drop for Call {
         while !self.is_over && self.catch_up(0).is_err() {}
         self.open.iter().for_each(|(_, question)| self.refuse(question));
         let id = self.waiting.id;
-        if self.is_over || !self.cancels || !self.waiting.exchange.is_open(id) {
+        if self.is_over || !self.cancels || !self.waiting.exchange.pending.is_open(id) {
             return;
         }
         if self.modern && self.transport.is_streamable_http() {

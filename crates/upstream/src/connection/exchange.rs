@@ -28,18 +28,22 @@ const ELICITATIONS_MAX: usize = 1_000;
 
 /// What all transports know of a connection.
 pub(crate) struct Exchange {
-    upstream: Arc<str>,
-    pending: Pending,
-    notices: Notices,
+    /// The upstream's name.
+    pub(crate) upstream: Arc<str>,
+    /// The open requests.
+    pub(crate) pending: Pending,
+    /// What the server tells about no call in particular.
+    pub(crate) notices: Notices,
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
-    closed: CancellationToken,
+    /// Set when the connection is over.
+    pub(crate) closed: CancellationToken,
     garbage: AtomicU64,
     /// Hears everything, if somebody wants to know.
-    tap: Option<Arc<Tap>>,
-    /// What nobody else should read.
-    mask: Mask,
+    pub(super) tap: Option<Arc<Tap>>,
+    /// What is masked in words of the server.
+    pub(crate) mask: Mask,
 }
 
 /// An elicitation at an address that a client was asked for.
@@ -70,40 +74,10 @@ impl Exchange {
         })
     }
 
-    /// What is masked in words of the server.
-    pub(crate) fn mask(&self) -> &Mask {
-        &self.mask
-    }
-
-    /// Who is told what is said.
-    pub(super) fn tap(&self) -> Option<&Arc<Tap>> {
-        self.tap.as_ref()
-    }
-
-    /// The upstream's name.
-    pub(crate) fn name(&self) -> &str {
-        &self.upstream
-    }
-
-    /// The open requests.
-    pub(super) fn pending(&self) -> &Pending {
-        &self.pending
-    }
-
     /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
     /// cuts them.
     pub(super) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         self.pending.answer(id, answer.map(|reply| reply.map_err(|error| self.mask.value(error))))
-    }
-
-    /// True while a request waits for its answer.
-    pub(super) fn is_open(&self, id: u64) -> bool {
-        self.pending.is_open(id)
-    }
-
-    /// What the server tells about no call in particular.
-    pub(crate) fn notices(&self) -> &Notices {
-        &self.notices
     }
 
     /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
@@ -114,11 +88,6 @@ impl Exchange {
     /// The server speaks the revision without handshake.
     pub(crate) fn set_modern(&self) {
         self.modern.store(true, Ordering::Relaxed);
-    }
-
-    /// Set when the connection is over.
-    pub(crate) fn closed(&self) -> &CancellationToken {
-        &self.closed
     }
 
     /// The connection is over: answers whoever still waits, and refuses further requests.
@@ -133,11 +102,6 @@ impl Exchange {
         self.closed.cancel();
     }
 
-    /// How many calls there have been, if none is under way.
-    pub(crate) fn idle_after(&self) -> Option<u64> {
-        self.pending.idle_after()
-    }
-
     /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now
     /// is told that nothing was sent. False if there has been one, or is.
     pub(crate) fn end_idle(&self, calls: u64) -> bool {
@@ -147,11 +111,6 @@ impl Exchange {
             self.closed.cancel();
         }
         is_idle
-    }
-
-    /// How the connection has ended, and with which fault, once it is over.
-    pub(crate) fn ended(&self) -> Option<(Parting, Fault)> {
-        self.pending.ended()
     }
 
     /// A client of `conversation` is asked under `key` for the elicitation that the server calls `id`.

@@ -11,7 +11,6 @@ mod peer;
 mod place;
 mod request;
 mod resume;
-mod rules;
 mod signed;
 pub(super) mod status;
 mod stream;
@@ -46,7 +45,7 @@ pub(crate) struct Http {
 
 impl Http {
     pub(super) fn new(peer: Peer) -> Http {
-        let close_on_drop = peer.exchange().closed().clone().drop_guard();
+        let close_on_drop = peer.exchange.closed.clone().drop_guard();
         Http { peer: Arc::new(peer), _close_on_drop: close_on_drop }
     }
 
@@ -58,7 +57,7 @@ impl Http {
         if peer.is_sse() {
             return Box::pin(async move { peer.hand_in_request(message, headers).await });
         }
-        let (id, rules) = (outgoing.id, rules::Rules::of(outgoing));
+        let (id, rules) = (outgoing.id, status::Rules::of(outgoing));
         Box::pin(async move { peer.request(id, message, headers, rules).await })
     }
 
@@ -72,7 +71,7 @@ impl Http {
         if !self.peer.is_sse() {
             // Owned by the connection's token, which it hears.
             let tried = CancellationToken::new();
-            self.peer.runtime().spawn(listen::listen(self.peer.clone(), tried.clone()));
+            self.peer.runtime.spawn(listen::listen(self.peer.clone(), tried.clone()));
             // Some servers send nothing, not even the head of their answer, before they have something to say.
             let _ = timeout(LISTEN_WAIT_MAX, tried.cancelled()).await;
         }
@@ -81,7 +80,7 @@ impl Http {
 
     /// Closes the session, if the server gave us one.
     pub(super) async fn end(&self) {
-        self.peer.exchange().close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
+        self.peer.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
         if self.peer.has_session() && !self.peer.is_sse() {
             // A server may refuse this (405); the session then ends by its age.
             let _ = timeout(END_MAX, self.peer.close_session()).await;

@@ -16,7 +16,6 @@ use wire::subscriptions::{Filter, TASKS_MAX};
 use wire::{Code, Revision};
 
 use super::call::Call;
-use super::exchange::Exchange;
 use super::notice::Notice;
 use super::pending::{Happening, Next};
 use super::subscribed::Subscribed;
@@ -118,7 +117,6 @@ impl Listening {
 /// Keeps the subscription.
 pub(super) struct Keeper {
     pub(super) transport: Arc<Transport>,
-    pub(super) exchange: Arc<Exchange>,
     pub(super) listening: Arc<Listening>,
     pub(super) subscribed: Arc<Subscribed>,
     /// The lists whose changes the server says that it tells of.
@@ -132,7 +130,7 @@ type Sent = Result<Option<Call>, Fault>;
 impl Keeper {
     /// Opens it, opens it again when it ends or something else is wanted, until the connection is over.
     pub(super) async fn keep(self, first: Sent) {
-        self.exchange.closed().run_until_cancelled(self.keep_on(first)).await;
+        self.transport.exchange.closed.run_until_cancelled(self.keep_on(first)).await;
     }
 
     async fn keep_on(&self, first: Sent) {
@@ -155,7 +153,7 @@ impl Keeper {
             });
             // If it failed, the old one goes on, if there is one.
             if let Err(fault) = &granted {
-                tracing::debug!(target: "upstream", upstream = %self.exchange.name(), %fault, "no subscription");
+                tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, %fault, "no subscription");
             }
             if current.is_none() || granted.is_ok() {
                 self.note_granted(granted.as_ref().map_or(&[], |granted| &granted.uris));
@@ -199,7 +197,7 @@ impl Keeper {
             progress_token: None,
         };
         let params = filter.write_params(meta::write(None, &envelope).as_deref());
-        let call = Call::ask(&self.transport, &self.exchange, "subscriptions/listen", &params, true)?;
+        let call = Call::ask(&self.transport, "subscriptions/listen", &params, true)?;
         Ok(Some(call.cancelling()))
     }
 
@@ -215,7 +213,7 @@ impl Keeper {
         let Filter { tools, prompts, resources, .. } = self.lists;
         let lists = [(tools, Kind::Tools), (prompts, Kind::Prompts), (resources, Kind::Resources)];
         for (_, kind) in lists.into_iter().filter(|(is_told, _)| *is_told) {
-            self.exchange.hear(Notice::ListChanged(kind));
+            self.transport.exchange.hear(Notice::ListChanged(kind));
         }
     }
 }

@@ -71,7 +71,7 @@ impl Connection {
     /// Tells a legacy server of a subscription or its end.
     async fn note(&self, method: &'static str, uri: &str) -> Result<Answer, Fault> {
         let params = format!("{{\"uri\":{}}}", literal(uri));
-        let call = Call::ask(&self.transport, &self.exchange, method, params.as_bytes(), false)?;
+        let call = Call::ask(&self.transport, method, params.as_bytes(), false)?;
         Ok(in_time(call.answer()).await?.map_or_else(Answer::Error, Answer::Result))
     }
 
@@ -86,7 +86,7 @@ impl Connection {
             // If not, whoever comes now asks for himself, and hears the truth.
             self.subscribed.set_agreed(&uri, is_agreed);
             if !is_agreed {
-                tracing::warn!(target: "upstream", upstream = %self.exchange.name(), "a resource is not watched any more");
+                tracing::warn!(target: "upstream", upstream = %self.transport.exchange.upstream, "a resource is not watched any more");
             }
         }
     }
@@ -99,7 +99,6 @@ impl Connection {
         let (tools, prompts, resources) = (tells("tools"), tells("prompts"), tells("resources"));
         let keeper = Keeper {
             transport: self.transport.clone(),
-            exchange: self.exchange.clone(),
             listening: self.listening.clone(),
             subscribed: self.subscribed.clone(),
             lists: Filter { tools, prompts, resources, ..Filter::default() },

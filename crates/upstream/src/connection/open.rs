@@ -27,8 +27,8 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// An open way to a server that has been met. Dropping it closes it; `end` closes it and waits.
 pub(crate) struct Connection {
     pub(super) transport: Arc<Transport>,
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) identity: ServerIdentity,
+    /// What the server says of itself.
+    pub(crate) identity: ServerIdentity,
     pub(super) envelope: Envelope,
     pub(super) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
@@ -43,7 +43,6 @@ impl Connection {
     /// A connection to a server that has been met.
     pub(crate) fn new(
         transport: Arc<Transport>,
-        exchange: Arc<Exchange>,
         identity: ServerIdentity,
         ourselves: String,
         subscribed: Arc<Subscribed>,
@@ -51,27 +50,12 @@ impl Connection {
         let (suspended, level) = (Arc::default(), Mutex::default());
         let (listening, keeper) = (Arc::default(), std::sync::Mutex::default());
         let envelope = Envelope::new(identity.revision, ourselves);
-        Connection {
-            transport,
-            exchange,
-            identity,
-            envelope,
-            suspended,
-            level,
-            subscribed,
-            listening,
-            keeper,
-        }
+        Connection { transport, identity, envelope, suspended, level, subscribed, listening, keeper }
     }
 
     /// The messages under way.
     pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    /// What the server says of itself.
-    pub(crate) fn identity(&self) -> &ServerIdentity {
-        &self.identity
+        &self.transport.exchange
     }
 
     /// The revision spoken with it.
@@ -100,7 +84,7 @@ impl Connection {
         let told = async { self.own("logging/setLevel", params.as_bytes())?.answer().await };
         // A server that does not listen sends what it likes; what is not wanted is not passed on.
         if !matches!(timeout(LEVEL_TIMEOUT, told).await, Ok(Ok(Ok(_)))) {
-            tracing::debug!(target: "upstream", upstream = %self.exchange.name(), "it did not take note of the log level");
+            tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, "it did not take note of the log level");
         }
         *level = Some(wanted);
     }
@@ -129,7 +113,7 @@ impl Connection {
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
     fn own(&self, method: &'static str, params: &[u8]) -> Result<Call, Fault> {
         let params = self.envelope.put(params.to_vec(), None, 0);
-        Call::ask(&self.transport, &self.exchange, method, &params, self.is_modern())
+        Call::ask(&self.transport, method, &params, self.is_modern())
     }
 
     /// Closes the connection and waits until nothing is left of it, for a bounded time.
@@ -141,26 +125,19 @@ impl Connection {
 /// Sends a request of our own to a server that has not been met yet, and waits for its answer.
 pub(crate) async fn ask(
     transport: &Arc<Transport>,
-    exchange: &Arc<Exchange>,
     method: &'static str,
     params: &[u8],
     modern: bool,
 ) -> Result<Reply, Fault> {
-    Call::ask(transport, exchange, method, params, modern)?.answer().await
+    Call::ask(transport, method, params, modern)?.answer().await
 }
 
 #[cfg(test)]
 impl Connection {
     /// A connection over which nothing is sent.
     pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
-        let exchange = Exchange::untraced();
-        let url = ::http::Uri::from_static("http://127.0.0.1:1/mcp");
-        let signed = super::http::Signed::new(sandbox::Client::new(), None, None);
-        let (headers, place) = (::http::HeaderMap::new(), super::http::Session::InHeader);
-        let peer = super::http::Peer::new(signed, url, &headers, exchange.clone(), place);
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
         let identity = ServerIdentity { revision, capabilities: None, server, instructions: None };
-        let transport = Arc::new(Transport::Http(super::http::Http::new(peer)));
-        Arc::new(Connection::new(transport, exchange, identity, ourselves, Arc::default()))
+        Arc::new(Connection::new(Transport::unsent(), identity, ourselves, Arc::default()))
     }
 }

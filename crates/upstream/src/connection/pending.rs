@@ -226,7 +226,7 @@ impl Pending {
     }
 
     /// How many calls there have been, if none is under way; requests of our own are none.
-    pub(super) fn idle_after(&self) -> Option<u64> {
+    pub(crate) fn idle_after(&self) -> Option<u64> {
         self.table().idle_after()
     }
 

@@ -44,8 +44,8 @@ impl Connection {
             transport.send(&outgoing)
         };
         let caller = cx.map(|cx| caller(method, cx));
-        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern, slot)?;
-        tracing::debug!(target: "upstream", upstream = %self.exchange.name(), id = call.id(), method, "request");
+        let call = Call::send(&self.transport, caller, fill, modern, slot)?;
+        tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, id = call.id(), method, "request");
         self.wait(call, cx).await
     }
 
@@ -139,7 +139,9 @@ impl Connection {
             }
             // The next request meets it anew; this one may have been looked at.
             Replaced::Perhaps if self.transport.is_streamable_http() => {
-                self.exchange.retire(&Fault::Gone("may speak another revision than before".to_owned()));
+                self.transport
+                    .exchange
+                    .retire(&Fault::Gone("may speak another revision than before".to_owned()));
                 return Ok(Answer::Error(error));
             }
             Replaced::Perhaps | Replaced::No => {}
@@ -150,7 +152,7 @@ impl Connection {
             return Err(Fault::Lacking(lacking.to_owned()));
         }
         for (id, key) in required.ids {
-            self.exchange.note_elicitation(id, cx.client().conversation, key);
+            self.transport.exchange.note_elicitation(id, cx.client().conversation, key);
         }
         Ok(Answer::Asked { requests: required.requests, state: AGAIN.into(), hold: None })
     }

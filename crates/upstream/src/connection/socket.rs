@@ -24,7 +24,7 @@ pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdi
 
 fn serve(stream: UnixStream, exchange: Arc<Exchange>) -> Stdio {
     let (reader, writer) = stream.into_split();
-    let (outbox, tap) = (Arc::new(Outbox::new(Pipe::Socket(writer))), exchange.tap().cloned());
+    let (outbox, tap) = (Arc::new(Outbox::new(Pipe::Socket(writer))), exchange.tap.clone());
     let ending = CancellationToken::new();
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();

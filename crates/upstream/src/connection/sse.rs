@@ -38,10 +38,10 @@ pub(super) async fn open(
     let dial = Peer::new(signed.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
     let late = |_| Fault::Broken(format!("it named no endpoint within {} s", ENDPOINT_TIMEOUT.as_secs()));
     let (stream, endpoint) = timeout(ENDPOINT_TIMEOUT, opened(&dial)).await.map_err(late)??;
-    let endpoint = endpoint::resolve(url, &endpoint, exchange.mask()).map_err(Fault::Broken)?;
+    let endpoint = endpoint::resolve(url, &endpoint, &exchange.mask).map_err(Fault::Broken)?;
     let http = Http::new(Peer::new(signed, endpoint, headers, exchange, Session::InAddress));
     // Owned by the connection's token, which it hears.
-    http.peer.runtime().spawn(read(stream, http.peer.clone()));
+    http.peer.runtime.spawn(read(stream, http.peer.clone()));
     Ok(http)
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn open(
 async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
     let response = dial.open_stream(None).await?;
     if response.status() != StatusCode::OK {
-        return Err(status::refused(response, dial.exchange().mask()).await);
+        return Err(status::refused(response, &dial.exchange.mask).await);
     }
     if !body::is_a(&response, EVENT_STREAM) {
         return Err(Fault::Broken("it offers no stream of events".to_owned()));
@@ -65,7 +65,7 @@ async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
 
 /// Hands out what the server says until the stream ends, and the connection with it.
 async fn read(mut stream: Stream, peer: Arc<Peer>) {
-    let closed = peer.exchange().closed().clone();
+    let closed = peer.exchange.closed.clone();
     let mut answering = JoinSet::new();
     let reading = async {
         loop {
@@ -77,7 +77,7 @@ async fn read(mut stream: Stream, peer: Arc<Peer>) {
         }
     };
     tokio::select! {
-        fault = reading => peer.exchange().close(Parting::ByItself, &fault),
+        fault = reading => peer.exchange.close(Parting::ByItself, &fault),
         () = closed.cancelled() => {}
     }
 }
@@ -86,7 +86,7 @@ async fn read(mut stream: Stream, peer: Arc<Peer>) {
 /// server may accept it only after it has said something itself.
 async fn take_in(peer: &Arc<Peer>, frame: Bytes, answering: &mut JoinSet<()>) {
     let mut answers = Vec::new();
-    peer.exchange().take_in(frame, Via::Shared, &mut |answer| answers.push(answer));
+    peer.exchange.take_in(frame, Via::Shared, &mut |answer| answers.push(answer));
     while answering.try_join_next().is_some() {}
     if answers.is_empty() {
         return;

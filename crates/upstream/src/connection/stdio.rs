@@ -57,7 +57,7 @@ impl Stdio {
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
-        let tap = exchange.tap().cloned();
+        let tap = exchange.tap.clone();
         let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
         // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
         tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
@@ -139,7 +139,7 @@ pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange
     // An answer that does not fit into the pipe any more is for a server that does not read.
     let mut answers = |mut answer: Vec<u8>| {
         answer.push(b'\n');
-        if let Some(tap) = exchange.tap() {
+        if let Some(tap) = &exchange.tap {
             tap.sent(&answer);
         }
         drop(outbox.send(&answer));

@@ -103,28 +103,21 @@ fn asked_bytes(call: &Call) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, Uri};
-    use sandbox::Client;
 
     use wire::Id;
     use wire::message::Text;
 
     use super::super::asked::Kind;
     use super::super::exchange::Exchange;
-    use super::super::http as web;
     use super::super::transport::Transport;
     use super::*;
 
     /// Makes calls of which nothing is sent, since nobody polls them, and their exchange.
     fn calls() -> (impl Fn() -> Call, Arc<Exchange>) {
-        let exchange = Exchange::untraced();
-        let url = Uri::from_static("http://127.0.0.1:1/mcp");
-        let (headers, place) = (HeaderMap::new(), web::Session::InHeader);
-        let signed = web::Signed::new(Client::new(), None, None);
-        let http = web::Http::new(web::Peer::new(signed, url, &headers, exchange.clone(), place));
-        let (transport, shared) = (Arc::new(Transport::Http(http)), exchange.clone());
-        let call = move || Call::ask(&transport, &exchange, "tools/call", b"{}", false).expect("open");
-        (call, shared)
+        let transport = Transport::unsent();
+        let exchange = transport.exchange.clone();
+        let call = move || Call::ask(&transport, "tools/call", b"{}", false).expect("open");
+        (call, exchange)
     }
 
     #[tokio::test(start_paused = true)]
@@ -137,7 +130,7 @@ mod tests {
         drop((two.1, three.1));
         let check = |expected: [bool; 3]| {
             assert_eq!([&one.0, &two.0, &three.0].map(|name| suspended.has(name)), expected);
-            assert_eq!([1, 2, 3].map(|id| exchange.is_open(id)), expected);
+            assert_eq!([1, 2, 3].map(|id| exchange.pending.is_open(id)), expected);
         };
         check([true, true, false]);
         tokio::time::sleep(ANSWER_TIMEOUT - Duration::from_millis(1)).await;
@@ -177,7 +170,7 @@ mod tests {
         assert!(put(asking()).is_ok(), "there is room again");
         drop(suspended);
         assert!(
-            (1..=5 + CALLS_MAX as u64).all(|id| !exchange.is_open(id)),
+            (1..=5 + CALLS_MAX as u64).all(|id| !exchange.pending.is_open(id)),
             "they are given up with the table"
         );
     }

@@ -28,7 +28,7 @@ pub(crate) struct Waiting {
 impl Exchange {
     /// Opens a request; nothing as `caller` means that it is ours.
     pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
-        let id = self.pending().open(caller)?;
+        let id = self.pending.open(caller)?;
         Ok(Waiting { exchange: self.clone(), id, slot: CallSlot::default() })
     }
 }
@@ -36,22 +36,22 @@ impl Exchange {
 impl Waiting {
     /// What comes next, if it is there already.
     pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
-        self.exchange.pending().poll(self.id, task)
+        self.exchange.pending.poll(self.id, task)
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         let (id, slot) = (self.id, std::mem::take(&mut self.slot));
-        let is_kept = slot.is_limited() && self.exchange.is_open(id);
-        self.exchange.pending().forget(id, slot);
+        let is_kept = slot.is_limited() && self.exchange.pending.is_open(id);
+        self.exchange.pending.forget(id, slot);
         // Without a runtime nothing goes on.
         if let (true, Ok(runtime)) = (is_kept, Handle::try_current()) {
             let exchange = Arc::downgrade(&self.exchange);
             // Bounded by its time.
             runtime.spawn(async move {
                 sleep(SLOT_KEPT_MAX).await;
-                exchange.upgrade().inspect(|exchange| exchange.pending().free(id));
+                exchange.upgrade().inspect(|exchange| exchange.pending.free(id));
             });
         }
     }

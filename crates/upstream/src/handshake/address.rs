@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::discovered;
-use super::{Line, Meeting, Met, NoHandshake, met};
+use super::{Meeting, Met, NoHandshake, met};
 use crate::connection::{Era, Reply, ServerIdentity, Transport};
 use crate::error::ConnectError;
 use crate::fault::Fault;
@@ -42,7 +42,7 @@ impl Meeting<'_> {
         }
     }
 
-    async fn probe_address(&self, line: Line, dialect: Dialect) -> Result<Met, ConnectError> {
+    async fn probe_address(&self, line: Arc<Transport>, dialect: Dialect) -> Result<Met, ConnectError> {
         let Ok(answer) = timeout(SILENCE_MAX, self.discover(&line)).await else {
             // It hangs on what it does not know; that is an old server if it shakes hands.
             let silent = ConnectError::NotMcp(format!("it said nothing for {} s", SILENCE_MAX.as_secs()));
@@ -64,7 +64,7 @@ impl Meeting<'_> {
     /// fails too, unless it is for want of a token.
     async fn shake_after(
         &self,
-        line: Line,
+        line: Arc<Transport>,
         dialect: Dialect,
         failure: ConnectError,
         is_certain: bool,
@@ -79,7 +79,7 @@ impl Meeting<'_> {
     }
 
     /// Shakes hands, in the dialect before this one if there is no other way.
-    async fn shake_or_go_back(&self, line: Line, dialect: Dialect) -> Result<Met, NoHandshake> {
+    async fn shake_or_go_back(&self, line: Arc<Transport>, dialect: Dialect) -> Result<Met, NoHandshake> {
         let refused = match self.shake(&line).await {
             Ok(identity) => return Ok(met(line, identity)),
             Err(NoHandshake::Failed(fault)) => fault,
@@ -98,8 +98,7 @@ impl Meeting<'_> {
 
     async fn meet_over_sse(&self) -> Result<Met, NoHandshake> {
         let opened = Transport::open_sse(self.settings, self.world).await;
-        let (transport, exchange) = opened.map_err(NoHandshake::Failed)?;
-        let line = Line { transport: Arc::new(transport), exchange };
+        let line = opened.map_err(NoHandshake::Failed)?;
         let identity = self.shake(&line).await?;
         Ok(met(line, identity))
     }

@@ -3,13 +3,14 @@
 //! before the handshake.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::discovered;
-use super::{Line, Meeting, Met, NoHandshake, met};
-use crate::connection::{Era, Reply, ServerIdentity};
+use super::{Meeting, Met, NoHandshake, met};
+use crate::connection::{Era, Reply, ServerIdentity, Transport};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::settings::Mask;
@@ -35,7 +36,7 @@ impl Meeting<'_> {
             // It has ended, perhaps because of the question.
             Err(NoHandshake::Failed(Fault::Gone(_) | Fault::NotSent(_))) => {
                 // What is left of the first one ends with it.
-                line.transport.end().await;
+                line.end().await;
                 let line = self.line().await?;
                 let identity = self.shake(&line).await?;
                 Ok(met(line, identity))
@@ -47,7 +48,7 @@ impl Meeting<'_> {
     /// Asks what only a modern server knows, and shakes hands with one that does not, or says nothing. Whichever it
     /// answers to decides: one that was slow to start reads the question first, and may refuse the handshake because
     /// of it.
-    async fn ask_in_place(&self, line: &Line) -> Result<ServerIdentity, NoHandshake> {
+    async fn ask_in_place(&self, line: &Arc<Transport>) -> Result<ServerIdentity, NoHandshake> {
         let mut asked = pin!(self.discover(line));
         let answer = tokio::select! {
             answer = &mut asked => Some(answer),

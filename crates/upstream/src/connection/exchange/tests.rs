@@ -208,11 +208,11 @@ fn subscriptions_are_told_apart_by_their_ids() {
     let take = |frame: String| exchange.take_in(frame.into(), Via::Shared, &mut |_| panic!("no answer"));
     take(tagged("tools/list_changed", 9));
     take(tagged("resources/updated", 9));
-    assert!(exchange.notices().take_changed().is_empty(), "nobody opened that one");
+    assert!(exchange.notices.take_changed().is_empty(), "nobody opened that one");
     take(tagged("tools/list_changed", waiting.id));
-    assert_eq!(exchange.notices().take_changed(), [Kind::Tools]);
+    assert_eq!(exchange.notices.take_changed(), [Kind::Tools]);
     take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.to_owned());
-    assert!(!exchange.is_open(1), "the server has ended it");
+    assert!(!exchange.pending.is_open(1), "the server has ended it");
 }
 
 #[test]

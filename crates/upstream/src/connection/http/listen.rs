@@ -37,7 +37,7 @@ enum Listened {
 /// Listens until the connection is closed or the server says that it offers no stream. Sets `tried` once the
 /// server has answered the first time.
 pub(super) async fn listen(peer: Arc<Peer>, tried: CancellationToken) {
-    let closed = peer.exchange().closed().clone();
+    let closed = peer.exchange.closed.clone();
     tokio::select! {
         () = listen_on(&peer, &tried) => {}
         () = closed.cancelled() => {}
@@ -63,7 +63,7 @@ async fn listen_on(peer: &Peer, tried: &CancellationToken) {
             Listened::NotFound => {
                 // The next call opens a new session. Those under way find out for themselves whether they were
                 // taken in.
-                return peer.exchange().retire(&Fault::Gone("forgot the session".to_owned()));
+                return peer.exchange.retire(&Fault::Gone("forgot the session".to_owned()));
             }
         }
         sleep(spread(place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN))).await;

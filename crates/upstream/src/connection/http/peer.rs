@@ -14,9 +14,8 @@ use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 
 use super::super::exchange::Exchange;
 use super::body;
-use super::rules::Rules;
 use super::signed::Signed;
-use super::status::{self, Asked};
+use super::status::{self, Asked, Rules};
 use crate::fault::Fault;
 
 /// How long a server may take to accept a notification or an answer of ours.
@@ -40,8 +39,8 @@ pub(crate) struct Peer {
     place: Session,
     pub(super) session: OnceLock<HeaderValue>,
     pub(super) revision: OnceLock<Revision>,
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) runtime: Handle,
+    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) runtime: Handle,
 }
 
 impl Peer {
@@ -58,14 +57,6 @@ impl Peer {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let (session, revision) = (OnceLock::new(), OnceLock::new());
         Peer { signed, url, headers, place, session, revision, exchange, runtime: Handle::current() }
-    }
-
-    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    pub(crate) fn runtime(&self) -> &Handle {
-        &self.runtime
     }
 
     /// The legacy handshake has settled on `revision`.
@@ -145,7 +136,7 @@ impl Peer {
             return Ok(());
         }
         let asked = Asked { id: 0, rules: Rules::Legacy, has_session: self.has_session() };
-        status::answer(response, asked, self.exchange.mask()).await.map(drop)
+        status::answer(response, asked, &self.exchange.mask).await.map(drop)
     }
 
     /// Sends a message that has no answer.
@@ -158,7 +149,7 @@ impl Peer {
     pub(crate) async fn tell_all(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Err(fault) = self.tell(message).await {
-                tracing::debug!(target: "upstream", upstream = %self.exchange.name(), %fault, "a message of ours was lost");
+                tracing::debug!(target: "upstream", upstream = %self.exchange.upstream, %fault, "a message of ours was lost");
             }
         }
     }

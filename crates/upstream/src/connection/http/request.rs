@@ -11,8 +11,7 @@ use wire::http::{EVENT_STREAM, SESSION_ID};
 use super::super::via::Via;
 use super::peer::Peer;
 use super::place::Place;
-use super::rules::Rules;
-use super::status::{self, Asked};
+use super::status::{self, Asked, Rules};
 use super::stream::{Stream, read_events, read_one};
 use super::{body, resume};
 use crate::fault::Fault;
@@ -56,7 +55,7 @@ impl Peer {
         let response = self.post(message, headers).await?;
         if response.status() != StatusCode::OK {
             let asked = Asked { id, rules, has_session: self.has_session() };
-            let reply = status::answer(response, asked, self.exchange.mask()).await?;
+            let reply = status::answer(response, asked, &self.exchange.mask).await?;
             self.exchange.answer(id, Ok(reply));
             return Ok(());
         }
@@ -79,7 +78,7 @@ impl Peer {
             }
         };
         // The answer may have come another way, or be what was wrong with the body.
-        if self.exchange.is_open(id) {
+        if self.exchange.pending.is_open(id) {
             return read;
         }
         self.finish(stream.into_body());

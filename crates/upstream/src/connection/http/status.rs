@@ -9,9 +9,9 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 use wire::{Frame, Message, Object};
 
+use super::super::outgoing::Outgoing;
 use super::super::pending::Reply;
 use super::body;
-use super::rules::Rules;
 use crate::config::shown_url;
 use crate::fault::Fault;
 use crate::settings::Mask;
@@ -25,6 +25,25 @@ const SAID_BYTES_MAX: usize = 200;
 
 /// Error codes under which servers say with HTTP 400 that they know no such session, instead of a plain 404.
 const SESSION_CODES: [i64; 3] = [-32_000, -32_001, -32_600];
+
+/// By which rules a request is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    Legacy,
+    Modern,
+    /// Modern, to find out whether the server is.
+    Probe,
+}
+
+impl Rules {
+    pub(super) fn of(outgoing: &Outgoing<'_>) -> Rules {
+        match (outgoing.modern, outgoing.method) {
+            (false, _) => Rules::Legacy,
+            (true, "server/discover") => Rules::Probe,
+            (true, _) => Rules::Modern,
+        }
+    }
+}
 
 /// What was asked, as far as the meaning of a status depends on it.
 #[derive(Debug, Clone, Copy)]

@@ -88,7 +88,7 @@ pub(super) async fn read_events(
         }
         take_in(peer, event.data.into(), via).await;
         if let Via::Request(id) = via
-            && !peer.exchange().is_open(id)
+            && !peer.exchange.pending.is_open(id)
         {
             return Ok(());
         }
@@ -111,6 +111,6 @@ pub(super) async fn read_one(whole: &mut Incoming, peer: &Peer, via: Via) -> Res
 /// Hands a message to the exchange, and what that wants to say to the server.
 async fn take_in(peer: &Peer, frame: Bytes, via: Via) {
     let mut answers = Vec::new();
-    peer.exchange().take_in(frame, via, &mut |answer| answers.push(answer));
+    peer.exchange.take_in(frame, via, &mut |answer| answers.push(answer));
     peer.tell_all(answers).await;
 }

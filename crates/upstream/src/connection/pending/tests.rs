@@ -33,7 +33,7 @@ async fn an_answer_finds_its_request_and_comes_last() {
     let exchange = Exchange::untraced();
     let (mut first, mut second) = (begin(&exchange, caller(1)), begin(&exchange, caller(1)));
     assert_eq!((first.id, second.id), (1, 2));
-    let pending = exchange.pending();
+    let pending = &exchange.pending;
     assert!(pending.happened(1, lacking("half")));
     assert!(pending.answer(2, Ok(Ok(text("2")))));
     assert!(pending.answer(1, Ok(Err(text("1")))));
@@ -48,7 +48,7 @@ async fn an_answer_finds_its_request_and_comes_last() {
 async fn who_waits_is_woken() {
     let exchange = Exchange::untraced();
     let mut waiting = begin(&exchange, None);
-    let answering = async { exchange.pending().answer(1, Ok(Ok(text("1")))) };
+    let answering = async { exchange.pending.answer(1, Ok(Ok(text("1")))) };
     let (next, answered) = tokio::join!(next(&mut waiting), answering);
     assert_eq!((next, answered), (Next::Answered(Ok(Ok(text("1")))), true));
 }
@@ -57,17 +57,17 @@ async fn who_waits_is_woken() {
 fn who_gives_up_is_forgotten() {
     let exchange = Exchange::untraced();
     let waiting = begin(&exchange, None);
-    assert_eq!(exchange.pending().only(), Some(1));
+    assert_eq!(exchange.pending.only(), Some(1));
     drop(waiting);
-    assert_eq!(exchange.pending().only(), None);
-    assert!(!exchange.pending().answer(1, Ok(Ok(text("{}")))));
+    assert_eq!(exchange.pending.only(), None);
+    assert!(!exchange.pending.answer(1, Ok(Ok(text("{}")))));
 }
 
 #[tokio::test]
 async fn the_end_reaches_everyone() {
     let exchange = Exchange::untraced();
     let mut waiting = begin(&exchange, None);
-    exchange.pending().end(Parting::ByItself, &Fault::Gone("exited".to_owned()));
+    exchange.pending.end(Parting::ByItself, &Fault::Gone("exited".to_owned()));
     assert_eq!(next(&mut waiting).await, Next::Answered(Err(Fault::Gone("exited".to_owned()))));
     assert_eq!(exchange.begin(None).err(), Some(Fault::NotSent("it has stopped".to_owned())));
 }
@@ -82,7 +82,7 @@ async fn there_is_an_end_to_requests_without_an_answer() {
     assert_eq!(exchange.begin(None).err(), Some(Fault::Busy));
     drop(waiting);
     for id in 1..=REQUESTS_MAX as u64 {
-        exchange.pending().answer(id, Ok(Ok(text("1"))));
+        exchange.pending.answer(id, Ok(Ok(text("1"))));
     }
     assert!(exchange.begin(None).is_ok());
 }
@@ -96,7 +96,7 @@ fn what_happens_is_told_to_whoever_listens_just_then() {
     }
     let exchange = Exchange::untraced();
     let listening = || caller(1).map(|caller| Caller { listener: Some(Arc::new(Nobody)), ..caller });
-    let (waiting, pending) = (begin(&exchange, listening()), exchange.pending());
+    let (waiting, pending) = (begin(&exchange, listening()), &exchange.pending);
     let is_heard = || pending.listener(waiting.id).is_some();
     assert!(is_heard() && pending.listener(9).is_none());
     pending.suspend(waiting.id);
@@ -116,7 +116,7 @@ async fn questions_of_all_calls_have_so_many_bytes() {
     let (mut one, two) = (begin(&exchange, caller(1)), begin(&exchange, caller(1)));
     let large = format!("\"{}\"", "x".repeat(QUESTIONS_BYTES_MAX / 2));
     let large = Text::check(large.into()).expect("JSON");
-    let ask = |id| exchange.pending().happened(id, question(7, Some(large.clone())));
+    let ask = |id| exchange.pending.happened(id, question(7, Some(large.clone())));
     assert!(ask(one.id) && !ask(two.id));
     next(&mut one).await;
     assert!(ask(two.id) && !ask(one.id), "the first was taken");
@@ -130,7 +130,7 @@ fn check_only(calls: usize, own: usize, expected: Option<u64>) {
     let exchange = Exchange::untraced();
     let _own: Vec<_> = (0..own).map(|_| begin(&exchange, None)).collect();
     let _calls: Vec<_> = (0..calls).map(|_| begin(&exchange, caller(1))).collect();
-    assert_eq!(exchange.pending().only(), expected, "{calls} {own}");
+    assert_eq!(exchange.pending.only(), expected, "{calls} {own}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_answer_that_cannot_be_read_is_taken_for_the_only_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_given_up_may_still_be_meant() {
     let exchange = Exchange::untraced();
-    let attributed = || exchange.pending().attribute(Via::Shared, |_| true).map(|(id, _)| id);
+    let attributed = || exchange.pending.attribute(Via::Shared, |_| true).map(|(id, _)| id);
     let (mine, theirs) = (begin(&exchange, caller(7)), begin(&exchange, caller(8)));
     drop(theirs);
     assert_eq!(attributed(), Err(Nobody::SeveralClients));
@@ -157,13 +157,13 @@ async fn a_call_that_was_given_up_may_still_be_meant() {
     drop(begin(&exchange, caller(7)));
     assert_eq!(attributed(), Ok(mine.id), "its own");
     let mut answered = begin(&exchange, caller(8));
-    exchange.pending().answer(answered.id, Ok(Ok(text("1"))));
+    exchange.pending.answer(answered.id, Ok(Ok(text("1"))));
     next(&mut answered).await;
     drop(answered);
     assert_eq!(attributed(), Ok(mine.id), "nothing more is to be expected of what is answered");
     let late = begin(&exchange, caller(8)).id;
     assert_eq!(attributed(), Err(Nobody::SeveralClients));
-    exchange.pending().answer(late, Ok(Ok(text("1"))));
+    exchange.pending.answer(late, Ok(Ok(text("1"))));
     assert_eq!(attributed(), Ok(mine.id), "it has been answered, late");
 }
 
@@ -172,7 +172,7 @@ fn check_attributed(conversations: &[u64], via: Via, expected: Result<u64, Nobod
     let exchange = Exchange::untraced();
     let _own = begin(&exchange, None);
     let _waiting: Vec<_> = conversations.iter().map(|&it| begin(&exchange, caller(it))).collect();
-    let attributed = exchange.pending().attribute(via, |caller| caller.may_be_asked);
+    let attributed = exchange.pending.attribute(via, |caller| caller.may_be_asked);
     assert_eq!(attributed.map(|(id, _)| id), expected, "{conversations:?} {via:?}");
 }
 
