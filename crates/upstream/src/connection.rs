@@ -15,7 +15,6 @@ mod news;
 mod notice;
 mod open;
 mod outbox;
-mod outgoing;
 mod pending;
 mod request;
 mod rounds;
@@ -39,9 +38,9 @@ pub(crate) use era::Era;
 pub(crate) use exchange::Exchange;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
-#[cfg(test)]
-pub(crate) use outgoing::Outgoing;
 pub(crate) use pending::{Parting, Reply};
+#[cfg(test)]
+pub(crate) use request::Outgoing;
 pub(crate) use request::{AGAIN, Answer, Request};
 pub(crate) use server_identity::ServerIdentity;
 pub(crate) use stderr::Stderr;

@@ -5,8 +5,6 @@
 //! left to the gate; this crate believes nothing a server says of itself where that would loosen a rule.
 
 mod actor;
-#[cfg(test)]
-mod allocations;
 mod answer;
 mod apart;
 mod backoff;
@@ -40,6 +38,8 @@ mod signer;
 mod slots;
 mod spelling;
 mod status;
+#[cfg(test)]
+mod tests;
 mod tool_filter;
 mod trace;
 mod upstream;

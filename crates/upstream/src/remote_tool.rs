@@ -115,26 +115,29 @@ impl RemoteTool {
         })
     }
 
-    async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
-        let upstream = self.upstream.upgrade().ok_or_else(|| ToolError::gone(self.upstream_name()))?;
-        let _counted = upstream.count_call();
+    async fn call(
+        &self,
+        upstream: &Upstream,
+        arguments: Arguments,
+        cx: &Context,
+    ) -> Result<Outcome, ToolError> {
         let arguments = match &self.sent {
             Some(sent) => sent.with(arguments.text()),
             None => Cow::Borrowed(arguments.text()),
         };
-        let mut round = self.send(&upstream, &arguments, cx).await?;
+        let mut round = self.send(upstream, &arguments, cx).await?;
         if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
             // Its slot is over. What goes into headers follows from the list, so ours may be old.
             drop(round);
             upstream.refresh(Kind::Tools).await;
-            round = self.send(&upstream, &arguments, cx).await?;
+            round = self.send(upstream, &arguments, cx).await?;
         }
         let Round { connection, slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
-            Ok(Answer::Error(error)) => return Err(self.refused(&upstream, &error)),
+            Ok(Answer::Error(error)) => return Err(self.refused(upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(&upstream, &connection, &slot, task, cx).await?
+                legacy_task::follow(upstream, &connection, &slot, task, cx).await?
             }
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),
@@ -207,17 +210,6 @@ impl RemoteTool {
         }
         answer::error(upstream.name(), error, unknown)
     }
-
-    fn masked(&self, error: ToolError) -> ToolError {
-        match self.upstream.upgrade() {
-            Some(upstream) => error.reworded(|text| upstream.settings.masked(text)),
-            None => error,
-        }
-    }
-
-    fn upstream_name(&self) -> &str {
-        self.definition.upstream().unwrap_or_default()
-    }
 }
 
 /// What a tool is taken to do whose effect its owner does not state. What a server says of itself could only loosen this, so it is not asked, unless a person
@@ -264,6 +256,13 @@ impl AnyTool for RemoteTool {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        Box::pin(async move { self.call(arguments, cx).await.map_err(|error| self.masked(error)) })
+        Box::pin(async move {
+            let upstream = self.upstream.upgrade();
+            let upstream =
+                upstream.ok_or_else(|| ToolError::gone(self.definition.upstream().unwrap_or_default()))?;
+            let _counted = upstream.count_call();
+            let done = self.call(&upstream, arguments, cx).await;
+            done.map_err(|error| error.reworded(|text| upstream.settings.masked(text)))
+        })
     }
 }

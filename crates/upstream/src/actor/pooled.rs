@@ -6,14 +6,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tool_api::{Cancel, Context};
 
-use super::{idle, tend};
-use crate::backoff::Chance;
+use super::tend;
 use crate::config::Isolation;
 use crate::connection::{Connection, Era, Parting, Subscribed};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
 use crate::profiles::Profile;
-use crate::upstream::{Key, Opened, Pool, Slot, Upstream, Whose, attempt};
+use crate::upstream::{Demand, Key, Opened, Pool, Slot, Upstream, Whose, attempt};
 
 /// One that nobody has used for so long is ended, unless the table says another time.
 const IDLE: Duration = Duration::from_secs(5 * 60);
@@ -57,7 +56,7 @@ impl Upstream {
                 Some(Opened::Now(open)) => return Ok(open),
                 Some(Opened::Soon(attempt)) => attempt,
                 None => {
-                    self.pool.backoff().check(Instant::now())?;
+                    self.starts().check(Demand::Call, Instant::now())?;
                     let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
                     if let Some(unused) = Pool::make_room(&mut slots)? {
                         // Its goodbye is bounded, and nobody need wait for it.
@@ -99,12 +98,12 @@ impl Upstream {
         match &opened {
             Ok(connection) => {
                 self.pool.slots().push(Slot { opened: Opened::Now(connection.clone()), ..slot });
-                self.pool.backoff().succeeded();
+                self.starts().pooled(None);
                 // Owned by the connection's exchange: it ends when that is closed.
                 tokio::spawn(tend_pooled(self.me.clone(), connection.clone(), over));
             }
             Err(error) if error.wants_sign_in() => {}
-            Err(error) => self.pool.backoff().failed(error, Instant::now(), Chance::draw()),
+            Err(error) => self.starts().pooled(Some(error)),
         }
         opened
     }
@@ -121,16 +120,16 @@ async fn tend_pooled(upstream: Weak<Upstream>, connection: Arc<Connection>, over
         let held = connection;
         Arc::downgrade(&held)
     };
-    let is_used = || idle::is_used(&connection);
+    let is_used = || tend::is_used(&connection);
     let unused_once_over = async {
         match &over {
             Some(over) => over.cancelled().await,
             None => std::future::pending().await,
         }
-        idle::idle(limit.min(IDLE_ONCE_OVER), &exchange, is_used).await;
+        tend::unused(limit.min(IDLE_ONCE_OVER), &exchange, is_used).await;
     };
     tokio::select! {
-        () = idle::idle(limit, &exchange, is_used) => {}
+        () = tend::unused(limit, &exchange, is_used) => {}
         () = unused_once_over => {}
         () = tend::pass_on(&upstream, &connection, &exchange) => {}
         () = exchange.closed.cancelled() => {}

@@ -110,7 +110,6 @@ impl Upstream {
                 if !starts.ready() {
                     return Err(ConnectError::Ended);
                 }
-                self.pool.backoff().succeeded();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
                 self.show(lists, state(&connection.identity, self.settings.mask()));

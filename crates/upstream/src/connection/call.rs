@@ -10,8 +10,8 @@ use wire::{Code, WireError, write};
 
 use super::asked::Question;
 use super::caller::Caller;
-use super::outgoing::{Outgoing, Work};
 use super::pending::{Happening, Next, Reply};
+use super::request::{Outgoing, Work};
 use super::transport::Transport;
 use super::waiting::Waiting;
 use crate::fault::Fault;

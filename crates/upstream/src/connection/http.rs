@@ -22,13 +22,14 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{Revision, write};
 
-use super::outgoing::{Outgoing, Work};
 use super::pending::Parting;
+use super::request::{Outgoing, Work};
 use crate::fault::Fault;
 
 pub(super) use peer::{Peer, Session};
+pub(super) use place::Place;
 pub(super) use signed::Signed;
-pub(super) use stream::Stream;
+pub(super) use stream::{Stream, read_events};
 
 /// How long a server may take to open the stream on which it says what no request asked for.
 const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);

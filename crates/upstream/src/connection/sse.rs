@@ -6,24 +6,19 @@ mod endpoint;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
 
 use super::exchange::Exchange;
-use super::http::{Http, Peer, Session, Signed, Stream, body, status};
+use super::http::{Http, Peer, Place, Session, Signed, Stream, body, read_events, status};
 use super::pending::Parting;
 use super::via::Via;
 use crate::fault::Fault;
 
 /// How long a server may take to say where messages go.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Answers of ours that are on their way at once. While there are more, nothing is read.
-const ANSWERS_MAX: usize = 16;
 
 /// Opens the stream and waits until the server has said where messages go. Must be called within a runtime.
 ///
@@ -65,36 +60,12 @@ async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
 
 /// Hands out what the server says until the stream ends, and the connection with it.
 async fn read(mut stream: Stream, peer: Arc<Peer>) {
-    let closed = peer.exchange.closed.clone();
-    let mut answering = JoinSet::new();
-    let reading = async {
-        loop {
-            match stream.next_message().await {
-                Ok(frame) => take_in(&peer, frame, &mut answering).await,
-                Err(Fault::Broken(why)) => return Fault::Broken(why),
-                Err(_) => return Fault::Gone("closed the connection".to_owned()),
-            }
-        }
+    let mut place = Place::default();
+    let reading = read_events(&mut stream, &peer, Via::Shared, &mut place);
+    let fault = match peer.exchange.closed.run_until_cancelled(reading).await {
+        None => return,
+        Some(Err(fault @ Fault::Broken(_))) => fault,
+        Some(_) => Fault::Gone("closed the connection".to_owned()),
     };
-    tokio::select! {
-        fault = reading => peer.exchange.close(Parting::ByItself, &fault),
-        () = closed.cancelled() => {}
-    }
-}
-
-/// Hands a message to the exchange. What that wants to say to the server goes out while more is read: the
-/// server may accept it only after it has said something itself.
-async fn take_in(peer: &Arc<Peer>, frame: Bytes, answering: &mut JoinSet<()>) {
-    let mut answers = Vec::new();
-    peer.exchange.take_in(frame, Via::Shared, &mut |answer| answers.push(answer));
-    while answering.try_join_next().is_some() {}
-    if answers.is_empty() {
-        return;
-    }
-    if answering.len() >= ANSWERS_MAX {
-        // Bounded by the time that each of them has.
-        answering.join_next().await;
-    }
-    let peer = peer.clone();
-    answering.spawn(async move { peer.tell_all(answers).await });
+    peer.exchange.close(Parting::ByItself, &fault);
 }

@@ -47,32 +47,35 @@ pub(crate) struct Stdio {
 
 impl Stdio {
     /// Speaks with the program in `tree` until it ends or the connection is dropped.
-    pub(super) fn serve(mut tree: Tree, exchange: Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
+    pub(super) fn serve(mut tree: Tree, exchange: &Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
         let io = tree.take_io().expect("the streams of a new tree have not been taken");
-        let outbox = Arc::new(Outbox::new(Pipe::Stdin(io.stdin)));
-        let ending = CancellationToken::new();
-        let ended = CancellationToken::new();
         let mut helpers = JoinSet::new();
         helpers.spawn({
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
-        let tap = exchange.tap.clone();
-        let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
-        // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
-        tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
-        Stdio::new(outbox, tap, ending, ended)
+        Stdio::spawn(Pipe::Stdin(io.stdin), exchange, |exchange, outbox, ending| {
+            Program { tree, exchange, outbox, stderr, helpers }.run(io.stdout, ending)
+        })
     }
 
-    /// A server that is written to through `outbox`, let go of when `ending` is set, and is gone with `ended`.
-    pub(super) fn new(
-        outbox: Arc<Outbox>,
-        tap: Option<Arc<Tap>>,
-        ending: CancellationToken,
-        ended: CancellationToken,
+    /// Does the work of a server that is written to through `pipe`; it ends when the token that it is given is set.
+    pub(super) fn spawn<W: Future<Output = ()> + Send + 'static>(
+        pipe: Pipe,
+        exchange: &Arc<Exchange>,
+        work: impl FnOnce(Arc<Exchange>, Arc<Outbox>, CancellationToken) -> W,
     ) -> Stdio {
+        let outbox = Arc::new(Outbox::new(pipe));
+        let (ending, ended) = (CancellationToken::new(), CancellationToken::new());
+        let work = work(exchange.clone(), outbox.clone(), ending.clone());
+        let ended_on_drop = ended.clone().drop_guard();
+        // Owned by `ending`, and says so with `ended` if it panics, too.
+        tokio::spawn(async move {
+            work.await;
+            drop(ended_on_drop);
+        });
         let end_on_drop = ending.clone().drop_guard();
-        Stdio { outbox, tap, ending, ended, _end_on_drop: end_on_drop }
+        Stdio { outbox, tap: exchange.tap.clone(), ending, ended, _end_on_drop: end_on_drop }
     }
 
     /// Sends one message.
@@ -102,8 +105,8 @@ struct Program {
 }
 
 impl Program {
-    /// Reads until the program ends or is to be ended, then lets go of it. `_ended` speaks by being dropped.
-    async fn run(mut self, stdout: Receiver, ending: CancellationToken, _ended: DropGuard) {
+    /// Reads until the program ends or is to be ended, then lets go of it.
+    async fn run(mut self, stdout: Receiver, ending: CancellationToken) {
         let mut reading = pin!(read(stdout, &self.exchange, &self.outbox));
         let is_told_to_end = tokio::select! {
             () = &mut reading => false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wire::{Revision, write};
 
 use super::exchange::Exchange;
-use super::outgoing::{Outgoing, Work};
+use super::request::{Outgoing, Work};
 use super::stderr::Stderr;
 use super::{http as web, socket, sse, stdio};
 use crate::error::ConnectError;
@@ -37,9 +37,9 @@ impl Transport {
         let way = match &settings.endpoint {
             Endpoint::Program(program) => {
                 let tree = world.launcher.start(program)?;
-                Way::Stdio(stdio::Stdio::serve(tree, exchange.clone(), stderr.clone()))
+                Way::Stdio(stdio::Stdio::serve(tree, &exchange, stderr.clone()))
             }
-            Endpoint::Socket(path) => Way::Stdio(socket::connect(path, exchange.clone()).await?),
+            Endpoint::Socket(path) => Way::Stdio(socket::connect(path, &exchange).await?),
             Endpoint::Address { url, headers, .. } => {
                 let (signed, place) = (signed(settings, world, &exchange), web::Session::InHeader);
                 let peer = web::Peer::new(signed, url.clone(), headers, exchange.clone(), place);

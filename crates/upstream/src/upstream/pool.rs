@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::starts::Attempt;
-use crate::backoff::Backoff;
 use crate::connection::{Connection, Exchange};
 use crate::error::ConnectError;
 use crate::profiles::Profile;
@@ -47,11 +46,7 @@ pub(crate) enum Opened {
 
 /// The connections beside the first.
 #[derive(Default)]
-pub(crate) struct Pool {
-    pub(crate) slots: Mutex<Vec<Slot>>,
-    /// How the starts went.
-    pub(crate) backoff: Mutex<Backoff>,
-}
+pub(crate) struct Pool(Mutex<Vec<Slot>>);
 
 impl Slot {
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
@@ -69,11 +64,7 @@ impl Slot {
 
 impl Pool {
     pub(crate) fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
-        self.slots.lock().expect("nothing panics while it holds the lock")
-    }
-
-    pub(crate) fn backoff(&self) -> MutexGuard<'_, Backoff> {
-        self.backoff.lock().expect("nothing panics while it holds the lock")
+        self.0.lock().expect("nothing panics while it holds the lock")
     }
 
     /// The sound connection for this key, or the start of one that is under way.

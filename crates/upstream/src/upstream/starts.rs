@@ -123,6 +123,14 @@ impl Starts {
         is_news
     }
 
+    /// A connection beside the first was opened, or could not be: then calls wait for both.
+    pub(crate) fn pooled(&mut self, failure: Option<&ConnectError>) {
+        match failure {
+            Some(error) => self.backoff.failed(error, Instant::now(), Chance::draw()),
+            None => self.backoff.succeeded(),
+        }
+    }
+
     /// The start is over without a result.
     pub(crate) fn given_up(&mut self, then: Phase) {
         if matches!(self.phase, Phase::Connecting(_)) {

@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use wire::Revision;
 use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
@@ -20,6 +21,9 @@ use crate::fault::Fault;
 
 /// How long a server may take to accept a notification or an answer of ours.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Answers of ours that are on their way at once. While there are more, nothing is read.
+const ANSWERS_MAX: usize = 16;
 
 /// Where a legacy session is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub(crate) struct Peer {
     pub(super) revision: OnceLock<Revision>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) runtime: Handle,
+    /// Those of our answers to the server that may be on their way at once.
+    pub(super) answering: Arc<Semaphore>,
 }
 
 impl Peer {
@@ -56,7 +62,8 @@ impl Peer {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let (session, revision) = (OnceLock::new(), OnceLock::new());
-        Peer { signed, url, headers, place, session, revision, exchange, runtime: Handle::current() }
+        let (runtime, answering) = (Handle::current(), Arc::new(Semaphore::new(ANSWERS_MAX)));
+        Peer { signed, url, headers, place, session, revision, exchange, runtime, answering }
     }
 
     /// The legacy handshake has settled on `revision`.

@@ -1,7 +1,6 @@
 //! `Place`: how far a stream of events has come, so that the server can be asked for the rest of it
 //! (MCP 2025-11-25, Streamable HTTP, "Resumability and Redelivery").
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -18,7 +17,7 @@ pub(super) const RETRY_MAX: Duration = Duration::from_secs(60);
 
 /// How far a stream has come. It outlives the connections that the stream is read from.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(crate) struct Place {
     last_id: Option<HeaderValue>,
     retry: Option<Duration>,
     has_moved: bool,
@@ -61,13 +60,6 @@ impl Place {
     }
 }
 
-/// `wait` and up to a quarter more, so that many who lost one server do not come back at the same moment.
-pub(super) fn spread(wait: Duration) -> Duration {
-    // Every `RandomState` has keys of its own, and this need not be hard to guess.
-    let quarter = u32::try_from(RandomState::new().hash_one(0) % 256).unwrap_or(0);
-    wait + wait / 1024 * quarter
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,13 +96,5 @@ mod tests {
         assert_eq!(waits(&place), [50, 100, 400, 60_000]);
         noted(&mut place, "retry: 99999999999\n\n");
         assert_eq!(waits(&place), [60_000; 4]);
-    }
-
-    #[test]
-    fn a_spread_wait_is_little_longer() {
-        let wait = Duration::from_secs(8);
-        for _ in 0..100 {
-            assert!((wait..=wait + wait / 4).contains(&spread(wait)));
-        }
     }
 }

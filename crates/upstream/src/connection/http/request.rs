@@ -46,7 +46,7 @@ impl Peer {
     /// Sends request `id` and hands what comes back to the exchange. Returns when the answer is there, or with
     /// the reason why there is none.
     pub(super) async fn request(
-        &self,
+        self: &Arc<Peer>,
         id: u64,
         message: Vec<u8>,
         headers: HeaderMap,

@@ -1,6 +1,8 @@
 //! Reading the answer to a request over several connections. A server may hang up before it has answered and
 //! expects us back for the rest (MCP 2025-11-25); and a connection that breaks is read on in the same way.
 
+use std::sync::Arc;
+
 use http::{HeaderValue, StatusCode};
 use tokio::time::sleep;
 use wire::http::EVENT_STREAM;
@@ -34,7 +36,7 @@ enum Refused {
 ///
 /// # Errors
 /// When there is no more of it and the answer has not come.
-pub(super) async fn read_on(stream: &mut Stream, peer: &Peer, via: Via) -> Result<(), Fault> {
+pub(super) async fn read_on(stream: &mut Stream, peer: &Arc<Peer>, via: Via) -> Result<(), Fault> {
     let mut place = Place::default();
     let mut read = read_events(stream, peer, via, &mut place).await;
     let (mut in_vain, mut unreached) = (0, 0);
@@ -62,7 +64,7 @@ pub(super) async fn read_on(stream: &mut Stream, peer: &Peer, via: Via) -> Resul
 }
 
 /// The stream behind the event `last_id`.
-async fn rest(peer: &Peer, last_id: &HeaderValue) -> Result<Stream, Refused> {
+async fn rest(peer: &Arc<Peer>, last_id: &HeaderValue) -> Result<Stream, Refused> {
     let response = match peer.open_stream(Some(last_id)).await {
         Ok(response) => response,
         Err(fault @ (Fault::SignIn(_) | Fault::Scope(_))) => return Err(Refused::Ever(fault)),

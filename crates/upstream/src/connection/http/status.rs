@@ -9,8 +9,8 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 use wire::{Frame, Message, Object};
 
-use super::super::outgoing::Outgoing;
 use super::super::pending::Reply;
+use super::super::request::Outgoing;
 use super::body;
 use crate::config::shown_url;
 use crate::fault::Fault;

@@ -1,5 +1,7 @@
 //! `Stream`: events as they arrive in the body of an answer, each of them a message.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::body::Incoming;
 use wire::sse::{Event, Events};
@@ -43,19 +45,6 @@ impl Stream {
             self.events.feed(&piece).map_err(|error| Fault::Broken(error.to_string()))?;
         }
     }
-
-    /// The next message.
-    ///
-    /// # Errors
-    /// At the end of the stream, however it came.
-    pub(crate) async fn next_message(&mut self) -> Result<Bytes, Fault> {
-        loop {
-            let event = self.next().await?;
-            if is_message(&event) {
-                return Ok(event.data.into());
-            }
-        }
-    }
 }
 
 /// True if the event holds a message.
@@ -67,9 +56,9 @@ fn is_message(event: &Event) -> bool {
 ///
 /// # Errors
 /// At the end of the stream, or when it breaks.
-pub(super) async fn read_events(
+pub(crate) async fn read_events(
     stream: &mut Stream,
-    peer: &Peer,
+    peer: &Arc<Peer>,
     via: Via,
     place: &mut Place,
 ) -> Result<(), Fault> {
@@ -99,7 +88,7 @@ pub(super) async fn read_events(
 ///
 /// # Errors
 /// Always: what was wrong with it, in case that the answer was not in it.
-pub(super) async fn read_one(whole: &mut Incoming, peer: &Peer, via: Via) -> Result<(), Fault> {
+pub(super) async fn read_one(whole: &mut Incoming, peer: &Arc<Peer>, via: Via) -> Result<(), Fault> {
     let whole = body::read_up_to(whole, body::ANSWER_BYTES_MAX).await?;
     if whole.trim_ascii().is_empty() {
         return Err(Fault::Broken("it accepted the request and gave no answer".to_owned()));
@@ -108,9 +97,19 @@ pub(super) async fn read_one(whole: &mut Incoming, peer: &Peer, via: Via) -> Res
     Err(Fault::Broken("it answered with something else than a message of MCP".to_owned()))
 }
 
-/// Hands a message to the exchange, and what that wants to say to the server.
-async fn take_in(peer: &Peer, frame: Bytes, via: Via) {
+/// Hands a message to the exchange. What that wants to say to the server goes out while more is read: the server may
+/// accept it only after it has said something itself.
+async fn take_in(peer: &Arc<Peer>, frame: Bytes, via: Via) {
     let mut answers = Vec::new();
     peer.exchange.take_in(frame, via, &mut |answer| answers.push(answer));
-    peer.tell_all(answers).await;
+    if answers.is_empty() {
+        return;
+    }
+    let permit = peer.answering.clone().acquire_owned().await.expect("nobody closes the semaphore");
+    let own = peer.clone();
+    // Bounded by the time that each answer has.
+    peer.runtime.spawn(async move {
+        own.tell_all(answers).await;
+        drop(permit);
+    });
 }
