@@ -27,7 +27,6 @@ mod subscribed;
 mod suspended;
 mod transport;
 mod via;
-mod waiting;
 
 pub(crate) use asked::{Kind as Wanted, Question};
 #[cfg(test)]

@@ -57,16 +57,16 @@ pub(crate) fn features(
             Some((action, tool))
         })
         .collect();
-    let instructions = lists.instructions.as_deref().filter(|said| {
-        let why = judge.objection_to_instructions(said);
+    let instructions = lists.instructions.as_deref().filter(|text| {
+        let why = judge.objection_to_instructions(text);
         let name = What::WHOLE.to_owned();
         let held = why.map(|why| HeldBack { what: What::Instructions, name, why });
         let is_held = held.is_some();
         offer.held.extend(held);
         !is_held
     });
-    let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
-    let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
+    let instructions = instructions.map(|text| settings.mask().lines(text, INSTRUCTIONS_BYTES_MAX));
+    let instructions = instructions.filter(|text| !text.is_empty()).map(Arc::from);
     let extension_methods = extension_methods(&abilities, settings, target);
     Features {
         prompts,

@@ -27,7 +27,6 @@ pub(crate) struct Meeting<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) world: &'a World,
     pub(crate) stderr: &'a Arc<Stderr>,
-    pub(crate) subscribed: &'a Arc<Subscribed>,
     /// What a legacy server is told that its clients can do.
     pub(crate) profile: Profile,
     /// False for a further connection: what earlier ones have written on stderr is then kept.
@@ -55,9 +54,13 @@ enum NoHandshake {
 }
 
 impl Meeting<'_> {
-    /// Meets the server, beginning with what is known of it. Returns the connection, and its era unless that
-    /// should be found out anew next time.
-    pub(crate) async fn meet(&self, known: Option<Era>) -> Result<(Connection, Option<Era>), ConnectError> {
+    /// Meets the server, beginning with what is known of it. Returns the connection, which watches `subscribed`, and its
+    /// era unless that should be found out anew next time.
+    pub(crate) async fn meet(
+        &self,
+        known: Option<Era>,
+        subscribed: Arc<Subscribed>,
+    ) -> Result<(Connection, Option<Era>), ConnectError> {
         if let Some(why) = self.settings.lacks() {
             return Err(ConnectError::Lacking(why.to_owned()));
         }
@@ -70,7 +73,7 @@ impl Meeting<'_> {
         if era == Era::Modern {
             line.exchange.set_modern();
         }
-        let connection = Connection::new(line, identity, self.ourselves(), self.subscribed.clone());
+        let connection = Connection::new(line, identity, self.ourselves(), subscribed);
         Ok((connection, is_certain.then_some(era)))
     }
 
@@ -99,14 +102,14 @@ impl Meeting<'_> {
     /// Asks what only a modern server knows.
     async fn discover(&self, line: &Arc<Transport>) -> Result<Reply, Fault> {
         let ourselves = self.ourselves();
-        let said = OwnEnvelope {
+        let envelope = OwnEnvelope {
             revision: Revision::MODERN,
             client: &ourselves,
             capabilities: "{}",
             log_level: None,
             progress_token: None,
         };
-        let meta = meta::write(None, &said).unwrap_or_default();
+        let meta = meta::write(None, &envelope).unwrap_or_default();
         let params = format!("{{\"_meta\":{meta}}}");
         let discover = || ask(line, "server/discover", params.as_bytes(), true);
         match discover().await {

@@ -78,10 +78,10 @@ impl Lists {
 
     /// How long everything here stays good, in milliseconds; 0 in legacy revisions, which do not say it.
     pub(crate) fn ttl_ms(&self) -> u64 {
-        let said = Kind::ALL.into_iter().filter(|&kind| self.has(kind)).map(|kind| self.of(kind).ttl_ms);
+        let ttls_ms = Kind::ALL.into_iter().filter(|&kind| self.has(kind)).map(|kind| self.of(kind).ttl_ms);
         // What has not been read says nothing.
-        let said = said.min().filter(|&ttl_ms| ttl_ms != u64::MAX);
-        said.filter(|_| self.era == Some(Era::Modern)).unwrap_or(0)
+        let ttls_ms = ttls_ms.min().filter(|&ttl_ms| ttl_ms != u64::MAX);
+        ttls_ms.filter(|_| self.era == Some(Era::Modern)).unwrap_or(0)
     }
 
     /// Everything as one JSON object, to be remembered.

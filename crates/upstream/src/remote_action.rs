@@ -178,8 +178,8 @@ impl RemoteAction {
     ) -> Result<Translated, ToolError> {
         let missing = || self.invalid(&format!("Invalid params: {} needs the string \"{key}\"", self.method));
         let object = Object::parse(arguments.text()).ok_or_else(missing)?;
-        let said = object.string(key).ok_or_else(missing)?;
-        let own = own(&said)?;
+        let offered = object.string(key).ok_or_else(missing)?;
+        let own = own(&offered)?;
         let params = patch::set(object, key, &literal(&own));
         Ok(Translated { name: Some(own), params })
     }

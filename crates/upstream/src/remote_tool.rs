@@ -235,8 +235,8 @@ fn outward(tool: &Text, map: &UriMap) -> Text {
 fn without_secrets(tool: Text, mask: &Mask) -> Text {
     ["title", "description"].into_iter().fold(tool, |tool, key| {
         let masked = tool.object().and_then(|object| {
-            let said = object.get(key).filter(|said| said.starts_with('"'))?;
-            match mask.json(said) {
+            let text = object.get(key).filter(|text| text.starts_with('"'))?;
+            match mask.json(text) {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(masked) => Text::check(Bytes::from(patch::set(object, key, &masked))).ok(),
             }
@@ -247,7 +247,7 @@ fn without_secrets(tool: Text, mask: &Mask) -> Text {
 
 fn needs_task(tool: &Text) -> bool {
     let execution = tool.object().and_then(|tool| tool.object("execution"));
-    execution.and_then(|it| it.string("taskSupport")).as_deref() == Some("required")
+    execution.and_then(|execution| execution.string("taskSupport")).as_deref() == Some("required")
 }
 
 impl AnyTool for RemoteTool {

@@ -123,16 +123,16 @@ async fn tries<'r>(
             }
         };
         let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
-        let parked = parked(&connection, cx);
+        let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
-        let answer = match parked {
+        let answer = match suspended {
             Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
             None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
-        if !again || parked.is_some() || tries == TRIES_MAX {
+        if !again || suspended.is_some() || tries == TRIES_MAX {
             return Ok(Round { connection, slot: slot.unwrap_or_default(), answer });
         }
     }
@@ -195,7 +195,7 @@ fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answe
 
 /// What names a call that waits on a legacy connection for its client's answers, and these answers. Modern
 /// servers keep nothing in between, so there every round is a request of its own.
-fn parked<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
+fn suspended<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
     let input = cx.input().filter(|_| !connection.is_modern())?;
     let state = input.state.as_deref().filter(|state| *state != AGAIN)?;
     Some((state, input.responses.as_ref()))

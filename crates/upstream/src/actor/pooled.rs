@@ -8,9 +8,8 @@ use tool_api::{Cancel, Context};
 
 use super::tend;
 use crate::config::Isolation;
-use crate::connection::{Connection, Era, Parting, Subscribed};
+use crate::connection::{Connection, Era, Parting};
 use crate::error::ConnectError;
-use crate::handshake::Meeting;
 use crate::profiles::Profile;
 use crate::upstream::{Demand, Key, Opened, Pool, Slot, Upstream, Whose, attempt};
 
@@ -83,17 +82,11 @@ impl Upstream {
     }
 
     async fn open_pooled(&self, key: Key, over: Option<Cancel>) -> Result<Arc<Connection>, ConnectError> {
+        let meeting = self.meeting(key.profile, false);
         // Changes of lists and resources are heard on the first one.
-        let unwatched: Arc<Subscribed> = Arc::default();
-        let meeting = Meeting { profile: key.profile, is_first: false, ..self.meeting(&unwatched) };
-        let limit = self.settings.limits.start;
-        let opened = tokio::select! {
-            met = self.within(limit, "answer the handshake", meeting.meet(self.era())) => met.map(|met| Arc::new(met.0)),
-            () = self.closing.cancelled() => {
-                meeting.end().await;
-                Err(ConnectError::Ended)
-            }
-        };
+        let met = meeting.meet(self.era(), Arc::default());
+        let opened = self.within(self.settings.limits.start, "answer the handshake", met);
+        let opened = self.unless_closed(&meeting, opened).await.map(|(connection, _)| Arc::new(connection));
         let slot = self.take_start(&key).ok_or(ConnectError::Ended)?;
         match &opened {
             Ok(connection) => {

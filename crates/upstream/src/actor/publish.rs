@@ -37,16 +37,11 @@ impl Upstream {
             self.tell_status(&shown.state, &before.state);
             std::mem::swap(shown, &mut before);
         });
-        self.log_mistakes(&mistakes, before.fresh.then_some(&before.mistakes));
-        self.next_generation();
-    }
-
-    /// Warns of what is most likely a slip in the table, once for as long as it stays the same.
-    fn log_mistakes(&self, mistakes: &[String], before: Option<&Vec<String>>) {
-        let is_news = |mistake: &&String| before.is_none_or(|before| !before.contains(mistake));
-        for mistake in mistakes.iter().filter(is_news) {
+        // Warns of what is most likely a slip in the table, once for as long as it stays the same.
+        for mistake in mistakes.iter().filter(|mistake| !before.fresh || !before.mistakes.contains(mistake)) {
             tracing::warn!(target: "upstream", upstream = %self.name(), mistake, "its table may have a slip");
         }
+        self.next_generation();
     }
 
     /// Takes the other upstreams that `newer`, settings of the same server, knows (see `Settings::knowing`), and
@@ -133,12 +128,12 @@ impl Upstream {
         let listed = match self.read_list(&connection, kind).await {
             Ok(listed) => listed,
             Err(error) => {
-                let (upstream, list, said) =
+                let (upstream, list, shown) =
                     (self.name(), kind.noun(), self.settings.masked(&error.to_string()));
-                tracing::warn!(target: "upstream", upstream, list, error = said, "could not read its changed list");
+                tracing::warn!(target: "upstream", upstream, list, error = shown, "could not read its changed list");
                 let is_gone = matches!(error, ConnectError::Unreachable(_));
                 if is_gone {
-                    self.give_up(connection.exchange(), State::Failed { error: said });
+                    self.give_up(connection.exchange(), State::Failed { error: shown });
                 }
                 return is_gone;
             }
@@ -185,9 +180,9 @@ impl Upstream {
     }
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
-    pub(crate) fn tell(&self, heard: Notice) {
+    pub(crate) fn tell(&self, notice: Notice) {
         let map = self.settings.uri_map();
-        let event = match heard {
+        let event = match notice {
             // Whoever watches another's resource has not asked this one.
             Notice::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
             Notice::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },

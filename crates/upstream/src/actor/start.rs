@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::tend;
 use crate::config::Restart;
-use crate::connection::{Connection, Parting, ServerIdentity, Subscribed};
+use crate::connection::{Connection, Parting, ServerIdentity};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
 use crate::lists::Lists;
@@ -94,15 +94,8 @@ impl Upstream {
         if demand != Demand::Background {
             self.say(State::Connecting);
         }
-        let meeting = self.meeting(&self.subscribed);
-        let opened = tokio::select! {
-            opened = self.open(&meeting) => opened,
-            () = self.closing.cancelled() => {
-                // Whoever waits for this waits for the end of what was begun.
-                meeting.end().await;
-                Err(ConnectError::Ended)
-            }
-        };
+        let meeting = self.meeting(Profile::ALL, true);
+        let opened = self.unless_closed(&meeting, self.open(&meeting)).await;
         match opened {
             Ok((connection, lists)) => {
                 // Held until it is offered: whoever ends it in between waits for that.
@@ -150,18 +143,18 @@ impl Upstream {
 
     /// How the server is doing after this.
     pub(crate) fn state_after(&self, error: &ConnectError) -> State {
-        let said = || self.settings.masked(&error.to_string());
+        let shown = || self.settings.masked(&error.to_string());
         match error {
             ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
             ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
-                State::NeedsClientRegistration { error: said() }
+                State::NeedsClientRegistration { error: shown() }
             }
-            _ => State::Failed { error: said() },
+            _ => State::Failed { error: shown() },
         }
     }
 
     async fn open(&self, meeting: &Meeting<'_>) -> Result<(Arc<Connection>, Lists), ConnectError> {
-        let meeting = meeting.meet(self.era());
+        let meeting = meeting.meet(self.era(), self.subscribed.clone());
         let (connection, era) =
             self.within(self.settings.limits.start, "answer the handshake", meeting).await?;
         self.remember_era(era);
@@ -176,17 +169,25 @@ impl Upstream {
         Ok((connection, lists))
     }
 
-    /// What it takes to meet the server, whose clients can do everything.
-    pub(crate) fn meeting<'a>(&'a self, subscribed: &'a Arc<Subscribed>) -> Meeting<'a> {
+    /// What it takes to meet the server, whose clients can do what `profile` says.
+    pub(crate) fn meeting(&self, profile: Profile, is_first: bool) -> Meeting<'_> {
         let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
-        Meeting {
-            settings,
-            world,
-            stderr,
-            subscribed,
-            profile: Profile::ALL,
-            is_first: true,
-            begun: Mutex::default(),
+        Meeting { settings, world, stderr, profile, is_first, begun: Mutex::default() }
+    }
+
+    /// Does the work of `meeting`, or ends what it has begun if the upstream is closed.
+    pub(crate) async fn unless_closed<T>(
+        &self,
+        meeting: &Meeting<'_>,
+        work: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
+        match self.closing.run_until_cancelled(work).await {
+            Some(done) => done,
+            None => {
+                // Whoever waits for this waits for the end of what was begun.
+                meeting.end().await;
+                Err(ConnectError::Ended)
+            }
         }
     }
 

@@ -120,12 +120,12 @@ async fn see_again(upstream: &Weak<Upstream>) {
 /// Passes on what is told of single things.
 pub(crate) async fn pass_on(upstream: &Weak<Upstream>, connection: &Weak<Connection>, exchange: &Exchange) {
     loop {
-        for heard in exchange.notices.news().await {
-            if let (Notice::Task { id, params }, Some(connection)) = (&heard, connection.upgrade()) {
+        for notice in exchange.notices.news().await {
+            if let (Notice::Task { id, params }, Some(connection)) = (&notice, connection.upgrade()) {
                 connection.note_task(id, params);
             }
             let Some(upstream) = upstream.upgrade() else { return };
-            upstream.tell(heard);
+            upstream.tell(notice);
         }
     }
 }

@@ -43,9 +43,9 @@ fn parts(error: &Text) -> Parts<'_> {
 /// The server answered a call with a JSON-RPC error.
 pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolError {
     let Parts { code, message, data } = parts(error);
-    let said = if message.is_empty() { "no message" } else { &message };
+    let words = if message.is_empty() { "no message" } else { &message };
     let hint = if unknown_tool { "; its list of tools is read again" } else { "" };
-    let sentence = format!("`{upstream}` answered with error {code}: {said}{hint}");
+    let sentence = format!("`{upstream}` answered with error {code}: {words}{hint}");
     let mut details = json!({ "upstream": upstream, "code": code, "message": message });
     if let Some(data) = data {
         details["data"] = match data.len() {
@@ -64,14 +64,14 @@ pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolErr
 /// The server does not have the resource `own`, which is offered here as `offered`, or says another error about it.
 /// What it says of a URI is said of the one offered.
 pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) -> ToolError {
-    let said = self::error(upstream, error, false);
-    let Some(protocol) = said.protocol().cloned() else { return said };
+    let unchanged = self::error(upstream, error, false);
+    let Some(protocol) = unchanged.protocol().cloned() else { return unchanged };
     let Parts { code, message, data } = parts(error);
     let object = data.and_then(wire::Object::parse);
     let is_missing = code == Code::ResourceNotFound.number()
         || (code == Code::InvalidParams.number() && (is_about(object, own) || says_missing(&message)));
     if !is_missing {
-        return said;
+        return unchanged;
     }
     let data = match object {
         Some(object) if data.is_some_and(|data| data.len() <= PROTOCOL_DATA_BYTES_MAX) => {
@@ -84,11 +84,11 @@ pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) 
         true => protocol.message.replace(own, offered),
         false => protocol.message,
     };
-    said.with_protocol(Protocol { message, data: Some(data), ..protocol })
+    unchanged.with_protocol(Protocol { message, data: Some(data), ..protocol })
 }
 
 fn is_about(data: Option<wire::Object<'_>>, uri: &str) -> bool {
-    data.and_then(|data| data.string("uri")).is_some_and(|said| said == uri)
+    data.and_then(|data| data.string("uri")).is_some_and(|named| named == uri)
 }
 
 /// An error of ours about the server.

@@ -81,15 +81,11 @@ impl Question {
         match self.kind {
             Kind::Roots => has("roots").is_none().then_some(r#"{"roots":{}}"#),
             Kind::Sampling => {
-                let uses_tools = params.and_then(|params| params.get("tools")).is_some_and(|it| it != "null");
-                match has("sampling") {
-                    Some(sampling) if uses_tools && sampling.get("tools").is_none() => {
-                        Some(r#"{"sampling":{"tools":{}}}"#)
-                    }
-                    Some(_) => None,
-                    None if uses_tools => Some(r#"{"sampling":{"tools":{}}}"#),
-                    None => Some(r#"{"sampling":{}}"#),
-                }
+                let uses_tools =
+                    params.and_then(|params| params.get("tools")).is_some_and(|tools| tools != "null");
+                let can = has("sampling").is_some_and(|able| !uses_tools || able.get("tools").is_some());
+                let needed = if uses_tools { r#"{"sampling":{"tools":{}}}"# } else { r#"{"sampling":{}}"# };
+                (!can).then_some(needed)
             }
             Kind::Elicitation => {
                 let is_url =
@@ -109,12 +105,6 @@ impl Question {
     pub(crate) fn bytes(&self) -> usize {
         self.id.text().len() + self.params.as_ref().map_or(0, |params| params.as_str().len())
     }
-
-    /// Appends `"key":{"method":…,"params":…}`.
-    fn write(&self, key: &str, out: &mut Vec<u8>) {
-        let params = self.params.as_ref().and_then(Text::object);
-        write_entry(key, self.kind, params, out);
-    }
 }
 
 fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'static str> {
@@ -127,6 +117,7 @@ fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'sta
     (!has_forms).then_some(r#"{"elicitation":{"form":{}}}"#)
 }
 
+/// Appends `"key":{"method":…,"params":…}`.
 fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<u8>) {
     out.push(if out.is_empty() { b'{' } else { b',' });
     string::encode(key, out);
@@ -148,7 +139,8 @@ fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<
 pub(crate) fn requests(questions: &[(String, Question)]) -> Bytes {
     let mut out = Vec::with_capacity(256);
     for (key, question) in questions {
-        question.write(key, &mut out);
+        let params = question.params.as_ref().and_then(Text::object);
+        write_entry(key, question.kind, params, &mut out);
     }
     closed(out)
 }

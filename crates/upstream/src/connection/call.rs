@@ -10,10 +10,10 @@ use wire::{Code, WireError, write};
 
 use super::asked::Question;
 use super::caller::Caller;
+use super::exchange::Waiting;
 use super::pending::{Happening, Next, Reply};
 use super::request::{Outgoing, Work};
 use super::transport::Transport;
-use super::waiting::Waiting;
 use crate::fault::Fault;
 use crate::slots::CallSlot;
 

@@ -3,10 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context as Task, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tool_api::Progress;
 use wire::message::Text;
@@ -16,15 +20,20 @@ use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 use super::asked::{self, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
-use super::pending::{Happening, Nobody, Parting, Pending, Reply};
+use super::pending::{Happening, Next, Nobody, Parting, Pending, Reply};
 use super::via::Via;
 use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::settings::Mask;
+use crate::slots::CallSlot;
 use crate::trace::Tap;
 
 /// Elicitations at addresses whose completion may still be told; older ones are forgotten.
 const ELICITATIONS_MAX: usize = 1_000;
+
+/// A call that was given up keeps its slot until the server answers it, but no longer than this: one that stops when it
+/// is told to answers nothing, and others wait.
+const SLOT_KEPT_MAX: Duration = Duration::from_secs(5);
 
 /// What all transports know of a connection.
 pub(crate) struct Exchange {
@@ -74,6 +83,12 @@ impl Exchange {
         })
     }
 
+    /// Opens a request; nothing as `caller` means that it is ours.
+    pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
+        let id = self.pending.open(caller)?;
+        Ok(Waiting { exchange: self.clone(), id, slot: CallSlot::default() })
+    }
+
     /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
     /// cuts them.
     pub(super) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
@@ -81,8 +96,8 @@ impl Exchange {
     }
 
     /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Notice) -> bool {
-        self.notices.hear(heard)
+    pub(crate) fn hear(&self, notice: Notice) -> bool {
+        self.notices.hear(notice)
     }
 
     /// The server speaks the revision without handshake.
@@ -246,10 +261,10 @@ impl Exchange {
             return;
         }
         let string = |key: &str| {
-            let said = params.as_ref().and_then(Text::object)?.string(key)?;
-            (said.len() <= WATCHED_BYTES_MAX).then(|| said.into_owned())
+            let text = params.as_ref().and_then(Text::object)?.string(key)?;
+            (text.len() <= WATCHED_BYTES_MAX).then(|| text.into_owned())
         };
-        let heard = match method {
+        let notice = match method {
             "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
                 return self.take_of_request(method, params, subscription, via);
             }
@@ -265,7 +280,7 @@ impl Exchange {
             }
             _ => None,
         };
-        if !heard.is_some_and(|heard| self.hear(heard)) {
+        if !notice.is_some_and(|notice| self.hear(notice)) {
             tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern");
         }
     }
@@ -308,7 +323,7 @@ impl Exchange {
     /// What becomes of the news that the elicitation which the server calls `id` is done.
     fn completed(&self, id: &str) -> Option<Notice> {
         let mut elicitations = self.elicitations();
-        let at = elicitations.iter().position(|it| it.id == id)?;
+        let at = elicitations.iter().position(|one| one.id == id)?;
         let Elicitation { conversation, key, .. } = elicitations.remove(at)?;
         Some(Notice::ElicitationComplete { conversation, key })
     }
@@ -335,6 +350,38 @@ impl Exchange {
             tracing::warn!(target: "upstream", %upstream, why, "skipped output that is no MCP message; more is only counted");
         } else {
             tracing::debug!(target: "upstream", %upstream, why, seen, "skipped output that is no MCP message");
+        }
+    }
+}
+
+/// One open request. Dropping it forgets the request.
+pub(crate) struct Waiting {
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) id: u64,
+    /// Kept for as long as the server is busy with it, but not while its client is asked.
+    pub(super) slot: CallSlot,
+}
+
+impl Waiting {
+    /// What comes next, if it is there already.
+    pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
+        self.exchange.pending.poll(self.id, task)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let (id, slot) = (self.id, std::mem::take(&mut self.slot));
+        let is_kept = slot.is_limited() && self.exchange.pending.is_open(id);
+        self.exchange.pending.forget(id, slot);
+        // Without a runtime nothing goes on.
+        if let (true, Ok(runtime)) = (is_kept, Handle::try_current()) {
+            let exchange = Arc::downgrade(&self.exchange);
+            // Bounded by its time.
+            runtime.spawn(async move {
+                sleep(SLOT_KEPT_MAX).await;
+                exchange.upgrade().inspect(|exchange| exchange.pending.free(id));
+            });
         }
     }
 }

@@ -48,10 +48,10 @@ struct Kept {
 
 impl Notices {
     /// Keeps what was heard; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Notice) -> bool {
-        let heard_of = if matches!(heard, Notice::ListChanged(_)) { &self.change } else { &self.news };
-        let is_kept = self.kept().keep(heard);
-        heard_of.notify_one();
+    pub(crate) fn hear(&self, notice: Notice) -> bool {
+        let waiting = if matches!(notice, Notice::ListChanged(_)) { &self.change } else { &self.news };
+        let is_kept = self.kept().keep(notice);
+        waiting.notify_one();
         is_kept
     }
 
@@ -84,19 +84,19 @@ impl Notices {
 }
 
 impl Kept {
-    fn keep(&mut self, heard: Notice) -> bool {
-        match &heard {
+    fn keep(&mut self, notice: Notice) -> bool {
+        match &notice {
             Notice::ListChanged(kind) if self.changed.contains(kind) => {}
             Notice::ListChanged(kind) => self.changed.push(*kind),
             _ if self.news.len() >= NEWS_WAITING_MAX => return false,
             Notice::Task { id, .. } => {
                 // Only the latest state of a task is of interest.
                 self.news.retain(|news| !matches!(news, Notice::Task { id: earlier, .. } if earlier == id));
-                self.news.push_back(heard);
+                self.news.push_back(notice);
             }
             Notice::ResourceUpdated(_) | Notice::ElicitationComplete { .. } => {
-                if !self.news.contains(&heard) {
-                    self.news.push_back(heard);
+                if !self.news.contains(&notice) {
+                    self.news.push_back(notice);
                 }
             }
         }

@@ -77,13 +77,13 @@ impl Connection {
         };
         // Held until the server has heard it: whoever wants no more begins then.
         let mut level = self.level.lock().await;
-        if level.is_some_and(|told| told <= wanted) {
+        if level.is_some_and(|known| known <= wanted) {
             return;
         }
         let params = format!("{{\"level\":\"{}\"}}", wanted.name());
-        let told = async { self.own("logging/setLevel", params.as_bytes())?.answer().await };
+        let telling = async { self.own("logging/setLevel", params.as_bytes())?.answer().await };
         // A server that does not listen sends what it likes; what is not wanted is not passed on.
-        if !matches!(timeout(LEVEL_TIMEOUT, told).await, Ok(Ok(Ok(_)))) {
+        if !matches!(timeout(LEVEL_TIMEOUT, telling).await, Ok(Ok(Ok(_)))) {
             tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, "it did not take note of the log level");
         }
         *level = Some(wanted);

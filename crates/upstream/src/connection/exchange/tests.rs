@@ -2,7 +2,6 @@
 
 use expect_test::{Expect, expect};
 
-use super::super::pending::Next;
 use super::*;
 
 /// A client that can be asked for everything.

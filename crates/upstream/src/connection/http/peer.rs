@@ -148,8 +148,8 @@ impl Peer {
 
     /// Sends a message that has no answer.
     pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), Fault> {
-        let told = timeout(NOTIFY_TIMEOUT, self.hand_in(message, HeaderMap::new())).await;
-        told.map_err(|_| Fault::Gone("did not accept a message in time".to_owned()))?
+        let sent = timeout(NOTIFY_TIMEOUT, self.hand_in(message, HeaderMap::new())).await;
+        sent.map_err(|_| Fault::Gone("did not accept a message in time".to_owned()))?
     }
 
     /// The same for what the server waits for, not we: a failure is only logged.

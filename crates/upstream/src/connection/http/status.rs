@@ -75,8 +75,8 @@ pub(super) async fn answer(
         return Err(forgotten());
     }
     let read = timeout(BODY_TIMEOUT, body::read_up_to(response.body_mut(), BODY_BYTES_MAX)).await;
-    let said = read.ok().and_then(Result::ok).unwrap_or_default();
-    judge(status, &said, asked, mask)
+    let text = read.ok().and_then(Result::ok).unwrap_or_default();
+    judge(status, &text, asked, mask)
 }
 
 /// Why a stream was refused, in `response`, which has another status than 200.
@@ -87,14 +87,14 @@ pub(crate) async fn refused(response: Response<Incoming>, mask: &Mask) -> Fault 
     }
 }
 
-fn judge(status: StatusCode, said: &Bytes, asked: Asked, mask: &Mask) -> Result<Reply, Fault> {
-    let plain = |said: &str| {
-        Err(Fault::Status { status: status.as_u16(), said: mask.sentence(said, SAID_BYTES_MAX) })
+fn judge(status: StatusCode, text: &Bytes, asked: Asked, mask: &Mask) -> Result<Reply, Fault> {
+    let plain = |words: &str| {
+        Err(Fault::Status { status: status.as_u16(), said: mask.sentence(words, SAID_BYTES_MAX) })
     };
     let Ok(Frame::Single(Message::Response { id: answered, answer: Err(error) })) =
-        Frame::parse(said.clone())
+        Frame::parse(text.clone())
     else {
-        return plain(&String::from_utf8_lossy(said));
+        return plain(&String::from_utf8_lossy(text));
     };
     let object = error.object();
     let message = object.and_then(|object| object.string("message")).unwrap_or_default();

@@ -1,8 +1,7 @@
 //! Who is told what, and who is meant by what names nobody.
 
 use super::super::asked::Kind;
-use super::super::exchange::Exchange;
-use super::super::waiting::Waiting;
+use super::super::exchange::{Exchange, Waiting};
 use super::*;
 use bytes::Bytes;
 use wire::Id;

@@ -39,16 +39,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(base: &str, said: &str, expected: Result<&str, &str>) {
-        let resolved =
-            resolve(&base.parse().expect("an address"), said, &Mask::default()).map(|uri| uri.to_string());
-        assert_eq!(resolved.as_deref().map_err(String::as_str), expected, "{said} at {base}");
+    fn check(base: &str, endpoint: &str, expected: Result<&str, &str>) {
+        let resolved = resolve(&base.parse().expect("an address"), endpoint, &Mask::default())
+            .map(|uri| uri.to_string());
+        assert_eq!(resolved.as_deref().map_err(String::as_str), expected, "{endpoint} at {base}");
     }
 
     #[test]
     fn an_endpoint_is_absolute_or_relative() {
         const BASE: &str = "http://host:8080/api/sse?key=1";
-        for (said, expected) in [
+        for (endpoint, expected) in [
             ("/messages/?session_id=5", "http://host:8080/messages/?session_id=5"),
             (" messages/?s=a/b#x ", "http://host:8080/api/messages/?s=a/b"),
             ("./message", "http://host:8080/api/message"),
@@ -58,7 +58,7 @@ mod tests {
             ("//HOST:8080/m", "http://host:8080/m"),
             ("http://host:8080/m?x=http://y", "http://host:8080/m?x=http://y"),
         ] {
-            check(BASE, said, Ok(expected));
+            check(BASE, endpoint, Ok(expected));
         }
         check("https://host/sse", "https://HOST:443/m", Ok("https://host/m"));
         check("http://[::1]/sse", "http://[::1]:80/m", Ok("http://[::1]/m"));
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn another_origin_is_refused_and_no_secret_said() {
         const BASE: &str = "http://host:8080/sse";
-        for (said, shown) in [
+        for (endpoint, shown) in [
             ("http://other:8080/m?s=s3cret", "http://other:8080/m"),
             ("https://host:8080/m", "https://host:8080/m"),
             ("http://host/m", "http://host/m"),
@@ -77,16 +77,16 @@ mod tests {
             (r"\\evil/m", "http://evil/m"),
             ("http://host:8080.evil/m", "http://host:8080.evil/m"),
         ] {
-            let resolved = resolve(&Uri::from_static(BASE), said, &Mask::default()).expect_err("refused");
-            assert!(resolved.ends_with(shown) && !resolved.contains("s3cret"), "{said}: {resolved}");
+            let resolved = resolve(&Uri::from_static(BASE), endpoint, &Mask::default()).expect_err("refused");
+            assert!(resolved.ends_with(shown) && !resolved.contains("s3cret"), "{endpoint}: {resolved}");
         }
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
         const BASE: &str = "http://host/sse";
-        for said in ["", " ", "mailto:me", "http://", "javascript:alert(1)"] {
-            assert!(resolve(&Uri::from_static(BASE), said, &Mask::default()).is_err(), "{said:?}");
+        for endpoint in ["", " ", "mailto:me", "http://", "javascript:alert(1)"] {
+            assert!(resolve(&Uri::from_static(BASE), endpoint, &Mask::default()).is_err(), "{endpoint:?}");
         }
         assert!(
             resolve(&Uri::from_static(BASE), &"x".repeat(ENDPOINT_BYTES_MAX + 1), &Mask::default()).is_err()
