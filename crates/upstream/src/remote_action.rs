@@ -90,24 +90,23 @@ impl RemoteAction {
         cx: &Context,
     ) -> Result<Outcome, ToolError> {
         let translated = self.inward(arguments, cx)?;
-        match (self.action, &translated.name) {
-            (Some(Action::Subscribe), Some(uri)) => {
-                let refused = |error: &Text| self.refused(error, &translated, arguments);
-                return self.subscribe(upstream, uri, refused).await;
+        let (is_modern, answer) = match (self.action, &translated.name) {
+            // The connection counts who watches, and remembers it for the next one.
+            (Some(Action::Subscribe), Some(uri)) => (false, round::watch(upstream, uri).await?),
+            (Some(Action::Unsubscribe), Some(uri)) => return Ok(unsubscribe(upstream, uri).await),
+            _ => {
+                let request = |connection: &Connection| Ok(self.request(connection, &translated, cx));
+                let round = round::send(upstream, cx, self.is_repeatable, request).await?;
+                if let (Asked::Task, Some(id), Ok(Answer::Result(task))) =
+                    (self.asked, cx.key(), &round.answer)
+                {
+                    // Not every server tells of a task's end by itself.
+                    round.connection.note_task(id, &task.bytes());
+                }
+                (round.connection.is_modern(), round.answer)
             }
-            (Some(Action::Unsubscribe), Some(uri)) => return Ok(self.unsubscribe(upstream, uri).await),
-            _ => {}
-        }
-        let round = round::send(upstream, cx, self.is_repeatable, |connection| {
-            Ok(self.request(connection, &translated, cx))
-        });
-        let round = round.await?;
-        let (is_modern, asked) = (round.connection.is_modern(), self.asked);
-        if let (Asked::Task, Some(id), Ok(Answer::Result(task))) = (self.asked, cx.key(), &round.answer) {
-            // Not every server tells of a task's end by itself.
-            round.connection.note_task(id, &task.bytes());
-        }
-        match round.answer {
+        };
+        match answer {
             // Servers of the first revision cannot say whether they complete anything.
             Ok(Answer::Error(error))
                 if self.action == Some(Action::Complete) && answer::is_code(&error, Code::MethodNotFound) =>
@@ -118,7 +117,7 @@ impl RemoteAction {
             }
             Ok(Answer::Error(error)) => Err(self.refused(&error, &translated, arguments)),
             Ok(answer) => {
-                let (map, mask) = (&self.target.map, upstream.settings.mask());
+                let (map, mask, asked) = (&self.target.map, upstream.settings.mask(), self.asked);
                 Reader { upstream: self.upstream_name(), map, mask, is_modern, asked }.outcome(&answer, cx)
             }
             Err(fault) => Err(upstream.failure(&fault)),
@@ -229,29 +228,6 @@ impl RemoteAction {
         })
     }
 
-    /// Begins to watch a resource, once more. The connection counts, and remembers it for the next one.
-    async fn subscribe(
-        &self,
-        upstream: &Upstream,
-        uri: &str,
-        refused: impl Fn(&Text) -> ToolError,
-    ) -> Result<Outcome, ToolError> {
-        match round::watch(upstream, uri).await? {
-            Ok(Answer::Error(error)) => Err(refused(&error)),
-            Ok(_) => Ok(done()),
-            Err(fault) => Err(upstream.failure(&fault)),
-        }
-    }
-
-    /// Watches it once less. Whoever leaves need not know how the server takes it, nor is it started for that.
-    async fn unsubscribe(&self, upstream: &Upstream, uri: &str) -> Outcome {
-        match upstream.live_connection() {
-            Some(connection) => drop(connection.unsubscribe(uri).await),
-            None => drop(upstream.subscribed.remove(uri)),
-        }
-        done()
-    }
-
     fn refused(&self, error: &Text, translated: &Translated, arguments: &Arguments) -> ToolError {
         let offered = Object::parse(arguments.text()).and_then(|params| params.string("uri"));
         match (self.action, &translated.name, offered) {
@@ -291,8 +267,12 @@ fn definition(own: &str, description: &str, settings: &Settings) -> Option<Defin
     })
 }
 
-/// There is nothing to say but that it is done.
-fn done() -> Outcome {
+/// Watches a resource once less. Whoever leaves need not know how the server takes it, nor is it started for that.
+async fn unsubscribe(upstream: &Upstream, uri: &str) -> Outcome {
+    match upstream.live_connection() {
+        Some(connection) => drop(connection.unsubscribe(uri).await),
+        None => drop(upstream.subscribed.remove(uri)),
+    }
     relayed(Bytes::from_static(b"{}"))
 }
 

@@ -29,7 +29,11 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(live);
         }
-        if demand == Demand::Call && self.waits_for_sign_in() && self.has_token().await {
+        let awaits_sign_in = matches!(self.starts().phase(), Phase::AwaitingSignIn(_));
+        if let (Demand::Call, true, Some(account)) = (demand, awaits_sign_in, self.account())
+            && let Ok(Some(_)) = account.access_token().await
+        {
+            // A sign-in has left something that is worth a try.
             self.starts().settle(Phase::Stopped);
         }
         let attempt = self.attempt(demand)?;
@@ -39,18 +43,6 @@ impl Upstream {
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
         self.live.load_full().filter(|live| !live.exchange().closed.is_cancelled())
-    }
-
-    fn waits_for_sign_in(&self) -> bool {
-        matches!(self.starts().phase(), Phase::AwaitingSignIn(_))
-    }
-
-    /// True if a sign-in has left something that is worth a try.
-    async fn has_token(&self) -> bool {
-        match self.account() {
-            Some(account) => matches!(account.access_token().await, Ok(Some(_))),
-            None => false,
-        }
     }
 
     pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {

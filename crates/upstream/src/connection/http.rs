@@ -8,7 +8,6 @@
 pub(super) mod body;
 mod listen;
 mod peer;
-mod place;
 mod request;
 mod resume;
 mod signed;
@@ -27,9 +26,8 @@ use super::request::{Outgoing, Work};
 use crate::fault::Fault;
 
 pub(super) use peer::{Peer, Session};
-pub(super) use place::Place;
 pub(super) use signed::Signed;
-pub(super) use stream::{Stream, read_events};
+pub(super) use stream::{Place, Stream, read_events};
 
 /// How long a server may take to open the stream on which it says what no request asked for.
 const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);

@@ -12,8 +12,7 @@ use wire::http::EVENT_STREAM;
 use super::super::via::Via;
 use super::body;
 use super::peer::Peer;
-use super::place::Place;
-use super::stream::{Stream, read_events};
+use super::stream::{Place, Stream, read_events};
 use crate::backoff::Chance;
 use crate::fault::Fault;
 

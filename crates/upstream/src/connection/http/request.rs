@@ -10,9 +10,8 @@ use wire::http::{EVENT_STREAM, SESSION_ID};
 
 use super::super::via::Via;
 use super::peer::Peer;
-use super::place::Place;
 use super::status::{self, Asked, Rules};
-use super::stream::{Stream, read_events, read_one};
+use super::stream::{Place, Stream, read_events, read_one};
 use super::{body, resume};
 use crate::fault::Fault;
 

@@ -10,8 +10,7 @@ use wire::http::EVENT_STREAM;
 use super::super::via::Via;
 use super::body;
 use super::peer::Peer;
-use super::place::Place;
-use super::stream::{Stream, read_events};
+use super::stream::{Place, Stream, read_events};
 use crate::fault::Fault;
 
 /// How often a server is asked for the rest of a stream without anything new coming. How often it may be
