@@ -3,7 +3,6 @@
 mod end;
 mod pooled;
 mod publish;
-mod report;
 mod start;
 mod tend;
 

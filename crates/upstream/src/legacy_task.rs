@@ -107,11 +107,7 @@ struct Task<'c> {
 
 impl Task<'_> {
     async fn ask(&self, method: &'static str) -> Result<Answer, ToolError> {
-        match self
-            .connection
-            .request_in(self.slot.clone(), request(method, &self.params, Some(self.cx)))
-            .await
-        {
+        match self.connection.request(self.slot.clone(), request(method, &self.params, Some(self.cx))).await {
             Ok(Answer::Error(error)) => Err(answer::error(self.upstream.name(), &error, false)),
             Ok(answer) => Ok(answer),
             Err(fault) => Err(self.upstream.failure(&fault)),
@@ -131,7 +127,11 @@ impl Drop for Task<'_> {
         let params = std::mem::take(&mut self.params);
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
-            let _ = timeout(CANCEL_TIMEOUT, connection.request(request("tasks/cancel", &params, None))).await;
+            let _ = timeout(
+                CANCEL_TIMEOUT,
+                connection.request(CallSlot::default(), request("tasks/cancel", &params, None)),
+            )
+            .await;
             drop(slot);
         });
     }

@@ -127,7 +127,7 @@ async fn tries<'r>(
         *sent = Some(Instant::now());
         let answer = match suspended {
             Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
-            None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
+            None => connection.request(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));

@@ -97,7 +97,7 @@ async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
             if !upstream.refresh(kind).await {
                 has_failed = true;
                 if failures < RETRIES_MAX {
-                    exchange.hear(Notice::ListChanged(kind));
+                    exchange.notices.hear(Notice::ListChanged(kind));
                 }
             }
         }
@@ -219,7 +219,7 @@ impl Upstream {
         let Some(lists) = self.lists() else { return };
         let kinds = [Kind::Tools, Kind::Prompts, Kind::Resources];
         for kind in kinds.into_iter().filter(|&kind| lists.has(kind)) {
-            exchange.hear(Notice::ListChanged(kind));
+            exchange.notices.hear(Notice::ListChanged(kind));
         }
     }
 }

@@ -12,7 +12,6 @@ use serde::de::IgnoredAny;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tool_api::Progress;
 use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
@@ -93,11 +92,6 @@ impl Exchange {
     /// cuts them.
     pub(super) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         self.pending.answer(id, answer.map(|reply| reply.map_err(|error| self.mask.value(error))))
-    }
-
-    /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
-    pub(crate) fn hear(&self, notice: Notice) -> bool {
-        self.notices.hear(notice)
     }
 
     /// The server speaks the revision without handshake.
@@ -280,7 +274,7 @@ impl Exchange {
             }
             _ => None,
         };
-        if !notice.is_some_and(|notice| self.hear(notice)) {
+        if !notice.is_some_and(|notice| self.notices.hear(notice)) {
             tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern");
         }
     }
@@ -292,8 +286,8 @@ impl Exchange {
         let number = |key: &str| object.and_then(|object| object.get(key)).and_then(|id| id.parse().ok());
         match method {
             "notifications/progress" => {
-                if let Some(listener) = number("progressToken").and_then(|id| self.pending.listener(id)) {
-                    listener.progress(Progress::Relayed(params.bytes()));
+                if let Some(id) = number("progressToken") {
+                    self.pending.progress(id, params.bytes());
                 }
             }
             "notifications/message" => {

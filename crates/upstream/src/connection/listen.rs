@@ -213,7 +213,7 @@ impl Keeper {
         let Filter { tools, prompts, resources, .. } = self.lists;
         let lists = [(tools, Kind::Tools), (prompts, Kind::Prompts), (resources, Kind::Resources)];
         for (_, kind) in lists.into_iter().filter(|(is_told, _)| *is_told) {
-            self.transport.exchange.hear(Notice::ListChanged(kind));
+            self.transport.exchange.notices.hear(Notice::ListChanged(kind));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The requests that wait for an answer, by their numbers, and what the server asks about each before it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context as Task, Poll, Waker};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::Instant;
-use tool_api::Listener;
+use tool_api::Progress;
 use wire::message::Text;
 
 use super::asked::{QUESTIONS_MAX, Question};
@@ -20,6 +21,9 @@ const REQUESTS_MAX: usize = 4_096;
 
 /// All questions of all calls, in bytes: room for one message of the largest size.
 const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
+
+/// Largest progress report that is kept while its client is asked something, in bytes: many calls may wait for long.
+const MISSED_BYTES_MAX: usize = 4 << 10;
 
 /// A server may go on for this long with a call that was given up. Longer would keep everybody else from being
 /// asked after each cancelled call; most servers stop as soon as they are told.
@@ -53,6 +57,8 @@ struct Entry {
     happened: VecDeque<Happening>,
     waker: Option<Waker>,
     caller: Option<Caller>,
+    /// The last progress report that nobody heard.
+    missed: Option<Bytes>,
 }
 
 /// A call that nobody waits for. Its server may still be busy with it, and ask.
@@ -152,11 +158,19 @@ impl Pending {
         true
     }
 
-    /// Who wants to know how the request is coming on.
-    pub(super) fn listener(&self, id: u64) -> Option<Arc<dyn Listener>> {
-        let table = self.table();
-        let entry = table.open.get(&id).filter(|entry| entry.answer.is_none())?;
-        entry.caller.as_ref()?.listener.clone()
+    /// Passes a progress report to whoever listens to the request. The last one waits for a client that is asked
+    /// something, so that no step is missing when it comes back at once.
+    pub(super) fn progress(&self, id: u64, report: Bytes) {
+        let mut table = self.table();
+        let Some(entry) = table.open.get_mut(&id).filter(|entry| entry.answer.is_none()) else { return };
+        match entry.caller.as_ref().and_then(|caller| caller.listener.clone()) {
+            Some(listener) => {
+                drop(table);
+                listener.progress(Progress::Relayed(report));
+            }
+            None if report.len() <= MISSED_BYTES_MAX => entry.missed = Some(Bytes::copy_from_slice(&report)),
+            None => {}
+        }
     }
 
     /// Nobody listens to the request until its client comes back.
@@ -168,8 +182,13 @@ impl Pending {
 
     /// The client of a call goes on with it in another round.
     pub(super) fn now_for(&self, id: u64, caller: Caller) {
-        if let Some(entry) = self.table().open.get_mut(&id) {
-            entry.caller = Some(caller);
+        let mut table = self.table();
+        let Some(entry) = table.open.get_mut(&id) else { return };
+        let missed = entry.missed.take().zip(caller.listener.clone());
+        entry.caller = Some(caller);
+        drop(table);
+        if let Some((report, listener)) = missed {
+            listener.progress(Progress::Relayed(report));
         }
     }
 

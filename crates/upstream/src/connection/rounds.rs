@@ -26,12 +26,8 @@ const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
 impl Connection {
     /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
     /// server so if it was asked for a call.
-    pub(crate) async fn request(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.request_in(CallSlot::default(), request).await
-    }
-
-    /// The same for a call that has its slot, which it gives back while it waits for its client.
-    pub(crate) async fn request_in(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
+    /// A call gives back its slot while it waits for its client.
+    pub(crate) async fn request(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
         let Request { method, params, cx, name, param_headers } = request;
         if let Some(cx) = cx {
             self.tell_level(cx).await;

@@ -1,6 +1,7 @@
 //! What an exchange makes of a server's messages.
 
 use expect_test::{Expect, expect};
+use tool_api::Progress;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use super::super::asked::Kind;
 use super::super::exchange::{Exchange, Waiting};
 use super::*;
-use bytes::Bytes;
+use std::sync::Arc;
 use wire::Id;
 
 fn text(json: &'static str) -> Text {
@@ -86,23 +86,39 @@ async fn there_is_an_end_to_requests_without_an_answer() {
     assert!(exchange.begin(None).is_ok());
 }
 
-#[test]
-fn what_happens_is_told_to_whoever_listens_just_then() {
-    struct Nobody;
-    impl Listener for Nobody {
-        fn progress(&self, _: tool_api::Progress) {}
-        fn log(&self, _: Bytes) {}
+/// Notes the reports that a listener hears.
+#[derive(Default)]
+struct Reports(Mutex<Vec<Bytes>>);
+
+impl tool_api::Listener for Reports {
+    fn progress(&self, progress: Progress) {
+        let Progress::Relayed(report) = progress else { panic!("not the server's") };
+        self.0.lock().expect("sound").push(report);
     }
-    let exchange = Exchange::untraced();
-    let listening = || caller(1).map(|caller| Caller { listener: Some(Arc::new(Nobody)), ..caller });
-    let (waiting, pending) = (begin(&exchange, listening()), &exchange.pending);
-    let is_heard = || pending.listener(waiting.id).is_some();
-    assert!(is_heard() && pending.listener(9).is_none());
+
+    fn log(&self, _: Bytes) {}
+}
+
+#[test]
+fn progress_is_told_to_whoever_listens_just_then_and_its_last_word_waits_for_who_is_asked() {
+    let (exchange, reports) = (Exchange::untraced(), Arc::new(Reports::default()));
+    let listening =
+        || caller(1).map(|caller| Caller { listener: Some(reports.clone() as _), ..caller }).expect("one");
+    let (waiting, pending) = (begin(&exchange, Some(listening())), &exchange.pending);
+    let report = |text: &'static str| pending.progress(waiting.id, Bytes::from_static(text.as_bytes()));
+    let heard = || std::mem::take(&mut *reports.0.lock().expect("sound"));
+    report("1");
+    assert_eq!(heard(), ["1"]);
     pending.suspend(waiting.id);
-    assert!(!is_heard(), "its client is asked something");
-    pending.now_for(waiting.id, listening().expect("one"));
-    assert!(is_heard(), "it goes on");
-    assert!(pending.answer(waiting.id, Ok(Ok(text("1")))) && !is_heard(), "nothing comes after the answer");
+    ["2", "3"].into_iter().for_each(report);
+    pending.progress(waiting.id, Bytes::from(vec![b'x'; MISSED_BYTES_MAX + 1]));
+    assert!(heard().is_empty(), "its client is asked something");
+    pending.now_for(waiting.id, listening());
+    assert_eq!(heard(), ["3"]);
+    report("4");
+    assert!(pending.answer(waiting.id, Ok(Ok(text("1")))));
+    report("5");
+    assert_eq!(heard(), ["4"], "nothing comes after the answer");
 }
 
 fn question(id: u64, params: Option<Text>) -> Happening {
