@@ -221,6 +221,8 @@ impl Drop for Call {
         self.open.iter().for_each(|(_, question)| self.refuse(question));
         let id = self.waiting.id;
         if self.is_over || !self.cancels || !self.waiting.exchange.pending.is_open(id) {
+            // The server is not busy with it.
+            self.waiting.slot = CallSlot::default();
             return;
         }
         if self.modern && self.transport.is_streamable_http() {
@@ -230,5 +232,33 @@ impl Drop for Call {
         let mut message = Vec::with_capacity(params.len() + 80);
         write::notification(&mut message, "notifications/cancelled", Some(params.as_bytes()));
         self.transport.tell(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::slots::CallSlots;
+
+    #[tokio::test]
+    async fn a_call_that_can_have_no_answer_gives_its_slot_back_at_once() {
+        let (transport, slots) = (Transport::unsent(), CallSlots::new(Some(1)));
+        let caller = Caller {
+            conversation: 1,
+            capabilities: Bytes::from_static(b"{}"),
+            log_level: None,
+            may_be_asked: true,
+            listener: None,
+        };
+        let nobody_is_there: Work = Box::pin(async { Err(Fault::NotSent("nobody is there".to_owned())) });
+        let fill = |_: &Transport, _| Ok(Some(nobody_is_there));
+        let slot = slots.acquire().await.expect("the only one");
+        let call = Call::send(&transport, Some(caller), fill, false, slot).expect("open");
+        assert!(slots.acquire().now_or_never().is_none());
+        assert!(call.answer().await.is_err());
+        assert!(slots.acquire().now_or_never().is_some());
     }
 }

@@ -117,6 +117,9 @@ impl Pending {
             return Err(Fault::NotSent("it has stopped".to_owned()));
         }
         if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
+            table.given_up.retain(|one| one.is_recent() || one.slot.is_limited());
+        }
+        if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
             return Err(Fault::Busy);
         }
         table.last_id += 1;
@@ -303,7 +306,6 @@ impl Pending {
         let Some(caller) = entry.caller.filter(|_| entry.answer.is_none() && table.ended.is_none()) else {
             return;
         };
-        table.given_up.retain(|one| one.is_recent() || one.slot.is_limited());
         let conversation = caller.conversation;
         table.given_up.push(GivenUp { id, conversation, since: Instant::now(), slot });
     }
