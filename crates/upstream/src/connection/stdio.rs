@@ -108,16 +108,19 @@ impl Program {
     /// Reads until the program ends or is to be ended, then lets go of it.
     async fn run(mut self, stdout: Receiver, ending: CancellationToken) {
         let mut reading = pin!(read(stdout, &self.exchange, &self.outbox));
-        let is_told_to_end = tokio::select! {
-            () = &mut reading => false,
+        let (parting, is_told_to_end) = tokio::select! {
+            () = &mut reading => (Parting::ByItself, false),
             // Its input is broken; what it said before that still counts.
-            () = self.outbox.flush() => timeout(EXIT_GRACE, &mut reading).await.is_err() && ending.is_cancelled(),
-            () = ending.cancelled() => true,
+            () = self.outbox.flush() => {
+                let goes_on = timeout(EXIT_GRACE, &mut reading).await.is_err();
+                (Parting::ByItself, goes_on && ending.is_cancelled())
+            }
+            () = ending.cancelled() => (Parting::Dismissed, true),
         };
         // From here on requests fail as not sent, and may go to the next connection.
         self.outbox.close();
         if is_told_to_end {
-            self.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
+            self.exchange.close(parting, &Fault::Gone("was shut down".to_owned()));
             self.tree.end().await;
             return;
         }
@@ -128,7 +131,7 @@ impl Program {
         };
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
-        let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { Parting::ByItself };
+        let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { parting };
         self.exchange.close(parting, &Fault::Gone(how(exit, &self.stderr)));
         if exit.is_none() {
             self.tree.end().await;
