@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use upstream::{Report, Settings, State, Status, Upstream, World};
 
 use crate::times::now_ms;
-use leaving::{Asked, Leaving};
+use leaving::Leaving;
 use task::{Known, Task};
 
 /// Changes that wait for whoever follows them; one who falls behind is told everything anew. The room for
@@ -157,7 +157,7 @@ impl Upstreams {
             // Nobody waits for its end.
             let (make_way, _) = oneshot::channel();
             self.catalog.remove(&name);
-            self.leaving.add(member, Asked::AreLost, make_way);
+            self.leaving.add(member, false, make_way);
             self.tell(News::Removed { name: name.clone(), at_ms: now_ms() });
             changes.removed.push(name);
         }
@@ -226,11 +226,11 @@ impl Upstreams {
         let upstream = before.upstream.clone();
         let known = Known::of(&upstream).filter(|_| is_same);
         let was_connected = matches!(upstream.offers().borrow().state, State::Connected { .. });
-        let asked = if settings.is_enabled() { Asked::ComeBack } else { Asked::AreLost };
+        let is_replaced = settings.is_enabled();
         let (make_way, has_left) = oneshot::channel();
         let after = self.enter_with_news(settings, Some(Before { upstream, known, was_connected, has_left }));
         // Only now, so that whoever finds that one closed finds this one in its place.
-        self.leaving.add(before, asked, make_way);
+        self.leaving.add(before, is_replaced, make_way);
         after
     }
 

@@ -235,12 +235,9 @@ fn required(requests: Option<Bytes>, state: Option<Arc<str>>, hold: Option<Hold>
 
 /// True if the client of a call has declared with it that it knows tasks.
 fn knows_tasks(cx: &Context) -> bool {
-    declared(cx).is_some_and(|all| all.object("extensions").is_some_and(|all| all.object(TASKS).is_some()))
-}
-
-/// What the client of a call can do.
-fn declared(cx: &Context) -> Option<Object<'_>> {
-    Object::parse(std::str::from_utf8(&cx.client().capabilities).ok()?)
+    let declared = std::str::from_utf8(&cx.client().capabilities).ok().and_then(Object::parse);
+    let extensions = declared.and_then(|declared| declared.object("extensions"));
+    extensions.is_some_and(|extensions| extensions.object(TASKS).is_some())
 }
 
 #[cfg(test)]

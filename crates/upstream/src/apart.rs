@@ -1,17 +1,9 @@
-//! `Apart`: what of a server is not offered.
-
-use pins::HeldBack;
+//! What of a server is not offered.
 
 use crate::kind::Kind;
 use crate::listing::Listed;
 use crate::offer::Withheld;
 use crate::settings::Settings;
-
-/// What is not offered.
-pub(crate) struct Apart {
-    pub(crate) withheld: Vec<Withheld>,
-    pub(crate) held: Vec<HeldBack>,
-}
 
 pub(crate) fn withheld(kind: Kind, key: &str, why: String, settings: &Settings) -> Withheld {
     Withheld { kind: kind.singular(), name: settings.mask().shown_name(key), why }

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use pins::{Judge, What};
-use tool_api::{AnyTool, Features, Held, ToolName};
+use pins::Judge;
+use tool_api::{Features, Held, ToolName};
 
-use crate::apart::{self, Apart, unusable};
+use crate::apart;
 use crate::features;
 use crate::kind::Kind;
 use crate::listing::Entry;
@@ -26,39 +26,19 @@ pub(crate) fn offer(
     fresh: bool,
     judge: &Judge,
 ) -> Offer {
-    let is_read = lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools);
-    let mistakes = if is_read { mistakes(lists, settings) } else { Vec::new() };
-    let offer = Offer { mistakes, fresh, ..tools(lists, settings, upstream, state, judge) };
-    with_features(offer, lists, settings, upstream, judge)
-}
-
-/// The same offer with everything but its tools made anew.
-pub(crate) fn with_features(
-    offer: Offer,
-    lists: &Lists,
-    settings: &Settings,
-    upstream: &Weak<Upstream>,
-    judge: &Judge,
-) -> Offer {
-    let (mut withheld, mut held) = (offer.withheld, offer.held);
-    withheld.retain(|it| it.kind == Kind::Tools.singular());
-    held.retain(|it| it.what == What::Tool);
-    let mut apart = Apart { withheld, held };
-    let features = features::features(lists, settings, upstream, judge, &mut apart);
-    let features = Features { held: offer.features.held, ..features };
-    let Apart { mut withheld, held } = apart;
+    let mut offer = Offer { fresh, ..Offer::empty(state) };
+    if lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools) {
+        offer.mistakes = mistakes(lists, settings);
+    }
+    let held = add_tools(&mut offer, lists, settings, upstream, judge);
+    offer.features = Features { held, ..features::features(&mut offer, lists, settings, upstream, judge) };
     for (kind, error) in &lists.unread {
         let (kind, name) = (kind.singular(), format!("all {}", kind.noun()));
-        withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
+        offer.withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
     }
-    Offer {
-        features,
-        withheld,
-        held,
-        definitions: Some(lists.written().into()),
-        ttl_ms: lists.ttl_ms(),
-        ..offer
-    }
+    offer.definitions = Some(lists.written().into());
+    offer.ttl_ms = lists.ttl_ms();
+    offer
 }
 
 /// What the server's table says about tools that it does not have.
@@ -69,37 +49,36 @@ fn mistakes(lists: &Lists, settings: &Settings) -> Vec<String> {
     mistakes.into_iter().map(|mistake| format!("mcp.{}.{mistake}", settings.name())).collect()
 }
 
-/// The tools that can be offered, and the others. What is held back keeps its name from others.
-fn tools(
+/// Adds the tools that can be offered, and says of the others why not. Returns those that are held back, which keep
+/// their names from others.
+fn add_tools(
+    offer: &mut Offer,
     lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
-    state: State,
     judge: &Judge,
-) -> Offer {
+) -> Vec<Held> {
     let listed = lists.of(Kind::Tools);
     let shape = &settings.shape;
     let admitted = listed.entries.iter().filter(|entry| shape.admits(&entry.key));
     let admitted: Vec<_> = admitted.map(|entry| (entry, shape.tools.get(&entry.key))).collect();
-    let excluded = listed.entries.len() - admitted.len();
-    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::with_capacity(admitted.len());
-    let (mut withheld, mut held, mut held_tools) = (Vec::new(), Vec::new(), Vec::new());
+    offer.excluded = listed.entries.len() - admitted.len();
+    let mut held = Vec::new();
     for (&(entry, reshaped), name) in admitted.iter().zip(names(&admitted, settings)) {
         let tool = name
             .and_then(|name| RemoteTool::new(entry, name, reshaped, lists.era, settings, upstream.clone()));
-        match tool.map(|tool| (tool, entry.objection(Kind::Tools, judge))) {
-            Ok((tool, None)) => tools.push(Arc::new(tool)),
+        match tool.map(|tool| (Arc::new(tool), entry.objection(Kind::Tools, judge))) {
+            Ok((tool, None)) => offer.tools.push(tool),
             Ok((tool, Some(why))) => {
                 let one = entry.held(Kind::Tools, why, settings.mask());
-                held_tools.push(Held { why: one.advice(settings.name()).into(), tool: Arc::new(tool) });
-                held.push(one);
+                held.push(Held { why: one.advice(settings.name()).into(), tool });
+                offer.held.push(one);
             }
-            Err(why) => withheld.push(apart::withheld(Kind::Tools, &entry.key, why, settings)),
+            Err(why) => offer.withheld.push(apart::withheld(Kind::Tools, &entry.key, why, settings)),
         }
     }
-    withheld.extend(unusable(listed, settings));
-    let features = Features { held: held_tools, ..Features::default() };
-    Offer { tools, features, withheld, held, excluded, ..Offer::empty(state) }
+    offer.withheld.extend(apart::unusable(listed, settings));
+    held
 }
 
 /// The name of each, or why it has none. Those that keep theirs come first: a new name takes none away.

@@ -15,7 +15,6 @@ mod news;
 mod notice;
 mod open;
 mod outbox;
-mod outgoing;
 mod pending;
 mod request;
 mod rounds;
@@ -28,7 +27,6 @@ mod subscribed;
 mod suspended;
 mod transport;
 mod via;
-mod waiting;
 
 pub(crate) use asked::{Kind as Wanted, Question};
 #[cfg(test)]
@@ -36,13 +34,12 @@ pub(crate) use caller::Caller;
 #[cfg(test)]
 pub(crate) use envelope::Envelope;
 pub(crate) use era::Era;
-pub(crate) use exchange::{Exchange, Parting};
-pub(crate) use http::Verdict;
+pub(crate) use exchange::Exchange;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
+pub(crate) use pending::{Parting, Reply};
 #[cfg(test)]
-pub(crate) use outgoing::Outgoing;
-pub(crate) use pending::Reply;
+pub(crate) use request::Outgoing;
 pub(crate) use request::{AGAIN, Answer, Request};
 pub(crate) use server_identity::ServerIdentity;
 pub(crate) use stderr::Stderr;

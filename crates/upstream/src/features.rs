@@ -12,14 +12,14 @@ use wire::uri_template::Templates;
 use wire::uris::{self, Maps};
 
 use crate::answer::TASKS;
-use crate::apart::{self, Apart};
+use crate::apart;
 use crate::closed::{Closed, TEMPLATES_MATCHED_MAX};
 use crate::kind::Kind;
 use crate::listing::Entry;
 use crate::lists::Lists;
 use crate::names::Names;
+use crate::offer::Offer;
 use crate::remote_action::{RemoteAction, Target};
-use crate::remote_extension::RemoteExtension;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
@@ -34,20 +34,20 @@ const EXTENSIONS_MAX: usize = 64;
 /// client begins with them.
 const EXTENSION_BYTES_MAX: usize = 4 * 1024;
 
-/// The features that follows from a server's lists. What is not offered is added to `apart`.
+/// The features that follow from a server's lists. What is not offered is added to `offer`.
 pub(crate) fn features(
+    offer: &mut Offer,
     lists: &Lists,
     settings: &Settings,
     upstream: &Weak<Upstream>,
     judge: &Judge,
-    apart: &mut Apart,
 ) -> Features {
     // Of a server of which it is not known what was accepted not even its abilities are used.
     let abilities = if judge.is_blind() { Abilities::default() } else { abilities(lists) };
     let map = settings.uri_map();
-    let (prompts, names) = prompts(lists, settings, judge, apart);
-    let resources = located(lists, Kind::Resources, &map, settings, judge, apart);
-    let templates = located(lists, Kind::Templates, &map, settings, judge, apart);
+    let (prompts, names) = prompts(lists, settings, judge, offer);
+    let resources = located(lists, Kind::Resources, &map, settings, judge, offer);
+    let templates = located(lists, Kind::Templates, &map, settings, judge, offer);
     let claims = abilities.resources.then(|| claims(&map, &resources, &templates));
     let closed = Closed::of(lists, judge, settings);
     let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names, closed });
@@ -57,17 +57,17 @@ pub(crate) fn features(
             Some((action, tool))
         })
         .collect();
-    let instructions = lists.instructions.as_deref().filter(|said| {
-        let why = judge.objection_to_instructions(said);
+    let instructions = lists.instructions.as_deref().filter(|text| {
+        let why = judge.objection_to_instructions(text);
         let name = What::WHOLE.to_owned();
         let held = why.map(|why| HeldBack { what: What::Instructions, name, why });
         let is_held = held.is_some();
-        apart.held.extend(held);
+        offer.held.extend(held);
         !is_held
     });
-    let instructions = instructions.map(|said| settings.mask().lines(said, INSTRUCTIONS_BYTES_MAX));
-    let instructions = instructions.filter(|said| !said.is_empty()).map(Arc::from);
-    let extension_methods = extension_methods(&abilities, settings, upstream);
+    let instructions = instructions.map(|text| settings.mask().lines(text, INSTRUCTIONS_BYTES_MAX));
+    let instructions = instructions.filter(|text| !text.is_empty()).map(Arc::from);
+    let extension_methods = extension_methods(&abilities, settings, target);
     Features {
         prompts,
         resources,
@@ -85,19 +85,19 @@ pub(crate) fn features(
 fn extension_methods(
     abilities: &Abilities,
     settings: &Settings,
-    upstream: &Weak<Upstream>,
+    target: Arc<Target>,
 ) -> Option<ExtensionMethods> {
     let declared = abilities.extensions.iter().map(|(name, _)| name).filter(|name| ***name != *TASKS);
     let declared: Vec<Arc<str>> = declared.cloned().collect();
     if declared.is_empty() {
         return None;
     }
-    let (settings, upstream) = (settings.clone(), upstream.clone());
+    let settings = settings.clone();
     Some(Arc::new(move |method| {
         // The method `skills/list` is one of the extension `VENDOR/skills`.
         let (prefix, _) = method.split_once('/')?;
         declared.iter().find(|name| name.rsplit('/').next() == Some(prefix))?;
-        let tool = RemoteExtension::new(method, &settings, upstream.clone())?;
+        let tool = RemoteAction::extension(method, &settings, target.clone())?;
         Some(Arc::new(tool) as Arc<dyn AnyTool>)
     }))
 }
@@ -142,7 +142,7 @@ fn prompts(
     lists: &Lists,
     settings: &Settings,
     judge: &Judge,
-    apart: &mut Apart,
+    offer: &mut Offer,
 ) -> (Vec<Item>, HashMap<Arc<str>, Box<str>>) {
     let listed = lists.of(Kind::Prompts);
     let mut names = Names::new(settings, listed.entries.len());
@@ -152,7 +152,7 @@ fn prompts(
         let objection = entry.objection(Kind::Prompts, judge);
         match (names.give(&entry.key), objection) {
             (Ok(_), Some(why)) => {
-                apart.held.push(entry.held(Kind::Prompts, why, settings.mask()));
+                offer.held.push(entry.held(Kind::Prompts, why, settings.mask()));
             }
             (Ok(name), None) => {
                 let renamed = |_: &str| name.as_str().to_owned();
@@ -161,11 +161,11 @@ fn prompts(
                 own.insert(name.shared(), entry.key.as_str().into());
             }
             (Err(why), _) => {
-                apart.withheld.push(apart::withheld(Kind::Prompts, &entry.key, why, settings));
+                offer.withheld.push(apart::withheld(Kind::Prompts, &entry.key, why, settings));
             }
         }
     }
-    apart.withheld.extend(apart::unusable(listed, settings));
+    offer.withheld.extend(apart::unusable(listed, settings));
     (items, own)
 }
 
@@ -176,7 +176,7 @@ fn located(
     map: &UriMap,
     settings: &Settings,
     judge: &Judge,
-    apart: &mut Apart,
+    offer: &mut Offer,
 ) -> Vec<Item> {
     let listed = lists.of(kind);
     let mut seen = HashSet::with_capacity(listed.entries.len());
@@ -186,16 +186,16 @@ fn located(
         let Entry { key, text, .. } = entry;
         if !seen.insert(key.as_str()) {
             let why = "an earlier entry of the list has the same".to_owned();
-            apart.withheld.push(apart::withheld(kind, key, why, settings));
+            offer.withheld.push(apart::withheld(kind, key, why, settings));
             continue;
         }
         if let Some(start) = map.owner(key) {
             let why = format!("what begins with `{start}` is another's");
-            apart.withheld.push(apart::withheld(kind, key, why, settings));
+            offer.withheld.push(apart::withheld(kind, key, why, settings));
             continue;
         }
         if let Some(why) = entry.objection(kind, judge) {
-            apart.held.push(entry.held(kind, why, settings.mask()));
+            offer.held.push(entry.held(kind, why, settings.mask()));
             continue;
         }
         let maps = match kind {
@@ -205,7 +205,7 @@ fn located(
         };
         items.push(item(outward(key).into(), text, maps));
     }
-    apart.withheld.extend(apart::unusable(listed, settings));
+    offer.withheld.extend(apart::unusable(listed, settings));
     items
 }
 
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::offer::Withheld;
+    use crate::offer::{State, Withheld};
 
     fn settings(name: &str, prefix: &str) -> Settings {
         let (command, prefix) = (Some("x".to_owned()), Some(prefix.to_owned()));
@@ -248,9 +248,9 @@ mod tests {
     fn features_of(prefix: &str, definitions: &str) -> (Features, Vec<Withheld>) {
         let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
         let lists = Lists::remembered(definitions).expect("lists");
-        let mut apart = Apart { withheld: Vec::new(), held: Vec::new() };
-        let features = features(&lists, &settings, &Weak::new(), &Judge::Everything, &mut apart);
-        (features, apart.withheld)
+        let mut offer = Offer::empty(State::Stopped);
+        let features = features(&mut offer, &lists, &settings, &Weak::new(), &Judge::Everything);
+        (features, offer.withheld)
     }
 
     const LISTS: &str = r#"{"prompts":[{"name":"a.b", "x":1.0},{"name":"a/b"},{"name":"c"}],

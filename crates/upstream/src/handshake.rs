@@ -15,9 +15,7 @@ use wire::message::Text;
 use wire::meta::{self, OwnEnvelope};
 
 use crate::answer;
-use crate::connection::{
-    Connection, Era, Exchange, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask,
-};
+use crate::connection::{Connection, Era, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::profiles::Profile;
@@ -29,7 +27,6 @@ pub(crate) struct Meeting<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) world: &'a World,
     pub(crate) stderr: &'a Arc<Stderr>,
-    pub(crate) subscribed: &'a Arc<Subscribed>,
     /// What a legacy server is told that its clients can do.
     pub(crate) profile: Profile,
     /// False for a further connection: what earlier ones have written on stderr is then kept.
@@ -38,16 +35,10 @@ pub(crate) struct Meeting<'a> {
     pub(crate) begun: Mutex<Option<Arc<Transport>>>,
 }
 
-/// A way to a server that has not been met.
-struct Line {
-    transport: Arc<Transport>,
-    exchange: Arc<Exchange>,
-}
-
 /// A server that has been met.
 struct Met {
-    line: Line,
-    face: ServerIdentity,
+    line: Arc<Transport>,
+    identity: ServerIdentity,
     /// False if next time it should be found out anew.
     is_certain: bool,
 }
@@ -63,9 +54,13 @@ enum NoHandshake {
 }
 
 impl Meeting<'_> {
-    /// Meets the server, beginning with what is known of it. Returns the connection, and its era unless that
-    /// should be found out anew next time.
-    pub(crate) async fn meet(&self, known: Option<Era>) -> Result<(Connection, Option<Era>), ConnectError> {
+    /// Meets the server, beginning with what is known of it. Returns the connection, which watches `subscribed`, and its
+    /// era unless that should be found out anew next time.
+    pub(crate) async fn meet(
+        &self,
+        known: Option<Era>,
+        subscribed: Arc<Subscribed>,
+    ) -> Result<(Connection, Option<Era>), ConnectError> {
         if let Some(why) = self.settings.lacks() {
             return Err(ConnectError::Lacking(why.to_owned()));
         }
@@ -73,13 +68,12 @@ impl Meeting<'_> {
             Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
             Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,
         };
-        let Met { line: Line { transport, exchange }, face, is_certain } = met;
-        let era = if face.revision.is_modern() { Era::Modern } else { Era::Legacy };
+        let Met { line, identity, is_certain } = met;
+        let era = if identity.revision.is_modern() { Era::Modern } else { Era::Legacy };
         if era == Era::Modern {
-            exchange.set_modern();
+            line.exchange.set_modern();
         }
-        let connection =
-            Connection::new(transport, exchange, face, self.ourselves(), self.subscribed.clone());
+        let connection = Connection::new(line, identity, self.ourselves(), subscribed);
         Ok((connection, is_certain.then_some(era)))
     }
 
@@ -88,14 +82,13 @@ impl Meeting<'_> {
     }
 
     /// Starts the program, connects to the socket, or gets ready to dial.
-    async fn line(&self) -> Result<Line, ConnectError> {
+    async fn line(&self) -> Result<Arc<Transport>, ConnectError> {
         if self.is_first {
             self.stderr.clear();
         }
-        let (transport, exchange) = Transport::open(self.settings, self.world, self.stderr).await?;
-        let transport = Arc::new(transport);
+        let transport = Transport::open(self.settings, self.world, self.stderr).await?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(transport.clone());
-        Ok(Line { transport, exchange })
+        Ok(transport)
     }
 
     /// Ends what was begun, and waits for that, for a bounded time.
@@ -107,18 +100,18 @@ impl Meeting<'_> {
     }
 
     /// Asks what only a modern server knows.
-    async fn discover(&self, line: &Line) -> Result<Reply, Fault> {
+    async fn discover(&self, line: &Arc<Transport>) -> Result<Reply, Fault> {
         let ourselves = self.ourselves();
-        let said = OwnEnvelope {
+        let envelope = OwnEnvelope {
             revision: Revision::MODERN,
             client: &ourselves,
             capabilities: "{}",
             log_level: None,
             progress_token: None,
         };
-        let meta = meta::write(None, &said).unwrap_or_default();
+        let meta = meta::write(None, &envelope).unwrap_or_default();
         let params = format!("{{\"_meta\":{meta}}}");
-        let discover = || ask(&line.transport, &line.exchange, "server/discover", params.as_bytes(), true);
+        let discover = || ask(line, "server/discover", params.as_bytes(), true);
         match discover().await {
             // It names the very revision that it refuses. A client picks one of those and asks again, once.
             Ok(Err(error)) if discovered::refuses_its_own(&error) => discover().await,
@@ -127,17 +120,17 @@ impl Meeting<'_> {
     }
 
     /// Shakes hands and settles on a legacy revision.
-    async fn shake(&self, line: &Line) -> Result<ServerIdentity, NoHandshake> {
+    async fn shake(&self, line: &Arc<Transport>) -> Result<ServerIdentity, NoHandshake> {
         let capabilities = self.profile.json();
         let hello = initialize::our_hello(Revision::LATEST_LEGACY, self.world.ourselves, &capabilities);
-        let reply = ask(&line.transport, &line.exchange, "initialize", &hello, false).await;
+        let reply = ask(line, "initialize", &hello, false).await;
         let result = reply.map_err(NoHandshake::Failed)?.map_err(NoHandshake::Refused)?;
         let mut welcome = initialize::read_welcome(&result)
             .map_err(|fault| NoHandshake::Unfit(ConnectError::NotMcp(fault.to_string())))?;
         // Some servers name their newest revision here, although it has no handshake.
         welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
-        line.transport.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
-        Ok(welcome.into())
+        line.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
+        Ok(welcome)
     }
 }
 
@@ -152,6 +145,6 @@ impl From<NoHandshake> for ConnectError {
 }
 
 /// A server that has been met as this.
-fn met(line: Line, face: ServerIdentity) -> Met {
-    Met { line, face, is_certain: true }
+fn met(line: Arc<Transport>, identity: ServerIdentity) -> Met {
+    Met { line, identity, is_certain: true }
 }

@@ -11,6 +11,7 @@ use wire::message::Text;
 
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
+use crate::literal::literal;
 use crate::settings::Mask;
 use crate::slots::CallSlot;
 use crate::upstream::Upstream;
@@ -31,7 +32,9 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a task is doing.
 struct Status {
-    name: String,
+    /// True while there is nothing to do but to look again. Whoever needs input says so while its result is
+    /// waited for.
+    is_working: bool,
     message: String,
     poll: Duration,
 }
@@ -40,16 +43,10 @@ impl Status {
     fn read(task: Object<'_>, mask: &Mask) -> Option<Status> {
         let poll_ms = task.get("pollInterval").and_then(|ms| ms.parse().ok());
         let poll = poll_ms.map_or(POLL_USUAL, Duration::from_millis).clamp(POLL_MIN, POLL_MAX);
-        let message = task.string("statusMessage").unwrap_or_default();
-        let message = mask.sentence(&message, STATUS_BYTES_MAX);
-        let name = mask.sentence(&task.string("status")?, STATUS_BYTES_MAX);
-        Some(Status { name, message, poll })
-    }
-
-    /// True while there is nothing to do but to look again. Whoever needs input says so while its result is
-    /// waited for.
-    fn is_working(&self) -> bool {
-        self.name == "working"
+        let status = task.string("status")?;
+        let message = task.string("statusMessage").filter(|message| !message.is_empty());
+        let message = mask.sentence(message.as_ref().unwrap_or(&status), STATUS_BYTES_MAX);
+        Some(Status { is_working: status == "working", message, poll })
     }
 }
 
@@ -62,99 +59,79 @@ pub(crate) async fn follow(
     created: Text,
     cx: &Context,
 ) -> Result<Answer, ToolError> {
-    let mask = connection.exchange().mask();
+    let mask = &connection.exchange().mask;
     let opened = created.object().and_then(|result| result.object("task"));
     // A server may answer at once, too.
     let Some(task) = opened else { return Ok(Answer::Result(created)) };
     let broken = |why| answer::broken(upstream.name(), why);
     let id = task.string("taskId").filter(|id| !id.is_empty()).ok_or_else(|| broken("its task has no id"))?;
     let mut status = Status::read(task, mask).ok_or_else(|| broken("its task has no status"))?;
-    let named = params(&id);
-    let params = Some(named.clone());
-    let mut unwanted = CancelOnDrop { connection: connection.clone(), slot: slot.clone(), params };
-    let mut reports = Reports::default();
-    while status.is_working() {
-        reports.report(cx, &status);
+    let params = format!("{{\"taskId\":{}}}", literal(&id)).into_bytes();
+    let (connection, slot) = (connection.clone(), slot.clone());
+    let mut task = Task { upstream, cx, connection, slot, params, is_over: false };
+    let (mut reports, mut last) = (0_u32, String::new());
+    loop {
+        // News only: each report gives the call its whole time again.
+        if status.message != last {
+            last.clone_from(&status.message);
+            cx.report(Progress::Step { done: reports.into(), total: None, message: Some(last.clone()) });
+            reports = reports.saturating_add(1);
+        }
+        if !status.is_working {
+            break;
+        }
         sleep(status.poll).await;
-        let answer = ask(upstream, connection, slot, "tasks/get", &named, cx).await?;
-        let Answer::Result(result) = answer else {
+        let Answer::Result(result) = task.ask("tasks/get").await? else {
             return Err(broken("it asks back when a task is asked for"));
         };
         let status_now = result.object().and_then(|task| Status::read(task, mask));
         status = status_now.ok_or_else(|| broken("its task has no status"))?;
     }
-    reports.report(cx, &status);
-    let result = ask(upstream, connection, slot, "tasks/result", &named, cx).await;
+    let result = task.ask("tasks/result").await;
     // It has come to an end, or waits for the client, who will go on with it.
-    unwanted.params = None;
+    task.is_over = true;
     result
 }
 
-fn params(id: &str) -> Vec<u8> {
-    let mut params = b"{\"taskId\":".to_vec();
-    wire::string::encode(id, &mut params);
-    params.push(b'}');
-    params
-}
-
-/// What has been reported of a task.
-#[derive(Default)]
-struct Reports {
-    count: u32,
-    last: String,
-}
-
-impl Reports {
-    /// Reports news only: each report gives the call its whole time again.
-    fn report(&mut self, cx: &Context, status: &Status) {
-        let said = if status.message.is_empty() { &status.name } else { &status.message };
-        if *said == self.last {
-            return;
-        }
-        self.last.clone_from(said);
-        cx.report(Progress::Step { done: self.count.into(), total: None, message: Some(said.clone()) });
-        self.count = self.count.saturating_add(1);
-    }
-}
-
-async fn ask(
-    upstream: &Upstream,
-    connection: &Arc<Connection>,
-    slot: &CallSlot,
-    method: &'static str,
-    params: &[u8],
-    cx: &Context,
-) -> Result<Answer, ToolError> {
-    // No header names the task: this is of legacy revisions alone.
-    let (params, name) = (params.to_vec(), None);
-    let request = Request { method, params, cx: Some(cx), name, param_headers: Vec::new() };
-    match connection.request_in(slot.clone(), request).await {
-        Ok(Answer::Error(error)) => Err(answer::error(upstream.name(), &error, false)),
-        Ok(answer) => Ok(answer),
-        Err(fault) => Err(upstream.failure(&fault)),
-    }
-}
-
-/// Asks the server to stop the task, if the call is dropped before it ended.
-struct CancelOnDrop {
+/// A task that is followed. Dropping it before its end asks the server to stop it.
+struct Task<'c> {
+    upstream: &'c Upstream,
+    cx: &'c Context,
     connection: Arc<Connection>,
-    /// Kept until the server has heard of it.
+    /// Kept until the server has heard that the task is to be stopped.
     slot: CallSlot,
-    /// Those of `tasks/cancel`; none once the task is over.
-    params: Option<Vec<u8>>,
+    /// They name the task, for every method.
+    params: Vec<u8>,
+    is_over: bool,
 }
 
-impl Drop for CancelOnDrop {
+impl Task<'_> {
+    async fn ask(&self, method: &'static str) -> Result<Answer, ToolError> {
+        match self.connection.request(self.slot.clone(), request(method, &self.params, Some(self.cx))).await {
+            Ok(Answer::Error(error)) => Err(answer::error(self.upstream.name(), &error, false)),
+            Ok(answer) => Ok(answer),
+            Err(fault) => Err(self.upstream.failure(&fault)),
+        }
+    }
+}
+
+/// No header names the task: this is of legacy revisions alone.
+fn request<'r>(method: &'static str, params: &[u8], cx: Option<&'r Context>) -> Request<'r> {
+    Request { method, params: params.to_vec(), cx, name: None, param_headers: Vec::new() }
+}
+
+impl Drop for Task<'_> {
     fn drop(&mut self) {
-        let (Some(params), Ok(runtime)) = (self.params.take(), tokio::runtime::Handle::try_current()) else {
-            return;
-        };
+        let (false, Ok(runtime)) = (self.is_over, tokio::runtime::Handle::try_current()) else { return };
         let (connection, slot) = (self.connection.clone(), std::mem::take(&mut self.slot));
-        let method = "tasks/cancel";
+        let params = std::mem::take(&mut self.params);
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
-            let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
-            let _ = timeout(CANCEL_TIMEOUT, connection.request(request)).await;
+            let _ = timeout(
+                CANCEL_TIMEOUT,
+                connection.request(CallSlot::default(), request("tasks/cancel", &params, None)),
+            )
+            .await;
             drop(slot);
         });
     }

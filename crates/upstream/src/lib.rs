@@ -5,8 +5,6 @@
 //! left to the gate; this crate believes nothing a server says of itself where that would loosen a rule.
 
 mod actor;
-#[cfg(test)]
-mod allocations;
 mod answer;
 mod apart;
 mod backoff;
@@ -25,6 +23,7 @@ mod kind;
 mod legacy_task;
 mod listing;
 mod lists;
+mod literal;
 mod names;
 mod naming;
 mod offer;
@@ -32,7 +31,6 @@ mod offer;
 mod pinned;
 mod profiles;
 mod remote_action;
-mod remote_extension;
 mod remote_tool;
 mod round;
 mod settings;
@@ -40,6 +38,8 @@ mod signer;
 mod slots;
 mod spelling;
 mod status;
+#[cfg(test)]
+mod tests;
 mod tool_filter;
 mod trace;
 mod upstream;

@@ -13,7 +13,9 @@ use crate::connection::{Answer, Connection, Request};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::kind::Kind;
+use crate::literal::literal;
 use crate::settings::Mask;
+use crate::slots::CallSlot;
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -82,10 +84,11 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
     let mut cursors = HashSet::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
-        let params = cursor.as_deref().map_or_else(|| b"{}".to_vec(), page_params);
+        let cursor_member = |cursor: &String| format!("\"cursor\":{}", literal(cursor));
+        let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
         let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
-        let result = match connection.request(request).await {
+        let result = match connection.request(CallSlot::default(), request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
@@ -104,13 +107,6 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         }
     }
     Err(broken(&format!("its list of {} has more than {PAGES_MAX} pages", kind.noun())))
-}
-
-fn page_params(cursor: &str) -> Vec<u8> {
-    let mut params = b"{\"cursor\":".to_vec();
-    wire::string::encode(cursor, &mut params);
-    params.push(b'}');
-    params
 }
 
 fn broken(why: &str) -> ConnectError {

@@ -11,6 +11,7 @@ use crate::connection::Era;
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::listing::Listed;
+use crate::literal::literal;
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]
@@ -77,10 +78,10 @@ impl Lists {
 
     /// How long everything here stays good, in milliseconds; 0 in legacy revisions, which do not say it.
     pub(crate) fn ttl_ms(&self) -> u64 {
-        let said = Kind::ALL.into_iter().filter(|&kind| self.has(kind)).map(|kind| self.of(kind).ttl_ms);
+        let ttls_ms = Kind::ALL.into_iter().filter(|&kind| self.has(kind)).map(|kind| self.of(kind).ttl_ms);
         // What has not been read says nothing.
-        let said = said.min().filter(|&ttl_ms| ttl_ms != u64::MAX);
-        said.filter(|_| self.era == Some(Era::Modern)).unwrap_or(0)
+        let ttls_ms = ttls_ms.min().filter(|&ttl_ms| ttl_ms != u64::MAX);
+        ttls_ms.filter(|_| self.era == Some(Era::Modern)).unwrap_or(0)
     }
 
     /// Everything as one JSON object, to be remembered.
@@ -94,10 +95,7 @@ impl Lists {
         out.push_str("\"capabilities\":");
         out.push_str(self.capabilities.as_str());
         if let Some(instructions) = &self.instructions {
-            out.push_str(",\"instructions\":");
-            let mut literal = Vec::with_capacity(instructions.len() + 2);
-            wire::string::encode(instructions, &mut literal);
-            out.push_str(std::str::from_utf8(&literal).expect("an encoded string is UTF-8"));
+            out.push_str(&format!(",\"instructions\":{}", literal(instructions)));
         }
         if let Some(era) = self.era.filter(|_| self.is_era_certain) {
             out.push_str(&format!(",\"era\":\"{}\"", era.name()));

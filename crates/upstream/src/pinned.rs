@@ -82,7 +82,7 @@ fn shown(upstream: &Upstream) -> String {
 
 /// Time passes after the first sight.
 async fn age(upstream: &Upstream, kept: &SamplePins) {
-    let key = upstream.settings().trust_key();
+    let key = upstream.settings.trust_key();
     let mut record: serde_json::Value = serde_json::from_str(&kept.record(&key).await).expect("JSON");
     let first_seen_ms = record["first_seen_ms"].as_i64().expect("a time");
     record["first_seen_ms"] = (first_seen_ms - 10 * 60 * 1000).into();
@@ -90,13 +90,13 @@ async fn age(upstream: &Upstream, kept: &SamplePins) {
 }
 
 async fn pins(upstream: &Upstream, kept: &SamplePins) -> Pins {
-    let loaded = store(kept).load(&upstream.settings().trust_key()).await.expect("a store");
+    let loaded = store(kept).load(&upstream.settings.trust_key()).await.expect("a store");
     loaded.expect("a record").1.read().expect("pins")
 }
 
 /// A person decides about what is held back under a name.
 async fn decide(upstream: &Upstream, kept: &SamplePins, what: What, key: &str, decision: Decision) {
-    let at = upstream.settings().trust_key();
+    let at = upstream.settings.trust_key();
     let store = store(kept);
     let (version, record) = store.load(&at).await.expect("a store").expect("a record");
     let mut pins = record.read().expect("pins");
@@ -399,7 +399,7 @@ fn who_cannot_read_what_was_accepted_offers_nothing() {
         kept.repair();
         it.take_up_decisions().await;
         assert!(shown(&it).ends_with("instructions; held: nothing\n"), "{}", shown(&it));
-        let key = it.settings().trust_key();
+        let key = it.settings.trust_key();
         for unreadable in ["{}".as_bytes(), b"\xff"] {
             kept.overwrite(&key, unreadable).await;
             it.take_up_decisions().await;

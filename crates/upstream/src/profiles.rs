@@ -1,6 +1,7 @@
 //! `Profile`: what a client can be asked for, as far as servers act on it. Which clients share a connection because of
 //! it is for `pool` to say.
 
+use serde_json::{Map, Value, json};
 use wire::Object;
 
 /// What a client can be asked for: which of [`ABILITIES`] it declares.
@@ -9,12 +10,12 @@ pub(crate) struct Profile(u8);
 
 /// Capabilities that a server acts on, and what is in them. Elicitation without more means forms.
 const ABILITIES: [(&str, &str); 6] = [
-    ("roots", ""),
-    ("sampling", ""),
-    ("sampling", "tools"),
-    ("sampling", "context"),
     ("elicitation", "form"),
     ("elicitation", "url"),
+    ("roots", ""),
+    ("sampling", ""),
+    ("sampling", "context"),
+    ("sampling", "tools"),
 ];
 
 impl Profile {
@@ -36,23 +37,16 @@ impl Profile {
 
     /// The `ClientCapabilities` object that says so.
     pub(crate) fn json(self) -> String {
-        let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut declared = Map::new();
         for (index, (capability, part)) in ABILITIES.into_iter().enumerate() {
-            if self.0 & 1 << index == 0 {
-                continue;
-            }
-            if parts.last().is_none_or(|(last, _)| *last != capability) {
-                parts.push((capability, Vec::new()));
-            }
-            if let Some((_, inside)) = parts.last_mut().filter(|_| !part.is_empty()) {
-                inside.push(part);
+            if self.0 & 1 << index != 0 {
+                let parts = declared.entry(capability).or_insert_with(|| json!({}));
+                if !part.is_empty() {
+                    parts[part] = json!({});
+                }
             }
         }
-        let members = parts.iter().map(|(capability, inside)| {
-            let inside: Vec<String> = inside.iter().map(|part| format!("\"{part}\":{{}}")).collect();
-            format!("\"{capability}\":{{{}}}", inside.join(","))
-        });
-        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        Value::Object(declared).to_string()
     }
 }
 
@@ -62,7 +56,7 @@ mod tests {
 
     #[test]
     fn what_is_declared_is_said_again() {
-        let all = r#"{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}"#;
+        let all = r#"{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{"context":{},"tools":{}}}"#;
         assert_eq!(Profile::ALL.json(), all);
         for (declared, said) in [
             ("{}", "{}"),

@@ -20,6 +20,7 @@ use wire::{Code, Object, patch, resources};
 use crate::answer::{self, Asked, Reader};
 use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
+use crate::literal::literal;
 use crate::naming;
 use crate::remote_tool::SCOPE;
 use crate::round;
@@ -40,7 +41,12 @@ pub(crate) struct Target {
 
 pub(crate) struct RemoteAction {
     definition: Definition,
-    action: Action,
+    /// Nothing for the method of an extension.
+    action: Option<Action>,
+    method: Box<str>,
+    asked: Asked,
+    /// True if doing it again changes nothing more.
+    is_repeatable: bool,
     target: Arc<Target>,
 }
 
@@ -54,63 +60,27 @@ struct Translated {
 impl RemoteAction {
     /// The action on `target`; nothing if the settings' prefix leaves it no name.
     pub(crate) fn new(action: Action, settings: &Settings, target: Arc<Target>) -> Option<RemoteAction> {
-        let definition = Definition {
-            name: naming::offered(&settings.prefix, action.name())?,
-            origin: Origin::Upstream(settings.name.clone()),
-            description: action.name().into(),
-            // What stands behind a URI or a prompt is as unknown as what stands behind a tool.
-            effect: Effect::Executes,
-            marked_destructive: false,
-            open_world: true,
-            scopes: Arc::new([SCOPE.into()]),
-            timeout: settings.limits.call,
-            extends_to: Some(settings.limits.call_max),
-            input_schema: Bytes::from_static(b"{}"),
-            output_schema: None,
-            // Never listed: it has methods of its own.
-            listing: Listing::Relayed(Bytes::from_static(b"{}")),
+        let (method, asked, is_repeatable) = match action {
+            Action::ReadResource => ("resources/read", Asked::Read, true),
+            Action::Subscribe => ("resources/subscribe", Asked::Other, true),
+            Action::Unsubscribe => ("resources/unsubscribe", Asked::Other, true),
+            Action::GetPrompt => ("prompts/get", Asked::Prompt, true),
+            Action::Complete => ("completion/complete", Asked::Other, true),
+            Action::GetTask => ("tasks/get", Asked::Task, true),
+            Action::UpdateTask => ("tasks/update", Asked::Other, false),
+            Action::CancelTask => ("tasks/cancel", Asked::Other, true),
         };
-        Some(RemoteAction { definition, action, target })
+        let definition = definition(action.name(), action.name(), settings)?;
+        let (action, method) = (Some(action), method.into());
+        Some(RemoteAction { definition, action, method, asked, is_repeatable, target })
     }
 
-    fn method(&self) -> &'static str {
-        match self.action {
-            Action::ReadResource => "resources/read",
-            Action::Subscribe => "resources/subscribe",
-            Action::Unsubscribe => "resources/unsubscribe",
-            Action::GetPrompt => "prompts/get",
-            Action::Complete => "completion/complete",
-            Action::GetTask => "tasks/get",
-            Action::UpdateTask => "tasks/update",
-            Action::CancelTask => "tasks/cancel",
-        }
-    }
-
-    fn asked(&self) -> Asked {
-        match self.action {
-            Action::ReadResource => Asked::Read,
-            Action::GetPrompt => Asked::Prompt,
-            Action::GetTask => Asked::Task,
-            Action::Subscribe
-            | Action::Unsubscribe
-            | Action::Complete
-            | Action::UpdateTask
-            | Action::CancelTask => Asked::Other,
-        }
-    }
-
-    /// True if doing it again changes nothing more.
-    fn is_repeatable(&self) -> bool {
-        match self.action {
-            Action::ReadResource
-            | Action::GetPrompt
-            | Action::Complete
-            | Action::GetTask
-            | Action::CancelTask
-            | Action::Subscribe
-            | Action::Unsubscribe => true,
-            Action::UpdateTask => false,
-        }
+    /// The method of an extension that the server declares. What its parameters and results mean is between the client
+    /// and the server, so both pass as they are; also whether a second call changes something more.
+    pub(crate) fn extension(method: &str, settings: &Settings, target: Arc<Target>) -> Option<RemoteAction> {
+        let definition = definition(method, "a method of an extension", settings)?;
+        let (method, asked) = (method.into(), Asked::Other);
+        Some(RemoteAction { definition, action: None, method, asked, is_repeatable: false, target })
     }
 
     async fn act(
@@ -120,28 +90,26 @@ impl RemoteAction {
         cx: &Context,
     ) -> Result<Outcome, ToolError> {
         let translated = self.inward(arguments, cx)?;
-        match (self.action, &translated.name) {
-            (Action::Subscribe, Some(uri)) => {
-                let refused = |error: &Text| self.refused(error, &translated, arguments);
-                return self.subscribe(upstream, uri, refused).await;
+        let (is_modern, answer) = match (self.action, &translated.name) {
+            // The connection counts who watches, and remembers it for the next one.
+            (Some(Action::Subscribe), Some(uri)) => (false, round::watch(upstream, uri).await?),
+            (Some(Action::Unsubscribe), Some(uri)) => return Ok(unsubscribe(upstream, uri).await),
+            _ => {
+                let request = |connection: &Connection| Ok(self.request(connection, &translated, cx));
+                let round = round::send(upstream, cx, self.is_repeatable, request).await?;
+                if let (Asked::Task, Some(id), Ok(Answer::Result(task))) =
+                    (self.asked, cx.key(), &round.answer)
+                {
+                    // Not every server tells of a task's end by itself.
+                    round.connection.note_task(id, &task.bytes());
+                }
+                (round.connection.is_modern(), round.answer)
             }
-            (Action::Unsubscribe, Some(uri)) => return Ok(self.unsubscribe(upstream, uri).await),
-            _ => {}
-        }
-        let round = round::send(upstream, cx, self.is_repeatable(), |connection| {
-            Ok(self.request(connection, &translated, cx))
-        });
-        let round = round.await?;
-        let (is_modern, asked) = (round.connection.is_modern(), self.asked());
-        if let (Action::GetTask, Some(id), Ok(Answer::Result(task))) = (self.action, cx.key(), &round.answer)
-        {
-            // Not every server tells of a task's end by itself.
-            round.connection.note_task(id, &task.bytes());
-        }
-        match round.answer {
+        };
+        match answer {
             // Servers of the first revision cannot say whether they complete anything.
             Ok(Answer::Error(error))
-                if self.action == Action::Complete && answer::is_code(&error, Code::MethodNotFound) =>
+                if self.action == Some(Action::Complete) && answer::is_code(&error, Code::MethodNotFound) =>
             {
                 let mut nothing = Vec::new();
                 completion::write_empty_result(&mut nothing);
@@ -149,7 +117,7 @@ impl RemoteAction {
             }
             Ok(Answer::Error(error)) => Err(self.refused(&error, &translated, arguments)),
             Ok(answer) => {
-                let (map, mask) = (&self.target.map, upstream.settings().mask());
+                let (map, mask, asked) = (&self.target.map, upstream.settings.mask(), self.asked);
                 Reader { upstream: self.upstream_name(), map, mask, is_modern, asked }.outcome(&answer, cx)
             }
             Err(fault) => Err(upstream.failure(&fault)),
@@ -157,15 +125,15 @@ impl RemoteAction {
     }
 
     fn request<'r>(
-        &self,
+        &'r self,
         connection: &Connection,
         translated: &'r Translated,
         cx: &'r Context,
     ) -> Request<'r> {
         let (responses, state) = round::input(connection, cx);
         let mut params = translated.params.clone();
-        let state = state.filter(|_| self.asked().may_ask_back()).map(literal);
-        let takes_answers = self.asked().may_ask_back() || self.action == Action::UpdateTask;
+        let state = state.filter(|_| self.asked.may_ask_back()).map(literal);
+        let takes_answers = self.asked.may_ask_back() || self.action == Some(Action::UpdateTask);
         let responses = responses.filter(|_| takes_answers);
         for (key, value) in [("inputResponses", responses), ("requestState", state.as_deref())] {
             if let (Some(value), Some(object)) = (value, Object::parse(&params)) {
@@ -173,7 +141,7 @@ impl RemoteAction {
             }
         }
         Request {
-            method: self.method(),
+            method: &self.method,
             params: params.into_bytes(),
             cx: Some(cx),
             name: translated.name.as_deref(),
@@ -183,7 +151,10 @@ impl RemoteAction {
 
     /// The parameters in the upstream's own terms.
     fn inward(&self, arguments: &Arguments, cx: &Context) -> Result<Translated, ToolError> {
-        match self.action {
+        let Some(action) = self.action else {
+            return Ok(Translated { name: None, params: arguments.text().to_owned() });
+        };
+        match action {
             Action::ReadResource | Action::Subscribe => {
                 self.named(arguments, "uri", |uri| self.open_uri(uri))
             }
@@ -204,11 +175,10 @@ impl RemoteAction {
         key: &str,
         own: impl Fn(&str) -> Result<String, ToolError>,
     ) -> Result<Translated, ToolError> {
-        let missing =
-            || self.invalid(&format!("Invalid params: {} needs the string \"{key}\"", self.method()));
+        let missing = || self.invalid(&format!("Invalid params: {} needs the string \"{key}\"", self.method));
         let object = Object::parse(arguments.text()).ok_or_else(missing)?;
-        let said = object.string(key).ok_or_else(missing)?;
-        let own = own(&said)?;
+        let offered = object.string(key).ok_or_else(missing)?;
+        let own = own(&offered)?;
         let params = patch::set(object, key, &literal(&own));
         Ok(Translated { name: Some(own), params })
     }
@@ -258,33 +228,10 @@ impl RemoteAction {
         })
     }
 
-    /// Begins to watch a resource, once more. The connection counts, and remembers it for the next one.
-    async fn subscribe(
-        &self,
-        upstream: &Upstream,
-        uri: &str,
-        refused: impl Fn(&Text) -> ToolError,
-    ) -> Result<Outcome, ToolError> {
-        match round::watch(upstream, uri).await? {
-            Ok(Answer::Error(error)) => Err(refused(&error)),
-            Ok(_) => Ok(done()),
-            Err(fault) => Err(upstream.failure(&fault)),
-        }
-    }
-
-    /// Watches it once less. Whoever leaves need not know how the server takes it, nor is it started for that.
-    async fn unsubscribe(&self, upstream: &Upstream, uri: &str) -> Outcome {
-        match upstream.live_connection() {
-            Some(connection) => drop(connection.unsubscribe(uri).await),
-            None => drop(upstream.subscribed().remove(uri)),
-        }
-        done()
-    }
-
     fn refused(&self, error: &Text, translated: &Translated, arguments: &Arguments) -> ToolError {
         let offered = Object::parse(arguments.text()).and_then(|params| params.string("uri"));
         match (self.action, &translated.name, offered) {
-            (Action::ReadResource | Action::Subscribe, Some(own), Some(offered)) => {
+            (Some(Action::ReadResource | Action::Subscribe), Some(own), Some(offered)) => {
                 answer::not_found(self.upstream_name(), error, own, &offered)
             }
             _ => answer::error(self.upstream_name(), error, false),
@@ -300,19 +247,37 @@ impl RemoteAction {
     }
 }
 
-/// There is nothing to say but that it is done.
-fn done() -> Outcome {
+/// What the gate knows of an action of the name `own`; nothing if the prefix leaves it no name.
+fn definition(own: &str, description: &str, settings: &Settings) -> Option<Definition> {
+    Some(Definition {
+        name: naming::offered(&settings.prefix, own)?,
+        origin: Origin::Upstream(settings.name.clone()),
+        description: description.into(),
+        // What stands behind a URI, a prompt or a method is as unknown as what stands behind a tool.
+        effect: Effect::Executes,
+        marked_destructive: false,
+        open_world: true,
+        scopes: Arc::new([SCOPE.into()]),
+        timeout: settings.limits.call,
+        extends_to: Some(settings.limits.call_max),
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        // Never listed: it is called by its method.
+        listing: Listing::Relayed(Bytes::from_static(b"{}")),
+    })
+}
+
+/// Watches a resource once less. Whoever leaves need not know how the server takes it, nor is it started for that.
+async fn unsubscribe(upstream: &Upstream, uri: &str) -> Outcome {
+    match upstream.live_connection() {
+        Some(connection) => drop(connection.unsubscribe(uri).await),
+        None => drop(upstream.subscribed.remove(uri)),
+    }
     relayed(Bytes::from_static(b"{}"))
 }
 
 fn relayed(result: Bytes) -> Outcome {
     Outcome { payload: Payload::Relayed { result, structured: None }, is_error: false }
-}
-
-fn literal(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
 }
 
 impl AnyTool for RemoteAction {
@@ -326,7 +291,7 @@ impl AnyTool for RemoteAction {
             let upstream = upstream.ok_or_else(|| ToolError::gone(self.upstream_name()))?;
             let _counted = upstream.count_call();
             let done = self.act(&upstream, &arguments, cx).await;
-            done.map_err(|error| error.reworded(|text| upstream.settings().masked(text)))
+            done.map_err(|error| error.reworded(|text| upstream.settings.masked(text)))
         })
     }
 }

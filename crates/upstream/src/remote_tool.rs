@@ -115,31 +115,34 @@ impl RemoteTool {
         })
     }
 
-    async fn call(&self, arguments: Arguments, cx: &Context) -> Result<Outcome, ToolError> {
-        let upstream = self.upstream.upgrade().ok_or_else(|| ToolError::gone(self.upstream_name()))?;
-        let _counted = upstream.count_call();
+    async fn call(
+        &self,
+        upstream: &Upstream,
+        arguments: Arguments,
+        cx: &Context,
+    ) -> Result<Outcome, ToolError> {
         let arguments = match &self.sent {
             Some(sent) => sent.with(arguments.text()),
             None => Cow::Borrowed(arguments.text()),
         };
-        let mut round = self.send(&upstream, &arguments, cx).await?;
+        let mut round = self.send(upstream, &arguments, cx).await?;
         if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
             // Its slot is over. What goes into headers follows from the list, so ours may be old.
             drop(round);
             upstream.refresh(Kind::Tools).await;
-            round = self.send(&upstream, &arguments, cx).await?;
+            round = self.send(upstream, &arguments, cx).await?;
         }
         let Round { connection, slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
-            Ok(Answer::Error(error)) => return Err(self.refused(&upstream, &error)),
+            Ok(Answer::Error(error)) => return Err(self.refused(upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(&upstream, &connection, &slot, task, cx).await?
+                legacy_task::follow(upstream, &connection, &slot, task, cx).await?
             }
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),
         };
-        let mask = upstream.settings().mask();
+        let mask = upstream.settings.mask();
         let reader =
             Reader { upstream: upstream.name(), map: &self.map, mask, is_modern, asked: Asked::Call };
         let outcome = reader.outcome(&answer, cx)?;
@@ -207,17 +210,6 @@ impl RemoteTool {
         }
         answer::error(upstream.name(), error, unknown)
     }
-
-    fn masked(&self, error: ToolError) -> ToolError {
-        match self.upstream.upgrade() {
-            Some(upstream) => error.reworded(|text| upstream.settings().masked(text)),
-            None => error,
-        }
-    }
-
-    fn upstream_name(&self) -> &str {
-        self.definition.upstream().unwrap_or_default()
-    }
 }
 
 /// What a tool is taken to do whose effect its owner does not state. What a server says of itself could only loosen this, so it is not asked, unless a person
@@ -243,8 +235,8 @@ fn outward(tool: &Text, map: &UriMap) -> Text {
 fn without_secrets(tool: Text, mask: &Mask) -> Text {
     ["title", "description"].into_iter().fold(tool, |tool, key| {
         let masked = tool.object().and_then(|object| {
-            let said = object.get(key).filter(|said| said.starts_with('"'))?;
-            match mask.json(said) {
+            let text = object.get(key).filter(|text| text.starts_with('"'))?;
+            match mask.json(text) {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(masked) => Text::check(Bytes::from(patch::set(object, key, &masked))).ok(),
             }
@@ -255,7 +247,7 @@ fn without_secrets(tool: Text, mask: &Mask) -> Text {
 
 fn needs_task(tool: &Text) -> bool {
     let execution = tool.object().and_then(|tool| tool.object("execution"));
-    execution.and_then(|it| it.string("taskSupport")).as_deref() == Some("required")
+    execution.and_then(|execution| execution.string("taskSupport")).as_deref() == Some("required")
 }
 
 impl AnyTool for RemoteTool {
@@ -264,6 +256,13 @@ impl AnyTool for RemoteTool {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        Box::pin(async move { self.call(arguments, cx).await.map_err(|error| self.masked(error)) })
+        Box::pin(async move {
+            let upstream = self.upstream.upgrade();
+            let upstream =
+                upstream.ok_or_else(|| ToolError::gone(self.definition.upstream().unwrap_or_default()))?;
+            let _counted = upstream.count_call();
+            let done = self.call(&upstream, arguments, cx).await;
+            done.map_err(|error| error.reworded(|text| upstream.settings.masked(text)))
+        })
     }
 }

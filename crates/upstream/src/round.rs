@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout};
 use tool_api::{Context, ToolError};
 
 use crate::answer;
+use crate::config::Isolation;
 use crate::connection::{AGAIN, Answer, Connection, Request};
 use crate::fault::Fault;
 use crate::slots::{CallSlot, TooMany};
@@ -89,7 +90,7 @@ impl Drop for Trial<'_> {
         if self.is_judged {
             return;
         }
-        let (limit, now) = (self.upstream.settings().limits.call, Instant::now());
+        let (limit, now) = (self.upstream.settings.limits.call, Instant::now());
         let is_late = self.sent.is_some_and(|sent| now >= sent + limit) && !self.cx.cancel().is_cancelled();
         match is_late {
             true => self.upstream.breaker.failed(now),
@@ -115,29 +116,23 @@ async fn tries<'r>(
             Some(connection) => Ok(connection),
             None => {
                 // What is done with a task is no new burden.
-                if slot.is_none() && cx.key().is_none() && upstream.slots().are_limited() {
+                if slot.is_none() && cx.key().is_none() && upstream.slots.are_limited() {
                     slot = Some(take_slot(upstream, cx).await?);
                 }
                 upstream.connection_for(cx).await
             }
         };
         let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
-        let parked = parked(&connection, cx);
+        let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
-        let answer = match parked {
-            Some((state, responses)) => connection.resume(state, responses, cx, upstream.slots()).await,
-            None => connection.request_in(slot.clone().unwrap_or_default(), request(&connection)?).await,
+        let answer = match suspended {
+            Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
+            None => connection.request(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
-        if matches!(answer, Err(Fault::Lacking(_))) {
-            upstream.pool().want();
-        }
-        if let Ok(answer) = &answer {
-            upstream.note_holder(&connection, answer);
-        }
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
-        if !again || parked.is_some() || tries == TRIES_MAX {
+        if !again || suspended.is_some() || tries == TRIES_MAX {
             return Ok(Round { connection, slot: slot.unwrap_or_default(), answer });
         }
     }
@@ -147,7 +142,9 @@ impl Upstream {
     /// There was no answer to a call that could be used.
     pub(crate) fn failure(&self, fault: &Fault) -> ToolError {
         match fault {
-            Fault::Gone(_) if self.stays_ended() => answer::stays_gone(self.name()),
+            Fault::Gone(_) if self.stays_ended() && self.settings.life.isolation == Isolation::Shared => {
+                answer::stays_gone(self.name())
+            }
             _ => answer::failed(self.name(), fault),
         }
     }
@@ -155,9 +152,9 @@ impl Upstream {
 
 /// Waits for the call's slot, for as long as it is worth it.
 async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolError> {
-    let limits = &upstream.settings().limits;
+    let limits = &upstream.settings.limits;
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
-    match timeout(waits, upstream.slots().acquire()).await {
+    match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
         Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
         Ok(Ok(slot)) => Ok(slot),
@@ -198,7 +195,7 @@ fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answe
 
 /// What names a call that waits on a legacy connection for its client's answers, and these answers. Modern
 /// servers keep nothing in between, so there every round is a request of its own.
-fn parked<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
+fn suspended<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
     let input = cx.input().filter(|_| !connection.is_modern())?;
     let state = input.state.as_deref().filter(|state| *state != AGAIN)?;
     Some((state, input.responses.as_ref()))

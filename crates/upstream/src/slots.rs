@@ -19,9 +19,8 @@ const AGAIN_MAX: Duration = Duration::from_secs(2);
 pub(crate) struct CallSlot(Option<Arc<OwnedSemaphorePermit>>);
 
 impl CallSlot {
-    /// Nothing if there is no limit.
-    pub(crate) fn limited(self) -> Option<CallSlot> {
-        self.0.is_some().then_some(self)
+    pub(crate) fn is_limited(&self) -> bool {
+        self.0.is_some()
     }
 }
 

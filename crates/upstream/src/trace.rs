@@ -1,7 +1,6 @@
 //! `Trace`: hears what is said between us and a server, for the commands that test and debug one. Nobody listens
 //! in ordinary use, and then it costs one look at an empty option for each message.
 
-use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, Request, Response};
@@ -104,14 +103,7 @@ impl Trace {
     }
 }
 
-impl fmt::Debug for Trace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Trace")
-    }
-}
-
 /// A trace of one server's connections, which knows what to mask.
-#[derive(Debug)]
 pub(crate) struct Tap {
     trace: Trace,
     settings: Settings,

@@ -6,4 +6,4 @@ mod starts;
 
 pub use handle::Upstream;
 pub(crate) use pool::{Key, Opened, Pool, Slot, Whose};
-pub(crate) use starts::{Attempt, Demand, Phase, Starts, after_failure};
+pub(crate) use starts::{Attempt, Demand, Phase, Starts, after_failure, attempt};

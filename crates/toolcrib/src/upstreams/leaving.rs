@@ -15,20 +15,8 @@ use super::Member;
 /// How long calls under way may still take.
 const CALLS_MAX: Duration = Duration::from_secs(30);
 
-/// How long calls under way may wait for their clients. Whoever has answered by then has [`CALLS_MAX`] from that.
-const ASKED_MAX: Duration = Duration::from_secs(2 * 60);
-
 /// How often it is looked whether calls are under way. Nobody tells, so that no call has to.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// What becomes of calls that wait for their clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// Whoever has the answers comes to the one that takes its place.
-    ComeBack,
-    /// Nobody gets to it any more.
-    AreLost,
-}
 
 /// Those that are leaving.
 #[derive(Default)]
@@ -47,11 +35,11 @@ struct Now {
 impl Leaving {
     /// Ends an upstream once its calls are done. `make_way` is dropped when the next one may take its place: when this
     /// one has ended, or at once if calls keep it, since the next one need not wait for those.
-    pub(super) fn add(&self, member: Member, asked: Asked, make_way: oneshot::Sender<()>) {
+    pub(super) fn add(&self, member: Member, is_replaced: bool, make_way: oneshot::Sender<()>) {
         let Member { settings, upstream, mut task } = member;
         // What it still offers or says is no news.
         task.abort_all();
-        if asked == Asked::ComeBack {
+        if is_replaced {
             // Calls that it has not seen go to the next one.
             upstream.close();
         }
@@ -63,10 +51,10 @@ impl Leaving {
         while now.tasks.try_join_next().is_some() {}
         now.tasks.spawn(async move {
             task.shutdown().await;
-            if is_used(&upstream, asked) {
+            if upstream.has_calls() {
                 drop(make_way);
                 tokio::select! {
-                    () = calls_done(&upstream, asked) => {}
+                    () = calls_done(&upstream) => {}
                     () = closing.cancelled() => {}
                 }
                 upstream.end().await;
@@ -98,19 +86,10 @@ impl Leaving {
     }
 }
 
-/// True if somebody waits for an answer of the upstream. A start that nobody waits for does not count.
-fn is_used(upstream: &Upstream, asked: Asked) -> bool {
-    upstream.has_calls() || (asked == Asked::ComeBack && upstream.asks_anybody())
-}
-
-/// Resolves when nobody waits any more, or has waited long enough.
-async fn calls_done(upstream: &Upstream, asked: Asked) {
+/// Resolves when nobody waits any more, or has waited long enough. Calls that wait for their clients are lost.
+async fn calls_done(upstream: &Upstream) {
     let begun = Instant::now();
-    let mut until = begun + CALLS_MAX;
-    while is_used(upstream, asked) && Instant::now() < until {
-        if asked == Asked::ComeBack && upstream.asks_anybody() && begun.elapsed() < ASKED_MAX {
-            until = Instant::now() + CALLS_MAX;
-        }
+    while upstream.has_calls() && begun.elapsed() < CALLS_MAX {
         sleep(LOOK_EVERY).await;
     }
 }

@@ -1,4 +1,5 @@
-//! Ending a server, and letting go of connections that are of no use.
+//! Ending a server, and letting go of connections that are of no use. When one that is draining is ended is for
+//! whoever keeps it to say.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,11 +7,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::connection::{Connection, Exchange, Parting};
+use crate::connection::{Connection, Exchange};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::offer::State;
-use crate::upstream::{Demand, Phase, Upstream};
+use crate::upstream::{Demand, Opened, Phase, Upstream};
 
 /// How long `Upstream::end` waits at most.
 pub const END_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -29,16 +30,6 @@ impl Upstream {
         Ok(())
     }
 
-    /// Ends all connections that there are, and waits for that, for a bounded time.
-    async fn drop_connections(&self, pooled: Vec<Arc<Connection>>) {
-        let open = self.live.swap(None).into_iter().chain(pooled);
-        let ends = open.map(|connection| async move {
-            connection.exchange().part(Parting::Dismissed);
-            connection.end().await;
-        });
-        join_all(ends).await;
-    }
-
     /// Takes no more calls, which are told that it has left; those that the server has seen go on. A start under way is
     /// given up.
     pub fn close(&self) {
@@ -53,11 +44,16 @@ impl Upstream {
         self.close();
         self.pins.leave();
         // A start under way hears `closing`, and cannot become live any more.
-        let (pooled, mut under_way) = self.pool.take();
+        let (mut open, mut under_way) = (Vec::from_iter(self.live.swap(None)), Vec::new());
+        for slot in std::mem::take(&mut *self.pool.slots()) {
+            match slot.opened {
+                Opened::Now(connection) => open.push(connection),
+                Opened::Soon(attempt) => under_way.push(attempt),
+            }
+        }
         under_way.extend(self.starts().close());
-        // They fail, as they should.
-        let starts = async { drop(join_all(under_way).await) };
-        let ending = async { tokio::join!(self.drop_connections(pooled), starts) };
+        let ends = join_all(open.iter().map(|connection| connection.end()));
+        let ending = async { tokio::join!(ends, join_all(under_way)) };
         let _ = tokio::time::timeout(END_TIMEOUT, ending).await;
         self.say(State::Stopped);
     }
@@ -76,8 +72,8 @@ impl Upstream {
         if self.closing.is_cancelled() {
             return;
         }
-        if !self.let_go(exchange) {
-            drop(self.give_up_pooled(exchange, state.error()));
+        if self.let_go(exchange).is_none() {
+            drop(self.pool.take(exchange));
             return;
         }
         let error = state.to_string();
@@ -102,14 +98,38 @@ impl Upstream {
         }
     }
 
-    /// Lets go of the first connection if it is the one with this exchange; false if it is not.
-    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> bool {
-        let current = self.live.load();
-        let is_current = current.as_ref().is_some_and(|live| Arc::ptr_eq(live.exchange(), exchange));
-        if is_current {
-            self.live.compare_and_swap(&current, None);
-            self.starts().settle(Phase::Stopped);
+    /// Lets go of the first connection if it is the one with this exchange.
+    pub(crate) fn let_go(&self, exchange: &Arc<Exchange>) -> Option<Arc<Connection>> {
+        let current = self.live.load_full().filter(|live| Arc::ptr_eq(live.exchange(), exchange))?;
+        self.live.compare_and_swap(&current, None);
+        self.starts().settle(Phase::Stopped);
+        Some(current)
+    }
+
+    /// Takes the place of `before`: what clients watch there is watched on if it is the same server. A call that waits
+    /// there for its client has to be made anew.
+    pub fn follow(&self, before: &Arc<Upstream>) {
+        if self.fingerprint() == before.fingerprint() {
+            self.subscribed.take_over(&before.subscribed);
         }
-        is_current
+        self.pins.take_over(&before.pins);
+    }
+
+    /// True if calls are under way, or wait for the start of the server. Those that wait for their clients do not
+    /// count.
+    pub fn has_calls(&self) -> bool {
+        let is_busy =
+            |open: &Arc<Connection>| open.exchange().pending.idle_after().is_none() && !open.suspends_any();
+        self.calls.load(Ordering::Relaxed) > 0 || self.connections().iter().any(is_busy)
+    }
+
+    /// The connection on which a call waits that is named so.
+    pub(crate) fn suspended_at(&self, state: &str) -> Option<Arc<Connection>> {
+        let mut open = self.connections().into_iter();
+        open.find(|open| !open.exchange().closed.is_cancelled() && open.has_suspended(state))
+    }
+
+    fn connections(&self) -> Vec<Arc<Connection>> {
+        self.live.load_full().into_iter().chain(self.pool.open()).collect()
     }
 }

@@ -1,18 +1,21 @@
-//! What an upstream publishes: its offer after every change of its lists, and its events.
+//! What an upstream publishes: its offer after every change of its lists, which are read here, and its events.
 
 use std::sync::Arc;
 
-use pins::Judge;
+use futures_util::future::join_all;
+use pins::{Conceal, Judge};
 use tool_api::Event;
+use wire::Code;
 use wire::message::Text;
 
 use crate::answer;
 use crate::catalogue;
 use crate::clock::now_ms;
-use crate::connection::Notice;
+use crate::connection::{Connection, Era, Notice};
 use crate::error::ConnectError;
 use crate::kind::Kind;
-use crate::lists::Lists;
+use crate::listing::{self, Listed};
+use crate::lists::{Lists, completed, nothing_said};
 use crate::offer::{Offer, State};
 use crate::settings::Settings;
 use crate::upstream::Upstream;
@@ -34,16 +37,11 @@ impl Upstream {
             self.tell_status(&shown.state, &before.state);
             std::mem::swap(shown, &mut before);
         });
-        self.log_mistakes(&mistakes, before.fresh.then_some(&before.mistakes));
-        self.next_generation();
-    }
-
-    /// Warns of what is most likely a slip in the table, once for as long as it stays the same.
-    fn log_mistakes(&self, mistakes: &[String], before: Option<&Vec<String>>) {
-        let is_news = |mistake: &&String| before.is_none_or(|before| !before.contains(mistake));
-        for mistake in mistakes.iter().filter(is_news) {
+        // Warns of what is most likely a slip in the table, once for as long as it stays the same.
+        for mistake in mistakes.iter().filter(|mistake| !before.fresh || !before.mistakes.contains(mistake)) {
             tracing::warn!(target: "upstream", upstream = %self.name(), mistake, "its table may have a slip");
         }
+        self.next_generation();
     }
 
     /// Takes the other upstreams that `newer`, settings of the same server, knows (see `Settings::knowing`), and
@@ -130,12 +128,12 @@ impl Upstream {
         let listed = match self.read_list(&connection, kind).await {
             Ok(listed) => listed,
             Err(error) => {
-                let (upstream, list, said) =
+                let (upstream, list, shown) =
                     (self.name(), kind.noun(), self.settings.masked(&error.to_string()));
-                tracing::warn!(target: "upstream", upstream, list, error = said, "could not read its changed list");
+                tracing::warn!(target: "upstream", upstream, list, error = shown, "could not read its changed list");
                 let is_gone = matches!(error, ConnectError::Unreachable(_));
                 if is_gone {
-                    self.give_up(connection.exchange(), State::Failed { error: said });
+                    self.give_up(connection.exchange(), State::Failed { error: shown });
                 }
                 return is_gone;
             }
@@ -154,14 +152,13 @@ impl Upstream {
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let judge = self.pins.judge_now();
-                *offer = match kind {
-                    Kind::Tools => self.offer_of(&lists, offer.state.clone(), &judge, true),
-                    Kind::Prompts | Kind::Resources | Kind::Templates => {
-                        self.pins.warn(&lists, &judge, |key| self.settings.mask().shown_name(key));
-                        catalogue::with_features(offer.clone(), &lists, &self.settings, &self.me, &judge)
-                    }
-                };
+                let mut before = self.offer_of(&lists, offer.state.clone(), &self.pins.judge_now(), true);
+                std::mem::swap(offer, &mut before);
+                if kind != Kind::Tools {
+                    // Tools that have not changed stay the same, with what others have made of their schemas.
+                    offer.tools = before.tools;
+                    offer.features.held = before.features.held;
+                }
                 self.log_withheld(offer);
             }
             self.keep(lists);
@@ -183,9 +180,9 @@ impl Upstream {
     }
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
-    pub(crate) fn tell(&self, heard: Notice) {
+    pub(crate) fn tell(&self, notice: Notice) {
         let map = self.settings.uri_map();
-        let event = match heard {
+        let event = match notice {
             // Whoever watches another's resource has not asked this one.
             Notice::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
             Notice::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },
@@ -197,7 +194,7 @@ impl Upstream {
             Notice::ElicitationComplete { conversation, key } => {
                 Event::ElicitationComplete { conversation, id: key.into() }
             }
-            Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged => return,
+            Notice::ListChanged(_) => return,
         };
         // Nobody may be listening just now.
         let _ = self.events.send(event);
@@ -222,5 +219,65 @@ impl Upstream {
             self.remember_era(lists.era);
         }
         is_news
+    }
+
+    /// Asks for all lists that the server says it has. One that cannot be read does not take the others away.
+    ///
+    /// # Errors
+    /// If there are lists and none can be read.
+    pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
+        let identity = &connection.identity;
+        let capabilities = identity.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
+        let capabilities = completed(capabilities, connection.revision());
+        let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };
+        let mut lists = Lists::none(capabilities, identity.instructions.as_deref(), Some(era));
+        lists.is_era_certain = self.era().is_some();
+        let wanted: Vec<Kind> = Kind::ALL.into_iter().filter(|&kind| lists.has(kind)).collect();
+        let reading = wanted.iter().map(|&kind| self.read_list(connection, kind));
+        for (kind, read) in wanted.iter().zip(join_all(reading).await) {
+            match read {
+                Ok(listed) => lists = lists.with(listed),
+                Err(error) => lists.unread.push((*kind, error)),
+            }
+        }
+        match lists.unread.first() {
+            Some((_, error)) if lists.unread.len() == wanted.len() => Err(error.clone()),
+            _ => Ok(lists),
+        }
+    }
+
+    /// Asks for one list. A server that does not know the question has none: many have resources and no
+    /// templates.
+    pub(crate) async fn read_list(
+        &self,
+        connection: &Arc<Connection>,
+        kind: Kind,
+    ) -> Result<Listed, ConnectError> {
+        let read =
+            self.within(self.settings.limits.list, kind.what(), listing::fetch(connection, kind)).await;
+        match read {
+            Err(ConnectError::Refused { code, .. })
+                if code == Code::MethodNotFound.number() && kind != Kind::Tools =>
+            {
+                Ok(Listed::new(kind))
+            }
+            read => read.map(|listed| match self.conceal() {
+                Some(conceal) => listed.concealed(conceal),
+                None => listed,
+            }),
+        }
+    }
+
+    /// Reads what was remembered of it, as [`Lists::remembered`] does.
+    pub(crate) fn remembered(&self, text: &str) -> Option<Lists> {
+        let mut lists = Lists::remembered(text)?;
+        if let Some(conceal) = self.conceal() {
+            lists.all = lists.all.map(|listed| Arc::new(Arc::unwrap_or_clone(listed).concealed(conceal)));
+        }
+        Some(lists)
+    }
+
+    fn conceal(&self) -> Option<&Conceal> {
+        self.world.pins.as_ref().map(|pinning| &pinning.conceal)
     }
 }

@@ -11,14 +11,14 @@ use tokio::time::{Instant, timeout};
 
 use super::tend;
 use crate::config::Restart;
-use crate::connection::{Connection, Parting, ServerIdentity, Subscribed};
+use crate::connection::{Connection, Parting, ServerIdentity};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::profiles::Profile;
 use crate::settings::Mask;
-use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream};
+use crate::upstream::{Attempt, Demand, Phase, Starts, Upstream, attempt};
 
 /// Longest name and version of a server that are shown together, in bytes.
 const SERVER_BYTES_MAX: usize = 200;
@@ -29,7 +29,11 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(live);
         }
-        if demand == Demand::Call && self.waits_for_sign_in() && self.has_token().await {
+        let awaits_sign_in = matches!(self.starts().phase(), Phase::AwaitingSignIn(_));
+        if let (Demand::Call, true, Some(account)) = (demand, awaits_sign_in, self.account())
+            && let Ok(Some(_)) = account.access_token().await
+        {
+            // A sign-in has left something that is worth a try.
             self.starts().settle(Phase::Stopped);
         }
         let attempt = self.attempt(demand)?;
@@ -38,30 +42,23 @@ impl Upstream {
 
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
-        self.live.load_full().filter(|live| !live.exchange().closed().is_cancelled())
-    }
-
-    fn waits_for_sign_in(&self) -> bool {
-        matches!(self.starts().phase(), Phase::AwaitingSignIn(_))
-    }
-
-    /// True if a sign-in has left something that is worth a try.
-    async fn has_token(&self) -> bool {
-        match self.account() {
-            Some(account) => matches!(account.access_token().await, Ok(Some(_))),
-            None => false,
-        }
+        self.live.load_full().filter(|live| !live.exchange().closed.is_cancelled())
     }
 
     pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
         self.starts.lock().expect("nothing panics while it holds the lock")
     }
 
-    /// Joins the start under way, or begins one in a task of its own: a caller that gives up must not end
-    /// it for the others.
+    /// Joins the start under way, or begins one.
     fn attempt(&self, demand: Demand) -> Result<Attempt, ConnectError> {
         if !self.settings.is_enabled() {
             return Err(ConnectError::Disabled);
+        }
+        // It may have ended without anybody having noticed, and be one that stays so.
+        if let Some(last) = self.live.load_full().filter(|_| self.stays_ended())
+            && let Some((Parting::ByItself | Parting::Well, fault)) = last.exchange().pending.ended()
+        {
+            self.lose(last.exchange(), &fault);
         }
         let mut starts = self.starts();
         if let Phase::Connecting(attempt) = starts.phase() {
@@ -70,22 +67,14 @@ impl Upstream {
         if let Some(live) = self.live_connection() {
             return Ok(async { Ok(live) }.boxed().shared());
         }
-        self.note_end(&mut starts);
         starts.check(demand, Instant::now())?;
-        let me = self.me.upgrade().ok_or(ConnectError::Ended)?;
-        // Owned by the attempt, which `end` awaits; bounded by its own limits.
-        let task = tokio::spawn(async move { me.start(demand).await });
-        let me = self.me.clone();
-        let attempt = async move {
-            task.await.unwrap_or_else(|_| {
-                // It panicked; the next one who asks begins anew.
-                if let Some(me) = me.upgrade() {
-                    me.starts().given_up(Phase::Stopped);
-                }
-                Err(ConnectError::Ended)
-            })
+        let (me, weak) = (self.me.upgrade().ok_or(ConnectError::Ended)?, self.me.clone());
+        let panicked = move || {
+            if let Some(me) = weak.upgrade() {
+                me.starts().given_up(Phase::Stopped);
+            }
         };
-        let attempt = attempt.boxed().shared();
+        let attempt = attempt(async move { me.start(demand).await }, panicked);
         starts.connecting(attempt.clone());
         Ok(attempt)
     }
@@ -97,15 +86,8 @@ impl Upstream {
         if demand != Demand::Background {
             self.say(State::Connecting);
         }
-        let meeting = self.meeting(self.subscribed());
-        let opened = tokio::select! {
-            opened = self.open(&meeting) => opened,
-            () = self.closing.cancelled() => {
-                // Whoever waits for this waits for the end of what was begun.
-                meeting.end().await;
-                Err(ConnectError::Ended)
-            }
-        };
+        let meeting = self.meeting(Profile::ALL, true);
+        let opened = self.unless_closed(&meeting, self.open(&meeting)).await;
         match opened {
             Ok((connection, lists)) => {
                 // Held until it is offered: whoever ends it in between waits for that.
@@ -113,10 +95,9 @@ impl Upstream {
                 if !starts.ready() {
                     return Err(ConnectError::Ended);
                 }
-                self.pool.welcome();
                 self.connected.fetch_add(1, Ordering::Relaxed);
                 self.live.store(Some(connection.clone()));
-                self.show(lists, state(connection.face(), self.settings.mask()));
+                self.show(lists, state(&connection.identity, self.settings.mask()));
                 self.log_connected(begun.elapsed());
                 let (exchange, tended) = (connection.exchange().clone(), Arc::downgrade(&connection));
                 // Owned by the connection's exchange: it ends when that is closed.
@@ -152,32 +133,20 @@ impl Upstream {
         }
     }
 
-    /// One that has ended by itself, and that nobody has noticed yet, may have to be left so.
-    fn note_end(&self, starts: &mut Starts) {
-        let Some(last) = self.live.load_full().filter(|_| self.stays_ended()) else { return };
-        let (exchange, is_ours) = (last.exchange(), last.exchange().parting() == Parting::Dismissed);
-        if let Some(fault) = exchange
-            .end_fault()
-            .filter(|_| !is_ours && matches!(starts.phase(), Phase::Stopped | Phase::Ready))
-        {
-            starts.settle(Phase::Failed(self.settings.masked(&fault.to_string())));
-        }
-    }
-
     /// How the server is doing after this.
     pub(crate) fn state_after(&self, error: &ConnectError) -> State {
-        let said = || self.settings.masked(&error.to_string());
+        let shown = || self.settings.masked(&error.to_string());
         match error {
             ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
             ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
-                State::NeedsClientRegistration { error: said() }
+                State::NeedsClientRegistration { error: shown() }
             }
-            _ => State::Failed { error: said() },
+            _ => State::Failed { error: shown() },
         }
     }
 
     async fn open(&self, meeting: &Meeting<'_>) -> Result<(Arc<Connection>, Lists), ConnectError> {
-        let meeting = meeting.meet(self.era());
+        let meeting = meeting.meet(self.era(), self.subscribed.clone());
         let (connection, era) =
             self.within(self.settings.limits.start, "answer the handshake", meeting).await?;
         self.remember_era(era);
@@ -192,17 +161,25 @@ impl Upstream {
         Ok((connection, lists))
     }
 
-    /// What it takes to meet the server, whose clients can do everything.
-    pub(crate) fn meeting<'a>(&'a self, subscribed: &'a Arc<Subscribed>) -> Meeting<'a> {
+    /// What it takes to meet the server, whose clients can do what `profile` says.
+    pub(crate) fn meeting(&self, profile: Profile, is_first: bool) -> Meeting<'_> {
         let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
-        Meeting {
-            settings,
-            world,
-            stderr,
-            subscribed,
-            profile: Profile::ALL,
-            is_first: true,
-            begun: Mutex::default(),
+        Meeting { settings, world, stderr, profile, is_first, begun: Mutex::default() }
+    }
+
+    /// Does the work of `meeting`, or ends what it has begun if the upstream is closed.
+    pub(crate) async fn unless_closed<T>(
+        &self,
+        meeting: &Meeting<'_>,
+        work: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
+        match self.closing.run_until_cancelled(work).await {
+            Some(done) => done,
+            None => {
+                // Whoever waits for this waits for the end of what was begun.
+                meeting.end().await;
+                Err(ConnectError::Ended)
+            }
         }
     }
 
@@ -232,9 +209,9 @@ impl Upstream {
 }
 
 /// How a server is doing that has just been met.
-fn state(face: &ServerIdentity, mask: &Mask) -> State {
-    let server = format!("{} {}", face.server.name, face.server.version);
-    State::Connected { revision: face.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
+fn state(identity: &ServerIdentity, mask: &Mask) -> State {
+    let server = format!("{} {}", identity.server.name, identity.server.version);
+    State::Connected { revision: identity.revision, server: mask.sentence(&server, SERVER_BYTES_MAX) }
 }
 
 #[cfg(test)]
@@ -247,10 +224,10 @@ mod tests {
     #[test]
     fn a_servers_name_tells_no_secret() {
         let server = Peer { name: "it sk-\n01234567".to_owned(), version: "1".to_owned() };
-        let face =
+        let identity =
             ServerIdentity { revision: Revision::MODERN, capabilities: None, server, instructions: None };
         let mask = crate::settings::mask::tests::mask("sk-\n01234567");
-        let State::Connected { server, .. } = state(&face, &mask) else { panic!("it is connected") };
+        let State::Connected { server, .. } = state(&identity, &mask) else { panic!("it is connected") };
         assert_eq!(server, "it *** 1");
     }
 }

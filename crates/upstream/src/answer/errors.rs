@@ -1,17 +1,19 @@
 //! What an upstream's errors mean for the one who called, in a sentence to act on and in the protocol's words.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use oauth::AuthError;
 use serde_json::{Value, json};
 use tool_api::{Protocol, ToolError};
 use wire::message::Text;
-use wire::{Code, patch, resources};
+use wire::{Code, WireError, patch, resources};
 
 use crate::breaker::CircuitOpen;
 use crate::clean;
 use crate::error::ConnectError;
 use crate::fault::Fault;
+use crate::literal::literal;
 
 /// Longest error message of an upstream that is passed on, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;
@@ -41,9 +43,9 @@ fn parts(error: &Text) -> Parts<'_> {
 /// The server answered a call with a JSON-RPC error.
 pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolError {
     let Parts { code, message, data } = parts(error);
-    let said = if message.is_empty() { "no message" } else { &message };
+    let words = if message.is_empty() { "no message" } else { &message };
     let hint = if unknown_tool { "; its list of tools is read again" } else { "" };
-    let sentence = format!("`{upstream}` answered with error {code}: {said}{hint}");
+    let sentence = format!("`{upstream}` answered with error {code}: {words}{hint}");
     let mut details = json!({ "upstream": upstream, "code": code, "message": message });
     if let Some(data) = data {
         details["data"] = match data.len() {
@@ -62,18 +64,18 @@ pub(crate) fn error(upstream: &str, error: &Text, unknown_tool: bool) -> ToolErr
 /// The server does not have the resource `own`, which is offered here as `offered`, or says another error about it.
 /// What it says of a URI is said of the one offered.
 pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) -> ToolError {
-    let said = self::error(upstream, error, false);
-    let Some(protocol) = said.protocol().cloned() else { return said };
+    let unchanged = self::error(upstream, error, false);
+    let Some(protocol) = unchanged.protocol().cloned() else { return unchanged };
     let Parts { code, message, data } = parts(error);
     let object = data.and_then(wire::Object::parse);
     let is_missing = code == Code::ResourceNotFound.number()
         || (code == Code::InvalidParams.number() && (is_about(object, own) || says_missing(&message)));
     if !is_missing {
-        return said;
+        return unchanged;
     }
     let data = match object {
         Some(object) if data.is_some_and(|data| data.len() <= PROTOCOL_DATA_BYTES_MAX) => {
-            patch::set(object, "uri", &written(offered))
+            patch::set(object, "uri", &literal(offered))
         }
         _ => resources::not_found_data(offered),
     };
@@ -82,25 +84,27 @@ pub(crate) fn not_found(upstream: &str, error: &Text, own: &str, offered: &str) 
         true => protocol.message.replace(own, offered),
         false => protocol.message,
     };
-    said.with_protocol(Protocol { message, data: Some(data), ..protocol })
+    unchanged.with_protocol(Protocol { message, data: Some(data), ..protocol })
 }
 
 fn is_about(data: Option<wire::Object<'_>>, uri: &str) -> bool {
-    data.and_then(|data| data.string("uri")).is_some_and(|said| said == uri)
+    data.and_then(|data| data.string("uri")).is_some_and(|named| named == uri)
 }
 
-fn written(said: &str) -> String {
-    let mut literal = Vec::with_capacity(said.len() + 2);
-    wire::string::encode(said, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
+/// An error of ours about the server.
+fn about(upstream: &str, code: &'static str, message: String) -> ToolError {
+    ToolError::new(code, message).with_details(json!({ "upstream": upstream }))
+}
+
+/// The server cannot be used, so the call was not looked at.
+fn unusable(upstream: &str, why: impl Display) -> ToolError {
+    about(upstream, "upstream_unavailable", format!("`{upstream}` cannot be used: {why}"))
 }
 
 /// A request that cannot be passed on, with what the protocol says about such.
 pub(crate) fn bad_request(upstream: &str, code: Code, why: &str, data: Option<String>) -> ToolError {
     let protocol = Protocol { code: code.number(), message: why.to_owned(), data };
-    ToolError::new("upstream_error", format!("`{upstream}`: {why}"))
-        .with_details(json!({ "upstream": upstream }))
-        .with_protocol(protocol)
+    about(upstream, "upstream_error", format!("`{upstream}`: {why}")).with_protocol(protocol)
 }
 
 /// True if the error has this code.
@@ -133,66 +137,58 @@ const EFFECT_UNKNOWN: &str = "whether this call had an effect is unknown";
 /// Of a server with `restart = "never"`.
 const STAYS_GONE: &str = "it is not started again by itself, so a person must start it";
 
+/// It stopped before it answered; `then` is what follows.
+fn gone(upstream: &str, then: &str) -> ToolError {
+    let message = format!("`{upstream}` stopped before it answered; {then}; {EFFECT_UNKNOWN}");
+    about(upstream, "upstream_gone", message)
+}
+
 /// It stopped before it answered, and is not started again by itself.
 pub(crate) fn stays_gone(upstream: &str) -> ToolError {
-    let message = format!("`{upstream}` stopped before it answered; {STAYS_GONE}; {EFFECT_UNKNOWN}");
-    ToolError::new("upstream_gone", message).with_details(json!({ "upstream": upstream }))
+    gone(upstream, STAYS_GONE)
 }
 
 /// There was no answer that could be used.
 pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
-    let (unknown, details) = (EFFECT_UNKNOWN, json!({ "upstream": upstream }));
-    let error = match fault {
-        Fault::Gone(_) => {
-            let again = "it is started again with the next call";
-            let message = format!("`{upstream}` stopped before it answered; {again}; {unknown}");
-            ToolError::new("upstream_gone", message)
-        }
+    match fault {
+        Fault::Gone(_) => gone(upstream, "it is started again with the next call"),
         Fault::Broken(why) => broken(upstream, why),
         Fault::Busy => busy(upstream),
         Fault::NotSent(_) => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be reached: {fault}"))
+            about(upstream, "upstream_unavailable", format!("`{upstream}` cannot be reached: {fault}"))
         }
-        Fault::SignIn(error) => sign_in(upstream, error),
-        Fault::Scope(error) => out_of_scope(upstream, error),
-        Fault::Access(_) | Fault::Redirect { .. } => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {fault}"))
+        Fault::Scope(AuthError::NeedsSignIn { why }) => {
+            let message = format!(
+                "`{upstream}` wants more for this than the present sign-in: {why}; a person must sign in to it again"
+            );
+            about(upstream, "needs_auth", message)
         }
+        Fault::SignIn(error) | Fault::Scope(error) => sign_in(upstream, error),
+        Fault::Access(_) | Fault::Redirect { .. } => unusable(upstream, fault),
         Fault::Status { .. } => {
-            ToolError::new("upstream_error", format!("`{upstream}` failed: {fault}; {unknown}"))
+            about(upstream, "upstream_error", format!("`{upstream}` failed: {fault}; {EFFECT_UNKNOWN}"))
         }
         Fault::Lacking(required) => {
-            let lacking = wire::meta::missing_capability(required);
+            let WireError { code, message, data } = wire::meta::missing_capability(required);
+            let protocol = Protocol { code: code.number(), message, data };
             let message = format!("`{upstream}` needs what the client has not declared: {required}");
-            ToolError::new("upstream_error", message).with_protocol(Protocol {
-                code: lacking.code.number(),
-                message: lacking.message,
-                data: lacking.data,
-            })
+            about(upstream, "upstream_error", message).with_protocol(protocol)
         }
         Fault::Round(why) => bad_request(upstream, Code::InvalidParams, why, None),
-    };
-    error.with_details(details)
+    }
 }
 
 /// The server could not be connected to, so the call was not sent.
 pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
-    let said = match error {
+    let tool_error = match error {
         ConnectError::SignIn(error) => sign_in(upstream, error),
         ConnectError::Crowded => {
-            ToolError::new("upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
+            about(upstream, "upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
         ConnectError::Ended => return ToolError::gone(upstream),
         // Their own words are for a person: they name what to set or run.
-        ConnectError::Lacking(_) => {
-            let said =
-                format!("`{upstream}` cannot be used: a secret that it needs is yet to be set by a person");
-            ToolError::new("upstream_unavailable", said)
-        }
-        ConnectError::NotRestarted { last } => {
-            let said = format!("`{upstream}` cannot be used: {STAYS_GONE}: {last}");
-            ToolError::new("upstream_unavailable", said)
-        }
+        ConnectError::Lacking(_) => unusable(upstream, "a secret that it needs is yet to be set by a person"),
+        ConnectError::NotRestarted { last } => unusable(upstream, format_args!("{STAYS_GONE}: {last}")),
         ConnectError::Disabled
         | ConnectError::Start { .. }
         | ConnectError::Exited { .. }
@@ -203,11 +199,9 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         | ConnectError::Status { .. }
         | ConnectError::Refused { .. }
         | ConnectError::NotMcp(_)
-        | ConnectError::BackingOff { .. } => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
-        }
+        | ConnectError::BackingOff { .. } => unusable(upstream, error),
     };
-    said.with_details(json!({ "upstream": upstream })).with_source(error.clone())
+    tool_error.with_source(error.clone())
 }
 
 /// There is no token that it accepts, so the call was not looked at.
@@ -216,41 +210,24 @@ fn sign_in(upstream: &str, error: &AuthError) -> ToolError {
         AuthError::NeedsSignIn { .. } => {
             let message =
                 format!("`{upstream}` wants a person to sign in to it; go on without it until then");
-            ToolError::new("needs_auth", message)
+            about(upstream, "needs_auth", message)
         }
         AuthError::NeedsRegistration(why) => {
-            ToolError::new("needs_client_registration", format!("`{upstream}` wants you to sign in: {why}"))
+            let message = format!("`{upstream}` wants you to sign in: {why}");
+            about(upstream, "needs_client_registration", message)
         }
         // Its own words tell a person which command puts it right.
         AuthError::Keep(_) => {
-            let said = "what is kept of its sign-in cannot be used, so a person must look at it";
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {said}"))
+            unusable(upstream, "what is kept of its sign-in cannot be used, so a person must look at it")
         }
-        AuthError::Failed(_) => {
-            ToolError::new("upstream_unavailable", format!("`{upstream}` cannot be used: {error}"))
-        }
-    }
-}
-
-/// What we are signed in with is not good for this call, so it was not looked at.
-fn out_of_scope(upstream: &str, error: &AuthError) -> ToolError {
-    match error {
-        AuthError::NeedsSignIn { why } => {
-            let message = format!(
-                "`{upstream}` wants more for this than the present sign-in: {why}; a person must sign in to it again"
-            );
-            ToolError::new("needs_auth", message)
-        }
-        AuthError::NeedsRegistration(_) | AuthError::Failed(_) | AuthError::Keep(_) => {
-            sign_in(upstream, error)
-        }
+        AuthError::Failed(_) => unusable(upstream, error),
     }
 }
 
 /// The server has more calls than it can answer, or more wait for it than may.
 pub(crate) fn busy(upstream: &str) -> ToolError {
     let message = format!("`{upstream}` does not keep up with its calls; try again later");
-    ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
+    about(upstream, "upstream_busy", message)
 }
 
 /// The call was not sent: others had all slots for so long.
@@ -259,14 +236,12 @@ pub(crate) fn no_slot(upstream: &str, waited: Duration, concurrency: u16) -> Too
         "waited {waited:?} for a slot at `{upstream}` (`concurrency = {concurrency}`); nothing was sent, so try again \
          later"
     );
-    ToolError::new("upstream_busy", message).with_details(json!({ "upstream": upstream }))
+    about(upstream, "upstream_busy", message)
 }
 
 /// The call was not sent: too many before it failed.
 pub(crate) fn circuit_open(upstream: &str, open: &CircuitOpen) -> ToolError {
-    let message = format!("`{upstream}` cannot be used: {open}");
-    ToolError::new("upstream_unavailable", message)
-        .with_details(json!({ "upstream": upstream, "retry": true }))
+    unusable(upstream, open).with_details(json!({ "upstream": upstream, "retry": true }))
 }
 
 /// The tool is not what it was when it was listed.
@@ -274,18 +249,17 @@ pub(crate) fn changed(upstream: &str, tool: &str) -> ToolError {
     let message = format!(
         "`{upstream}` has changed or removed `{tool}` since it was listed; list the tools again before you call it"
     );
-    ToolError::new("definition_changed", message).with_details(json!({ "upstream": upstream }))
+    about(upstream, "definition_changed", message)
 }
 
 /// It is not offered before a person has accepted it.
 pub(crate) fn held_back(upstream: &str, why: &str) -> ToolError {
-    ToolError::new("held_back", why.to_owned()).with_details(json!({ "upstream": upstream }))
+    about(upstream, "held_back", why.to_owned())
 }
 
 /// What came back is of no use.
 pub(crate) fn broken(upstream: &str, why: &str) -> ToolError {
-    let message = format!("the answer of `{upstream}` cannot be used: {why}");
-    ToolError::new("upstream_broken", message).with_details(json!({ "upstream": upstream }))
+    about(upstream, "upstream_broken", format!("the answer of `{upstream}` cannot be used: {why}"))
 }
 
 #[cfg(test)]

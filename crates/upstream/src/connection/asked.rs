@@ -35,30 +35,20 @@ pub(crate) struct Question {
 }
 
 impl Kind {
+    /// Each with its method.
+    const ALL: [(Kind, &str); 3] = [
+        (Kind::Elicitation, "elicitation/create"),
+        (Kind::Sampling, "sampling/createMessage"),
+        (Kind::Roots, "roots/list"),
+    ];
+
     /// The kind of this method.
     pub(crate) fn of(method: &str) -> Option<Kind> {
-        match method {
-            "elicitation/create" => Some(Kind::Elicitation),
-            "sampling/createMessage" => Some(Kind::Sampling),
-            "roots/list" => Some(Kind::Roots),
-            _ => None,
-        }
+        Kind::ALL.iter().find(|(_, known)| *known == method).map(|(kind, _)| *kind)
     }
 
     fn method(self) -> &'static str {
-        match self {
-            Kind::Elicitation => "elicitation/create",
-            Kind::Sampling => "sampling/createMessage",
-            Kind::Roots => "roots/list",
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Elicitation => "elicitation",
-            Kind::Sampling => "sampling",
-            Kind::Roots => "roots",
-        }
+        Kind::ALL[self as usize].1
     }
 
     /// True if `answer`, JSON text, has the shape of an answer to this.
@@ -77,7 +67,8 @@ impl Kind {
     /// A key that no other entry of this process has: whoever hears it again knows what it was about.
     pub(crate) fn mint_key(self) -> String {
         static MINTED: AtomicU64 = AtomicU64::new(0);
-        format!("{}_{}", self.word(), MINTED.fetch_add(1, Ordering::Relaxed) + 1)
+        let word = self.method().split('/').next().unwrap_or_default();
+        format!("{word}_{}", MINTED.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
@@ -90,15 +81,11 @@ impl Question {
         match self.kind {
             Kind::Roots => has("roots").is_none().then_some(r#"{"roots":{}}"#),
             Kind::Sampling => {
-                let uses_tools = params.and_then(|params| params.get("tools")).is_some_and(|it| it != "null");
-                match has("sampling") {
-                    Some(sampling) if uses_tools && sampling.get("tools").is_none() => {
-                        Some(r#"{"sampling":{"tools":{}}}"#)
-                    }
-                    Some(_) => None,
-                    None if uses_tools => Some(r#"{"sampling":{"tools":{}}}"#),
-                    None => Some(r#"{"sampling":{}}"#),
-                }
+                let uses_tools =
+                    params.and_then(|params| params.get("tools")).is_some_and(|tools| tools != "null");
+                let can = has("sampling").is_some_and(|able| !uses_tools || able.get("tools").is_some());
+                let needed = if uses_tools { r#"{"sampling":{"tools":{}}}"# } else { r#"{"sampling":{}}"# };
+                (!can).then_some(needed)
             }
             Kind::Elicitation => {
                 let is_url =
@@ -118,12 +105,6 @@ impl Question {
     pub(crate) fn bytes(&self) -> usize {
         self.id.text().len() + self.params.as_ref().map_or(0, |params| params.as_str().len())
     }
-
-    /// Appends `"key":{"method":…,"params":…}`.
-    fn write(&self, key: &str, out: &mut Vec<u8>) {
-        let params = self.params.as_ref().and_then(Text::object);
-        write_entry(key, self.kind, params, out);
-    }
 }
 
 fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'static str> {
@@ -136,6 +117,7 @@ fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'sta
     (!has_forms).then_some(r#"{"elicitation":{"form":{}}}"#)
 }
 
+/// Appends `"key":{"method":…,"params":…}`.
 fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<u8>) {
     out.push(if out.is_empty() { b'{' } else { b',' });
     string::encode(key, out);
@@ -154,10 +136,11 @@ fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<
 }
 
 /// The `inputRequests` object for these questions, each with its key.
-pub(crate) fn requests<'q>(questions: impl Iterator<Item = (&'q str, &'q Question)>) -> Bytes {
+pub(crate) fn requests(questions: &[(String, Question)]) -> Bytes {
     let mut out = Vec::with_capacity(256);
     for (key, question) in questions {
-        question.write(key, &mut out);
+        let params = question.params.as_ref().and_then(Text::object);
+        write_entry(key, question.kind, params, &mut out);
     }
     closed(out)
 }
@@ -246,7 +229,7 @@ mod tests {
             r#"{"mode":"url","elicitationId":"e1","url":"https://a/?x=1","message":"m"}"#,
         );
         let roots = Question { id: Id::number(2), kind: Kind::Roots, params: None, of: None };
-        let requests = requests([("a", &url), ("b", &roots)].into_iter());
+        let requests = requests(&[("a".to_owned(), url.clone()), ("b".to_owned(), roots)]);
         let expected = concat!(
             r#"{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a/?x=1","message":"m"}},"#,
             r#""b":{"method":"roots/list","params":{}}}"#

@@ -1,30 +1,24 @@
-//! `Call`: one request under way, whatever carries it. It may outlive the task that began it.
+//! `Call`: one request under way, whatever carries it, and what its client is asked meanwhile. It may outlive the
+//! task that began it.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context as Task, Poll, Waker};
-use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
 use wire::{Code, WireError, write};
 
 use super::asked::Question;
 use super::caller::Caller;
-use super::exchange::Exchange;
-use super::outgoing::{Outgoing, Work};
+use super::exchange::Waiting;
 use super::pending::{Happening, Next, Reply};
+use super::request::{Outgoing, Work};
 use super::transport::Transport;
-use super::waiting::Waiting;
 use crate::fault::Fault;
 use crate::slots::CallSlot;
 
-/// A call that was given up keeps its slot until the server answers it, but no longer than this: one that stops when it
-/// is told to answers nothing, and others wait.
-const SLOT_KEPT_MAX: Duration = Duration::from_secs(5);
-
-/// A request that has been sent. Dropping it before its answer gives it up, and tells the server so.
+/// A request that has been sent. Dropping it before its answer gives it up, and tells the server so, also that nobody
+/// answers what it has asked.
 pub(super) struct Call {
     transport: Arc<Transport>,
     waiting: Waiting,
@@ -33,8 +27,8 @@ pub(super) struct Call {
     /// True if the server is to be told when nobody waits any more.
     cancels: bool,
     is_over: bool,
-    /// Kept for as long as the server is busy with it, but not while its client is asked.
-    slot: CallSlot,
+    /// What its client is asked, by key, and has not answered.
+    open: Vec<(String, Question)>,
 }
 
 /// What brings the answer.
@@ -51,25 +45,22 @@ impl Call {
     /// Sends what `fill` makes of a new request's number.
     pub(super) fn send(
         transport: &Arc<Transport>,
-        exchange: &Arc<Exchange>,
         caller: Option<Caller>,
         fill: impl FnOnce(&Transport, u64) -> Result<Option<Work>, Fault>,
         modern: bool,
         slot: CallSlot,
     ) -> Result<Call, Fault> {
         let cancels = caller.is_some();
-        let waiting = exchange.begin(caller)?;
-        let driver = match fill(transport, waiting.id())? {
-            Some(work) => Driver::Work(work),
-            None => Driver::Nobody,
-        };
-        Ok(Call { transport: transport.clone(), waiting, driver, modern, cancels, is_over: false, slot })
+        let mut waiting = transport.exchange.begin(caller)?;
+        let driver = fill(transport, waiting.id)?.map_or(Driver::Nobody, Driver::Work);
+        waiting.slot = slot;
+        let (transport, open) = (transport.clone(), Vec::new());
+        Ok(Call { transport, waiting, driver, modern, cancels, is_over: false, open })
     }
 
     /// Sends a request of ours.
     pub(super) fn ask(
         transport: &Arc<Transport>,
-        exchange: &Arc<Exchange>,
         method: &'static str,
         params: &[u8],
         modern: bool,
@@ -77,12 +68,12 @@ impl Call {
         let fill = |transport: &Transport, id: u64| {
             transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
         };
-        Call::send(transport, exchange, None, fill, modern, CallSlot::default())
+        Call::send(transport, None, fill, modern, CallSlot::default())
     }
 
     /// The request's number.
     pub(super) fn id(&self) -> u64 {
-        self.waiting.id()
+        self.waiting.id
     }
 
     /// Tells the server when nobody waits any more, though the request is ours.
@@ -93,85 +84,70 @@ impl Call {
 
     /// Goes on for its client in another round.
     pub(super) fn go_on_for(&mut self, caller: Caller) {
-        self.waiting.exchange().pending().now_for(self.waiting.id(), caller);
+        self.waiting.exchange.pending.now_for(self.waiting.id, caller);
     }
 
     /// Has a slot again.
     pub(super) fn go_on_in(&mut self, slot: CallSlot) {
-        self.slot = slot;
+        self.waiting.slot = slot;
     }
 
-    /// Lets the answer come though nobody waits for it just now. Few reports are kept, and its slot is another's.
-    pub(super) fn detach(&mut self) {
-        self.slot = CallSlot::default();
-        self.waiting.exchange().pending().park(self.waiting.id());
+    /// Lets the answer come though nobody waits for it just now. Reports are dropped, and its slot is another's.
+    pub(super) fn suspend(&mut self) {
+        self.waiting.slot = CallSlot::default();
+        self.waiting.exchange.pending.suspend(self.waiting.id);
         if let Driver::Work(work) = std::mem::replace(&mut self.driver, Driver::Nobody) {
             // Owned by this call, which aborts it when it is dropped.
             self.driver = Driver::Task(tokio::spawn(work));
         }
     }
 
-    /// Sends the server an answer of the client.
-    pub(super) fn tell(&self, message: Vec<u8>) {
-        self.transport.tell(message);
+    /// What its client is asked, by key.
+    pub(super) fn open(&self) -> &[(String, Question)] {
+        &self.open
     }
 
-    /// Nobody answers this for the call any more: not at all, or the call has been answered without.
-    pub(super) fn leave(&self, question: &Question) {
-        if self.is_over && (question.of.is_none() || self.waiting.exchange().ask_another(self.id(), question))
-        {
-            return;
+    /// Puts a question to its client, who is of `conversation`.
+    pub(super) fn add(&mut self, question: Question, conversation: u64) {
+        let key = question.kind.mint_key();
+        if let Some(id) = question.elicitation_id() {
+            self.waiting.exchange.note_elicitation(id, conversation, key.clone());
         }
-        let error = WireError::new(Code::InternalError, "the client did not answer");
-        let mut message = Vec::with_capacity(128);
-        write::error(&mut message, Some(&question.id), &error);
-        self.tell(message);
+        self.open.push((key, question));
     }
 
-    /// Leaves what the server asks of a client that nobody has told so yet.
-    fn leave_unheard(&mut self) {
-        let mut asked = Vec::new();
+    /// Tells the server what the client answers to the questions whose keys `answer` knows.
+    pub(super) fn answer_questions<'a>(&mut self, answer: impl Fn(&str) -> Option<&'a str>) {
+        self.open.retain(|(key, question)| {
+            let Some(answer) = answer(key) else { return true };
+            let mut message = Vec::with_capacity(answer.len() + 64);
+            write::result(&mut message, &question.id, answer.as_bytes());
+            self.transport.tell(message);
+            false
+        });
+    }
+
+    /// Takes in what came while nobody waited. Returns the answer if it has come; then only what another call may have
+    /// asked is still open.
+    pub(super) fn catch_up(&mut self, conversation: u64) -> Result<Option<Reply>, Fault> {
         while let Poll::Ready(next) = self.waiting.poll(&mut Task::from_waker(Waker::noop())) {
             match next {
-                Next::Happened(Happening::Asked(question)) => asked.push(question),
-                Next::Happened(_) => {}
-                Next::Answered(_) => {
+                Next::Happened(Happening::Asked(question)) => self.add(question, conversation),
+                Next::Happened(Happening::Lacking(required)) => return Err(Fault::Lacking(required)),
+                Next::Happened(Happening::Acknowledged(_)) => {}
+                Next::Answered(reply) => {
                     self.is_over = true;
-                    break;
+                    self.open.retain(|(_, question)| question.of.is_some());
+                    return reply.map(Some);
                 }
             }
         }
-        asked.iter().for_each(|question| self.leave(question));
-    }
-
-    /// Leaves its slot with the server, which may be busy with it for longer.
-    fn leave_slot(&mut self) {
-        let slot = std::mem::take(&mut self.slot);
-        // Without a runtime nothing goes on.
-        let (Some(slot), Ok(runtime)) = (slot.limited(), Handle::try_current()) else { return };
-        let (exchange, id) = (self.waiting.exchange(), self.waiting.id());
-        exchange.pending().keep_slot(id, slot);
-        let exchange = Arc::downgrade(exchange);
-        // Bounded by its time.
-        runtime.spawn(async move {
-            sleep(SLOT_KEPT_MAX).await;
-            if let Some(exchange) = exchange.upgrade() {
-                exchange.pending().free(id);
-            }
-        });
+        Ok(None)
     }
 
     /// Waits for what comes next.
     pub(super) async fn next(&mut self) -> Next {
         poll_fn(|task| self.poll(task)).await
-    }
-
-    /// What comes next, if it is there already.
-    pub(super) fn heard(&mut self) -> Option<Next> {
-        match self.poll(&mut Task::from_waker(Waker::noop())) {
-            Poll::Ready(next) => Some(next),
-            Poll::Pending => None,
-        }
     }
 
     /// Waits for the answer, and lets pass what comes before.
@@ -207,6 +183,17 @@ impl Call {
             return Poll::Ready(next);
         }
     }
+
+    /// Nobody answers the question any more, unless it belongs to another call after all.
+    fn refuse(&self, question: &Question) {
+        if self.is_over && (question.of.is_none() || self.waiting.exchange.ask_another(question)) {
+            return;
+        }
+        let error = WireError::new(Code::InternalError, "the client did not answer");
+        let mut message = Vec::with_capacity(128);
+        write::error(&mut message, Some(&question.id), &error);
+        self.transport.tell(message);
+    }
 }
 
 impl Driver {
@@ -229,20 +216,49 @@ impl Drop for Call {
         {
             running.abort();
         }
-        if !self.is_over {
-            self.leave_unheard();
-        }
-        let id = self.waiting.id();
-        if self.is_over || !self.cancels || !self.waiting.exchange().is_open(id) {
+        // What was asked unheard is refused with the rest. A server that asked for too much is past caring.
+        while !self.is_over && self.catch_up(0).is_err() {}
+        self.open.iter().for_each(|(_, question)| self.refuse(question));
+        let id = self.waiting.id;
+        if self.is_over || !self.cancels || !self.waiting.exchange.pending.is_open(id) {
+            // The server is not busy with it.
+            self.waiting.slot = CallSlot::default();
             return;
         }
-        self.leave_slot();
-        if self.modern && self.transport.cancels_by_hanging_up() {
+        if self.modern && self.transport.is_streamable_http() {
             return;
         }
         let params = format!("{{\"requestId\":{id},\"reason\":\"nobody waits for the answer any more\"}}");
         let mut message = Vec::with_capacity(params.len() + 80);
         write::notification(&mut message, "notifications/cancelled", Some(params.as_bytes()));
         self.transport.tell(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::slots::CallSlots;
+
+    #[tokio::test]
+    async fn a_call_that_can_have_no_answer_gives_its_slot_back_at_once() {
+        let (transport, slots) = (Transport::unsent(), CallSlots::new(Some(1)));
+        let caller = Caller {
+            conversation: 1,
+            capabilities: Bytes::from_static(b"{}"),
+            log_level: None,
+            may_be_asked: true,
+            listener: None,
+        };
+        let nobody_is_there: Work = Box::pin(async { Err(Fault::NotSent("nobody is there".to_owned())) });
+        let fill = |_: &Transport, _| Ok(Some(nobody_is_there));
+        let slot = slots.acquire().await.expect("the only one");
+        let call = Call::send(&transport, Some(caller), fill, false, slot).expect("open");
+        assert!(slots.acquire().now_or_never().is_none());
+        assert!(call.answer().await.is_err());
+        assert!(slots.acquire().now_or_never().is_some());
     }
 }

@@ -1,11 +1,13 @@
 //! For whom a request is made.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use tool_api::Context;
+use tool_api::{Context, Listener};
 use wire::LogLevel;
 
 /// For whom a request is made.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Caller {
     /// Calls of one conversation have one number; 0 has nothing in common with anybody.
     pub conversation: u64,
@@ -15,6 +17,8 @@ pub(crate) struct Caller {
     pub log_level: Option<LogLevel>,
     /// False for methods during which a server may not ask for anything.
     pub may_be_asked: bool,
+    /// Who hears progress and log messages: nobody while the client is asked something.
+    pub listener: Option<Arc<dyn Listener>>,
 }
 
 pub(super) fn caller(method: &str, cx: &Context) -> Caller {
@@ -24,6 +28,7 @@ pub(super) fn caller(method: &str, cx: &Context) -> Caller {
         capabilities: client.capabilities.clone(),
         log_level: log_level(cx),
         may_be_asked: matches!(method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result"),
+        listener: cx.listener().cloned(),
     }
 }
 

@@ -42,24 +42,24 @@ impl Envelope {
     pub(crate) fn put(&self, mut params: Vec<u8>, cx: Option<&Context>, id: u64) -> Vec<u8> {
         let token = cx.filter(|cx| cx.wants_progress()).map(|_| id);
         let passed_on = cx.and_then(Context::meta).and_then(Object::parse).filter(|it| meta::has_more(*it));
-        let said = match passed_on {
+        let object = match passed_on {
             Some(_) => self.write(passed_on, cx, token),
             None if self.revision.is_modern() => return self.put_kept(params, cx, token),
             None => token.and_then(|_| self.write(None, cx, token)),
         };
-        if let Some(said) = said {
-            open(&mut params, said.len());
-            params.extend_from_slice(said.as_bytes());
+        if let Some(object) = object {
+            open(&mut params, object.len());
+            params.extend_from_slice(object.as_bytes());
             params.push(b'}');
         }
         params
     }
 
     fn put_kept(&self, mut params: Vec<u8>, cx: Option<&Context>, token: Option<u64>) -> Vec<u8> {
-        let said = self.kept(cx);
-        open(&mut params, said.len() + 40);
-        let said = said.strip_suffix('}').unwrap_or(&said);
-        params.extend_from_slice(said.as_bytes());
+        let object = self.kept(cx);
+        open(&mut params, object.len() + 40);
+        let object = object.strip_suffix('}').unwrap_or(&object);
+        params.extend_from_slice(object.as_bytes());
         if let Some(token) = token {
             write!(params, ",\"{PROGRESS_TOKEN}\":{token}").expect("writing to memory cannot fail");
         }
@@ -96,14 +96,14 @@ impl Envelope {
         let client = cx.map(Context::client);
         let info = client.and_then(|client| client.info.as_ref()).and_then(text);
         let token = token.map(|token| token.to_string());
-        let said = OwnEnvelope {
+        let object = OwnEnvelope {
             revision: self.revision,
             client: info.unwrap_or(&self.ourselves),
             capabilities: client.and_then(|client| text(&client.capabilities)).unwrap_or("{}"),
             log_level: cx.and_then(log_level),
             progress_token: token.as_deref(),
         };
-        meta::write(passed_on, &said)
+        meta::write(passed_on, &object)
     }
 }
 

@@ -1,70 +1,60 @@
 //! `Exchange`: the messages of one connection, both ways, without the bytes that carry them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context as Task, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
 
-use super::asked::{Kind, Question};
+use super::asked::{self, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
-use super::pending::{Happening, Nobody, Pending, Reply};
+use super::pending::{Happening, Next, Nobody, Parting, Pending, Reply};
 use super::via::Via;
 use crate::fault::Fault;
+use crate::kind::Kind;
 use crate::settings::Mask;
+use crate::slots::CallSlot;
 use crate::trace::Tap;
 
 /// Elicitations at addresses whose completion may still be told; older ones are forgotten.
 const ELICITATIONS_MAX: usize = 1_000;
 
+/// A call that was given up keeps its slot until the server answers it, but no longer than this: one that stops when it
+/// is told to answers nothing, and others wait.
+const SLOT_KEPT_MAX: Duration = Duration::from_secs(5);
+
 /// What all transports know of a connection.
-#[derive(Debug)]
 pub(crate) struct Exchange {
-    upstream: Arc<str>,
-    pending: Pending,
-    notices: Notices,
+    /// The upstream's name.
+    pub(crate) upstream: Arc<str>,
+    /// The open requests.
+    pub(crate) pending: Pending,
+    /// What the server tells about no call in particular.
+    pub(crate) notices: Notices,
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
-    /// The calls that wait for their clients; nothing until the server has been met.
-    suspended: OnceLock<Weak<dyn MakesWay>>,
-    closed: CancellationToken,
-    /// How it is meant to be over, or came to its end.
-    parting: AtomicU8,
+    /// Set when the connection is over.
+    pub(crate) closed: CancellationToken,
     garbage: AtomicU64,
     /// Hears everything, if somebody wants to know.
-    tap: Option<Arc<Tap>>,
-    /// What nobody else should read.
-    mask: Mask,
-}
-
-/// Calls that wait for their clients, and may keep others from being asked.
-pub(super) trait MakesWay: Send + Sync {
-    /// Gives up the calls of clients that nobody has seen for a while.
-    fn give_up_old(&self);
-}
-
-/// How a connection ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Parting {
-    /// The server went away, or became of no use.
-    ByItself,
-    /// It is a program that exited with code 0.
-    Well,
-    /// We ended it.
-    Dismissed,
+    pub(super) tap: Option<Arc<Tap>>,
+    /// What is masked in words of the server.
+    pub(crate) mask: Mask,
 }
 
 /// An elicitation at an address that a client was asked for.
-#[derive(Debug)]
 struct Elicitation {
     /// What the server calls it.
     id: String,
@@ -77,55 +67,25 @@ struct Elicitation {
 pub(crate) type Answers<'a> = &'a mut (dyn FnMut(Vec<u8>) + Send);
 
 impl Exchange {
-    pub(crate) fn new(upstream: Arc<str>) -> Exchange {
-        Exchange {
+    /// `mask` hides what nobody else should read in errors of the server; `tap` hears everything.
+    pub(crate) fn new(upstream: Arc<str>, mask: &Mask, tap: Option<Arc<Tap>>) -> Arc<Exchange> {
+        Arc::new(Exchange {
             upstream,
             pending: Pending::default(),
             notices: Notices::default(),
             modern: AtomicBool::new(false),
             elicitations: Mutex::default(),
-            suspended: OnceLock::new(),
             closed: CancellationToken::new(),
-            parting: AtomicU8::new(Parting::ByItself as u8),
             garbage: AtomicU64::new(0),
-            tap: None,
-            mask: Mask::default(),
-        }
+            tap,
+            mask: mask.clone(),
+        })
     }
 
-    /// The same, masking what nobody else should read in errors of the server.
-    pub(super) fn masking(self, mask: &Mask) -> Exchange {
-        Exchange { mask: mask.clone(), ..self }
-    }
-
-    /// What is masked in words of the server.
-    pub(crate) fn mask(&self) -> &Mask {
-        &self.mask
-    }
-
-    /// The same, telling `tap` what is said.
-    pub(super) fn traced(self, tap: Option<Arc<Tap>>) -> Exchange {
-        Exchange { tap, ..self }
-    }
-
-    /// Who is told what is said.
-    pub(super) fn tap(&self) -> Option<&Arc<Tap>> {
-        self.tap.as_ref()
-    }
-
-    /// These calls of the connection wait for their clients. Called once.
-    pub(super) fn make_way_by(&self, suspended: Weak<dyn MakesWay>) {
-        self.suspended.get_or_init(|| suspended);
-    }
-
-    /// The upstream's name.
-    pub(crate) fn name(&self) -> &str {
-        &self.upstream
-    }
-
-    /// The open requests.
-    pub(super) fn pending(&self) -> &Pending {
-        &self.pending
+    /// Opens a request; nothing as `caller` means that it is ours.
+    pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
+        let id = self.pending.open(caller)?;
+        Ok(Waiting { exchange: self.clone(), id, slot: CallSlot::default() })
     }
 
     /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
@@ -134,74 +94,32 @@ impl Exchange {
         self.pending.answer(id, answer.map(|reply| reply.map_err(|error| self.mask.value(error))))
     }
 
-    /// True while a request waits for its answer.
-    pub(super) fn is_open(&self, id: u64) -> bool {
-        self.pending.is_open(id)
-    }
-
-    /// What the server tells about no call in particular.
-    pub(crate) fn notices(&self) -> &Notices {
-        &self.notices
-    }
-
-    /// Keeps what the server tells, or what is as good as told; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Notice) -> bool {
-        self.notices.hear(heard)
-    }
-
     /// The server speaks the revision without handshake.
     pub(crate) fn set_modern(&self) {
         self.modern.store(true, Ordering::Relaxed);
     }
 
-    /// Set when the connection is over.
-    pub(crate) fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
     /// The connection is over: answers whoever still waits, and refuses further requests.
-    pub(crate) fn close(&self, fault: &Fault) {
-        self.pending.end(fault);
+    pub(crate) fn close(&self, parting: Parting, fault: &Fault) {
+        self.pending.end(parting, fault);
         self.closed.cancel();
     }
 
     /// The connection is over, but not yet for those who wait: refuses further requests, and nothing else.
     pub(super) fn retire(&self, fault: &Fault) {
-        self.pending.refuse(fault);
+        self.pending.refuse(Parting::ByItself, fault);
         self.closed.cancel();
-    }
-
-    /// How many calls there have been, if none is under way.
-    pub(crate) fn idle_after(&self) -> Option<u64> {
-        self.pending.idle_after()
     }
 
     /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now
     /// is told that nothing was sent. False if there has been one, or is.
-    pub(crate) fn rest(&self, calls: u64) -> bool {
-        let is_idle = self.pending.rest(calls, &Fault::Gone("was stopped, since nobody used it".to_owned()));
+    pub(crate) fn end_idle(&self, calls: u64) -> bool {
+        let fault = Fault::Gone("was stopped, since nobody used it".to_owned());
+        let is_idle = self.pending.end_idle(calls, fault);
         if is_idle {
-            self.part(Parting::Dismissed);
             self.closed.cancel();
         }
         is_idle
-    }
-
-    /// Says how the connection is about to end.
-    pub(crate) fn part(&self, parting: Parting) {
-        self.parting.store(parting as u8, Ordering::Relaxed);
-    }
-
-    /// How the connection ended.
-    pub(crate) fn parting(&self) -> Parting {
-        let said = self.parting.load(Ordering::Relaxed);
-        let all = [Parting::ByItself, Parting::Well, Parting::Dismissed];
-        all.into_iter().find(|parting| *parting as u8 == said).unwrap_or(Parting::ByItself)
-    }
-
-    /// What `close` or `retire` was told first, once the connection is over.
-    pub(crate) fn end_fault(&self) -> Option<Fault> {
-        self.pending.ended()
     }
 
     /// A client of `conversation` is asked under `key` for the elicitation that the server calls `id`.
@@ -282,13 +200,11 @@ impl Exchange {
             return Err(WireError::new(Code::InvalidRequest, "servers of this revision send no requests"));
         }
         let unknown = || WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"));
-        let kind = Kind::of(method).ok_or_else(unknown)?;
+        let kind = asked::Kind::of(method).ok_or_else(unknown)?;
         let (call, caller) =
             self.pending.attribute(via, |caller| caller.may_be_asked).map_err(|why| match why {
                 Nobody::NoCall => unknown(),
                 Nobody::SeveralClients => {
-                    // So that it is not in the way the next time.
-                    self.suspended.get().and_then(Weak::upgrade).inspect(|calls| calls.give_up_old());
                     let why = "calls of several clients are under way, or were until a moment ago, and nothing says \
                                which of them is asked; call again later";
                     WireError::new(Code::InternalError, why)
@@ -299,7 +215,7 @@ impl Exchange {
         if let Some(required) = question.lacks(&caller.capabilities) {
             // Servers ask for roots on their own account as soon as they are connected, whatever call is under
             // way; no call depends on the answer then.
-            let is_unrelated = via == Via::Shared && question.kind == Kind::Roots;
+            let is_unrelated = via == Via::Shared && question.kind == asked::Kind::Roots;
             if !is_unrelated {
                 self.pending.happened(call, Happening::Lacking(required.to_owned()));
             }
@@ -312,18 +228,16 @@ impl Exchange {
         Ok(())
     }
 
-    /// The server answered the call that was taken for the one which asks, and so it was another: the newest before
-    /// it, of the same client. False if there is none.
-    pub(super) fn ask_another(&self, mut call: u64, question: &Question) -> bool {
-        let Some(conversation) = question.of else { return false };
-        let meant = |caller: &Caller| caller.may_be_asked && question.lacks(&caller.capabilities).is_none();
-        while let Some(older) = self.pending.older(call, conversation, meant) {
-            if self.pending.happened(older, Happening::Asked(question.clone())) {
-                return true;
-            }
-            call = older;
-        }
-        false
+    /// We attributed the question to the wrong call, which has since been answered. It belongs to the client's newest
+    /// other call that can have asked it. False if there is none.
+    pub(super) fn ask_another(&self, question: &Question) -> bool {
+        let may_be_meant = |caller: &Caller| {
+            question.of.is_some_and(|conversation| conversation != 0 && conversation == caller.conversation)
+                && caller.may_be_asked
+                && question.lacks(&caller.capabilities).is_none()
+        };
+        let call = self.pending.attribute(Via::Shared, may_be_meant);
+        call.is_ok_and(|(call, _)| self.pending.happened(call, Happening::Asked(question.clone())))
     }
 
     fn take_response(&self, id: Option<Id>, answer: Reply) {
@@ -341,16 +255,16 @@ impl Exchange {
             return;
         }
         let string = |key: &str| {
-            let said = params.as_ref().and_then(Text::object)?.string(key)?;
-            (said.len() <= WATCHED_BYTES_MAX).then(|| said.into_owned())
+            let text = params.as_ref().and_then(Text::object)?.string(key)?;
+            (text.len() <= WATCHED_BYTES_MAX).then(|| text.into_owned())
         };
-        let heard = match method {
+        let notice = match method {
             "notifications/progress" | "notifications/message" | ACKNOWLEDGED | "notifications/cancelled" => {
                 return self.take_of_request(method, params, subscription, via);
             }
-            "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
-            "notifications/prompts/list_changed" => Some(Notice::PromptsChanged),
-            "notifications/resources/list_changed" => Some(Notice::ResourcesChanged),
+            "notifications/tools/list_changed" => Some(Notice::ListChanged(Kind::Tools)),
+            "notifications/prompts/list_changed" => Some(Notice::ListChanged(Kind::Prompts)),
+            "notifications/resources/list_changed" => Some(Notice::ListChanged(Kind::Resources)),
             "notifications/resources/updated" => string("uri").map(Notice::ResourceUpdated),
             "notifications/tasks" => string("taskId")
                 .zip(params.as_ref().map(Text::bytes))
@@ -360,7 +274,7 @@ impl Exchange {
             }
             _ => None,
         };
-        if !heard.is_some_and(|heard| self.hear(heard)) {
+        if !notice.is_some_and(|notice| self.notices.hear(notice)) {
             tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern");
         }
     }
@@ -373,15 +287,15 @@ impl Exchange {
         match method {
             "notifications/progress" => {
                 if let Some(id) = number("progressToken") {
-                    self.pending.happened(id, Happening::Progress(params.bytes()));
+                    self.pending.progress(id, params.bytes());
                 }
             }
             "notifications/message" => {
                 let level = object.and_then(|object| object.string("level"));
                 let Some(level) = level.and_then(|level| LogLevel::parse(&level)) else { return };
                 let wants = |caller: &Caller| caller.log_level.is_some_and(|wanted| level >= wanted);
-                if let Ok((call, _)) = self.pending.attribute(via, wants) {
-                    self.pending.happened(call, Happening::Log(params.bytes()));
+                if let Ok((_, Caller { listener: Some(listener), .. })) = self.pending.attribute(via, wants) {
+                    listener.log(params.bytes());
                 }
             }
             ACKNOWLEDGED => {
@@ -389,12 +303,8 @@ impl Exchange {
                     self.pending.happened(id, Happening::Acknowledged(params.clone()));
                 }
             }
-            _ if !self.modern.load(Ordering::Relaxed) => {
-                let id = object.and_then(|object| object.get("requestId"));
-                if let Some(id) = id.and_then(|id| Id::parse(&params, id)) {
-                    self.pending.withdraw(&id);
-                }
-            }
+            // A question that a legacy server takes back is answered all the same, which it lets pass.
+            _ if !self.modern.load(Ordering::Relaxed) => {}
             _ => {
                 // A modern server ends a subscription so.
                 if let Some(id) = number("requestId") {
@@ -407,7 +317,7 @@ impl Exchange {
     /// What becomes of the news that the elicitation which the server calls `id` is done.
     fn completed(&self, id: &str) -> Option<Notice> {
         let mut elicitations = self.elicitations();
-        let at = elicitations.iter().position(|it| it.id == id)?;
+        let at = elicitations.iter().position(|one| one.id == id)?;
         let Elicitation { conversation, key, .. } = elicitations.remove(at)?;
         Some(Notice::ElicitationComplete { conversation, key })
     }
@@ -435,6 +345,46 @@ impl Exchange {
         } else {
             tracing::debug!(target: "upstream", %upstream, why, seen, "skipped output that is no MCP message");
         }
+    }
+}
+
+/// One open request. Dropping it forgets the request.
+pub(crate) struct Waiting {
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) id: u64,
+    /// Kept for as long as the server is busy with it, but not while its client is asked.
+    pub(super) slot: CallSlot,
+}
+
+impl Waiting {
+    /// What comes next, if it is there already.
+    pub(crate) fn poll(&mut self, task: &mut Task<'_>) -> Poll<Next> {
+        self.exchange.pending.poll(self.id, task)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let (id, slot) = (self.id, std::mem::take(&mut self.slot));
+        let is_kept = slot.is_limited() && self.exchange.pending.is_open(id);
+        self.exchange.pending.forget(id, slot);
+        // Without a runtime nothing goes on.
+        if let (true, Ok(runtime)) = (is_kept, Handle::try_current()) {
+            let exchange = Arc::downgrade(&self.exchange);
+            // Bounded by its time.
+            runtime.spawn(async move {
+                sleep(SLOT_KEPT_MAX).await;
+                exchange.upgrade().inspect(|exchange| exchange.pending.free(id));
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+impl Exchange {
+    /// One that nobody hears, with a server that has no secrets.
+    pub(crate) fn untraced() -> Arc<Exchange> {
+        Exchange::new("it".into(), &Mask::default(), None)
     }
 }
 

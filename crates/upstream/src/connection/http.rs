@@ -8,31 +8,26 @@
 pub(super) mod body;
 mod listen;
 mod peer;
-mod place;
 mod request;
 mod resume;
-mod rules;
 mod signed;
 pub(super) mod status;
 mod stream;
-mod verdict;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Uri};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{Revision, write};
 
-use super::exchange::Exchange;
-use super::outgoing::{Outgoing, Work};
+use super::pending::Parting;
+use super::request::{Outgoing, Work};
 use crate::fault::Fault;
 
 pub(super) use peer::{Peer, Session};
 pub(super) use signed::Signed;
-pub(super) use stream::Stream;
-pub(crate) use verdict::Verdict;
+pub(super) use stream::{Place, Stream, read_events};
 
 /// How long a server may take to open the stream on which it says what no request asked for.
 const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -40,27 +35,28 @@ const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);
 /// How long `end` waits for the session to be closed.
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// An open way to a server; nothing is open yet before the first request.
+/// An open way to a server.
 pub(crate) struct Http {
-    peer: Arc<Peer>,
+    pub(super) peer: Arc<Peer>,
     /// Ends the listening task when the connection is dropped.
     _close_on_drop: DropGuard,
 }
 
 impl Http {
-    /// Gets ready to dial; nothing is sent yet. Must be called within a runtime.
-    pub(super) fn new(signed: Signed, url: &Uri, headers: &HeaderMap, exchange: Arc<Exchange>) -> Http {
-        let close_on_drop = exchange.closed().clone().drop_guard();
-        let peer = Arc::new(Peer::new(signed, url.clone(), headers, exchange, Session::InHeader));
-        Http { peer, _close_on_drop: close_on_drop }
+    pub(super) fn new(peer: Peer) -> Http {
+        let close_on_drop = peer.exchange.closed.clone().drop_guard();
+        Http { peer: Arc::new(peer), _close_on_drop: close_on_drop }
     }
 
     /// The work that sends a request and brings its answer to the exchange. Nothing happens unless it is
     /// polled; dropping it hangs up, which cancels a modern request.
     pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Work {
         let (message, headers) = (outgoing.message(), outgoing.headers());
-        let (id, rules) = (outgoing.id, rules::Rules::of(outgoing));
         let peer = self.peer.clone();
+        if peer.is_sse() {
+            return Box::pin(async move { peer.hand_in_request(message, headers).await });
+        }
+        let (id, rules) = (outgoing.id, status::Rules::of(outgoing));
         Box::pin(async move { peer.request(id, message, headers, rules).await })
     }
 
@@ -71,24 +67,20 @@ impl Http {
         let mut message = Vec::with_capacity(64);
         write::notification(&mut message, "notifications/initialized", None);
         self.peer.tell(message).await?;
-        // Owned by the connection's token, which it hears.
-        let tried = CancellationToken::new();
-        self.peer.runtime().spawn(listen::listen(self.peer.clone(), tried.clone()));
-        // Some servers send nothing, not even the head of their answer, before they have something to say.
-        let _ = timeout(LISTEN_WAIT_MAX, tried.cancelled()).await;
+        if !self.peer.is_sse() {
+            // Owned by the connection's token, which it hears.
+            let tried = CancellationToken::new();
+            self.peer.runtime.spawn(listen::listen(self.peer.clone(), tried.clone()));
+            // Some servers send nothing, not even the head of their answer, before they have something to say.
+            let _ = timeout(LISTEN_WAIT_MAX, tried.cancelled()).await;
+        }
         Ok(())
-    }
-
-    /// Sends a notification, or an answer to a request of the server, from a task of its own, since the caller
-    /// cannot wait.
-    pub(super) fn tell_later(&self, message: Vec<u8>) {
-        self.peer.tell_later(message);
     }
 
     /// Closes the session, if the server gave us one.
     pub(super) async fn end(&self) {
-        self.peer.exchange().close(&Fault::Gone("was shut down".to_owned()));
-        if self.peer.has_session() {
+        self.peer.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
+        if self.peer.has_session() && !self.peer.is_sse() {
             // A server may refuse this (405); the session then ends by its age.
             let _ = timeout(END_MAX, self.peer.close_session()).await;
         }

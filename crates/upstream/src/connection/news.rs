@@ -1,22 +1,21 @@
 //! What is told without being asked: which of it a server is to tell, in either era.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use wire::message::Text;
+use wire::subscriptions::Filter;
 
 use super::call::Call;
-use super::exchange::Exchange;
-use super::listen::{AGAIN_FIRST, AGAIN_MAX};
+use super::listen::Keeper;
 use super::open::Connection;
-use super::pending::Reply;
 use super::request::Answer;
+use super::server_identity::capability;
 use super::subscribed::{Added, Subscribed};
-use super::transport::Transport;
 use crate::fault::Fault;
+use crate::literal::literal;
 
 /// How long a server may take to begin or end a subscription.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,7 +41,7 @@ impl Connection {
         };
         if matches!(answer, Ok(Answer::Result(_))) {
             forget.uri = None;
-            self.subscribed.agree(uri);
+            self.subscribed.set_agreed(uri, true);
         }
         answer
     }
@@ -71,33 +70,43 @@ impl Connection {
 
     /// Tells a legacy server of a subscription or its end.
     async fn note(&self, method: &'static str, uri: &str) -> Result<Answer, Fault> {
-        let reply = note(&self.transport, &self.exchange, method, uri).await?;
-        Ok(reply.map_or_else(Answer::Error, Answer::Result))
+        let params = format!("{{\"uri\":{}}}", literal(uri));
+        let call = Call::ask(&self.transport, method, params.as_bytes(), false)?;
+        Ok(in_time(call.answer()).await?.map_or_else(Answer::Error, Answer::Result))
     }
 
     /// Begins to hear of everything that changes, and of the resources that were watched on the connection
     /// before. Called once.
     pub(crate) async fn listen(&self) {
         if self.is_modern() {
-            let (transport, exchange) = (&self.transport, &self.exchange);
-            return self.listening.begin(
-                transport,
-                exchange,
-                &self.face,
-                self.envelope.ourselves(),
-                &self.subscribed,
-            );
+            return self.keep_listening();
         }
-        let watcher = Watcher {
-            transport: self.transport.clone(),
-            exchange: self.exchange.clone(),
-            subscribed: self.subscribed.clone(),
+        for uri in self.subscribed.all() {
+            let is_agreed = matches!(self.note("resources/subscribe", &uri).await, Ok(Answer::Result(_)));
+            // If not, whoever comes now asks for himself, and hears the truth.
+            self.subscribed.set_agreed(&uri, is_agreed);
+            if !is_agreed {
+                tracing::warn!(target: "upstream", upstream = %self.transport.exchange.upstream, "a resource is not watched any more");
+            }
+        }
+    }
+
+    fn keep_listening(&self) {
+        let tells = |name| {
+            let declared = capability(&self.identity, name).and_then(|declared| declared.get("listChanged"));
+            declared == Some("true")
         };
-        let refused = watcher.watch(self.subscribed.all()).await;
-        if !refused.is_empty() {
-            tracing::warn!(target: "upstream", upstream = %self.exchange.name(), resources = refused.len(), "resources are not watched any more");
-            self.listening.keep(watcher.insist(refused));
-        }
+        let (tools, prompts, resources) = (tells("tools"), tells("prompts"), tells("resources"));
+        let keeper = Keeper {
+            transport: self.transport.clone(),
+            listening: self.listening.clone(),
+            subscribed: self.subscribed.clone(),
+            lists: Filter { tools, prompts, resources, ..Filter::default() },
+            ourselves: self.envelope.ourselves().to_owned(),
+        };
+        // Sent at once where that is possible, so that nothing can change unheard between two requests.
+        let first = keeper.send();
+        self.keeper.lock().expect("nothing panics while it holds the lock").spawn(keeper.keep(first));
     }
 
     /// Takes note of how a followed task is doing: `params` are those of `notifications/tasks`. Nobody needs to
@@ -109,58 +118,6 @@ impl Connection {
             self.listening.forget_task(id);
         }
     }
-}
-
-/// Watches on a legacy connection what was watched on the one before.
-struct Watcher {
-    transport: Arc<Transport>,
-    exchange: Arc<Exchange>,
-    subscribed: Arc<Subscribed>,
-}
-
-impl Watcher {
-    /// Asks for each of these, and returns those that the server does not tell of.
-    async fn watch(&self, uris: Vec<String>) -> Vec<String> {
-        let mut refused = Vec::new();
-        for uri in uris {
-            let reply = note(&self.transport, &self.exchange, "resources/subscribe", &uri).await;
-            if matches!(reply, Ok(Ok(_))) {
-                self.subscribed.agree(&uri);
-            } else {
-                // Whoever comes now asks for himself, and hears the truth.
-                self.subscribed.disagree(&uri);
-                refused.push(uri);
-            }
-        }
-        refused
-    }
-
-    /// Asks for them again and again, for as long as somebody watches them and the connection lives.
-    async fn insist(self, mut uris: Vec<String>) {
-        let mut again = AGAIN_FIRST;
-        while !self.exchange.closed().is_cancelled() {
-            sleep(again).await;
-            again = (again * 2).min(AGAIN_MAX);
-            uris.retain(|uri| self.subscribed.is_unagreed(uri));
-            if uris.is_empty() {
-                return;
-            }
-            uris = self.watch(uris).await;
-        }
-    }
-}
-
-/// Tells a legacy server of a subscription or its end.
-async fn note(
-    transport: &Arc<Transport>,
-    exchange: &Arc<Exchange>,
-    method: &'static str,
-    uri: &str,
-) -> Result<Reply, Fault> {
-    let mut params = b"{\"uri\":".to_vec();
-    wire::string::encode(uri, &mut params);
-    params.push(b'}');
-    in_time(Call::ask(transport, exchange, method, &params, false)?.answer()).await
 }
 
 async fn in_time<T>(noting: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {

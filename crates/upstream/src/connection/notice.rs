@@ -7,18 +7,16 @@ use std::sync::{Mutex, MutexGuard};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
+use crate::kind::Kind;
+
 /// News that wait to be looked after; more are dropped, the newest first.
 const NEWS_WAITING_MAX: usize = 1_000;
 
 /// One thing that a server tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// Its list of tools is another one.
-    ToolsChanged,
-    /// Its list of prompts is another one.
-    PromptsChanged,
-    /// Its list of resources, or of templates, is another one.
-    ResourcesChanged,
+    /// A list is another one; that of the resources stands for the templates, too.
+    ListChanged(Kind),
     /// The resource with this URI, in the server's own terms, has changed.
     ResourceUpdated(String),
     /// A task has changed: the parameters of `notifications/tasks` as JSON text.
@@ -30,24 +28,6 @@ pub(crate) enum Notice {
         /// The key under which it was asked.
         key: String,
     },
-}
-
-/// Which lists have changed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Changed {
-    /// The tools.
-    pub tools: bool,
-    /// The prompts.
-    pub prompts: bool,
-    /// The resources or their templates.
-    pub resources: bool,
-}
-
-impl Changed {
-    /// True if nothing has.
-    pub(crate) fn is_nothing(self) -> bool {
-        self == Changed::default()
-    }
 }
 
 /// What has been heard and not been looked after.
@@ -62,38 +42,29 @@ pub(crate) struct Notices {
 
 #[derive(Debug, Default)]
 struct Kept {
-    changed: Changed,
+    changed: Vec<Kind>,
     news: VecDeque<Notice>,
 }
 
 impl Notices {
     /// Keeps what was heard; false if there is no room for it.
-    pub(crate) fn hear(&self, heard: Notice) -> bool {
-        let is_change =
-            matches!(heard, Notice::ToolsChanged | Notice::PromptsChanged | Notice::ResourcesChanged);
-        let is_kept = self.kept().keep(heard);
-        if is_change {
-            self.change.notify_one()
-        } else {
-            self.news.notify_one()
-        }
+    pub(crate) fn hear(&self, notice: Notice) -> bool {
+        let waiting = if matches!(notice, Notice::ListChanged(_)) { &self.change } else { &self.news };
+        let is_kept = self.kept().keep(notice);
+        waiting.notify_one();
         is_kept
     }
 
     /// Returns when lists have changed since the last time; `take_changed` says which.
     pub(crate) async fn change(&self) {
-        while !self.has_changed() {
+        while self.kept().changed.is_empty() {
             self.change.notified().await;
         }
     }
 
     /// Which lists have changed since the last time.
-    pub(crate) fn take_changed(&self) -> Changed {
+    pub(crate) fn take_changed(&self) -> Vec<Kind> {
         std::mem::take(&mut self.kept().changed)
-    }
-
-    fn has_changed(&self) -> bool {
-        !self.kept().changed.is_nothing()
     }
 
     /// Waits for other news, and returns all since the last time, oldest first.
@@ -113,25 +84,19 @@ impl Notices {
 }
 
 impl Kept {
-    fn keep(&mut self, heard: Notice) -> bool {
-        let is_full = self.news.len() >= NEWS_WAITING_MAX;
-        match &heard {
-            Notice::ToolsChanged => self.changed.tools = true,
-            Notice::PromptsChanged => self.changed.prompts = true,
-            Notice::ResourcesChanged => self.changed.resources = true,
-            Notice::ResourceUpdated(_) | Notice::Task { .. } | Notice::ElicitationComplete { .. }
-                if is_full =>
-            {
-                return false;
-            }
+    fn keep(&mut self, notice: Notice) -> bool {
+        match &notice {
+            Notice::ListChanged(kind) if self.changed.contains(kind) => {}
+            Notice::ListChanged(kind) => self.changed.push(*kind),
+            _ if self.news.len() >= NEWS_WAITING_MAX => return false,
             Notice::Task { id, .. } => {
                 // Only the latest state of a task is of interest.
                 self.news.retain(|news| !matches!(news, Notice::Task { id: earlier, .. } if earlier == id));
-                self.news.push_back(heard);
+                self.news.push_back(notice);
             }
             Notice::ResourceUpdated(_) | Notice::ElicitationComplete { .. } => {
-                if !self.news.contains(&heard) {
-                    self.news.push_back(heard);
+                if !self.news.contains(&notice) {
+                    self.news.push_back(notice);
                 }
             }
         }
@@ -147,12 +112,12 @@ mod tests {
     async fn a_flood_leaves_little_behind() {
         let notices = Notices::default();
         for _ in 0..100_000 {
-            assert!(notices.hear(Notice::ToolsChanged));
+            assert!(notices.hear(Notice::ListChanged(Kind::Tools)));
             assert!(notices.hear(Notice::ResourceUpdated("file:///a".to_owned())));
             assert!(notices.hear(Notice::Task { id: "t".to_owned(), params: Bytes::from_static(b"{}") }));
         }
-        assert_eq!(notices.take_changed(), Changed { tools: true, ..Changed::default() });
-        assert!(!notices.has_changed());
+        assert_eq!(notices.take_changed(), [Kind::Tools]);
+        assert_eq!(notices.take_changed(), []);
         assert_eq!(notices.news().await.len(), 2);
         let kept = (0..10_000).filter(|n| notices.hear(Notice::ResourceUpdated(n.to_string()))).count();
         assert_eq!(kept, NEWS_WAITING_MAX);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Context;
 use wire::{LogLevel, Revision};
@@ -14,7 +15,7 @@ use super::envelope::Envelope;
 use super::exchange::Exchange;
 use super::listen::Listening;
 use super::pending::Reply;
-use super::server_identity::ServerIdentity;
+use super::server_identity::{ServerIdentity, capability};
 use super::subscribed::Subscribed;
 use super::suspended::SuspendedCalls;
 use super::transport::Transport;
@@ -26,78 +27,76 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// An open way to a server that has been met. Dropping it closes it; `end` closes it and waits.
 pub(crate) struct Connection {
     pub(super) transport: Arc<Transport>,
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) face: ServerIdentity,
+    /// What the server says of itself.
+    pub(crate) identity: ServerIdentity,
     pub(super) envelope: Envelope,
-    pub(super) parked: Arc<SuspendedCalls>,
+    pub(super) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
-    pub(super) listening: Listening,
+    pub(super) listening: Arc<Listening>,
+    /// The task that keeps the subscription of a modern connection; ends with this.
+    pub(super) keeper: std::sync::Mutex<JoinSet<()>>,
 }
 
 impl Connection {
     /// A connection to a server that has been met.
     pub(crate) fn new(
         transport: Arc<Transport>,
-        exchange: Arc<Exchange>,
-        face: ServerIdentity,
+        identity: ServerIdentity,
         ourselves: String,
         subscribed: Arc<Subscribed>,
     ) -> Connection {
-        let (parked, level, listening) = (Arc::default(), Mutex::default(), Listening::default());
-        exchange.make_way_by(Arc::downgrade(&parked) as _);
-        let envelope = Envelope::new(face.revision, ourselves);
-        Connection { transport, exchange, face, envelope, parked, level, subscribed, listening }
+        let (suspended, level) = (Arc::default(), Mutex::default());
+        let (listening, keeper) = (Arc::default(), std::sync::Mutex::default());
+        let envelope = Envelope::new(identity.revision, ourselves);
+        Connection { transport, identity, envelope, suspended, level, subscribed, listening, keeper }
     }
 
     /// The messages under way.
     pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    /// What the server says of itself.
-    pub(crate) fn face(&self) -> &ServerIdentity {
-        &self.face
+        &self.transport.exchange
     }
 
     /// The revision spoken with it.
     pub(crate) fn revision(&self) -> Revision {
-        self.face.revision
+        self.identity.revision
     }
 
     /// True if every request says what it needs.
     pub(crate) fn is_modern(&self) -> bool {
-        self.face.revision.is_modern()
+        self.identity.revision.is_modern()
     }
 
     /// Tells a legacy server that this call wants more log messages than any before.
     pub(super) async fn tell_level(&self, cx: &Context) {
-        let Some(wanted) = log_level(cx).filter(|_| !self.is_modern() && self.face.has("logging")) else {
+        let Some(wanted) =
+            log_level(cx).filter(|_| !self.is_modern() && capability(&self.identity, "logging").is_some())
+        else {
             return;
         };
         // Held until the server has heard it: whoever wants no more begins then.
         let mut level = self.level.lock().await;
-        if level.is_some_and(|told| told <= wanted) {
+        if level.is_some_and(|known| known <= wanted) {
             return;
         }
         let params = format!("{{\"level\":\"{}\"}}", wanted.name());
-        let told = async { self.own("logging/setLevel", params.as_bytes())?.answer().await };
+        let telling = async { self.own("logging/setLevel", params.as_bytes())?.answer().await };
         // A server that does not listen sends what it likes; what is not wanted is not passed on.
-        if !matches!(timeout(LEVEL_TIMEOUT, told).await, Ok(Ok(Ok(_)))) {
-            tracing::debug!(target: "upstream", upstream = %self.exchange.name(), "it did not take note of the log level");
+        if !matches!(timeout(LEVEL_TIMEOUT, telling).await, Ok(Ok(Ok(_)))) {
+            tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, "it did not take note of the log level");
         }
         *level = Some(wanted);
     }
 
     /// True if a call waits here for its client under this state.
     pub(crate) fn has_suspended(&self, state: &str) -> bool {
-        self.parked.has(state)
+        self.suspended.has(state)
     }
 
     /// True if any call waits here for its client.
     pub(crate) fn suspends_any(&self) -> bool {
-        !self.parked.is_empty()
+        !self.suspended.is_empty()
     }
 
     /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
@@ -108,16 +107,13 @@ impl Connection {
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.
     pub(crate) fn is_sse(&self) -> bool {
-        match &*self.transport {
-            Transport::Sse(_) => true,
-            Transport::Stdio(_) | Transport::Http(_) => false,
-        }
+        self.transport.is_sse()
     }
 
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
     fn own(&self, method: &'static str, params: &[u8]) -> Result<Call, Fault> {
         let params = self.envelope.put(params.to_vec(), None, 0);
-        Call::ask(&self.transport, &self.exchange, method, &params, self.is_modern())
+        Call::ask(&self.transport, method, &params, self.is_modern())
     }
 
     /// Closes the connection and waits until nothing is left of it, for a bounded time.
@@ -129,25 +125,19 @@ impl Connection {
 /// Sends a request of our own to a server that has not been met yet, and waits for its answer.
 pub(crate) async fn ask(
     transport: &Arc<Transport>,
-    exchange: &Arc<Exchange>,
     method: &'static str,
     params: &[u8],
     modern: bool,
 ) -> Result<Reply, Fault> {
-    Call::ask(transport, exchange, method, params, modern)?.answer().await
+    Call::ask(transport, method, params, modern)?.answer().await
 }
 
 #[cfg(test)]
 impl Connection {
     /// A connection over which nothing is sent.
     pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
-        let exchange = Arc::new(Exchange::new("it".into()));
-        let url = ::http::Uri::from_static("http://127.0.0.1:1/mcp");
-        let signed = super::http::Signed::new(sandbox::Client::new(), None, None);
-        let http = super::http::Http::new(signed, &url, &::http::HeaderMap::new(), exchange.clone());
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
-        let face = ServerIdentity { revision, capabilities: None, server, instructions: None };
-        let transport = Arc::new(Transport::Http(http));
-        Arc::new(Connection::new(transport, exchange, face, ourselves, Arc::default()))
+        let identity = ServerIdentity { revision, capabilities: None, server, instructions: None };
+        Arc::new(Connection::new(Transport::unsent(), identity, ourselves, Arc::default()))
     }
 }

@@ -23,18 +23,6 @@ pub(crate) enum Pipe {
     Socket(OwnedWriteHalf),
 }
 
-impl From<Sender> for Pipe {
-    fn from(stdin: Sender) -> Pipe {
-        Pipe::Stdin(stdin)
-    }
-}
-
-impl From<OwnedWriteHalf> for Pipe {
-    fn from(socket: OwnedWriteHalf) -> Pipe {
-        Pipe::Socket(socket)
-    }
-}
-
 impl Pipe {
     async fn writable(&self) -> io::Result<()> {
         match self {
@@ -67,8 +55,8 @@ struct Inner {
 }
 
 impl Outbox {
-    pub(crate) fn new(pipe: impl Into<Pipe>) -> Outbox {
-        let inner = Inner { pipe: Some(Arc::new(pipe.into())), queue: BytesMut::new() };
+    pub(crate) fn new(pipe: Pipe) -> Outbox {
+        let inner = Inner { pipe: Some(Arc::new(pipe)), queue: BytesMut::new() };
         Outbox { inner: Mutex::new(inner), waiting: Notify::new() }
     }
 
@@ -170,7 +158,7 @@ mod tests {
     #[tokio::test]
     async fn lines_stay_whole_and_in_order_when_the_pipe_is_full() {
         let (sender, mut receiver) = pipe::pipe().expect("a pipe");
-        let outbox = Outbox::new(sender);
+        let outbox = Outbox::new(Pipe::Stdin(sender));
         let lines: Vec<Vec<u8>> = (b'a'..=b'z').map(|letter| vec![letter; 30_000]).collect();
         for line in &lines {
             outbox.send(line).expect("room in the queue");
@@ -192,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_reads_nothing_is_refused_more() {
         let (sender, _receiver) = pipe::pipe().expect("a pipe");
-        let outbox = Outbox::new(sender);
+        let outbox = Outbox::new(Pipe::Stdin(sender));
         let line = vec![b'x'; wire::STDIO_MESSAGE_BYTES_MAX];
         outbox.send(&line).expect("one fits");
         assert_eq!(outbox.send(&line), Err(stopped()), "it has hung, and is ended");
@@ -203,7 +191,7 @@ mod tests {
     async fn a_broken_pipe_is_noticed_and_stays_closed() {
         let (sender, receiver) = pipe::pipe().expect("a pipe");
         sender.writable().await.expect("a new pipe has room");
-        let outbox = Outbox::new(sender);
+        let outbox = Outbox::new(Pipe::Stdin(sender));
         drop(receiver);
         assert_eq!(outbox.send(b"a\n"), Err(stopped()));
         assert_eq!(outbox.send(b"b\n"), Err(stopped()));

@@ -1,50 +1,44 @@
-//! The requests that wait for an answer, by their numbers, and what is heard about each before it.
-
-mod given_up;
+//! The requests that wait for an answer, by their numbers, and what the server asks about each before it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context as Task, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use wire::Id;
+use tool_api::Progress;
 use wire::message::Text;
-use wire::subscriptions::WATCHED_BYTES_MAX;
 
 use super::asked::{QUESTIONS_MAX, Question};
 use super::caller::Caller;
 use super::via::Via;
 use crate::fault::Fault;
 use crate::slots::CallSlot;
-use given_up::GivenUp;
 
-/// Most requests that wait on one server. Beyond this it is not slow but stuck.
+/// Most requests that a server owes an answer. Beyond this it is not slow but stuck.
 const REQUESTS_MAX: usize = 4_096;
 
-/// Reports and log messages of one call that its task has not yet passed on; more are dropped, the newest
-/// first.
-const REPORTS_WAITING_MAX: usize = 64;
-
-/// The same in bytes; a single one may be larger.
-const REPORTS_BYTES_MAX: usize = 1 << 20;
-
-/// The same while the call waits for its client, without exception: many calls may wait for long.
-const SUSPENDED_REPORTS_BYTES_MAX: usize = 4 << 10;
-
-/// All such questions of all calls, in bytes: room for one message of the largest size.
+/// All questions of all calls, in bytes: room for one message of the largest size.
 const QUESTIONS_BYTES_MAX: usize = wire::STDIO_MESSAGE_BYTES_MAX;
+
+/// Largest progress report that is kept while its client is asked something, in bytes: many calls may wait for long.
+const MISSED_BYTES_MAX: usize = 4 << 10;
+
+/// A server may go on for this long with a call that was given up. Longer would keep everybody else from being
+/// asked after each cancelled call; most servers stop as soon as they are told.
+const GIVEN_UP_MEMORY: Duration = Duration::from_secs(3);
 
 /// The answer to a request: its result, or the error object that the server sent instead.
 pub(crate) type Reply = Result<Text, Text>;
 
 /// Open requests.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Pending {
     table: Mutex<Table>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Table {
     last_id: u64,
     /// How many calls there have been.
@@ -52,38 +46,45 @@ struct Table {
     open: HashMap<u64, Entry>,
     /// The questions that wait, in bytes.
     questions_bytes: usize,
-    given_up: GivenUp,
-    /// The slots of calls that were given up and not answered yet; no more than the server has.
-    slots: Vec<(u64, CallSlot)>,
-    /// Why no answer will come any more.
-    ended: Option<Fault>,
+    given_up: Vec<GivenUp>,
+    /// How the connection has ended, and why no answer will come any more.
+    ended: Option<(Parting, Fault)>,
 }
 
-#[derive(Debug)]
+#[derive(Default)]
 struct Entry {
     answer: Option<Result<Reply, Fault>>,
     happened: VecDeque<Happening>,
-    /// The reports among them, in bytes.
-    reports_bytes: usize,
-    /// The server's ids for what it asked last, as JSON text: copies, so that nothing else is kept with them.
-    asked: VecDeque<Box<str>>,
-    /// True while nobody listens: little is kept of what is only for the moment.
-    is_suspended: bool,
     waker: Option<Waker>,
     caller: Option<Caller>,
+    /// The last progress report that nobody heard.
+    missed: Option<Bytes>,
 }
 
-/// What is heard about a request before its answer.
+/// A call that nobody waits for. Its server may still be busy with it, and ask.
+struct GivenUp {
+    id: u64,
+    conversation: u64,
+    since: Instant,
+    slot: CallSlot,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parting {
+    /// The server went away, or became of no use.
+    ByItself,
+    /// It is a program that exited with code 0.
+    Well,
+    /// We ended it.
+    Dismissed,
+}
+
+/// What the server says about a request before its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// The parameters of a progress report.
-    Progress(Bytes),
-    /// The parameters of a log message.
-    Log(Bytes),
     /// The server asks the client for something.
     Asked(Question),
-    /// The server takes back what it asked under this id (JSON text), which has been taken in already.
-    Withdrawn(Box<str>),
     /// The server asked for what the client has not declared; the text says which `ClientCapabilities` it needs.
     Lacking(String),
     /// A subscription is in force; the text is the acknowledged filter's.
@@ -115,129 +116,118 @@ impl Pending {
         if table.ended.is_some() {
             return Err(Fault::NotSent("it has stopped".to_owned()));
         }
-        if table.open.len() >= REQUESTS_MAX {
+        if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
+            table.given_up.retain(|one| one.is_recent() || one.slot.is_limited());
+        }
+        if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
             return Err(Fault::Busy);
         }
         table.last_id += 1;
         table.calls += u64::from(caller.is_some());
         let id = table.last_id;
-        table.open.insert(id, Entry::new(caller));
+        table.open.insert(id, Entry { caller, ..Entry::default() });
         Ok(id)
     }
 
     /// Hands over an answer; false if nobody waits for it.
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
-        let waker = {
-            let mut table = self.table();
-            let Table { open, given_up, slots, .. } = &mut *table;
-            let Some(entry) = open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
-                given_up.answered(id);
-                let slot = slot_of(slots, id);
-                drop(table);
-                drop(slot);
-                return false;
-            };
-            entry.answer = Some(answer);
-            entry.waker.take()
+        let mut table = self.table();
+        let Some(entry) = table.open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
+            drop(table);
+            self.free(id);
+            return false;
         };
+        entry.answer = Some(answer);
+        let waker = entry.waker.take();
+        drop(table);
         waker.into_iter().for_each(Waker::wake);
         true
     }
 
     /// Hands over what was heard about an open request; false if nobody waits for it, or it does not keep up.
     pub(crate) fn happened(&self, id: u64, happening: Happening) -> bool {
-        let waker = {
-            let mut table = self.table();
-            let Table { open, questions_bytes, .. } = &mut *table;
-            let Some(entry) = open.get_mut(&id).filter(|entry| entry.has_room(&happening, *questions_bytes))
-            else {
-                return false;
-            };
-            *questions_bytes += entry.keep(happening);
-            entry.waker.take()
+        let mut table = self.table();
+        let bytes = table.questions_bytes + happening.bytes();
+        let has_room = |entry: &&mut Entry| entry.answer.is_none() && entry.happened.len() < QUESTIONS_MAX;
+        let Some(entry) = table.open.get_mut(&id).filter(has_room).filter(|_| bytes <= QUESTIONS_BYTES_MAX)
+        else {
+            return false;
         };
+        entry.happened.push_back(happening);
+        let waker = entry.waker.take();
+        table.questions_bytes = bytes;
+        drop(table);
         waker.into_iter().for_each(Waker::wake);
         true
     }
 
-    /// The server does not want to know any more what it asked under this id.
-    pub(super) fn withdraw(&self, id: &Id) {
+    /// Passes a progress report to whoever listens to the request. The last one waits for a client that is asked
+    /// something, so that no step is missing when it comes back at once.
+    pub(super) fn progress(&self, id: u64, report: Bytes) {
         let mut table = self.table();
-        let Table { open, questions_bytes, .. } = &mut *table;
-        for entry in open.values_mut() {
-            let at = entry.asked.iter().position(|asked| **asked == *id.text());
-            let Some(own) = at.and_then(|at| entry.asked.remove(at)) else { continue };
-            let is_it = |happening: &Happening| matches!(happening, Happening::Asked(one) if one.id == *id);
-            match entry.happened.iter().position(is_it) {
-                Some(at) => *questions_bytes -= entry.happened.remove(at).map_or(0, |it| it.question_bytes()),
-                None => drop(entry.keep(Happening::Withdrawn(own))),
+        let Some(entry) = table.open.get_mut(&id).filter(|entry| entry.answer.is_none()) else { return };
+        match entry.caller.as_ref().and_then(|caller| caller.listener.clone()) {
+            Some(listener) => {
+                drop(table);
+                listener.progress(Progress::Relayed(report));
             }
-            let waker = entry.waker.take();
-            drop(table);
-            return waker.into_iter().for_each(Waker::wake);
+            None if report.len() <= MISSED_BYTES_MAX => entry.missed = Some(Bytes::copy_from_slice(&report)),
+            None => {}
         }
     }
 
     /// Nobody listens to the request until its client comes back.
-    pub(super) fn park(&self, id: u64) {
-        if let Some(entry) = self.table().open.get_mut(&id) {
-            entry.is_suspended = true;
-            if entry.reports_bytes > SUSPENDED_REPORTS_BYTES_MAX {
-                entry.happened.retain(|happening| happening.report_bytes() == 0);
-                entry.reports_bytes = 0;
-            }
-            entry.happened.iter_mut().for_each(Happening::detach_report);
+    pub(super) fn suspend(&self, id: u64) {
+        if let Some(caller) = self.table().open.get_mut(&id).and_then(|entry| entry.caller.as_mut()) {
+            caller.listener = None;
+        }
+    }
+
+    /// The client of a call goes on with it in another round.
+    pub(super) fn now_for(&self, id: u64, caller: Caller) {
+        let mut table = self.table();
+        let Some(entry) = table.open.get_mut(&id) else { return };
+        let missed = entry.missed.take().zip(caller.listener.clone());
+        entry.caller = Some(caller);
+        drop(table);
+        if let Some((report, listener)) = missed {
+            listener.progress(Progress::Relayed(report));
         }
     }
 
     /// The call that a message is about which names none, and the call's client: the one whose stream it came
-    /// on, or else the newest that is `meant`, if all calls that the server may be busy with are of one
+    /// on, or else the newest that `may_be_meant`, if all calls that the server may be busy with are of one
     /// conversation.
     pub(crate) fn attribute(
         &self,
         via: Via,
-        meant: impl Fn(&Caller) -> bool,
+        may_be_meant: impl Fn(&Caller) -> bool,
     ) -> Result<(u64, Caller), Nobody> {
         let table = self.table();
-        let live = |id: &u64| table.open.get(id).filter(|entry| entry.answer.is_none());
         if let Via::Request(id) = via {
-            let caller = live(&id).and_then(|entry| entry.caller.clone()).filter(&meant);
+            let entry = table.open.get(&id).filter(|entry| entry.answer.is_none());
+            let caller = entry.and_then(|entry| entry.caller.clone()).filter(&may_be_meant);
             return caller.map(|caller| (id, caller)).ok_or(Nobody::NoCall);
         }
         let mut newest: Option<(u64, &Caller)> = None;
         let mut conversation = None;
         for (&id, entry) in table.open.iter().filter(|(_, entry)| entry.answer.is_none()) {
             let Some(caller) = &entry.caller else { continue };
-            let is_another = conversation.is_some_and(|one| one != caller.conversation || one == 0);
-            if is_another {
+            if conversation.is_some_and(|one| one != caller.conversation || one == 0) {
                 return Err(Nobody::SeveralClients);
             }
             conversation = Some(caller.conversation);
-            if meant(caller) && newest.is_none_or(|(newest, _)| newest < id) {
+            if may_be_meant(caller) && newest.is_none_or(|(newest, _)| newest < id) {
                 newest = Some((id, caller));
             }
         }
         let (id, caller) = newest.ok_or(Nobody::NoCall)?;
-        match table.given_up.may_be_of_another(caller.conversation, Instant::now()) {
+        let is_another = |one: &GivenUp| {
+            one.is_recent() && (one.conversation != caller.conversation || one.conversation == 0)
+        };
+        match table.given_up.iter().any(is_another) {
             true => Err(Nobody::SeveralClients),
             false => Ok((id, caller.clone())),
-        }
-    }
-
-    /// The newest call of the conversation that is `meant`, of those which began before the call `id`.
-    pub(super) fn older(&self, id: u64, conversation: u64, meant: impl Fn(&Caller) -> bool) -> Option<u64> {
-        let is_it = |(number, entry): &(&u64, &Entry)| {
-            let caller = entry.caller.as_ref().filter(|caller| caller.conversation == conversation);
-            **number < id && conversation != 0 && entry.answer.is_none() && caller.is_some_and(&meant)
-        };
-        self.table().open.iter().filter(is_it).map(|(number, _)| *number).max()
-    }
-
-    /// The client of a call goes on with it in another round.
-    pub(super) fn now_for(&self, id: u64, caller: Caller) {
-        if let Some(entry) = self.table().open.get_mut(&id) {
-            entry.caller = Some(caller);
-            entry.is_suspended = false;
         }
     }
 
@@ -249,95 +239,86 @@ impl Pending {
     /// The only open call, if there is exactly one, or else the only request of our own.
     pub(crate) fn only(&self) -> Option<u64> {
         let table = self.table();
-        let open = || table.open.iter().filter(|(_, entry)| entry.answer.is_none());
-        let mut calls = open().filter(|(_, entry)| entry.caller.is_some());
-        let (one, more) = match calls.next() {
-            Some(call) => (call, calls.next()),
-            None => {
-                let mut own = open();
-                (own.next()?, own.next())
-            }
-        };
-        more.is_none().then_some(*one.0)
+        let open = table.open.iter().filter(|(_, entry)| entry.answer.is_none());
+        let (calls, own): (Vec<_>, Vec<_>) = open.partition(|(_, entry)| entry.caller.is_some());
+        match if calls.is_empty() { &own[..] } else { &calls[..] } {
+            [(id, _)] => Some(**id),
+            _ => None,
+        }
     }
 
     /// How many calls there have been, if none is under way; requests of our own are none.
-    pub(super) fn idle_after(&self) -> Option<u64> {
+    pub(crate) fn idle_after(&self) -> Option<u64> {
         self.table().idle_after()
     }
 
     /// Opens no more requests, because of `fault`, if there is no call and has been none after the first `calls`. False
     /// if that is not so.
-    pub(super) fn rest(&self, calls: u64, fault: &Fault) -> bool {
+    pub(super) fn end_idle(&self, calls: u64, fault: Fault) -> bool {
         let mut table = self.table();
         let is_idle = table.idle_after() == Some(calls);
         if is_idle {
-            table.ended.get_or_insert_with(|| fault.clone());
+            table.ended.get_or_insert((Parting::Dismissed, fault));
         }
         is_idle
     }
 
     /// Opens no more requests, because of `fault`.
-    pub(super) fn refuse(&self, fault: &Fault) {
-        self.table().ended.get_or_insert_with(|| fault.clone());
+    pub(super) fn refuse(&self, parting: Parting, fault: &Fault) {
+        self.table().ended.get_or_insert_with(|| (parting, fault.clone()));
     }
 
     /// Answers all open requests with `fault` and opens no more.
-    pub(crate) fn end(&self, fault: &Fault) {
+    pub(crate) fn end(&self, parting: Parting, fault: &Fault) {
+        self.refuse(parting, fault);
         let mut wakers = Vec::new();
         let mut table = self.table();
-        table.ended.get_or_insert_with(|| fault.clone());
         for entry in table.open.values_mut() {
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
-        let slots = std::mem::take(&mut table.slots);
+        let given_up = std::mem::take(&mut table.given_up);
         drop(table);
-        drop(slots);
+        drop(given_up);
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Why no answer will come any more, if so.
-    pub(crate) fn ended(&self) -> Option<Fault> {
+    /// How the connection has ended, and why no answer will come any more, if so.
+    pub(crate) fn ended(&self) -> Option<(Parting, Fault)> {
         self.table().ended.clone()
     }
 
-    /// Keeps the slot of a call that nobody waits for any more, until its answer comes or [`Pending::free`] is called.
-    pub(super) fn keep_slot(&self, id: u64, slot: CallSlot) {
-        self.table().slots.push((id, slot));
-    }
-
-    /// The slot of a call is over, whatever the server does about it.
+    /// The server is done with a call that was given up, or has had its time; its slot is another's.
     pub(super) fn free(&self, id: u64) {
-        let slot = slot_of(&mut self.table().slots, id);
-        drop(slot);
+        let mut table = self.table();
+        let at = table.given_up.iter().position(|one| one.id == id);
+        let given_up = at.map(|at| table.given_up.swap_remove(at));
+        // A slot wakes whoever waits for it, so it is given back outside of the lock.
+        drop(table);
+        drop(given_up);
     }
 
-    /// Nobody waits for this request any more.
-    pub(super) fn forget(&self, id: u64) {
+    /// Nobody waits for this request any more. The server may be busy with it for longer, and keeps the slot.
+    pub(super) fn forget(&self, id: u64, slot: CallSlot) {
         let mut table = self.table();
         let Some(entry) = table.open.remove(&id) else { return };
-        table.questions_bytes -= entry.happened.iter().map(Happening::question_bytes).sum::<usize>();
-        if entry.answer.is_some() {
-            // It came while it was being given up.
-            let slot = slot_of(&mut table.slots, id);
-            drop(table);
-            return drop(slot);
-        }
-        let Some(caller) = entry.caller else { return };
-        table.given_up.note(id, caller.conversation, Instant::now());
+        table.questions_bytes -= entry.happened.iter().map(Happening::bytes).sum::<usize>();
+        let Some(caller) = entry.caller.filter(|_| entry.answer.is_none() && table.ended.is_none()) else {
+            return;
+        };
+        let conversation = caller.conversation;
+        table.given_up.push(GivenUp { id, conversation, since: Instant::now(), slot });
     }
 
     pub(super) fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
         let mut table = self.table();
         let Table { open, questions_bytes, .. } = &mut *table;
         let Some(entry) = open.get_mut(&id) else {
-            return Poll::Ready(Next::Answered(Err(forgotten())));
+            return Poll::Ready(Next::Answered(Err(Fault::Gone("forgot the request".to_owned()))));
         };
         // What happened first, so that nothing comes after the answer.
         if let Some(happening) = entry.happened.pop_front() {
-            *questions_bytes -= happening.question_bytes();
-            entry.reports_bytes -= happening.report_bytes();
+            *questions_bytes -= happening.bytes();
             return Poll::Ready(Next::Happened(happening));
         }
         if let Some(answer) = entry.answer.take() {
@@ -362,88 +343,19 @@ impl Table {
     }
 }
 
-/// Takes out the slot of the call `id`. It is for the caller to drop, outside of the lock.
-fn slot_of(slots: &mut Vec<(u64, CallSlot)>, id: u64) -> Option<CallSlot> {
-    let at = slots.iter().position(|(of, _)| *of == id)?;
-    Some(slots.swap_remove(at).1)
-}
-
-fn forgotten() -> Fault {
-    Fault::Gone("forgot the request".to_owned())
+impl GivenUp {
+    fn is_recent(&self) -> bool {
+        self.since.elapsed() < GIVEN_UP_MEMORY
+    }
 }
 
 impl Happening {
     /// The bytes of a question.
-    fn question_bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
             Happening::Asked(question) => question.bytes(),
-            _ => 0,
+            Happening::Lacking(_) | Happening::Acknowledged(_) => 0,
         }
-    }
-
-    /// The bytes of what is reported and then forgotten.
-    fn report_bytes(&self) -> usize {
-        match self {
-            Happening::Progress(params) | Happening::Log(params) => params.len(),
-            _ => 0,
-        }
-    }
-
-    /// Makes a report a copy, so that nothing else is kept with it.
-    fn detach_report(&mut self) {
-        if let Happening::Progress(params) | Happening::Log(params) = self {
-            *params = Bytes::copy_from_slice(params);
-        }
-    }
-}
-
-impl Entry {
-    fn new(caller: Option<Caller>) -> Entry {
-        Entry {
-            answer: None,
-            happened: VecDeque::new(),
-            reports_bytes: 0,
-            asked: VecDeque::new(),
-            is_suspended: false,
-            waker: None,
-            caller,
-        }
-    }
-
-    fn has_room(&self, happening: &Happening, questions_bytes: usize) -> bool {
-        let is_question = |happening: &Happening| matches!(happening, Happening::Asked(_));
-        let questions = self.happened.iter().filter(|happening| is_question(happening)).count();
-        let room = if is_question(happening) {
-            questions < QUESTIONS_MAX && questions_bytes + happening.question_bytes() <= QUESTIONS_BYTES_MAX
-        } else {
-            let bytes = happening.report_bytes();
-            let has_bytes = match self.is_suspended {
-                true => self.reports_bytes + bytes <= SUSPENDED_REPORTS_BYTES_MAX,
-                false => self.reports_bytes == 0 || self.reports_bytes + bytes <= REPORTS_BYTES_MAX,
-            };
-            has_bytes && self.happened.len() - questions < REPORTS_WAITING_MAX
-        };
-        room && self.answer.is_none()
-    }
-
-    /// Keeps it, and returns how many bytes of a question it is.
-    fn keep(&mut self, mut happening: Happening) -> usize {
-        if self.is_suspended {
-            happening.detach_report();
-        }
-        let bytes = happening.question_bytes();
-        self.reports_bytes += happening.report_bytes();
-        if let Happening::Asked(question) = &happening
-            && question.id.text().len() <= WATCHED_BYTES_MAX
-        {
-            // Nobody takes back what it asked long ago.
-            if self.asked.len() == QUESTIONS_MAX {
-                self.asked.pop_front();
-            }
-            self.asked.push_back(question.id.text().into());
-        }
-        self.happened.push_back(happening);
-        bytes
     }
 }
 

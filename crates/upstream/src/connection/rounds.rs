@@ -1,12 +1,11 @@
 //! Asking a server on behalf of a client, and going on with a call that had to ask the client in between.
 
-use std::ops::ControlFlow;
 use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::sleep;
-use tool_api::{Context, Progress};
+use tool_api::Context;
 use wire::message::Text;
 
 use super::asked::{self, QUESTIONS_MAX, Question};
@@ -14,10 +13,9 @@ use super::call::Call;
 use super::caller::caller;
 use super::era::Replaced;
 use super::open::Connection;
-use super::outgoing::Outgoing;
 use super::pending::{Happening, Next, Reply};
+use super::request::Outgoing;
 use super::request::{AGAIN, Answer, Request};
-use super::suspended::SuspendedCall;
 use super::transport::Transport;
 use crate::fault::Fault;
 use crate::slots::{CallSlot, CallSlots};
@@ -28,12 +26,8 @@ const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
 impl Connection {
     /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
     /// server so if it was asked for a call.
-    pub(crate) async fn request(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.request_in(CallSlot::default(), request).await
-    }
-
-    /// The same for a call that has its slot, which it gives back while it waits for its client.
-    pub(crate) async fn request_in(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
+    /// A call gives back its slot while it waits for its client.
+    pub(crate) async fn request(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
         let Request { method, params, cx, name, param_headers } = request;
         if let Some(cx) = cx {
             self.tell_level(cx).await;
@@ -46,8 +40,8 @@ impl Connection {
             transport.send(&outgoing)
         };
         let caller = cx.map(|cx| caller(method, cx));
-        let call = Call::send(&self.transport, &self.exchange, caller, fill, modern, slot)?;
-        tracing::debug!(target: "upstream", upstream = %self.exchange.name(), id = call.id(), method, "request");
+        let call = Call::send(&self.transport, caller, fill, modern, slot)?;
+        tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, id = call.id(), method, "request");
         self.wait(call, cx).await
     }
 
@@ -64,97 +58,68 @@ impl Connection {
         slots: &CallSlots,
     ) -> Result<Answer, Fault> {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
-        let mut stay = self.parked.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
-        stay.call().go_on_for(caller("tools/call", cx));
-        let conversation = cx.client().conversation;
-        let caught_up = stay.catch_up(|stay, happening| match happening {
-            Happening::Asked(question) => {
-                self.add(stay, question, conversation);
-                Ok(())
-            }
-            happening => pass_on(happening, Some(cx)),
-        })?;
+        let mut call = self.suspended.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
+        call.go_on_for(caller("tools/call", cx));
+        let caught_up = call.catch_up(cx.client().conversation)?;
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);
         let answer = |key: &str| responses.and_then(|responses| responses.get(key));
-        let is_fit = |(key, question): &&(String, Question)| {
-            answer(key).is_none_or(|answer| question.kind.is_answer(answer))
+        let is_unfit = |(key, question): &&(String, Question)| {
+            answer(key).is_some_and(|answer| !question.kind.is_answer(answer))
         };
-        let unfit = stay.open().iter().find(|open| !is_fit(open));
+        let unfit = call.open().iter().find(is_unfit);
         if let Some(reply) = caught_up {
             // What is still open was asked by another call of this client.
             if unfit.is_none() {
-                stay.answer(answer);
+                call.answer_questions(answer);
             }
             return self.judge(reply, Some(cx));
         }
         if let Some((key, _)) = unfit {
             return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
         }
-        let slot = slots.acquire_again().await;
-        stay.call().go_on_in(slot);
-        stay.answer(answer);
-        if stay.open().is_empty() { self.wait(stay.go_on(), Some(cx)).await } else { self.park(stay) }
+        call.go_on_in(slots.acquire_again().await);
+        call.answer_questions(answer);
+        if call.open().is_empty() { self.wait(call, Some(cx)).await } else { self.suspend(call) }
     }
 
-    /// Passes on what is heard of a call until it is answered, or its client asked.
+    /// Waits until a call is answered, or its client asked.
     async fn wait(&self, mut call: Call, cx: Option<&Context>) -> Result<Answer, Fault> {
         loop {
             match call.next().await {
                 Next::Answered(reply) => return self.judge(reply?, cx),
-                Next::Happened(Happening::Asked(question)) => match self.ask(call, question, cx).await? {
-                    ControlFlow::Break(answer) => return Ok(answer),
-                    ControlFlow::Continue(on) => call = on,
-                },
-                Next::Happened(happening) => pass_on(happening, cx)?,
+                Next::Happened(Happening::Asked(question)) => return self.ask(call, question, cx).await,
+                Next::Happened(Happening::Lacking(required)) => return Err(Fault::Lacking(required)),
+                Next::Happened(Happening::Acknowledged(_)) => {}
             }
         }
     }
 
-    /// Asks the client of a call, with whatever else the server asks at the same time. The call goes on if the
-    /// server takes everything back.
-    async fn ask(
-        &self,
-        call: Call,
-        first: Question,
-        cx: Option<&Context>,
-    ) -> Result<ControlFlow<Answer, Call>, Fault> {
+    /// Asks the client of a call, with whatever else the server asks at the same time.
+    async fn ask(&self, mut call: Call, first: Question, cx: Option<&Context>) -> Result<Answer, Fault> {
         let conversation = cx.map_or(0, |cx| cx.client().conversation);
-        let mut stay = SuspendedCall::new(call);
-        self.add(&mut stay, first, conversation);
+        call.add(first, conversation);
         let mut collected = pin!(sleep(QUESTIONS_WAIT));
-        while stay.open().len() < QUESTIONS_MAX {
+        while call.open().len() < QUESTIONS_MAX {
             tokio::select! {
                 biased;
-                next = stay.call().next() => match next {
+                next = call.next() => match next {
                     // It did not wait for the client; another call of this client may.
-                    Next::Answered(reply) => return self.judge(reply?, cx).map(ControlFlow::Break),
-                    Next::Happened(Happening::Asked(question)) => self.add(&mut stay, question, conversation),
-                    Next::Happened(Happening::Withdrawn(id)) => stay.withdraw(&id),
-                    Next::Happened(happening) => pass_on(happening, cx)?,
+                    Next::Answered(reply) => return self.judge(reply?, cx),
+                    Next::Happened(Happening::Asked(question)) => call.add(question, conversation),
+                    Next::Happened(Happening::Lacking(required)) => return Err(Fault::Lacking(required)),
+                    Next::Happened(Happening::Acknowledged(_)) => {}
                 },
                 () = &mut collected => break,
             }
         }
-        if stay.open().is_empty() {
-            return Ok(ControlFlow::Continue(stay.go_on()));
-        }
-        self.park(stay).map(ControlFlow::Break)
+        self.suspend(call)
     }
 
-    /// Puts a question to a client of `conversation`.
-    fn add(&self, stay: &mut SuspendedCall, question: Question, conversation: u64) {
-        let key = question.kind.mint_key();
-        if let Some(id) = question.elicitation_id() {
-            self.exchange.note_elicitation(id, conversation, key.clone());
-        }
-        stay.add(key, question);
-    }
-
-    fn park(&self, mut stay: SuspendedCall) -> Result<Answer, Fault> {
-        let requests = asked::requests(stay.open().iter().map(|(key, question)| (key.as_str(), question)));
-        stay.call().detach();
-        let (state, hold) = self.parked.put(stay)?;
+    fn suspend(&self, mut call: Call) -> Result<Answer, Fault> {
+        let requests = asked::requests(call.open());
+        call.suspend();
+        let (state, hold) = self.suspended.put(call)?;
         Ok(Answer::Asked { requests, state, hold: Some(hold) })
     }
 
@@ -169,8 +134,10 @@ impl Connection {
                 return Err(Fault::NotSent("it speaks another revision than before".to_owned()));
             }
             // The next request meets it anew; this one may have been looked at.
-            Replaced::Perhaps if self.transport.may_change_sides() => {
-                self.exchange.retire(&Fault::Gone("may speak another revision than before".to_owned()));
+            Replaced::Perhaps if self.transport.is_streamable_http() => {
+                self.transport
+                    .exchange
+                    .retire(&Fault::Gone("may speak another revision than before".to_owned()));
                 return Ok(Answer::Error(error));
             }
             Replaced::Perhaps | Replaced::No => {}
@@ -181,25 +148,8 @@ impl Connection {
             return Err(Fault::Lacking(lacking.to_owned()));
         }
         for (id, key) in required.ids {
-            self.exchange.note_elicitation(id, cx.client().conversation, key);
+            self.transport.exchange.note_elicitation(id, cx.client().conversation, key);
         }
         Ok(Answer::Asked { requests: required.requests, state: AGAIN.into(), hold: None })
     }
-}
-
-fn pass_on(happening: Happening, cx: Option<&Context>) -> Result<(), Fault> {
-    match (happening, cx) {
-        (Happening::Progress(report), Some(cx)) => cx.report(Progress::Relayed(report)),
-        (Happening::Log(params), Some(cx)) => cx.log(params),
-        (Happening::Lacking(required), _) => return Err(Fault::Lacking(required)),
-        (
-            Happening::Progress(_)
-            | Happening::Log(_)
-            | Happening::Asked(_)
-            | Happening::Withdrawn(_)
-            | Happening::Acknowledged(_),
-            _,
-        ) => {}
-    }
-    Ok(())
 }

@@ -5,49 +5,35 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::exchange::Exchange;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Pipe};
+use super::pending::Parting;
 use super::stdio::{Stdio, read};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 
 /// Connects to the server at `path` and speaks with it until it hangs up or the connection is dropped.
-pub(super) async fn connect(path: &Path, exchange: Arc<Exchange>) -> Result<Stdio, ConnectError> {
+pub(super) async fn connect(path: &Path, exchange: &Arc<Exchange>) -> Result<Stdio, ConnectError> {
     let stream = sandbox::connect_unix(path).await.map_err(|error| not_connected(path, &error))?;
-    Ok(serve(stream, exchange))
-}
-
-fn serve(stream: UnixStream, exchange: Arc<Exchange>) -> Stdio {
     let (reader, writer) = stream.into_split();
-    let (outbox, tap) = (Arc::new(Outbox::new(writer)), exchange.tap().cloned());
-    let ending = CancellationToken::new();
-    let ended = CancellationToken::new();
-    let guard = ended.clone().drop_guard();
-    // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
-    tokio::spawn(run(reader, exchange, outbox.clone(), ending.clone(), guard));
-    Stdio::new(outbox, tap, ending, ended)
+    Ok(Stdio::spawn(Pipe::Socket(writer), exchange, |exchange, outbox, ending| {
+        run(reader, exchange, outbox, ending)
+    }))
 }
 
-/// Reads until the server hangs up or is let go. `_ended` speaks by being dropped.
-async fn run(
-    reader: OwnedReadHalf,
-    exchange: Arc<Exchange>,
-    outbox: Arc<Outbox>,
-    ending: CancellationToken,
-    _ended: DropGuard,
-) {
-    let how = tokio::select! {
-        () = read(reader, &exchange, &outbox) => "closed the connection",
-        () = outbox.flush() => "closed the connection",
-        () = ending.cancelled() => "was shut down",
+/// Reads until the server hangs up or is let go.
+async fn run(reader: OwnedReadHalf, exchange: Arc<Exchange>, outbox: Arc<Outbox>, ending: CancellationToken) {
+    let (parting, how) = tokio::select! {
+        () = read(reader, &exchange, &outbox) => (Parting::ByItself, "closed the connection"),
+        () = outbox.flush() => (Parting::ByItself, "closed the connection"),
+        () = ending.cancelled() => (Parting::Dismissed, "was shut down"),
     };
     // From here on requests fail as not sent, and may go to the next connection.
     outbox.close();
-    exchange.close(&Fault::Gone(how.to_owned()));
+    exchange.close(parting, &Fault::Gone(how.to_owned()));
 }
 
 fn not_connected(path: &Path, error: &io::Error) -> ConnectError {

@@ -1,110 +1,57 @@
 //! A server that is reached over HTTP with server-sent events (revision 2024-11-05): one GET that stays open
 //! and brings everything, and POSTs to the address that it names first.
 
-mod endpoint;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_util::sync::DropGuard;
+use url::Url;
 use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
-use wire::{Revision, write};
 
 use super::exchange::Exchange;
-use super::http::{Peer, Session, Signed, Stream, body, status};
-use super::outgoing::{Outgoing, Work};
+use super::http::{Http, Peer, Place, Session, Signed, Stream, body, read_events, status};
+use super::pending::Parting;
 use super::via::Via;
+use crate::config::shown_url;
 use crate::fault::Fault;
+use crate::settings::Mask;
 
 /// How long a server may take to say where messages go.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server may take to accept a request. It should do so at once; some answer first.
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest address of an endpoint, in bytes.
+const ENDPOINT_BYTES_MAX: usize = 4 * 1024;
 
-/// Answers of ours that are on their way at once. While there are more, nothing is read.
-const ANSWERS_MAX: usize = 16;
+/// How much of an endpoint is shown, in bytes.
+const SHOWN_BYTES_MAX: usize = 200;
 
-/// An open way to a server.
-pub(crate) struct Sse {
-    peer: Arc<Peer>,
-    /// Ends the reading task when the connection is dropped.
-    _close_on_drop: DropGuard,
-}
-
-impl Sse {
-    /// Opens the stream and waits until the server has said where messages go. Must be called within a runtime.
-    ///
-    /// # Errors
-    /// If there is no such stream at `url`, or messages would go to another origin.
-    pub(super) async fn open(
-        signed: Signed,
-        url: &Uri,
-        headers: &HeaderMap,
-        exchange: Arc<Exchange>,
-    ) -> Result<Sse, Fault> {
-        let dial = Peer::new(signed.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
-        let opening = timeout(ENDPOINT_TIMEOUT, opened(&dial)).await;
-        let late = |_| Fault::Broken(format!("it named no endpoint within {} s", ENDPOINT_TIMEOUT.as_secs()));
-        let (stream, said) = opening.map_err(late)??;
-        let endpoint = endpoint::resolve(url, &said, exchange.mask()).map_err(Fault::Broken)?;
-        let peer = Arc::new(Peer::new(signed, endpoint, headers, exchange, Session::InAddress));
-        // Owned by the connection's token, which it hears.
-        peer.runtime().spawn(read(stream, peer.clone()));
-        let close_on_drop = peer.exchange().closed().clone().drop_guard();
-        Ok(Sse { peer, _close_on_drop: close_on_drop })
-    }
-
-    /// The work that hands in a request; its answer comes over the stream. Nothing happens unless it is polled.
-    pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Work {
-        let (message, headers) = (outgoing.message(), outgoing.headers());
-        let peer = self.peer.clone();
-        Box::pin(async move {
-            // In a task of its own: the answer may be there before the server has accepted the request, and
-            // hanging up on it then could look like giving up.
-            let handing_in = peer.runtime().spawn({
-                let peer = peer.clone();
-                async move { timeout(ACCEPT_TIMEOUT, peer.hand_in(message, headers)).await }
-            });
-            match handing_in.await {
-                // Past the limit the answer may still come.
-                Ok(Ok(Ok(())) | Err(_)) => Ok(()),
-                Ok(Ok(Err(fault))) => Err(fault),
-                Err(_) => Err(Fault::Gone("got lost".to_owned())),
-            }
-        })
-    }
-
-    /// Fixes the revision and says that we are ready.
-    pub(super) async fn agreed(&self, revision: Revision) -> Result<(), Fault> {
-        self.peer.agree(revision);
-        let mut message = Vec::with_capacity(64);
-        write::notification(&mut message, "notifications/initialized", None);
-        self.peer.tell(message).await
-    }
-
-    /// Sends a notification, or an answer to a request of the server, from a task of its own, since the caller
-    /// cannot wait.
-    pub(super) fn tell_later(&self, message: Vec<u8>) {
-        self.peer.tell_later(message);
-    }
-
-    /// Closes the stream, with which the session ends.
-    pub(super) fn end(&self) {
-        self.peer.exchange().close(&Fault::Gone("was shut down".to_owned()));
-    }
+/// Opens the stream and waits until the server has said where messages go. Must be called within a runtime.
+///
+/// # Errors
+/// If there is no such stream at `url`, or messages would go to another origin.
+pub(super) async fn open(
+    signed: Signed,
+    url: &Uri,
+    headers: &HeaderMap,
+    exchange: Arc<Exchange>,
+) -> Result<Http, Fault> {
+    let dial = Peer::new(signed.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
+    let late = |_| Fault::Broken(format!("it named no endpoint within {} s", ENDPOINT_TIMEOUT.as_secs()));
+    let (stream, endpoint) = timeout(ENDPOINT_TIMEOUT, opened(&dial)).await.map_err(late)??;
+    let endpoint = resolve(url, &endpoint, &exchange.mask).map_err(Fault::Broken)?;
+    let http = Http::new(Peer::new(signed, endpoint, headers, exchange, Session::InAddress));
+    // Owned by the connection's token, which it hears.
+    http.peer.runtime.spawn(read(stream, http.peer.clone()));
+    Ok(http)
 }
 
 /// The stream, and what its first event says about where messages go.
 async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
     let response = dial.open_stream(None).await?;
     if response.status() != StatusCode::OK {
-        return Err(status::refused(response, dial.exchange().mask()).await);
+        return Err(status::refused(response, &dial.exchange.mask).await);
     }
     if !body::is_a(&response, EVENT_STREAM) {
         return Err(Fault::Broken("it offers no stream of events".to_owned()));
@@ -120,36 +67,94 @@ async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
 
 /// Hands out what the server says until the stream ends, and the connection with it.
 async fn read(mut stream: Stream, peer: Arc<Peer>) {
-    let closed = peer.exchange().closed().clone();
-    let mut answering = JoinSet::new();
-    let reading = async {
-        loop {
-            match stream.next_message().await {
-                Ok(frame) => take_in(&peer, frame, &mut answering).await,
-                Err(Fault::Broken(why)) => return Fault::Broken(why),
-                Err(_) => return Fault::Gone("closed the connection".to_owned()),
-            }
-        }
+    let mut place = Place::default();
+    let reading = read_events(&mut stream, &peer, Via::Shared, &mut place);
+    let fault = match peer.exchange.closed.run_until_cancelled(reading).await {
+        None => return,
+        Some(Err(fault @ Fault::Broken(_))) => fault,
+        Some(_) => Fault::Gone("closed the connection".to_owned()),
     };
-    tokio::select! {
-        fault = reading => peer.exchange().close(&fault),
-        () = closed.cancelled() => {}
-    }
+    peer.exchange.close(Parting::ByItself, &fault);
 }
 
-/// Hands a message to the exchange. What that wants to say to the server goes out while more is read: the
-/// server may accept it only after it has said something itself.
-async fn take_in(peer: &Arc<Peer>, frame: Bytes, answering: &mut JoinSet<()>) {
-    let mut answers = Vec::new();
-    peer.exchange().take_in(frame, Via::Shared, &mut |answer| answers.push(answer));
-    while answering.try_join_next().is_some() {}
-    if answers.is_empty() {
-        return;
+/// The address that `endpoint` means at `base`, which is a full address.
+///
+/// # Errors
+/// If it is none, or leads to another origin, or a server could make us send our credentials to another one; as a
+/// sentence without what may be secret in it.
+fn resolve(base: &Uri, endpoint: &str, mask: &Mask) -> Result<Uri, String> {
+    let endpoint = endpoint.trim_ascii();
+    if endpoint.is_empty() || endpoint.len() > ENDPOINT_BYTES_MAX {
+        return Err(format!("its endpoint is no address of 1 to {ENDPOINT_BYTES_MAX} bytes"));
     }
-    if answering.len() >= ANSWERS_MAX {
-        // Bounded by the time that each of them has.
-        answering.join_next().await;
+    let shown = |address: &str| mask.sentence(&shown_url(address), SHOWN_BYTES_MAX);
+    let no_address = || format!("its endpoint is no address: {}", shown(endpoint));
+    let base = Url::parse(&base.to_string()).map_err(|_| no_address())?;
+    let mut url = base.join(endpoint).map_err(|_| no_address())?;
+    url.set_fragment(None);
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    if url.origin() != base.origin() || has_user {
+        return Err(format!("its endpoint is at another origin, which is refused: {}", shown(url.as_str())));
     }
-    let peer = peer.clone();
-    answering.spawn(async move { peer.tell_all(answers).await });
+    url.as_str().parse().map_err(|_| no_address())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(base: &str, endpoint: &str, expected: Result<&str, &str>) {
+        let resolved = resolve(&base.parse().expect("an address"), endpoint, &Mask::default())
+            .map(|uri| uri.to_string());
+        assert_eq!(resolved.as_deref().map_err(String::as_str), expected, "{endpoint} at {base}");
+    }
+
+    #[test]
+    fn an_endpoint_is_absolute_or_relative() {
+        const BASE: &str = "http://host:8080/api/sse?key=1";
+        for (endpoint, expected) in [
+            ("/messages/?session_id=5", "http://host:8080/messages/?session_id=5"),
+            (" messages/?s=a/b#x ", "http://host:8080/api/messages/?s=a/b"),
+            ("./message", "http://host:8080/api/message"),
+            ("../a/./b/", "http://host:8080/a/b/"),
+            ("../../..", "http://host:8080/"),
+            ("?s=1", "http://host:8080/api/sse?s=1"),
+            ("//HOST:8080/m", "http://host:8080/m"),
+            ("http://host:8080/m?x=http://y", "http://host:8080/m?x=http://y"),
+        ] {
+            check(BASE, endpoint, Ok(expected));
+        }
+        check("https://host/sse", "https://HOST:443/m", Ok("https://host/m"));
+        check("http://[::1]/sse", "http://[::1]:80/m", Ok("http://[::1]/m"));
+    }
+
+    #[test]
+    fn another_origin_is_refused_and_no_secret_said() {
+        const BASE: &str = "http://host:8080/sse";
+        for (endpoint, shown) in [
+            ("http://other:8080/m?s=s3cret", "http://other:8080/m"),
+            ("https://host:8080/m", "https://host:8080/m"),
+            ("http://host/m", "http://host/m"),
+            ("//host:8081/m", "http://host:8081/m"),
+            ("http://me:s3cret@host:8080/m", "http://host:8080/m"),
+            ("ftp://host:8080/m", "ftp://host:8080/m"),
+            (r"\\evil/m", "http://evil/m"),
+            ("http://host:8080.evil/m", "http://host:8080.evil/m"),
+        ] {
+            let resolved = resolve(&Uri::from_static(BASE), endpoint, &Mask::default()).expect_err("refused");
+            assert!(resolved.ends_with(shown) && !resolved.contains("s3cret"), "{endpoint}: {resolved}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        const BASE: &str = "http://host/sse";
+        for endpoint in ["", " ", "mailto:me", "http://", "javascript:alert(1)"] {
+            assert!(resolve(&Uri::from_static(BASE), endpoint, &Mask::default()).is_err(), "{endpoint:?}");
+        }
+        assert!(
+            resolve(&Uri::from_static(BASE), &"x".repeat(ENDPOINT_BYTES_MAX + 1), &Mask::default()).is_err()
+        );
+    }
 }

@@ -16,8 +16,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::lines::end_line;
 use wire::{Line, Lines};
 
-use super::exchange::{Exchange, Parting};
-use super::outbox::Outbox;
+use super::exchange::Exchange;
+use super::outbox::{Outbox, Pipe};
+use super::pending::Parting;
 use super::stderr::Stderr;
 use super::via::Via;
 use crate::fault::Fault;
@@ -46,32 +47,35 @@ pub(crate) struct Stdio {
 
 impl Stdio {
     /// Speaks with the program in `tree` until it ends or the connection is dropped.
-    pub(super) fn serve(mut tree: Tree, exchange: Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
+    pub(super) fn serve(mut tree: Tree, exchange: &Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
         let io = tree.take_io().expect("the streams of a new tree have not been taken");
-        let outbox = Arc::new(Outbox::new(io.stdin));
-        let ending = CancellationToken::new();
-        let ended = CancellationToken::new();
         let mut helpers = JoinSet::new();
         helpers.spawn({
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
-        let tap = exchange.tap().cloned();
-        let program = Program { tree, exchange, outbox: outbox.clone(), stderr, helpers };
-        // Owned by the tokens: it ends when `ending` is set, and says so with `ended`.
-        tokio::spawn(program.run(io.stdout, ending.clone(), ended.clone().drop_guard()));
-        Stdio::new(outbox, tap, ending, ended)
+        Stdio::spawn(Pipe::Stdin(io.stdin), exchange, |exchange, outbox, ending| {
+            Program { tree, exchange, outbox, stderr, helpers }.run(io.stdout, ending)
+        })
     }
 
-    /// A server that is written to through `outbox`, let go of when `ending` is set, and is gone with `ended`.
-    pub(super) fn new(
-        outbox: Arc<Outbox>,
-        tap: Option<Arc<Tap>>,
-        ending: CancellationToken,
-        ended: CancellationToken,
+    /// Does the work of a server that is written to through `pipe`; it ends when the token that it is given is set.
+    pub(super) fn spawn<W: Future<Output = ()> + Send + 'static>(
+        pipe: Pipe,
+        exchange: &Arc<Exchange>,
+        work: impl FnOnce(Arc<Exchange>, Arc<Outbox>, CancellationToken) -> W,
     ) -> Stdio {
+        let outbox = Arc::new(Outbox::new(pipe));
+        let (ending, ended) = (CancellationToken::new(), CancellationToken::new());
+        let work = work(exchange.clone(), outbox.clone(), ending.clone());
+        let ended_on_drop = ended.clone().drop_guard();
+        // Owned by `ending`, and says so with `ended` if it panics, too.
+        tokio::spawn(async move {
+            work.await;
+            drop(ended_on_drop);
+        });
         let end_on_drop = ending.clone().drop_guard();
-        Stdio { outbox, tap, ending, ended, _end_on_drop: end_on_drop }
+        Stdio { outbox, tap: exchange.tap.clone(), ending, ended, _end_on_drop: end_on_drop }
     }
 
     /// Sends one message.
@@ -101,19 +105,22 @@ struct Program {
 }
 
 impl Program {
-    /// Reads until the program ends or is to be ended, then lets go of it. `_ended` speaks by being dropped.
-    async fn run(mut self, stdout: Receiver, ending: CancellationToken, _ended: DropGuard) {
+    /// Reads until the program ends or is to be ended, then lets go of it.
+    async fn run(mut self, stdout: Receiver, ending: CancellationToken) {
         let mut reading = pin!(read(stdout, &self.exchange, &self.outbox));
-        let is_told_to_end = tokio::select! {
-            () = &mut reading => false,
+        let (parting, is_told_to_end) = tokio::select! {
+            () = &mut reading => (Parting::ByItself, false),
             // Its input is broken; what it said before that still counts.
-            () = self.outbox.flush() => timeout(EXIT_GRACE, &mut reading).await.is_err() && ending.is_cancelled(),
-            () = ending.cancelled() => true,
+            () = self.outbox.flush() => {
+                let goes_on = timeout(EXIT_GRACE, &mut reading).await.is_err();
+                (Parting::ByItself, goes_on && ending.is_cancelled())
+            }
+            () = ending.cancelled() => (Parting::Dismissed, true),
         };
         // From here on requests fail as not sent, and may go to the next connection.
         self.outbox.close();
         if is_told_to_end {
-            self.exchange.close(&Fault::Gone("was shut down".to_owned()));
+            self.exchange.close(parting, &Fault::Gone("was shut down".to_owned()));
             self.tree.end().await;
             return;
         }
@@ -124,10 +131,8 @@ impl Program {
         };
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
-        if exit == Some(Exit::Code(0)) {
-            self.exchange.part(Parting::Well);
-        }
-        self.exchange.close(&Fault::Gone(how(exit, &self.stderr)));
+        let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { parting };
+        self.exchange.close(parting, &Fault::Gone(how(exit, &self.stderr)));
         if exit.is_none() {
             self.tree.end().await;
         }
@@ -140,7 +145,7 @@ pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange
     // An answer that does not fit into the pipe any more is for a server that does not read.
     let mut answers = |mut answer: Vec<u8>| {
         answer.push(b'\n');
-        if let Some(tap) = exchange.tap() {
+        if let Some(tap) = &exchange.tap {
             tap.sent(&answer);
         }
         drop(outbox.send(&answer));

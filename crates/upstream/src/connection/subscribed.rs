@@ -41,23 +41,11 @@ impl Subscribed {
         if entry.is_agreed { Added::Another } else { Added::Unasked }
     }
 
-    /// The server has agreed.
-    pub(crate) fn agree(&self, uri: &str) {
+    /// The server has agreed to it, or does not tell of it any more.
+    pub(crate) fn set_agreed(&self, uri: &str, is_agreed: bool) {
         if let Some(entry) = self.watched().get_mut(uri) {
-            entry.is_agreed = true;
+            entry.is_agreed = is_agreed;
         }
-    }
-
-    /// The server does not tell of it any more.
-    pub(crate) fn disagree(&self, uri: &str) {
-        if let Some(entry) = self.watched().get_mut(uri) {
-            entry.is_agreed = false;
-        }
-    }
-
-    /// True if it is watched, and the server has not agreed to it.
-    pub(crate) fn is_unagreed(&self, uri: &str) -> bool {
-        self.watched().get(uri).is_some_and(|entry| !entry.is_agreed)
     }
 
     /// Counts a watcher less; true if it was the last.
@@ -113,10 +101,10 @@ mod tests {
             (before.add("a"), before.add("a"), before.add("b")),
             (Added::Unasked, Added::Unasked, Added::Unasked)
         );
-        before.agree("a");
+        before.set_agreed("a", true);
         after.take_over(&before);
         assert_eq!(after.all(), ["a", "b"]);
-        assert!(after.is_unagreed("a"));
+        assert_eq!((after.add("a"), after.remove("a")), (Added::Unasked, false));
         assert!(!after.remove("a") && after.remove("a") && after.remove("b") && after.is_empty());
     }
 
@@ -124,11 +112,9 @@ mod tests {
     fn the_first_and_the_last_are_told_apart_and_there_is_an_end_to_them() {
         let watched = Subscribed::default();
         assert_eq!((watched.add("a"), watched.add("a")), (Added::Unasked, Added::Unasked));
-        watched.agree("a");
+        watched.set_agreed("a", true);
         assert_eq!(watched.add("a"), Added::Another);
-        assert!(!watched.is_unagreed("a") && !watched.is_unagreed("b"));
-        watched.disagree("a");
-        assert!(watched.is_unagreed("a"));
+        watched.set_agreed("a", false);
         assert_eq!((watched.add("a"), watched.remove("a")), (Added::Unasked, false));
         assert!(!watched.remove("a") && !watched.remove("a") && watched.has("a"));
         assert!(watched.remove("a") && watched.is_empty());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wire::{Revision, write};
 
 use super::exchange::Exchange;
-use super::outgoing::{Outgoing, Work};
+use super::request::{Outgoing, Work};
 use super::stderr::Stderr;
 use super::{http as web, socket, sse, stdio};
 use crate::error::ConnectError;
@@ -15,10 +15,15 @@ use crate::trace::Tap;
 use crate::world::World;
 
 /// An open way to a server. Dropping it closes it; `end` closes it and waits.
-pub(crate) enum Transport {
+pub(crate) struct Transport {
+    /// The messages under way.
+    pub(crate) exchange: Arc<Exchange>,
+    way: Way,
+}
+
+enum Way {
     Stdio(stdio::Stdio),
     Http(web::Http),
-    Sse(sse::Sse),
 }
 
 impl Transport {
@@ -27,111 +32,105 @@ impl Transport {
         settings: &Settings,
         world: &World,
         stderr: &Arc<Stderr>,
-    ) -> Result<(Transport, Arc<Exchange>), ConnectError> {
-        let tap = tap(settings, world);
-        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
-        let exchange = Arc::new(exchange);
-        let transport = match &settings.endpoint {
+    ) -> Result<Arc<Transport>, ConnectError> {
+        let exchange = exchange(settings, world);
+        let way = match &settings.endpoint {
             Endpoint::Program(program) => {
                 let tree = world.launcher.start(program)?;
-                Transport::Stdio(stdio::Stdio::serve(tree, exchange.clone(), stderr.clone()))
+                Way::Stdio(stdio::Stdio::serve(tree, &exchange, stderr.clone()))
             }
-            Endpoint::Socket(path) => Transport::Stdio(socket::connect(path, exchange.clone()).await?),
-            Endpoint::Address { url, headers, .. } => Transport::Http(web::Http::new(
-                signed(settings, world, &exchange),
-                url,
-                headers,
-                exchange.clone(),
-            )),
+            Endpoint::Socket(path) => Way::Stdio(socket::connect(path, &exchange).await?),
+            Endpoint::Address { url, headers, .. } => {
+                let (signed, place) = (signed(settings, world, &exchange), web::Session::InHeader);
+                let peer = web::Peer::new(signed, url.clone(), headers, exchange.clone(), place);
+                Way::Http(web::Http::new(peer))
+            }
         };
-        if let Some(tap) = exchange.tap() {
+        if let Some(tap) = &exchange.tap {
             tap.opened();
         }
-        Ok((transport, exchange))
+        Ok(Arc::new(Transport { exchange, way }))
     }
 
     /// The same for a server at an address that speaks HTTP with server-sent events; returns when it is there.
     ///
     /// # Errors
     /// If it does not speak so, or there is no address.
-    pub(crate) async fn open_sse(
-        settings: &Settings,
-        world: &World,
-    ) -> Result<(Transport, Arc<Exchange>), Fault> {
+    pub(crate) async fn open_sse(settings: &Settings, world: &World) -> Result<Arc<Transport>, Fault> {
         let Endpoint::Address { url, headers, .. } = &settings.endpoint else {
             return Err(Fault::Broken("it is no server at an address".to_owned()));
         };
-        let tap = tap(settings, world);
-        let exchange = Exchange::new(settings.name.clone()).traced(tap).masking(settings.mask());
-        let exchange = Arc::new(exchange);
-        let sse = sse::Sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
-        Ok((Transport::Sse(sse), exchange))
+        let exchange = exchange(settings, world);
+        let http = sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
+        Ok(Arc::new(Transport { exchange, way: Way::Http(http) }))
+    }
+
+    /// Over which nothing is sent.
+    #[cfg(test)]
+    pub(crate) fn unsent() -> Arc<Transport> {
+        let (exchange, url) = (Exchange::untraced(), http::Uri::from_static("http://127.0.0.1:1/mcp"));
+        let (headers, place) = (http::HeaderMap::new(), web::Session::InHeader);
+        let signed = web::Signed::new(sandbox::Client::new(), None, None);
+        let http = web::Http::new(web::Peer::new(signed, url, &headers, exchange.clone(), place));
+        Arc::new(Transport { exchange, way: Way::Http(http) })
     }
 
     /// Sends a request at once, or returns the work that does.
     pub(super) fn send(&self, outgoing: &Outgoing<'_>) -> Result<Option<Work>, Fault> {
-        match self {
-            Transport::Stdio(stdio) => stdio.send(outgoing.message()).map(|()| None),
-            Transport::Http(http) => Ok(Some(http.request(outgoing))),
-            Transport::Sse(sse) => Ok(Some(sse.request(outgoing))),
+        match &self.way {
+            Way::Stdio(stdio) => stdio.send(outgoing.message()).map(|()| None),
+            Way::Http(http) => Ok(Some(http.request(outgoing))),
         }
     }
 
     /// Sends a message that has no answer, without waiting. A server that is gone, or takes nothing in, need
     /// not know.
     pub(super) fn tell(&self, message: Vec<u8>) {
-        match self {
-            Transport::Stdio(stdio) => drop(stdio.send(message)),
-            Transport::Http(http) => http.tell_later(message),
-            Transport::Sse(sse) => sse.tell_later(message),
+        match &self.way {
+            Way::Stdio(stdio) => drop(stdio.send(message)),
+            Way::Http(http) => http.peer.tell_later(message),
         }
     }
 
-    /// True if hanging up is how a modern request is cancelled here.
-    pub(super) fn cancels_by_hanging_up(&self) -> bool {
-        match self {
-            Transport::Stdio(_) | Transport::Sse(_) => false,
-            Transport::Http(_) => true,
-        }
+    /// True if it is HTTP with server-sent events, as before 2025-03-26.
+    pub(super) fn is_sse(&self) -> bool {
+        matches!(&self.way, Way::Http(http) if http.peer.is_sse())
     }
 
-    /// True if what answers a request need not be what answered the one before.
-    pub(super) fn may_change_sides(&self) -> bool {
-        match self {
-            Transport::Stdio(_) | Transport::Sse(_) => false,
-            Transport::Http(_) => true,
-        }
+    /// True if each request is an exchange of its own: hanging up cancels it if it is modern, and what answers it need
+    /// not be what answered the one before.
+    pub(super) fn is_streamable_http(&self) -> bool {
+        matches!(&self.way, Way::Http(http) if !http.peer.is_sse())
     }
 
     /// A legacy handshake has settled on `revision`; tells the server that we are ready.
     pub(crate) async fn agreed(&self, revision: Revision) -> Result<(), Fault> {
-        match self {
-            Transport::Stdio(stdio) => {
+        match &self.way {
+            Way::Stdio(stdio) => {
                 let mut message = Vec::with_capacity(64);
                 write::notification(&mut message, "notifications/initialized", None);
                 stdio.send(message)
             }
-            Transport::Http(http) => http.agreed(revision).await,
-            Transport::Sse(sse) => sse.agreed(revision).await,
+            Way::Http(http) => http.agreed(revision).await,
         }
     }
 
     /// Closes the connection and waits until nothing is left of it, for a bounded time.
     pub(crate) async fn end(&self) {
-        match self {
-            Transport::Stdio(stdio) => stdio.end().await,
-            Transport::Http(http) => http.end().await,
-            Transport::Sse(sse) => sse.end(),
+        match &self.way {
+            Way::Stdio(stdio) => stdio.end().await,
+            Way::Http(http) => http.end().await,
         }
     }
 }
 
 /// The way for requests of a connection.
 fn signed(settings: &Settings, world: &World, exchange: &Exchange) -> web::Signed {
-    web::Signed::new(world.client.clone(), settings.signer.clone(), exchange.tap().cloned())
+    web::Signed::new(world.client.clone(), settings.signer.clone(), exchange.tap.clone())
 }
 
-/// Tells what happens on a connection to whoever wants to know.
-fn tap(settings: &Settings, world: &World) -> Option<Arc<Tap>> {
-    world.trace.as_ref().map(|trace| Tap::new(trace, settings))
+/// The messages of a new connection, told to whoever wants to know.
+fn exchange(settings: &Settings, world: &World) -> Arc<Exchange> {
+    let tap = world.trace.as_ref().map(|trace| Tap::new(trace, settings));
+    Exchange::new(settings.name.clone(), settings.mask(), tap)
 }

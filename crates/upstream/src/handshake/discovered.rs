@@ -5,58 +5,57 @@ use wire::message::Text;
 use wire::{Code, Revision, meta, object, string};
 
 use crate::answer;
-use crate::connection::ServerIdentity;
+use crate::connection::{Reply, ServerIdentity};
 use crate::error::ConnectError;
 use crate::settings::Mask;
 
 /// How much of the versions that a server names is repeated, in bytes.
 const VERSIONS_BYTES_MAX: usize = 200;
 
-/// How to go on with a server that knows what it was asked.
-pub(super) enum Discovered {
-    /// In the modern revision.
-    Modern(ServerIdentity),
-    /// With a handshake: all that we have in common is older.
-    Legacy,
-    /// Not at all.
-    Nothing(ConnectError),
+/// What an answer to `server/discover` says of a server: what it is in the modern revision; nothing if it wants a
+/// handshake, as those do that do not know what they were asked.
+///
+/// # Errors
+/// If there is no revision in common, or only a modern server refuses like this.
+pub(super) fn read(reply: &Reply, mask: &Mask) -> Result<Option<ServerIdentity>, ConnectError> {
+    match reply {
+        Ok(result) => read_result(result, mask),
+        Err(error) => read_refusal(error, mask),
+    }
 }
 
-/// Reads a `DiscoverResult`; nothing if it is none.
-pub(super) fn read(result: &Text, mask: &Mask) -> Option<Discovered> {
-    let object = result.object()?;
-    let versions = object.get("supportedVersions").filter(|versions| versions.starts_with('['))?;
-    Some(choose(versions, mask, || {
-        let server = object.object("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
-        // It stood in the result itself in drafts.
-        let server = server.or_else(|| object.get("serverInfo"));
-        ServerIdentity {
-            revision: Revision::MODERN,
-            capabilities: object.object("capabilities").map(|all| result.slice(all.text())),
-            server: server.map_or_else(Peer::default, initialize::peer),
-            instructions: object.string("instructions").map(std::borrow::Cow::into_owned),
-        }
+fn read_result(result: &Text, mask: &Mask) -> Result<Option<ServerIdentity>, ConnectError> {
+    let Some(object) = result.object() else { return Ok(None) };
+    let versions = object.get("supportedVersions").filter(|versions| versions.starts_with('['));
+    if !versions.map_or(Ok(false), |versions| is_modern(versions, mask))? {
+        return Ok(None);
+    }
+    let server = object.object("_meta").and_then(|meta| meta.get(meta::SERVER_INFO));
+    // It stood in the result itself in drafts.
+    let server = server.or_else(|| object.get("serverInfo"));
+    Ok(Some(ServerIdentity {
+        revision: Revision::MODERN,
+        capabilities: object.object("capabilities").map(|all| result.slice(all.text())),
+        server: server.map_or_else(Peer::default, initialize::peer),
+        instructions: object.string("instructions").map(std::borrow::Cow::into_owned),
     }))
 }
 
-/// Reads an error that only modern servers send; nothing if it is another one.
-pub(super) fn read_refusal(error: &Text, mask: &Mask) -> Option<Discovered> {
-    let object = error.object()?;
-    let code: i64 = object.get("code")?.parse().ok()?;
-    let refused = || Discovered::Nothing(answer::refused("server/discover", error));
-    if code == Code::UnsupportedVersion.number() {
-        let versions = object.object("data").and_then(|data| data.get("supported"));
-        let Some(versions) = versions.filter(|versions| versions.starts_with('[')) else {
-            return Some(refused());
-        };
+fn read_refusal(error: &Text, mask: &Mask) -> Result<Option<ServerIdentity>, ConnectError> {
+    let object = error.object();
+    let code = object.and_then(|object| object.get("code")).and_then(|code| code.parse::<i64>().ok());
+    let is = |known: Code| code == Some(known.number());
+    if is(Code::UnsupportedVersion) {
+        let versions = object.and_then(|object| object.object("data")).and_then(|data| data.get("supported"));
+        let versions = versions.filter(|versions| versions.starts_with('['));
         // It would contradict itself if it named the revision it has just refused.
-        return Some(match choose(versions, mask, || ServerIdentity::unknown(Revision::MODERN)) {
-            Discovered::Modern(_) => refused(),
-            other => other,
-        });
+        if !versions.map_or(Ok(true), |versions| is_modern(versions, mask))? {
+            return Ok(None);
+        }
+    } else if !is(Code::HeaderMismatch) && !is(Code::MissingClientCapability) {
+        return Ok(None);
     }
-    let modern = [Code::HeaderMismatch, Code::MissingClientCapability];
-    modern.iter().any(|known| known.number() == code).then(refused)
+    Err(answer::refused("server/discover", error))
 }
 
 /// True if the error refuses our revision and names it as one that is supported.
@@ -82,27 +81,17 @@ pub(super) fn wants_no_handshake(error: &Text) -> bool {
     codes.iter().any(|known| Some(known.number()) == code)
 }
 
-fn choose(versions: &str, mask: &Mask, face: impl FnOnce() -> ServerIdentity) -> Discovered {
+/// True if the modern revision is among `versions`, false if only older ones are.
+fn is_modern(versions: &str, mask: &Mask) -> Result<bool, ConnectError> {
     let named = object::elements(versions).into_iter().flatten();
     let named: Vec<_> = named.filter_map(string::decode_if_string).collect();
     let known: Vec<Revision> = named.iter().filter_map(|name| Revision::parse(name)).collect();
-    if known.contains(&Revision::MODERN) {
-        return Discovered::Modern(face());
+    if known.is_empty() {
+        let named = mask.sentence(&named.join(", "), VERSIONS_BYTES_MAX);
+        let why = format!("it speaks the protocol versions {named}, none of which is supported");
+        return Err(ConnectError::NotMcp(why));
     }
-    if !known.is_empty() {
-        return Discovered::Legacy;
-    }
-    let named = mask.sentence(&named.join(", "), VERSIONS_BYTES_MAX);
-    Discovered::Nothing(ConnectError::NotMcp(format!(
-        "it speaks the protocol versions {named}, none of which is supported"
-    )))
-}
-
-impl ServerIdentity {
-    /// A server that has said nothing of itself.
-    fn unknown(revision: Revision) -> ServerIdentity {
-        ServerIdentity { revision, capabilities: None, server: Peer::default(), instructions: None }
-    }
+    Ok(known.contains(&Revision::MODERN))
 }
 
 #[cfg(test)]
@@ -115,29 +104,28 @@ mod tests {
         Text::check(bytes::Bytes::copy_from_slice(json.as_bytes())).expect("JSON")
     }
 
-    fn show(discovered: Option<Discovered>) -> String {
-        match discovered {
-            None => "none".to_owned(),
-            Some(Discovered::Legacy) => "handshake".to_owned(),
-            Some(Discovered::Nothing(error)) => error.to_string(),
-            Some(Discovered::Modern(face)) => format!(
+    fn show(read: Result<Option<ServerIdentity>, ConnectError>) -> String {
+        match read {
+            Ok(None) => "handshake".to_owned(),
+            Err(error) => error.to_string(),
+            Ok(Some(identity)) => format!(
                 "modern {} {} {:?} {}",
-                face.server.name,
-                face.server.version,
-                face.instructions,
-                face.capabilities.as_ref().map_or("-", Text::as_str)
+                identity.server.name,
+                identity.server.version,
+                identity.instructions,
+                identity.capabilities.as_ref().map_or("-", Text::as_str)
             ),
         }
     }
 
     #[track_caller]
     fn check(result: &str, expected: Expect) {
-        expected.assert_eq(&show(read(&text(result), &Mask::default())));
+        expected.assert_eq(&show(read(&Ok(text(result)), &Mask::default())));
     }
 
     #[track_caller]
     fn check_refusal(error: &str, expected: Expect) {
-        expected.assert_eq(&show(read_refusal(&text(error), &Mask::default())));
+        expected.assert_eq(&show(read(&Err(text(error)), &Mask::default())));
     }
 
     #[test]
@@ -157,9 +145,9 @@ mod tests {
                 "it does not speak MCP as expected: it speaks the protocol versions 2031-01-01, none of which is supported"
             ],
         );
-        check(r#"{"supportedVersions":"2026-07-28"}"#, expect!["none"]);
-        check("[]", expect!["none"]);
-        check("{}", expect!["none"]);
+        check(r#"{"supportedVersions":"2026-07-28"}"#, expect!["handshake"]);
+        check("[]", expect!["handshake"]);
+        check("{}", expect!["handshake"]);
     }
 
     #[test]
@@ -199,9 +187,9 @@ mod tests {
             expect!["it refused `server/discover`: no (code -32020)"],
         );
         for code in [-32_601, -32_600, -32_602, -32_000, -32_002, 5] {
-            check_refusal(&format!(r#"{{"code":{code},"message":"no"}}"#), expect!["none"]);
+            check_refusal(&format!(r#"{{"code":{code},"message":"no"}}"#), expect!["handshake"]);
         }
-        check_refusal("5", expect!["none"]);
+        check_refusal("5", expect!["handshake"]);
     }
 
     #[test]

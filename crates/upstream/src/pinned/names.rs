@@ -83,7 +83,7 @@ async fn what_has_a_secret_for_its_name_is_withheld_and_noted_nowhere() {
         resource a:[REDACTED:S]: its name holds a secret
         resource template [REDACTED:S]:{x}: its name holds a secret"#]]
     .assert_eq(&withheld.join("\n"));
-    let record = kept.record(&it.settings().trust_key()).await;
+    let record = kept.record(&it.settings.trust_key()).await;
     assert!(record.contains("add") && !record.contains("s3cret"), "{record}");
     let remembered = offer.definitions.expect("there are some");
     assert!(!remembered.contains("s3cret"), "{remembered}");

@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use arc_swap::ArcSwapOption;
 use pins::ServerPins;
 use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_api::{AnyTool, Event, ToolName};
 
 use super::pool::Pool;
 use super::starts::Starts;
 use crate::breaker::Breaker;
+use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
+use crate::kind::Kind;
 use crate::lists::Lists;
 use crate::offer::{Offer, State};
-use crate::settings::Settings;
+use crate::settings::{Endpoint, Settings};
 use crate::slots::CallSlots;
-use crate::status::{self, Status};
+use crate::status::{self, Report, Status, is_stale};
 use crate::world::World;
 
 /// Events of one upstream that a reader has not taken yet; who falls behind misses the oldest.
@@ -41,7 +44,7 @@ pub struct Upstream {
     pub(crate) lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
     pub(crate) era: Mutex<Option<Era>>,
-    /// The resources that are watched, whatever connection there is.
+    /// The resources that are watched, by the server's own URIs, whatever connection there is.
     pub(crate) subscribed: Arc<Subscribed>,
     pub(crate) live: ArcSwapOption<Connection>,
     pub(crate) pool: Pool,
@@ -49,8 +52,6 @@ pub struct Upstream {
     pub(crate) starts: Mutex<Starts>,
     /// How many calls of clients are under way, or wait for the server.
     pub(crate) calls: AtomicUsize,
-    /// Those whose place it has taken, as long as there is anything of them.
-    predecessors: Mutex<Vec<Weak<Upstream>>>,
     /// Refuses calls while too many fail.
     pub(crate) breaker: Breaker,
     /// How often it was connected to, beside `pool`.
@@ -96,7 +97,6 @@ impl Upstream {
             slots,
             starts: Mutex::default(),
             calls: AtomicUsize::new(0),
-            predecessors: Mutex::default(),
             breaker: Breaker::default(),
             connected: AtomicU64::new(0),
             staying: AtomicBool::new(false),
@@ -105,18 +105,6 @@ impl Upstream {
             is_closed: AtomicBool::new(false),
             generation: AtomicU64::new(1),
         })
-    }
-
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    pub(crate) fn slots(&self) -> &CallSlots {
-        &self.slots
-    }
-
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// What we are to a server that may want us to sign in; nothing for one at which we never do.
@@ -156,11 +144,6 @@ impl Upstream {
         self.settings.masked(text)
     }
 
-    /// Those whose place it has taken.
-    pub(crate) fn predecessors(&self) -> MutexGuard<'_, Vec<Weak<Upstream>>> {
-        self.predecessors.lock().expect("nothing panics while it holds the lock")
-    }
-
     /// Counts a call until what is returned is dropped.
     pub(crate) fn count_call(&self) -> CountedCall<'_> {
         self.calls.fetch_add(1, Ordering::Relaxed);
@@ -194,13 +177,8 @@ impl Upstream {
     /// Reads the list of tools again soon, since it seems to be out of date.
     pub(crate) fn look_again(&self) {
         if let Some(live) = &*self.live.load() {
-            live.exchange().hear(Notice::ToolsChanged);
+            live.exchange().notices.hear(Notice::ListChanged(Kind::Tools));
         }
-    }
-
-    /// The resources that are watched, by the server's own URIs.
-    pub(crate) fn subscribed(&self) -> &Arc<Subscribed> {
-        &self.subscribed
     }
 
     /// The era in which the server was met last.
@@ -233,6 +211,77 @@ impl Upstream {
     /// When what is offered was read, in milliseconds since 1970.
     pub(crate) fn fetched_at_ms(&self) -> Option<i64> {
         Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
+    }
+
+    /// Every change of its state from now on, one by one. Who takes them slower than they come misses the oldest.
+    pub fn statuses(&self) -> broadcast::Receiver<Status> {
+        self.statuses.subscribe()
+    }
+
+    /// How many calls wait for their slot.
+    pub fn queued(&self) -> usize {
+        self.slots.waiting()
+    }
+
+    /// How it is doing.
+    pub fn status(&self) -> Report {
+        let offer = self.offers.borrow().clone();
+        let fetched_at_ms = self.fetched_at_ms();
+        Report {
+            name: self.settings.name.clone(),
+            transport: self.transport(),
+            tools: offer.tools.len(),
+            prompts: offer.features.prompts.len(),
+            resources: offer.features.resources.len() + offer.features.templates.len(),
+            withheld: offer.withheld.len(),
+            held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
+            stale: fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
+            fetched_at_ms,
+            restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),
+            processes: self.processes(),
+            circuit_open_ms: self
+                .breaker
+                .open_for(Instant::now())
+                .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+            last_error: self.last_error().clone(),
+            state: offer.state,
+        }
+    }
+
+    /// Something is wrong that does not change how it is doing. False if that went wrong last, too.
+    pub(crate) fn note_error(&self, error: &str) -> bool {
+        let before = self.last_error().replace(error.to_owned());
+        before.as_deref() != Some(error)
+    }
+
+    fn last_error(&self) -> MutexGuard<'_, Option<String>> {
+        self.last_error.lock().expect("nothing panics while it holds the lock")
+    }
+
+    fn transport(&self) -> &'static str {
+        let is_sse = self.live_connection().is_some_and(|live| live.is_sse());
+        if is_sse { "sse" } else { self.settings.endpoint.transport_name() }
+    }
+
+    fn processes(&self) -> usize {
+        match &self.settings.endpoint {
+            Endpoint::Program(_) => usize::from(self.live_connection().is_some()) + self.pool.open().len(),
+            Endpoint::Socket(_) | Endpoint::Address { .. } => 0,
+        }
+    }
+
+    /// Tells the change from `before`, if it is one, and takes note of what went wrong. Called while the offer is
+    /// changed, so that changes are told in their order.
+    pub(crate) fn tell_status(&self, before: &State, state: &State) {
+        if before == state {
+            return;
+        }
+        if let Some(error) = state.error() {
+            *self.last_error() = Some(error.to_owned());
+        }
+        let (name, state) = (self.settings.name.clone(), state.clone());
+        // Nobody may be listening just now.
+        let _ = self.statuses.send(Status { name, state, at_ms: now_ms() });
     }
 }
 

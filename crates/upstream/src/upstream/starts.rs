@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::time::Instant;
 
@@ -24,14 +25,29 @@ pub(crate) enum Demand {
 /// A start under way, to be awaited by any number of tasks.
 pub(crate) type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, ConnectError>>>;
 
+/// Begins a start in a task of its own: a caller that gives up must not end it for the others. If it panics, `panicked`
+/// lets the next one who asks begin anew.
+pub(crate) fn attempt(
+    start: impl Future<Output = Result<Arc<Connection>, ConnectError>> + Send + 'static,
+    panicked: impl FnOnce() + Send + 'static,
+) -> Attempt {
+    // Owned by the attempt; bounded by its own limits.
+    let task = tokio::spawn(start);
+    let attempt = async move {
+        task.await.unwrap_or_else(|_| {
+            panicked();
+            Err(ConnectError::Ended)
+        })
+    };
+    attempt.boxed().shared()
+}
+
 /// What one server is doing, as far as that decides who may connect to it.
 #[derive(Default)]
 pub(crate) enum Phase {
     /// Not connected: whoever wants it connects.
     #[default]
     Stopped,
-    /// Not connected, since nobody needs it just now: the next call connects.
-    Idle,
     /// A start is under way.
     Connecting(Attempt),
     /// Connected.
@@ -51,9 +67,7 @@ impl Phase {
     fn check(&self, demand: Demand) -> Result<(), ConnectError> {
         match (self, demand) {
             (Phase::Draining(_) | Phase::Closed, _) => Err(ConnectError::Ended),
-            (_, Demand::Person) | (Phase::Stopped | Phase::Idle | Phase::Connecting(_) | Phase::Ready, _) => {
-                Ok(())
-            }
+            (_, Demand::Person) | (Phase::Stopped | Phase::Connecting(_) | Phase::Ready, _) => Ok(()),
             (Phase::AwaitingSignIn(error), Demand::Call | Demand::Background) => Err(error.clone()),
             (Phase::Failed(last), Demand::Call | Demand::Background) => {
                 Err(ConnectError::NotRestarted { last: last.clone() })
@@ -69,7 +83,8 @@ pub(crate) struct Starts {
     backoff: Backoff,
     /// What the last start failed with, if it did.
     failure: Option<String>,
-    lives: Lives,
+    /// How many connections in a row were over too soon.
+    short_lives: u32,
 }
 
 impl Starts {
@@ -93,7 +108,7 @@ impl Starts {
         if matches!(self.phase, Phase::Draining(_) | Phase::Closed) {
             return false;
         }
-        *self = Starts { phase: Phase::Ready, lives: std::mem::take(&mut self.lives), ..Starts::default() };
+        *self = Starts { phase: Phase::Ready, short_lives: self.short_lives, ..Starts::default() };
         true
     }
 
@@ -106,6 +121,14 @@ impl Starts {
         self.failure = Some(shown.to_owned());
         self.given_up(then);
         is_news
+    }
+
+    /// A connection beside the first was opened, or could not be: then calls wait for both.
+    pub(crate) fn pooled(&mut self, failure: Option<&ConnectError>) {
+        match failure {
+            Some(error) => self.backoff.failed(error, Instant::now(), Chance::draw()),
+            None => self.backoff.succeeded(),
+        }
     }
 
     /// The start is over without a result.
@@ -142,34 +165,18 @@ impl Starts {
 
     /// A connection that held for `life` is over.
     pub(crate) fn lived(&mut self, life: Duration) {
-        self.lives.ended(life);
+        self.short_lives = if life < GOOD_LIFE { self.short_lives.saturating_add(1) } else { 0 };
+    }
+
+    /// How often it has failed in a row, for whoever comes back.
+    pub(crate) fn failures(&self) -> u32 {
+        if self.failure.is_some() { after_failure(self.short_lives) } else { self.short_lives }
     }
 }
 
 /// A connection that held for less counts as a failure: a server that dies of its first request would else be
 /// started without end.
 const GOOD_LIFE: Duration = Duration::from_secs(60);
-
-/// How many connections in a row were over too soon.
-#[derive(Debug, Default)]
-struct Lives {
-    short: u32,
-}
-
-impl Lives {
-    /// Counts a connection that held for `life`.
-    fn ended(&mut self, life: Duration) {
-        self.short = if life < GOOD_LIFE { self.short.saturating_add(1) } else { 0 };
-    }
-}
-
-impl Starts {
-    /// How often it has failed in a row, for whoever comes back.
-    pub(crate) fn failures(&self) -> u32 {
-        let failures = self.lives.short;
-        if self.failure.is_some() { after_failure(failures) } else { failures }
-    }
-}
 
 /// One more. After a connection that is over the next is tried at once, but not after one that was never made.
 pub(crate) fn after_failure(failures: u32) -> u32 {
@@ -178,17 +185,15 @@ pub(crate) fn after_failure(failures: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
-
     use super::*;
     use crate::backoff;
 
     #[test]
     fn short_lives_wait_longer_and_longer_until_a_good_one() {
-        let mut lives = Lives::default();
+        let mut starts = Starts::default();
         let wait_after = |(life_s, expected_s): (u64, u64)| {
-            lives.ended(Duration::from_secs(life_s));
-            let waits = backoff::wait(lives.short, Chance::longest());
+            starts.lived(Duration::from_secs(life_s));
+            let waits = backoff::wait(starts.failures(), Chance::longest());
             assert_eq!(waits.as_secs(), expected_s, "{life_s}");
         };
         [(0, 0), (1, 1), (59, 2), (0, 4), (60, 0), (0, 0), (0, 1)].into_iter().for_each(wait_after);
@@ -218,7 +223,6 @@ mod tests {
         let drain: fn(&mut Starts) = |starts| starts.drain();
         check(&[], "");
         check(&[begin, ready], "");
-        check(&[begin, ready, |starts| starts.settle(Phase::Idle)], "");
         check(&[stays_ended], "CB");
         check(&[sign_in], "CB");
         check(&[begin, stays_ended], "");

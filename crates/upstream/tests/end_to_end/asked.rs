@@ -293,16 +293,6 @@ async fn a_call_that_nobody_goes_on_with_is_given_up_at_once() {
 }
 
 #[tokio::test]
-async fn what_a_server_took_back_is_not_answered() {
-    let it = connected(&["legacy"]).await;
-    let asked = Asked::of(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
-    assert!(shown(run(&it, "it_take_back", "{}", &of(7, ABLE)).await).contains("taken back"));
-    let done = said(run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await);
-    assert_eq!(done.to_string(), r#"[["never mind"]]"#);
-    assert_eq!(said(run(&it, "it_stray", "{}", &of(7, ABLE)).await).to_string(), "[]");
-}
-
-#[tokio::test]
 async fn a_parked_call_whose_server_ends_is_said_to_be_gone() {
     let it = connected(&["legacy"]).await;
     let asked = Asked::of(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
@@ -413,10 +403,6 @@ async fn a_parked_call_goes_on_in_the_session_that_it_began_in() {
         let done = run(&it, "it_ask", "{}", &asked.answered(of(7, ROOTS_ONLY), &[r#"{"roots":[]}"#])).await;
         assert_eq!(shown(done), r#"{"said":"{'roots':[]}"}"#, "{tool}");
     }
-    // From now on there are sessions of their own.
-    let asked = Asked::of(run(&it, "it_ask", "{}", &of(7, ROOTS_ONLY)).await);
-    let done = run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await;
-    assert_eq!(shown(done), r#"{"said":"{'roots':[]}"}"#);
     let met = web.methods().iter().filter(|method| *method == "initialize").count();
-    assert_eq!(met, 2, "{:?}", web.methods());
+    assert_eq!(met, 1, "{:?}", web.methods());
 }

@@ -13,11 +13,12 @@ use crate::world::*;
 
 const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
 
-/// A client of `caller` in a conversation, which declares `capabilities`.
+/// A client of `caller` in a session, which declares `capabilities`.
 fn client(caller: &str, conversation: u64, capabilities: &'static str) -> Context {
     let capabilities = Bytes::from_static(capabilities.as_bytes());
-    let (caller, rest) = (caller.into(), Client::default());
-    context(None).with_client(Client { caller, capabilities, conversation, ..rest })
+    let (caller, over) = (caller.into(), Some(tool_api::Cancel::new()));
+    let client = Client { caller, capabilities, conversation, over, ..Client::default() };
+    context(None).with_client(client)
 }
 
 async fn run(it: &Upstream, name: &str, json: &str, cx: &Context) -> Result<Outcome, ToolError> {
@@ -66,6 +67,20 @@ async fn who_shares_a_process_is_for_the_table_to_say() {
 }
 
 #[tokio::test]
+async fn a_client_without_sessions_is_in_one_with_its_caller() {
+    let it = isolated("session", "");
+    it.connect().await.expect("connected");
+    let of = |caller, conversation| {
+        let cx = client(caller, conversation, "{}");
+        let client = Client { over: None, ..cx.client().clone() };
+        cx.with_client(client)
+    };
+    let ann = process_of(&it, &of("ann", 1)).await;
+    assert_eq!(process_of(&it, &of("ann", 2)).await, ann);
+    assert_ne!(process_of(&it, &of("bob", 3)).await, ann);
+}
+
+#[tokio::test]
 async fn a_process_of_its_own_is_told_what_its_client_can_do() {
     let it = isolated("caller", "");
     it.connect().await.expect("connected");
@@ -73,23 +88,6 @@ async fn a_process_of_its_own_is_told_what_its_client_can_do() {
         let said = shown(run(&it, "it_declared", "{}", &client("ann", 1, capabilities)).await);
         assert!(said.contains(&format!("\"{expected}\"")), "{said}");
     }
-}
-
-#[tokio::test]
-async fn a_further_round_goes_to_the_process_that_knows_its_state() {
-    const ABLE: &str = r#"{"roots":{}}"#;
-    let it = upstream(&format!("{}\nisolation = \"session\"", script_table("eras.py", &["modern"])));
-    it.connect().await.expect("connected");
-    let asked = run(&it, "it_keep", "{}", &client("ann", 1, ABLE)).await.expect("asked");
-    let Payload::InputRequired { state, .. } = asked.payload else { panic!("not asked") };
-    // The rounds of a modern client need not be of one conversation.
-    let other = |state| {
-        let input = Input { responses: Some(Bytes::from_static(b"{}")), state };
-        client("ann", 2, ABLE).with_input(Some(input))
-    };
-    assert!(shown(run(&it, "it_keep", "{}", &other(state)).await).contains("mine"));
-    assert!(shown(run(&it, "it_keep", "{}", &other(Some("nobody's".into()))).await).contains("another's"));
-    assert_eq!(it.status().processes, 3);
 }
 
 #[tokio::test]
@@ -241,41 +239,29 @@ async fn a_call_that_waits_for_its_client_gives_its_slot_back_and_takes_one_agai
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_client_goes_on_where_it_was_made() {
+async fn a_call_that_waits_for_its_client_keeps_nobody_who_takes_the_place_of_its_server() {
     let table = script_table("eras.py", &["legacy"]);
     let (old, new) = (upstream(&table), upstream(&format!("{table}\nenv = {{ CHANGED = \"1\" }}")));
     for one in [&old, &new] {
         one.connect().await.expect("connected");
     }
-    assert!(!old.has_calls() && !old.asks_anybody());
     let (key, state, _hold) = asked(&old).await;
-    assert!(!old.has_calls() && old.asks_anybody());
-    let last = upstream(&table);
+    assert!(!old.has_calls());
     new.follow(&old);
-    last.follow(&new);
-    last.connect().await.expect("connected");
-    new.end().await;
-    assert!(shown(run(&last, "it_ask", "{}", &answering(&key, state)).await).contains("roots"));
-    assert!(!old.asks_anybody());
+    old.end().await;
+    let error = run(&new, "it_ask", "{}", &answering(&key, state)).await.expect_err("it is gone");
+    assert!(error.to_string().contains("make a new call"), "{error}");
 }
 
 #[tokio::test]
-async fn one_that_is_never_started_again_is_lost_to_whom_it_belonged_alone() {
+async fn one_of_a_caller_is_started_again_though_the_first_would_not_be() {
     let it = isolated("caller", "restart = \"never\"");
     it.connect().await.expect("connected");
     let (ann, bob) = (client("ann", 1, "{}"), client("bob", 2, "{}"));
-    let others = process_of(&it, &bob).await;
+    let (before, others) = (process_of(&it, &ann).await, process_of(&it, &bob).await);
     let said = shown(run(&it, "it_die", "{}", &ann).await);
-    let expected = "upstream_gone: `it` stopped before it answered; it is not started again by itself, so a \
-                    person must start it; whether this call had an effect is unknown";
-    assert_eq!(said, expected);
-    for _ in 0..2 {
-        let said = shown(run(&it, "it_pid", "{}", &ann).await);
-        assert!(
-            said.starts_with("upstream_unavailable") && said.contains("so a person must start it"),
-            "{said}"
-        );
-    }
+    assert!(said.contains("it is started again with the next call"), "{said}");
+    assert_ne!(process_of(&it, &ann).await, before);
     assert_eq!(process_of(&it, &bob).await, others);
-    assert!(it.awaits_a_person() && it.status().state.word() == "connected");
+    assert!(!it.awaits_a_person() && it.status().state.word() == "connected");
 }

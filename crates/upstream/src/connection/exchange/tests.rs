@@ -1,34 +1,60 @@
 //! What an exchange makes of a server's messages.
 
 use expect_test::{Expect, expect};
+use tool_api::Progress;
 
-use super::super::pending::Next;
 use super::*;
 
 /// A client that can be asked for everything.
 fn caller(conversation: u64, capabilities: &'static str) -> Option<Caller> {
     let capabilities = Bytes::from_static(capabilities.as_bytes());
     let log_level = Some(LogLevel::Warning);
-    Some(Caller { conversation, capabilities, log_level, may_be_asked: true })
+    Some(Caller { conversation, capabilities, log_level, may_be_asked: true, listener: None })
+}
+
+/// Notes what the caller of this number hears.
+struct Heard(usize, Arc<Mutex<Vec<String>>>);
+
+impl Heard {
+    fn note(&self, what: &str, params: Bytes) {
+        let params = String::from_utf8(params.to_vec()).expect("UTF-8");
+        self.1.lock().expect("sound").push(format!("{} {what} {params}", self.0));
+    }
+}
+
+impl tool_api::Listener for Heard {
+    fn progress(&self, progress: Progress) {
+        let Progress::Relayed(params) = progress else { panic!("not the server's") };
+        self.note("reported", params);
+    }
+
+    fn log(&self, params: Bytes) {
+        self.note("logged", params);
+    }
 }
 
 /// Feeds `frames` to an exchange with these open requests, numbered from 1.
 #[track_caller]
 fn check_from(callers: &[Option<Caller>], modern: bool, frames: &[(&str, Via)], expected: Expect) {
-    let exchange = Arc::new(Exchange::new("it".into()));
+    let exchange = Exchange::untraced();
     if modern {
         exchange.set_modern();
     }
-    let mut waiting: Vec<_> =
-        callers.iter().map(|caller| exchange.begin(caller.clone()).expect("open")).collect();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let begin = |(index, caller): (usize, &Option<Caller>)| {
+        let listener = Some(Arc::new(Heard(index + 1, heard.clone())) as _);
+        exchange.begin(caller.clone().map(|caller| Caller { listener, ..caller })).expect("open")
+    };
+    let mut waiting: Vec<_> = callers.iter().enumerate().map(begin).collect();
     let mut shown = Vec::new();
     for (frame, via) in frames {
         exchange.take_in(Bytes::copy_from_slice(frame.as_bytes()), *via, &mut |answer| {
             shown.push(format!("sent {}", String::from_utf8(answer).expect("UTF-8")));
         });
     }
+    shown.append(&mut heard.lock().expect("sound"));
     for waiting in &mut waiting {
-        let id = waiting.id();
+        let id = waiting.id;
         let task = &mut std::task::Context::from_waker(std::task::Waker::noop());
         while let std::task::Poll::Ready(next) = waiting.poll(task) {
             let is_over = matches!(next, Next::Answered(_));
@@ -46,15 +72,11 @@ fn check_from(callers: &[Option<Caller>], modern: bool, frames: &[(&str, Via)], 
 }
 
 fn show(next: Next) -> String {
-    let text = |bytes: Bytes| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     match next {
         Next::Answered(Ok(Ok(result))) => format!("result {}", result.as_str()),
         Next::Answered(Ok(Err(error))) => format!("error {}", error.as_str()),
         Next::Answered(Err(fault)) => format!("fault {fault}"),
-        Next::Happened(Happening::Progress(report)) => format!("reported {}", text(report)),
-        Next::Happened(Happening::Log(params)) => format!("logged {}", text(params)),
         Next::Happened(Happening::Asked(question)) => format!("asked {} {:?}", question.id, question.kind),
-        Next::Happened(Happening::Withdrawn(id)) => format!("takes back {id}"),
         Next::Happened(Happening::Lacking(required)) => format!("lacks {required}"),
         Next::Happened(Happening::Acknowledged(params)) => format!("acknowledged {}", params.as_str()),
     }
@@ -149,21 +171,8 @@ fn requests_of_the_server_are_answered_refused_or_passed_on() {
 }
 
 #[test]
-fn a_server_may_take_back_what_it_asked() {
-    let able = [caller(1, r#"{"roots":{}}"#)];
-    let taken_back = |id: &str| {
-        format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
-    };
-    let (it, another) = (taken_back("0"), taken_back(r#""0""#));
-    let asked = (ROOTS, Via::Shared);
-    check_from(&able, false, &[asked, (&it, Via::Shared)], expect![""]);
-    check_from(&able, false, &[asked, (&it, Via::Request(1))], expect![""]);
-    check_from(&able, false, &[asked, (&another, Via::Shared)], expect!["1 asked 0 Roots"]);
-}
-
-#[test]
 fn a_call_with_too_many_questions_gets_no_more() {
-    let exchange = Arc::new(Exchange::new("it".into()));
+    let exchange = Exchange::untraced();
     let _waiting = exchange.begin(caller(1, r#"{"roots":{}}"#)).expect("open");
     let mut refused = 0;
     for _ in 0..100 {
@@ -193,17 +202,17 @@ fn subscriptions_are_told_apart_by_their_ids() {
         let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
         format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{"uri":"a:b",{meta}}}}}"#)
     };
-    let exchange = Arc::new(Exchange::new("it".into()));
+    let exchange = Exchange::untraced();
     exchange.set_modern();
     let waiting = exchange.begin(None).expect("open");
     let take = |frame: String| exchange.take_in(frame.into(), Via::Shared, &mut |_| panic!("no answer"));
     take(tagged("tools/list_changed", 9));
     take(tagged("resources/updated", 9));
-    assert!(exchange.notices().take_changed().is_nothing(), "nobody opened that one");
-    take(tagged("tools/list_changed", waiting.id()));
-    assert!(exchange.notices().take_changed().tools);
+    assert!(exchange.notices.take_changed().is_empty(), "nobody opened that one");
+    take(tagged("tools/list_changed", waiting.id));
+    assert_eq!(exchange.notices.take_changed(), [Kind::Tools]);
     take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#.to_owned());
-    assert!(!exchange.is_open(1), "the server has ended it");
+    assert!(!exchange.pending.is_open(1), "the server has ended it");
 }
 
 #[test]
@@ -241,7 +250,7 @@ fn a_list_comes_without_what_nests_too_deeply_in_it() {
 
 #[test]
 fn one_open_request_is_told_that_its_answer_was_too_long() {
-    let exchange = Arc::new(Exchange::new("it".into()));
+    let exchange = Exchange::untraced();
     let mut waiting = exchange.begin(None).expect("open");
     exchange.take_too_long(10);
     let task = &mut std::task::Context::from_waker(std::task::Waker::noop());
@@ -252,7 +261,7 @@ fn one_open_request_is_told_that_its_answer_was_too_long() {
 #[test]
 fn errors_are_masked_where_they_come_in_and_results_are_not() {
     let mask = crate::settings::mask::tests::mask("se\"cret-01");
-    let exchange = Arc::new(Exchange::new("it".into()).masking(&mask));
+    let exchange = Exchange::new("it".into(), &mask, None);
     let mut waiting = [exchange.begin(None).expect("open"), exchange.begin(None).expect("open")];
     for frame in [
         r#"{"jsonrpc":"2.0","id":1,"result":{"a":"se\"cret-01"}}"#,

@@ -21,8 +21,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// True if the answer's media type is `media_type`, whatever its parameters.
 pub(crate) fn is_a(response: &Response<Incoming>, media_type: &str) -> bool {
-    let said = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
+    let declared =
+        response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    declared.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
 /// The next piece of a body.

@@ -12,8 +12,8 @@ use wire::http::EVENT_STREAM;
 use super::super::via::Via;
 use super::body;
 use super::peer::Peer;
-use super::place::{Place, spread};
-use super::stream::{Stream, read_events};
+use super::stream::{Place, Stream, read_events};
+use crate::backoff::Chance;
 use crate::fault::Fault;
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
@@ -37,14 +37,10 @@ enum Listened {
 /// Listens until the connection is closed or the server says that it offers no stream. Sets `tried` once the
 /// server has answered the first time.
 pub(super) async fn listen(peer: Arc<Peer>, tried: CancellationToken) {
-    let closed = peer.exchange().closed().clone();
-    tokio::select! {
-        () = listen_on(&peer, &tried) => {}
-        () = closed.cancelled() => {}
-    }
+    peer.exchange.closed.run_until_cancelled(listen_on(&peer, &tried)).await;
 }
 
-async fn listen_on(peer: &Peer, tried: &CancellationToken) {
+async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
     let mut place = Place::default();
     let mut has_heard = false;
     let mut in_vain = 0u32;
@@ -63,15 +59,17 @@ async fn listen_on(peer: &Peer, tried: &CancellationToken) {
             Listened::NotFound => {
                 // The next call opens a new session. Those under way find out for themselves whether they were
                 // taken in.
-                return peer.exchange().retire(&Fault::Gone("forgot the session".to_owned()));
+                return peer.exchange.retire(&Fault::Gone("forgot the session".to_owned()));
             }
         }
-        sleep(spread(place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN))).await;
+        let wait = place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN);
+        // Many who lost one server do not come back at the same moment.
+        sleep(wait + (wait - Chance::draw().shorten(wait)) / 2).await;
     }
 }
 
 /// Opens the stream where it was left, and reads it to its end.
-async fn listen_once(peer: &Peer, place: &mut Place, tried: &CancellationToken) -> Listened {
+async fn listen_once(peer: &Arc<Peer>, place: &mut Place, tried: &CancellationToken) -> Listened {
     let opened = peer.open_stream(place.last_id()).await;
     tried.cancel();
     let response = match opened {

@@ -8,19 +8,22 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use wire::Revision;
 use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 use super::super::exchange::Exchange;
 use super::body;
-use super::rules::Rules;
 use super::signed::Signed;
-use super::status::{self, Asked};
+use super::status::{self, Asked, Rules};
 use crate::fault::Fault;
 
 /// How long a server may take to accept a notification or an answer of ours.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Answers of ours that are on their way at once. While there are more, nothing is read.
+const ANSWERS_MAX: usize = 16;
 
 /// Where a legacy session is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +43,10 @@ pub(crate) struct Peer {
     place: Session,
     pub(super) session: OnceLock<HeaderValue>,
     pub(super) revision: OnceLock<Revision>,
-    pub(super) exchange: Arc<Exchange>,
-    pub(super) runtime: Handle,
+    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) runtime: Handle,
+    /// Those of our answers to the server that may be on their way at once.
+    pub(super) answering: Arc<Semaphore>,
 }
 
 impl Peer {
@@ -57,15 +62,8 @@ impl Peer {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let (session, revision) = (OnceLock::new(), OnceLock::new());
-        Peer { signed, url, headers, place, session, revision, exchange, runtime: Handle::current() }
-    }
-
-    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
-        &self.exchange
-    }
-
-    pub(crate) fn runtime(&self) -> &Handle {
-        &self.runtime
+        let (runtime, answering) = (Handle::current(), Arc::new(Semaphore::new(ANSWERS_MAX)));
+        Peer { signed, url, headers, place, session, revision, exchange, runtime, answering }
     }
 
     /// The legacy handshake has settled on `revision`.
@@ -74,9 +72,14 @@ impl Peer {
         let _ = self.revision.set(revision);
     }
 
+    /// True if answers come over the one stream of HTTP with server-sent events (revision 2024-11-05).
+    pub(crate) fn is_sse(&self) -> bool {
+        self.place == Session::InAddress
+    }
+
     /// True if there is a session that the server can forget.
     pub(crate) fn has_session(&self) -> bool {
-        self.place == Session::InAddress || self.session.get().is_some()
+        self.is_sse() || self.session.get().is_some()
     }
 
     /// A request with all headers that are due in a session.
@@ -140,20 +143,20 @@ impl Peer {
             return Ok(());
         }
         let asked = Asked { id: 0, rules: Rules::Legacy, has_session: self.has_session() };
-        status::answer(response, asked, self.exchange.mask()).await.map(drop)
+        status::answer(response, asked, &self.exchange.mask).await.map(drop)
     }
 
     /// Sends a message that has no answer.
     pub(crate) async fn tell(&self, message: Vec<u8>) -> Result<(), Fault> {
-        let told = timeout(NOTIFY_TIMEOUT, self.hand_in(message, HeaderMap::new())).await;
-        told.map_err(|_| Fault::Gone("did not accept a message in time".to_owned()))?
+        let sent = timeout(NOTIFY_TIMEOUT, self.hand_in(message, HeaderMap::new())).await;
+        sent.map_err(|_| Fault::Gone("did not accept a message in time".to_owned()))?
     }
 
     /// The same for what the server waits for, not we: a failure is only logged.
     pub(crate) async fn tell_all(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Err(fault) = self.tell(message).await {
-                tracing::debug!(target: "upstream", upstream = %self.exchange.name(), %fault, "a message of ours was lost");
+                tracing::debug!(target: "upstream", upstream = %self.exchange.upstream, %fault, "a message of ours was lost");
             }
         }
     }

@@ -1,26 +1,51 @@
 //! Sending a request, and bringing its answer to the exchange.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::{HeaderMap, Response, StatusCode};
 use hyper::body::{Body, Incoming};
+use tokio::time::timeout;
 use wire::http::{EVENT_STREAM, SESSION_ID};
 
 use super::super::via::Via;
 use super::peer::Peer;
-use super::place::Place;
-use super::rules::Rules;
-use super::status::{self, Asked};
-use super::stream::{Stream, read_events, read_one};
+use super::status::{self, Asked, Rules};
+use super::stream::{Place, Stream, read_events, read_one};
 use super::{body, resume};
 use crate::fault::Fault;
 
 /// Longest name of a session, in bytes: it goes out with every request.
 const SESSION_BYTES_MAX: usize = 4 * 1024;
 
+/// How long a server with one stream for all answers may take to accept a request. It should do so at once; some
+/// answer first.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
+
 impl Peer {
+    /// Hands in a request whose answer comes over the one stream.
+    pub(super) async fn hand_in_request(
+        self: Arc<Peer>,
+        message: Vec<u8>,
+        headers: HeaderMap,
+    ) -> Result<(), Fault> {
+        let runtime = self.runtime.clone();
+        // In a task of its own: the answer may be there before the server has accepted the request, and
+        // hanging up on it then could look like giving up.
+        let handing_in =
+            runtime.spawn(async move { timeout(ACCEPT_TIMEOUT, self.hand_in(message, headers)).await });
+        match handing_in.await {
+            // Past the limit the answer may still come.
+            Ok(Ok(Ok(())) | Err(_)) => Ok(()),
+            Ok(Ok(Err(fault))) => Err(fault),
+            Err(_) => Err(Fault::Gone("got lost".to_owned())),
+        }
+    }
+
     /// Sends request `id` and hands what comes back to the exchange. Returns when the answer is there, or with
     /// the reason why there is none.
     pub(super) async fn request(
-        &self,
+        self: &Arc<Peer>,
         id: u64,
         message: Vec<u8>,
         headers: HeaderMap,
@@ -29,7 +54,7 @@ impl Peer {
         let response = self.post(message, headers).await?;
         if response.status() != StatusCode::OK {
             let asked = Asked { id, rules, has_session: self.has_session() };
-            let reply = status::answer(response, asked, self.exchange.mask()).await?;
+            let reply = status::answer(response, asked, &self.exchange.mask).await?;
             self.exchange.answer(id, Ok(reply));
             return Ok(());
         }
@@ -52,7 +77,7 @@ impl Peer {
             }
         };
         // The answer may have come another way, or be what was wrong with the body.
-        if self.exchange.is_open(id) {
+        if self.exchange.pending.is_open(id) {
             return read;
         }
         self.finish(stream.into_body());

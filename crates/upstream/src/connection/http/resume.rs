@@ -1,6 +1,8 @@
 //! Reading the answer to a request over several connections. A server may hang up before it has answered and
 //! expects us back for the rest (MCP 2025-11-25); and a connection that breaks is read on in the same way.
 
+use std::sync::Arc;
+
 use http::{HeaderValue, StatusCode};
 use tokio::time::sleep;
 use wire::http::EVENT_STREAM;
@@ -8,8 +10,7 @@ use wire::http::EVENT_STREAM;
 use super::super::via::Via;
 use super::body;
 use super::peer::Peer;
-use super::place::Place;
-use super::stream::{Stream, read_events};
+use super::stream::{Place, Stream, read_events};
 use crate::fault::Fault;
 
 /// How often a server is asked for the rest of a stream without anything new coming. How often it may be
@@ -34,7 +35,7 @@ enum Refused {
 ///
 /// # Errors
 /// When there is no more of it and the answer has not come.
-pub(super) async fn read_on(stream: &mut Stream, peer: &Peer, via: Via) -> Result<(), Fault> {
+pub(super) async fn read_on(stream: &mut Stream, peer: &Arc<Peer>, via: Via) -> Result<(), Fault> {
     let mut place = Place::default();
     let mut read = read_events(stream, peer, via, &mut place).await;
     let (mut in_vain, mut unreached) = (0, 0);
@@ -62,7 +63,7 @@ pub(super) async fn read_on(stream: &mut Stream, peer: &Peer, via: Via) -> Resul
 }
 
 /// The stream behind the event `last_id`.
-async fn rest(peer: &Peer, last_id: &HeaderValue) -> Result<Stream, Refused> {
+async fn rest(peer: &Arc<Peer>, last_id: &HeaderValue) -> Result<Stream, Refused> {
     let response = match peer.open_stream(Some(last_id)).await {
         Ok(response) => response,
         Err(fault @ (Fault::SignIn(_) | Fault::Scope(_))) => return Err(Refused::Ever(fault)),

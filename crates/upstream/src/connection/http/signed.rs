@@ -51,7 +51,7 @@ impl Signed {
         let mut repeats = 0;
         loop {
             let response = self.pass(with(head(), bearer.as_ref()), body.clone()).await?;
-            let Some(refusal) = Refusal::of(&response) else {
+            let Some((status, challenges)) = refusal(&response) else {
                 if bearer.is_none() {
                     self.is_open.store(true, Ordering::Relaxed);
                 }
@@ -59,11 +59,11 @@ impl Signed {
             };
             self.is_open.store(false, Ordering::Relaxed);
             if repeats == REPEATS_MAX {
-                return Err(refusal.fault(exhausted(refusal.status)));
+                return Err(refused(status, exhausted(status)));
             }
             repeats += 1;
-            let better = signer.refused(refusal.status.as_u16(), &refusal.challenges, bearer.as_ref()).await;
-            bearer = Some(better.map_err(|error| refusal.fault(error))?);
+            let better = signer.refused(status.as_u16(), &challenges, bearer.as_ref()).await;
+            bearer = Some(better.map_err(|error| refused(status, error))?);
         }
     }
 
@@ -102,30 +102,21 @@ fn with(mut head: Request<()>, bearer: Option<&AccessToken>) -> Request<()> {
     head
 }
 
-/// An answer that says that the token will not do.
-struct Refusal<'r> {
-    status: StatusCode,
-    challenges: Vec<&'r str>,
+/// The status and the challenges of an answer that says that the token will not do. A 403 without a challenge is not
+/// about the token: a firewall says it, too.
+fn refusal(response: &Response<Incoming>) -> Option<(StatusCode, Vec<&str>)> {
+    let status = response.status();
+    let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let challenges: Vec<&str> = challenges.filter_map(|value| value.to_str().ok()).collect();
+    let is_ours =
+        status == StatusCode::UNAUTHORIZED || (status == StatusCode::FORBIDDEN && !challenges.is_empty());
+    is_ours.then_some((status, challenges))
 }
 
-impl Refusal<'_> {
-    /// Nothing for any other answer. A 403 without a challenge is not about the token: a firewall says it, too.
-    fn of(response: &Response<Incoming>) -> Option<Refusal<'_>> {
-        let status = response.status();
-        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            return None;
-        }
-        let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
-        let challenges: Vec<&str> = challenges.filter_map(|value| value.to_str().ok()).collect();
-        let is_ours = status == StatusCode::UNAUTHORIZED || !challenges.is_empty();
-        is_ours.then_some(Refusal { status, challenges })
-    }
-
-    fn fault(&self, error: AuthError) -> Fault {
-        match self.status {
-            StatusCode::FORBIDDEN => Fault::Scope(error),
-            _ => Fault::SignIn(error),
-        }
+fn refused(status: StatusCode, error: AuthError) -> Fault {
+    match status {
+        StatusCode::FORBIDDEN => Fault::Scope(error),
+        _ => Fault::SignIn(error),
     }
 }
 

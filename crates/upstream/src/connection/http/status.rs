@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use wire::{Frame, Message, Object};
 
 use super::super::pending::Reply;
+use super::super::request::Outgoing;
 use super::body;
-use super::rules::Rules;
 use crate::config::shown_url;
 use crate::fault::Fault;
 use crate::settings::Mask;
@@ -25,6 +25,25 @@ const SAID_BYTES_MAX: usize = 200;
 
 /// Error codes under which servers say with HTTP 400 that they know no such session, instead of a plain 404.
 const SESSION_CODES: [i64; 3] = [-32_000, -32_001, -32_600];
+
+/// By which rules a request is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    Legacy,
+    Modern,
+    /// Modern, to find out whether the server is.
+    Probe,
+}
+
+impl Rules {
+    pub(super) fn of(outgoing: &Outgoing<'_>) -> Rules {
+        match (outgoing.modern, outgoing.method) {
+            (false, _) => Rules::Legacy,
+            (true, "server/discover") => Rules::Probe,
+            (true, _) => Rules::Modern,
+        }
+    }
+}
 
 /// What was asked, as far as the meaning of a status depends on it.
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +75,8 @@ pub(super) async fn answer(
         return Err(forgotten());
     }
     let read = timeout(BODY_TIMEOUT, body::read_up_to(response.body_mut(), BODY_BYTES_MAX)).await;
-    let said = read.ok().and_then(Result::ok).unwrap_or_default();
-    judge(status, &said, asked, mask)
+    let text = read.ok().and_then(Result::ok).unwrap_or_default();
+    judge(status, &text, asked, mask)
 }
 
 /// Why a stream was refused, in `response`, which has another status than 200.
@@ -68,14 +87,14 @@ pub(crate) async fn refused(response: Response<Incoming>, mask: &Mask) -> Fault 
     }
 }
 
-fn judge(status: StatusCode, said: &Bytes, asked: Asked, mask: &Mask) -> Result<Reply, Fault> {
-    let plain = |said: &str| {
-        Err(Fault::Status { status: status.as_u16(), said: mask.sentence(said, SAID_BYTES_MAX) })
+fn judge(status: StatusCode, text: &Bytes, asked: Asked, mask: &Mask) -> Result<Reply, Fault> {
+    let plain = |words: &str| {
+        Err(Fault::Status { status: status.as_u16(), said: mask.sentence(words, SAID_BYTES_MAX) })
     };
     let Ok(Frame::Single(Message::Response { id: answered, answer: Err(error) })) =
-        Frame::parse(said.clone())
+        Frame::parse(text.clone())
     else {
-        return plain(&String::from_utf8_lossy(said));
+        return plain(&String::from_utf8_lossy(text));
     };
     let object = error.object();
     let message = object.and_then(|object| object.string("message")).unwrap_or_default();

@@ -1,4 +1,6 @@
-//! Who makes room for whom, and who finds the way back.
+//! Who makes room for whom.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use wire::Revision;
@@ -48,11 +50,11 @@ async fn the_one_that_was_used_least_lately_makes_room_and_none_that_is_in_use()
     let pool = Pool::default();
     *pool.slots() = slots;
     let key = Key { whose: Whose::Caller("2".into()), profile: Profile::ALL };
-    assert!(pool.open(&key).is_some());
+    assert!(Pool::find(&mut pool.slots(), &key).is_some());
     slots = pool.slots().drain(..).collect();
     let evicted = Pool::make_room(&mut slots).expect("room").expect("one makes way");
     assert_eq!(callers(&slots), ["3"]);
-    assert!(evicted.exchange().closed().is_cancelled(), "nothing more is sent over it");
+    assert!(evicted.exchange().closed.is_cancelled(), "nothing more is sent over it");
     drop(held);
     slots.push(slot("3", connection()));
     assert!(matches!(Pool::make_room(&mut slots), Ok(Some(_))));
@@ -63,7 +65,8 @@ async fn the_one_that_was_used_least_lately_makes_room_and_none_that_is_in_use()
 async fn if_all_are_in_use_there_is_no_more_room() {
     let mut slots = full().await;
     let capabilities = Bytes::from_static(b"{}");
-    let caller = Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true };
+    let caller =
+        Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true, listener: None };
     let calls: Vec<_> = slots
         .iter()
         .filter_map(Slot::connection)
@@ -72,25 +75,4 @@ async fn if_all_are_in_use_there_is_no_more_room() {
     assert!(matches!(Pool::make_room(&mut slots), Err(ConnectError::Crowded)));
     drop(calls);
     assert!(matches!(Pool::make_room(&mut slots), Ok(Some(_))));
-}
-
-#[tokio::test]
-async fn what_one_connection_gave_out_leads_back_to_it_alone() {
-    let (holders, one, two) = (Holders::default(), connection(), connection());
-    holders.note("state", &one);
-    holders.note("task", &two);
-    let leads_to = |word, expected: Option<&Arc<Connection>>| {
-        let found = holders.of(word);
-        assert_eq!(found.as_ref().map(Arc::as_ptr), expected.map(Arc::as_ptr), "{word}");
-    };
-    leads_to("state", Some(&one));
-    leads_to("task", Some(&two));
-    leads_to("other", None);
-    holders.note("state", &two);
-    leads_to("state", Some(&two));
-    drop(two);
-    leads_to("state", None);
-    holders.note("state", &one);
-    one.exchange().close(&crate::fault::Fault::Gone("ended".to_owned()));
-    leads_to("state", None);
 }

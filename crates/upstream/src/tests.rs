@@ -1,0 +1,3 @@
+//! What a whole call costs.
+
+mod allocations;
