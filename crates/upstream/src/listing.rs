@@ -118,29 +118,13 @@ fn broken(why: &str) -> ConnectError {
 }
 
 /// Reads a page; nothing if it is no list of this kind.
-fn read_page(kind: Kind, result: &Text) -> Option<Page<Entry>> {
-    Some(match kind {
-        Kind::Tools => {
-            let page = tools::read_list_result(result)?;
-            let (unusable, next_cursor, cache) = (page.unusable, page.next_cursor, page.cache);
-            let page = Page { entries: page.tools, unusable, next_cursor, cache };
-            entries(page, |tool| (tool.name, tool.text))
-        }
-        Kind::Prompts => entries(prompts::read_list_result(result)?, |prompt| (prompt.name, prompt.text)),
-        Kind::Resources => entries(resources::read_list_result(result)?, |it| (it.uri, it.text)),
-        Kind::Templates => {
-            entries(resources::read_templates_result(result)?, |it| (it.uri_template, it.text))
-        }
-    })
-}
-
-fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> {
-    let entry = |listed| {
-        let (key, text) = part(listed);
-        Entry::new(key, text)
-    };
-    let entries = page.entries.into_iter().map(entry).collect();
-    Page { entries, unusable: page.unusable, next_cursor: page.next_cursor, cache: page.cache }
+fn read_page(kind: Kind, result: &Text) -> Option<Page> {
+    match kind {
+        Kind::Tools => tools::read_list_result(result),
+        Kind::Prompts => prompts::read_list_result(result),
+        Kind::Resources => resources::read_list_result(result),
+        Kind::Templates => resources::read_templates_result(result),
+    }
 }
 
 impl Listed {
@@ -164,7 +148,8 @@ impl Listed {
         }
         let is_too_deep =
             |entry: &Entry| entry.text.object().is_some_and(|it| it.get(shallow::TOO_DEEP).is_some());
-        let (too_deep, entries): (Vec<Entry>, Vec<Entry>) = page.entries.into_iter().partition(is_too_deep);
+        let (too_deep, entries): (Vec<Entry>, Vec<Entry>) =
+            page.entries.into_iter().map(|it| Entry::new(it.key, it.text)).partition(is_too_deep);
         self.too_deep.extend(too_deep.into_iter().map(|entry| entry.key));
         self.entries.extend(entries);
         if self.entries.len() + self.too_deep.len() + self.unusable > ENTRIES_MAX {

@@ -17,6 +17,7 @@ pub mod log_level;
 pub mod message;
 pub mod meta;
 pub mod object;
+mod object_writer;
 pub mod paging;
 pub mod param_headers;
 pub mod patch;

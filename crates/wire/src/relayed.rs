@@ -3,6 +3,7 @@
 
 use crate::error::{Code, WireError};
 use crate::object::Object;
+use crate::object_writer::ObjectWriter;
 use crate::string;
 use crate::text::Text;
 
@@ -75,22 +76,13 @@ pub struct Relayed<'a> {
 }
 
 impl Relayed<'_> {
-    /// Appends `,"key":…` for each that is there.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let state = self.request_state.map(crate::edit::literal);
-        let members = [
-            ("_meta", self.meta),
-            ("inputResponses", self.input_responses),
-            ("requestState", state.as_deref()),
-            ("task", self.task),
-        ];
-        for (key, value) in members {
-            if let Some(value) = value {
-                out.extend_from_slice(b",\"");
-                out.extend_from_slice(key.as_bytes());
-                out.extend_from_slice(b"\":");
-                out.extend_from_slice(value.as_bytes());
-            }
-        }
+    /// Writes those that are there, and ends the object.
+    pub(crate) fn end(&self, params: ObjectWriter<'_>) {
+        params
+            .json("_meta", self.meta)
+            .json("inputResponses", self.input_responses)
+            .string("requestState", self.request_state)
+            .json("task", self.task)
+            .end();
     }
 }

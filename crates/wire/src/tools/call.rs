@@ -3,8 +3,8 @@
 use bytestring::ByteString;
 
 use crate::error::WireError;
+use crate::object_writer::ObjectWriter;
 use crate::relayed::{Extras, Relayed, invalid};
-use crate::string;
 use crate::text::Text;
 
 /// Room for the `_meta` that is put behind the parameters once the request's number is known, in bytes: without
@@ -51,14 +51,7 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
 pub fn write_call(name: &str, arguments: Option<&str>, relayed: &Relayed<'_>) -> Vec<u8> {
     let meta_bytes = relayed.meta.map_or(META_BYTES, str::len);
     let mut out = Vec::with_capacity(name.len() + arguments.map_or(0, str::len) + meta_bytes + 64);
-    out.extend_from_slice(b"{\"name\":");
-    string::encode(name, &mut out);
-    if let Some(arguments) = arguments {
-        out.extend_from_slice(b",\"arguments\":");
-        out.extend_from_slice(arguments.as_bytes());
-    }
-    relayed.write(&mut out);
-    out.push(b'}');
+    relayed.end(ObjectWriter::begin(&mut out).string("name", name).json("arguments", arguments));
     out
 }
 
