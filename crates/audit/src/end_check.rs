@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Compares the end of the audit log, which is locked, with the noted head.
-pub(crate) fn compare(segment: &mut OpenSegment, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
+pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<(), AuditError> {
     // Without a head there is nothing to compare with, which is no reason to refuse calls.
     let Some(key) = readable(PublicKey::of_folder(&segment.dir)) else { return Ok(()) };
     let head = readable(head_file::noted_head(&segment.dir, &[key]));
@@ -28,7 +28,7 @@ pub(crate) fn compare(segment: &mut OpenSegment, now_ms: i64, ops: &dyn FileOps)
         return Ok(());
     };
     let details = Details { lost: Some(Lost { seq, hash }), ..Details::default() };
-    segment.write_checkpoint(Occasion::Lost, details, now_ms, ops)?;
+    segment.write_checkpoint(Occasion::Lost, details)?;
     let loss = Loss::new(segment.last_seen().seq, seq);
     tracing::error!("{}", Notice(&loss));
     if let Err(error) = note_end(segment, Some(&loss), ops) {
@@ -44,11 +44,11 @@ pub(crate) fn note_end(
     loss: Option<&Loss>,
     ops: &dyn FileOps,
 ) -> Result<(), AuditError> {
-    segment.sync(ops)?;
+    segment.sync()?;
     let (dir, head) = (segment.dir.clone(), segment.last_seen());
     let signer = segment.signer()?;
     let noted = head_file::mark_loss(&dir, loss, signer, ops);
-    noted.and_then(|()| head_file::replace(&dir, head, signer, ops)).map_err(AuditError::unwritable)
+    Ok(noted.and_then(|()| head_file::replace(&dir, head, signer, ops))?)
 }
 
 /// What was read; nothing, and a word in the log, if it could not be.

@@ -51,11 +51,14 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-impl AuditError {
-    pub(crate) fn unwritable(error: io::Error) -> Self {
+/// What fails is the audit log itself unless it is said otherwise.
+impl From<io::Error> for AuditError {
+    fn from(error: io::Error) -> Self {
         if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Unwritable(Arc::new(error)) }
     }
+}
 
+impl AuditError {
     pub(crate) fn key(error: io::Error) -> Self {
         if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Key(Arc::new(error)) }
     }

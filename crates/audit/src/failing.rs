@@ -14,9 +14,9 @@ use redact::Redactor;
 
 use crate::{
     audit_log::AuditLog,
+    clock::Clock,
     config::Config,
     file_ops::{FileOps, SystemFiles},
-    shared::Clock,
 };
 
 /// Which of the changes that an audit log makes on its disk do not work. Clones are one.

@@ -51,33 +51,32 @@ pub(crate) fn remove_oldest(
     age: &Age<'_>,
     ops: &dyn FileOps,
 ) -> Result<Option<Removed>, AuditError> {
-    open.locked(ops, |open| {
-        let unwritable = AuditError::unwritable;
-        let closed = segments::closed(&open.dir).map_err(unwritable)?;
+    open.locked(|open| {
+        let closed = segments::closed(&open.dir)?;
         let [oldest, later @ ..] = &closed[..] else { return Ok(None) };
         if later.is_empty() {
             return Ok(None);
         }
-        let mut bytes = open.file.metadata().map_err(unwritable)?.len();
+        let mut bytes = open.file.metadata()?.len();
         for segment in &closed {
-            bytes += fs::metadata(&segment.path).map_err(unwritable)?.len();
+            bytes += fs::metadata(&segment.path)?.len();
         }
-        let segment = File::open(&oldest.path).map_err(unwritable)?;
-        let end = segments::end_of(&segment).map_err(unwritable)?;
+        let segment = File::open(&oldest.path)?;
+        let end = segments::end_of(&segment)?;
         // One without a record was damaged; it stays for whoever looks into that.
         let Some(last) = end.and_then(|end| end.last) else { return Ok(None) };
-        let is_old = age.is_too_old(open, &segment, &last, later).map_err(unwritable)?;
+        let is_old = age.is_too_old(open, &segment, &last, later)?;
         let max_bytes = age.config.max_bytes.0;
         if !is_old && bytes <= max_bytes {
             return Ok(None);
         }
-        let first = segments::first_of(&segment).map_err(unwritable)?;
+        let first = segments::first_of(&segment)?;
         let removed =
             Removed { segment: segments::name_of(&oldest.path), seq: last.head.seq, hash: last.head.hash };
         let details = Details { removed: Some(removed.clone()), early: !is_old, ..Details::default() };
-        open.write_checkpoint(Occasion::Removed, details, age.now_ms, ops)?;
-        open.sync(ops)?;
-        ops.remove(&oldest.path).map_err(unwritable)?;
+        open.write_checkpoint(Occasion::Removed, details)?;
+        open.sync()?;
+        ops.remove(&oldest.path)?;
         let (segment, records, written) = (&*removed.segment, span(&first, &last), dates(&first, &last));
         if is_old {
             tracing::info!(segment, records, written, "records older than `audit.keep` were removed");
