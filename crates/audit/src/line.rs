@@ -154,6 +154,16 @@ pub(crate) enum Line {
     Torn,
 }
 
+impl Line {
+    /// What it says of its place, if it is whole.
+    pub(crate) fn links(self) -> Option<Links> {
+        match self {
+            Line::Whole(links) => Some(links),
+            Line::Changed | Line::Torn => None,
+        }
+    }
+}
+
 /// What a whole line says of its place in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Links {

@@ -9,13 +9,13 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufReader},
 };
 
 use jiff::Timestamp;
 
 use crate::{
-    chain::{self, LINE_BYTES_MAX},
+    chain,
     checkpoint::{Details, Occasion, Removed},
     config::Config,
     error::AuditError,
@@ -133,7 +133,8 @@ impl Age<'_> {
         let Some(next_ms) = next_began(open, later)?.filter(|next_ms| is_past(*next_ms)) else {
             return Ok(false);
         };
-        let ended_ms = latest(segment)?.map_or(next_ms, |latest| latest.max(next_ms));
+        let ended_ms =
+            times(segment).try_fold(next_ms, |latest, at_ms| io::Result::Ok(latest.max(at_ms?)))?;
         if !is_past(ended_ms) {
             return Ok(false);
         }
@@ -164,11 +165,10 @@ fn next_began(open: &OpenSegment, later: &[ClosedSegment]) -> io::Result<Option<
     Ok(None)
 }
 
-/// The latest time in a segment.
-fn latest(segment: &File) -> io::Result<Option<i64>> {
-    let mut latest = None;
-    for_each_time(segment, |at_ms| latest = latest.max(Some(at_ms)))?;
-    Ok(latest)
+/// When each record of a segment was written.
+fn times(segment: &File) -> impl Iterator<Item = io::Result<i64>> {
+    chain::lines(BufReader::new(segment))
+        .filter_map(|line| line.map(|line| chain::written_at_of(&line)).transpose())
 }
 
 /// Whether everything from `enough_ms` or before up to the end of the audit log was written later than `due_ms`.
@@ -182,13 +182,14 @@ fn is_later_since(
     for path in newest.iter().chain(later.iter().rev().map(|segment| &segment.path)) {
         // Of the records behind the last one that is not later, the first.
         let (mut since, mut is_whole) = (None, true);
-        for_each_time(&File::open(path)?, |at_ms| {
+        for at_ms in times(&File::open(path)?) {
+            let at_ms = at_ms?;
             if at_ms <= due_ms {
                 (since, is_whole) = (None, false);
             } else {
                 since.get_or_insert(at_ms);
             }
-        })?;
+        }
         if since.is_some_and(|since| since <= enough_ms) {
             return Ok(true);
         }
@@ -197,17 +198,4 @@ fn is_later_since(
         }
     }
     Ok(false)
-}
-
-/// Hands over when each record of a segment was written.
-fn for_each_time(segment: &File, mut each: impl FnMut(i64)) -> io::Result<()> {
-    let mut reader = BufReader::new(segment);
-    let mut line = Vec::new();
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        if let Some(at_ms) = chain::written_at_of(&line) {
-            each(at_ms);
-        }
-        line.clear();
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
+    io::{self, BufReader, ErrorKind, Seek, SeekFrom},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -12,7 +12,7 @@ use crate::{
     chain::{self, LINE_BYTES_MAX},
     hash::Hash,
     in_place,
-    line::{self, Line, Links},
+    line::{self, Links},
 };
 
 /// The name of the audit log's open segment within the state folder.
@@ -177,14 +177,10 @@ pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
         return Ok(Position::Removed);
     }
     for file in &files {
-        let len = file.metadata()?.len();
-        let near_end = len.saturating_sub(NEAR_END_BYTES);
+        let near_end = file.metadata()?.len().saturating_sub(NEAR_END_BYTES);
         for start in [near_end, 0] {
             if let Some(hash) = hash_of(file, start, seq)? {
                 return Ok(Position::Here(hash));
-            }
-            if near_end == 0 {
-                break;
             }
         }
     }
@@ -194,21 +190,19 @@ pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
 /// The hash of a record that stands behind this byte of a segment.
 fn hash_of(mut file: &File, start: u64, seq: u64) -> io::Result<Option<Hash>> {
     file.seek(SeekFrom::Start(start))?;
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
     // The first line may have lost its beginning, and has no number then.
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
+    for line in chain::lines(BufReader::new(file)) {
+        let line = line?;
         match chain::seq_of(&line) {
-            Some(found) if found > seq => return Ok(None),
+            Some(found) if found > seq => break,
+            // A torn line bears the number of the record that comes again after it.
             Some(found) if found == seq => {
-                // A torn line bears the number of the record that comes again after it.
-                if let Line::Whole(links) = line::read(line.trim_ascii_end()) {
+                if let Some(links) = line::read(&line).links() {
                     return Ok(Some(links.head.hash));
                 }
             }
             _ => {}
         }
-        line.clear();
     }
     Ok(None)
 }
@@ -234,10 +228,7 @@ pub(crate) fn end_of(file: &File) -> io::Result<Option<End>> {
         let window = window.min(len);
         let mut tail = vec![0; window as usize];
         file.read_exact_at(&mut tail, len - window)?;
-        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| match line::read(line) {
-            Line::Whole(links) => Some(links),
-            Line::Changed | Line::Torn => None,
-        });
+        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| line::read(line).links());
         if last.is_some() || window == len {
             let is_torn = tail.last().is_some_and(|byte| *byte != b'\n');
             return Ok(Some(End { last, len, has_zeros: len < found, is_torn }));
@@ -263,32 +254,12 @@ fn len_without_zeros(file: &File, len: u64) -> io::Result<u64> {
 }
 
 /// The first line of a segment, if it is whole. Blocks on the disk.
-pub(crate) fn first_of(file: &File) -> io::Result<Option<Links>> {
-    let mut bytes = vec![0; 16 * 1024];
-    loop {
-        let read = read_at_most(file, &mut bytes)?;
-        let line = bytes[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if line.len() < read || read < bytes.len() || bytes.len() >= LINE_BYTES_MAX {
-            return Ok(match line::read(line) {
-                Line::Whole(links) => Some(links),
-                Line::Changed | Line::Torn => None,
-            });
-        }
-        bytes.resize(LINE_BYTES_MAX, 0);
-    }
-}
-
-fn read_at_most(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], read as u64) {
-            Ok(0) => break,
-            Ok(more) => read += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
+pub(crate) fn first_of(mut file: &File) -> io::Result<Option<Links>> {
+    file.rewind()?;
+    let first = chain::lines(BufReader::new(file)).next().transpose()?;
+    // Whoever reads all of it goes on from here.
+    file.rewind()?;
+    Ok(first.and_then(|line| line::read(&line).links()))
 }
 
 #[cfg(test)]
