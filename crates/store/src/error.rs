@@ -134,6 +134,13 @@ pub enum StoreError {
     Database(#[source] Box<dyn Error + Send + Sync>),
 }
 
+/// What it means is told where the database is known.
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        StoreError::Database(Box::new(error))
+    }
+}
+
 /// A record's name as a person knows it.
 fn shown(name: &str) -> &str {
     name.strip_prefix(NAMED_PREFIX).unwrap_or(name)

@@ -172,7 +172,7 @@ fn a_key_may_lie_in_a_file_of_the_owners() {
 #[test]
 fn what_waits_for_a_writer_is_no_key_file() {
     for (source, expected) in
-        [("key", "is no file; make one with"), ("secret.key", "is no file; move it away")]
+        [("key", "is no file; make one with"), ("secret.key", "is no file; put the right one back")]
     {
         let dir = scratch();
         let path = dir.path().join(source);

@@ -127,18 +127,16 @@ fn a_key_file_that_cannot_be_trusted_is_named() {
             |path| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap(),
             &format!(
                 "the key file STATE/secret.key may be used by others than its owner (mode {mode:o}), so that what it \
-                 seals is no secret; run `chmod 600` on it if nobody else has read it, or else move it away, and \
-                 sign in to your servers again"
+                 seals is no secret; run `chmod 600` on it if nobody else has read it, or else put the right one \
+                 back, or move it away, and sign in to your servers again"
             ),
         );
     }
     for bytes in [0, 31, 33] {
         check_key_file(
             |path| fs::write(path, vec![7; bytes]).unwrap(),
-            &format!(
-                "the key file STATE/secret.key has {bytes} bytes and not 32; put the right one back, or move it away, \
-                 and sign in to your servers again"
-            ),
+            "the key file STATE/secret.key holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; \
+             put the right one back, or move it away, and sign in to your servers again",
         );
     }
     check_key_file(
@@ -146,7 +144,7 @@ fn a_key_file_that_cannot_be_trusted_is_named() {
             fs::remove_file(path).unwrap();
             fs::DirBuilder::new().create(path).unwrap();
         },
-        "the key file STATE/secret.key is no file; move it away, and sign in to your servers again",
+        "the key file STATE/secret.key is no file; put the right one back, or move it away, and sign in to your servers again",
     );
 }
 

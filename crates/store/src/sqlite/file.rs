@@ -71,7 +71,13 @@ pub(super) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-pub(super) fn explain(dir: &Path, error: Error) -> StoreError {
+/// What an error of the database means; any other stays as it is.
+pub(super) fn explain(dir: &Path, error: StoreError) -> StoreError {
+    let StoreError::Database(cause) = error else { return error };
+    let error = match cause.downcast::<Error>() {
+        Ok(error) => error,
+        Err(other) => return StoreError::Database(other),
+    };
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file: FILE },
         Some(ErrorCode::DiskFull) => StoreError::NoSpace { file: FILE },
@@ -80,7 +86,7 @@ pub(super) fn explain(dir: &Path, error: Error) -> StoreError {
             StoreError::NoSpace { file: FILE }
         }
         _ if is_busy(&error) => StoreError::Busy { file: FILE },
-        _ => StoreError::Database(Box::new(error)),
+        _ => StoreError::Database(error),
     }
 }
 

@@ -13,14 +13,14 @@ use crate::error::StoreError;
 /// it is.
 pub(super) fn read<T>(
     dir: &Path,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let explain = |error| match explain(dir, error) {
+    let explain = |error: StoreError| match explain(dir, error) {
         StoreError::Database(_) => StoreError::NoSpace { file: FILE },
         other => other,
     };
-    let connection = open(&dir.join(FILE)).map_err(explain)?;
-    match schema::version(&connection).map_err(explain)? {
+    let connection = open(&dir.join(FILE)).map_err(|error| explain(error.into()))?;
+    match schema::version(&connection).map_err(|error| explain(error.into()))? {
         schema::VERSION => work(&connection).map_err(explain),
         found if found > schema::VERSION => {
             Err(StoreError::Newer { file: FILE, found, known: schema::VERSION })

@@ -1,7 +1,7 @@
 //! What is said of a database that was lost.
 #![expect(clippy::disallowed_methods, reason = "these tests remove and damage files")]
 
-use std::fs;
+use std::{fs, path::Path};
 
 use expect_test::{Expect, expect};
 
@@ -9,7 +9,9 @@ use super::*;
 use crate::cell::Change;
 use crate::named::{SecretName, SecretValue};
 use crate::secrets::Secrets;
+use crate::sentinel::Sentinel;
 use crate::store::replace;
+use crate::{CellStore, Kind, wait};
 
 fn put_key(store: &SqliteStore, change: Change) -> Option<u64> {
     wait(replace(store, change)).unwrap()
