@@ -112,7 +112,7 @@ impl KeyRing {
                 return Ok(keys);
             }
         }
-        Err(StoreError::Busy { file: "toolcrib.db" })
+        Err(StoreError::Busy)
     }
 
     /// These keys without those that open nothing any more, and with one that seals; and whether another was made.

@@ -35,7 +35,7 @@ impl Database {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => match self.open() {
-                Err(StoreError::NoSpace { .. }) => return full::read(&self.dir, work),
+                Err(StoreError::NoSpace) => return full::read(&self.dir, work),
                 opened => opened?,
             },
         };
@@ -52,7 +52,7 @@ impl Database {
         // Before anything is changed: a newer database is left exactly as it is.
         let found = schema::version(&connection).map_err(explain)?;
         if found > schema::VERSION {
-            return Err(StoreError::Newer { file: FILE, found, known: schema::VERSION });
+            return Err(StoreError::Newer { found, known: schema::VERSION });
         }
         use_write_ahead_log(&connection).map_err(explain)?;
         schema::migrate(&mut connection).map_err(explain)?;

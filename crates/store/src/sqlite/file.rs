@@ -79,13 +79,11 @@ pub(super) fn explain(dir: &Path, error: StoreError) -> StoreError {
         Err(other) => return StoreError::Database(other),
     };
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file: FILE },
-        Some(ErrorCode::DiskFull) => StoreError::NoSpace { file: FILE },
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged,
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace,
         // SQLite tells of a full disk as of one that does not work.
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => {
-            StoreError::NoSpace { file: FILE }
-        }
-        _ if is_busy(&error) => StoreError::Busy { file: FILE },
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => StoreError::NoSpace,
+        _ if is_busy(&error) => StoreError::Busy,
         _ => StoreError::Database(error),
     }
 }
