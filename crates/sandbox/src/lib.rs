@@ -16,8 +16,8 @@ mod words;
 pub use browser::{BrowserError, open_browser};
 pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
-    OBEYED, Obeyed, ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX,
-    Writable, Written, is_code, spellings,
+    ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX, Writable, Written,
+    is_code, spellings,
 };
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
