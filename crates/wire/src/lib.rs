@@ -27,7 +27,6 @@ pub mod relayed;
 pub mod resources;
 pub mod revision;
 pub mod scan;
-pub mod shallow;
 pub mod sse;
 pub mod string;
 pub mod subscriptions;

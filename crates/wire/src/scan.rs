@@ -19,9 +19,6 @@ const KEYS_COMPARED_MAX: usize = 24;
 const OPEN_INLINE: usize = 16;
 const KEYS_INLINE: usize = 32;
 
-/// Deepest nesting of a text that is only looked at for what can be taken out of it. A level that is open takes memory.
-pub(crate) const LENIENT_DEPTH_MAX: usize = 100_000;
-
 /// Why a text is not JSON that we accept. Positions are byte offsets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -64,11 +61,6 @@ pub fn check_text(text: &str) -> Result<(), Fault> {
     Scanner::of(text).run()
 }
 
-/// Whether `text` would hold exactly one JSON value if it might nest more deeply.
-pub(crate) fn is_sound_but_for_depth(text: &str) -> bool {
-    Scanner { depth_max: LENIENT_DEPTH_MAX, ..Scanner::of(text) }.run().is_ok()
-}
-
 /// Whether `text` would hold exactly one JSON value if an object might have a key twice. What it says means nothing, but
 /// its parts can be found.
 pub(crate) fn is_sound_but_for_twins(text: &str) -> bool {
@@ -97,13 +89,12 @@ struct Scanner<'t> {
     open: SmallVec<[Open<'t>; OPEN_INLINE]>,
     keys: SmallVec<[Cow<'t, str>; KEYS_INLINE]>,
     bears_twins: bool,
-    depth_max: usize,
 }
 
 impl<'t> Scanner<'t> {
     fn of(text: &'t str) -> Scanner<'t> {
         let (open, keys) = (SmallVec::new(), SmallVec::new());
-        Scanner { text, at: 0, open, keys, bears_twins: false, depth_max: DEPTH_MAX }
+        Scanner { text, at: 0, open, keys, bears_twins: false }
     }
 
     fn run(&mut self) -> Result<(), Fault> {
@@ -143,7 +134,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn open(&mut self, open: Open<'t>, next: Expect) -> Result<Expect, Fault> {
-        if self.open.len() == self.depth_max {
+        if self.open.len() == DEPTH_MAX {
             return Err(Fault::TooDeep);
         }
         self.open.push(open);
