@@ -4,13 +4,13 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use crate::{
     chain::{self, LINE_BYTES_MAX},
-    segments::{self, FILE, Source, is_same},
+    segments::{self, FILE, is_same},
 };
 
 /// How much of the end of a segment is read, until there are as many lines as were asked for. Most questions need no more
@@ -22,14 +22,7 @@ const TAIL_BYTES: [u64; 3] = [64 * 1024, 4 * 1024 * 1024, u64::MAX];
 pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     for part in segments::parts(path)?.into_iter().rev() {
-        let file = match part.file {
-            Source::Open(file) => file,
-            Source::Closed(path) => match segments::open(&path) {
-                // Removed as too old in this moment; so are those before it.
-                Err(error) if error.kind() == ErrorKind::NotFound => break,
-                file => file?,
-            },
-        };
+        let Some(file) = part.file.open()? else { break };
         for line in tail_of(&file, lines - last.len())?.into_iter().rev() {
             last.push_front(line);
         }

@@ -86,27 +86,37 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
-/// One finished call. How it is written is the business of the audit log's lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One finished call. In its line the members of the opening come first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// What was known before it ran.
+    #[serde(skip)]
     pub opening: Opening,
     /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
     /// The rules that had a say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decided>,
     /// What a person answered, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
     /// How many places were struck out of the result.
+    #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// The stable code of what went wrong, or of the rule that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Cow<'static, str>>,
     /// From the call's arrival to its answer, in microseconds.
     pub duration_us: u64,
     /// The size of the result that was sent.
     pub result_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How a call ended.

@@ -98,6 +98,24 @@ pub(crate) enum Source {
     Open(File),
 }
 
+impl Source {
+    /// Opens it; nothing if it was removed as too old in this moment, and so were those before it.
+    pub(crate) fn open(self) -> io::Result<Option<File>> {
+        match self {
+            Source::Open(file) => Ok(Some(file)),
+            Source::Closed(path) => existing(&path),
+        }
+    }
+}
+
+/// Opens a segment, if it is there.
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    match open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
+}
+
 /// Opens a segment for reading. What is no file might have us wait for ever.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
@@ -114,10 +132,7 @@ pub(crate) fn parts(path: &Path) -> io::Result<Vec<SegmentSource>> {
         return Ok(vec![SegmentSource { name: name_of(path), file }]);
     }
     // The open one first: whatever is closed from now on is either this or comes after it.
-    let open = match open(&path.join(FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        file => Some(file?),
-    };
+    let open = existing(&path.join(FILE))?;
     let open_is = open.as_ref().map(File::metadata).transpose()?;
     let mut parts = Vec::new();
     for segment in closed(path)? {
@@ -140,14 +155,7 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     // Backwards, until one begins no later than the record after it.
     for part in parts(path)?.into_iter().rev() {
-        let file = match part.file {
-            Source::Open(file) => file,
-            Source::Closed(path) => match open(&path) {
-                // Removed as too old in this moment; so are those before it.
-                Err(error) if error.kind() == ErrorKind::NotFound => break,
-                file => file?,
-            },
-        };
+        let Some(file) = part.file.open()? else { break };
         let first = first_of(&file)?;
         files.push(file);
         if first.is_some_and(|first| first.head.seq <= seq.saturating_add(1)) {
