@@ -66,17 +66,12 @@ pub fn envelope(params: Option<&Text>) -> Option<Result<Envelope, WireError>> {
         };
         *slot = Some(member.value);
     }
-    let version = version?;
-    Some(check(text, version, capabilities, client, level))
+    version.map(|version| check(text, version, [capabilities, client, level]))
 }
 
-fn check(
-    text: &Text,
-    version: &str,
-    capabilities: Option<&str>,
-    client: Option<&str>,
-    level: Option<&str>,
-) -> Result<Envelope, WireError> {
+/// Checks what stands in an envelope: the version, and the capabilities, the client and the level.
+fn check(text: &Text, version: &str, others: [Option<&str>; 3]) -> Result<Envelope, WireError> {
+    let [capabilities, client, level] = others;
     let invalid = |key: &str, what: &str| {
         WireError::new(Code::InvalidParams, format!("Invalid params: `_meta` needs {what} as \"{key}\""))
     };
@@ -89,13 +84,11 @@ fn check(
     if client.is_some_and(|text| !text.starts_with('{')) {
         return Err(invalid(CLIENT_INFO, "an object"));
     }
-    let log_level = match level {
-        None => None,
-        Some(level) => {
-            let level = string::decode_if_string(level).and_then(|name| LogLevel::parse(&name));
-            Some(level.ok_or_else(|| invalid(LOG_LEVEL, "a logging level"))?)
-        }
+    let read = |level| {
+        let level = string::decode_if_string(level).and_then(|name| LogLevel::parse(&name));
+        level.ok_or_else(|| invalid(LOG_LEVEL, "a logging level"))
     };
+    let log_level = level.map(read).transpose()?;
     Ok(Envelope {
         revision,
         capabilities: text.slice(capabilities),

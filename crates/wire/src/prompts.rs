@@ -2,8 +2,7 @@
 
 use crate::error::WireError;
 use crate::paging::{self, Page};
-use crate::relayed::{Extras, invalid};
-use crate::string;
+use crate::relayed::{self, Extras};
 use crate::text::Text;
 
 /// The parameters of `prompts/get`.
@@ -20,20 +19,8 @@ pub struct GetParams {
 /// # Errors
 /// `InvalidParams` if the name is missing, the arguments or the answers are no object, or the state is no string.
 pub fn get_params(params: Option<&Text>) -> Result<GetParams, WireError> {
-    let missing = || invalid("prompts/get needs the string \"name\"");
-    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
-        return Err(missing());
-    };
-    let (mut name, mut extras) = (None, Extras::default());
-    for member in object.members() {
-        match member.key().as_ref() {
-            "name" => name = string::decode_if_string(member.value),
-            "arguments" if member.value.starts_with('{') || member.value == "null" => {}
-            "arguments" => return Err(invalid("\"arguments\" must be an object")),
-            key => extras.take(text, key, member.value)?,
-        }
-    }
-    Ok(GetParams { name: name.ok_or_else(missing)?.into_owned(), extras })
+    let (name, extras) = relayed::named("prompts/get", "name", params)?;
+    Ok(GetParams { name, extras })
 }
 
 /// Reads an upstream's answer to `prompts/list`; nothing if it is no list of prompts at all.

@@ -50,6 +50,30 @@ impl Extras {
     }
 }
 
+/// What a request about one thing names as `key`, and what it carries besides.
+///
+/// # Errors
+/// `InvalidParams` if the name is missing or empty, the arguments or the answers are no object, or the state is no string.
+pub(crate) fn named(method: &str, key: &str, params: Option<&Text>) -> Result<(String, Extras), WireError> {
+    let missing = || invalid(&format!("{method} needs the string \"{key}\""));
+    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
+        return Err(missing());
+    };
+    let (mut name, mut extras) = (None, Extras::default());
+    for member in object.members() {
+        match member.key().as_ref() {
+            "arguments" if !member.value.starts_with('{') && member.value != "null" => {
+                return Err(invalid("\"arguments\" must be an object"));
+            }
+            found if found == key => {
+                name = string::decode_if_string(member.value).filter(|name| !name.is_empty());
+            }
+            found => extras.take(text, found, member.value)?,
+        }
+    }
+    Ok((name.ok_or_else(missing)?.into_owned(), extras))
+}
+
 fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {
     // Every modern request has a `_meta`, and few ask for progress: a search costs less than going through it. A
     // key may be spelt with escapes.

@@ -4,8 +4,7 @@ use crate::edit::literal;
 use crate::error::WireError;
 use crate::object_writer::ObjectWriter;
 use crate::paging::{self, Page};
-use crate::relayed::{Extras, Relayed, invalid};
-use crate::string;
+use crate::relayed::{self, Extras, Relayed};
 use crate::text::Text;
 
 /// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
@@ -22,18 +21,8 @@ pub struct UriParams {
 /// # Errors
 /// `InvalidParams` if the URI is missing or empty, the answers are no object or the state is no string.
 pub fn uri_params(method: &str, params: Option<&Text>) -> Result<UriParams, WireError> {
-    let missing = || invalid(&format!("{method} needs the string \"uri\""));
-    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
-        return Err(missing());
-    };
-    let (mut uri, mut extras) = (None, Extras::default());
-    for member in object.members() {
-        match member.key().as_ref() {
-            "uri" => uri = string::decode_if_string(member.value).filter(|uri| !uri.is_empty()),
-            key => extras.take(text, key, member.value)?,
-        }
-    }
-    Ok(UriParams { uri: uri.ok_or_else(missing)?.into_owned(), extras })
+    let (uri, extras) = relayed::named(method, "uri", params)?;
+    Ok(UriParams { uri, extras })
 }
 
 /// Writes the parameters of one of the three.

@@ -90,7 +90,7 @@ fn a_secret_that_was_moved_to_another_name_does_not_open() {
     let dir = scratch();
     let secrets = secrets(dir.path(), KeySource::State);
     secrets.set_named(&name("A"), &value(VALUE), 1).unwrap();
-    let sealed = secrets.sealed("secret/A").unwrap().unwrap().sealed;
+    let sealed = secrets.sealed("secret/A").unwrap().unwrap().value;
     secrets.put("secret/B", None, Some(sealed)).unwrap();
     let error = secrets.all_named().unwrap_err().to_string();
     assert!(error.starts_with("the kept secret B cannot be opened: it was changed, or "), "{error}");

@@ -60,9 +60,9 @@ fn a_record_is_sealed_to_its_name_and_as_it_was() {
     let dir = scratch();
     let secrets = secrets(&dir);
     secrets.replace("a", None, Some(PLANTED)).unwrap();
-    let sealed = secrets.sealed("a").unwrap().unwrap().sealed;
+    let sealed = secrets.sealed("a").unwrap().unwrap().value;
     secrets.replace("same", None, Some(PLANTED)).unwrap();
-    assert_ne!(secrets.sealed("same").unwrap().unwrap().sealed, sealed, "a nonce was used twice");
+    assert_ne!(secrets.sealed("same").unwrap().unwrap().value, sealed, "a nonce was used twice");
 
     let check_broken = |name: &str, sealed: &[u8]| {
         let version = secrets.sealed(name).unwrap().map(|found| found.version);
