@@ -92,7 +92,7 @@ fn result(result: &Text) {
             reduce::read_result(revision, result),
             reduce::complete_result(revision, result),
             reduce::tool(revision, result),
-            reduce::resource(revision, result),
+            reduce::listed(revision, result),
         ] {
             sound(reduced.as_str());
         }

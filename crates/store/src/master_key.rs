@@ -69,30 +69,27 @@ pub trait KeyHolder: Send + Sync {
 /// Shows no key.
 impl std::fmt::Debug for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            KeySource::State => f.write_str("State"),
-            KeySource::File { path, .. } => f.debug_tuple("File").field(path).finish(),
-            KeySource::Holder(holder) => f.debug_tuple("Holder").field(&holder.name()).finish(),
-        }
+        self.place().fmt(f)
     }
 }
 
 /// The same place; what is there may have changed.
 impl PartialEq for KeySource {
     fn eq(&self, other: &KeySource) -> bool {
-        match (self, other) {
-            (KeySource::State, KeySource::State) => true,
-            (
-                KeySource::File { path, is_credential },
-                KeySource::File { path: other, is_credential: also },
-            ) => (path, is_credential) == (other, also),
-            (KeySource::Holder(one), KeySource::Holder(other)) => one.name() == other.name(),
-            (KeySource::State | KeySource::File { .. } | KeySource::Holder(_), _) => false,
-        }
+        self.place() == other.place()
     }
 }
 
 impl KeySource {
+    /// The file, whether it is a credential, and the holder.
+    fn place(&self) -> (Option<&Path>, bool, Option<String>) {
+        match self {
+            KeySource::State => (None, false, None),
+            KeySource::File { path, is_credential } => (Some(path), *is_credential, None),
+            KeySource::Holder(holder) => (None, false, Some(holder.name())),
+        }
+    }
+
     /// Where that is, for people.
     pub(crate) fn shown(&self, dir: &Path) -> String {
         match self {

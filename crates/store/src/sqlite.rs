@@ -15,6 +15,4 @@ mod worker;
 pub use sqlite_store::SqliteStore;
 
 #[cfg(test)]
-mod lost_tests;
-#[cfg(test)]
 mod tests;

@@ -33,19 +33,9 @@ pub fn tool(revision: Revision, tool: &Text) -> Text {
     })
 }
 
-/// A `Prompt` object.
-pub fn prompt(revision: Revision, prompt: &Text) -> Text {
-    entry(prompt, |member| is_decoration_unknown(revision, member))
-}
-
-/// A `Resource` object.
-pub fn resource(revision: Revision, resource: &Text) -> Text {
-    entry(resource, |member| is_decoration_unknown(revision, member))
-}
-
-/// A `ResourceTemplate` object.
-pub fn template(revision: Revision, template: &Text) -> Text {
-    entry(template, |member| is_decoration_unknown(revision, member))
+/// A `Prompt`, `Resource` or `ResourceTemplate` object.
+pub fn listed(revision: Revision, listed: &Text) -> Text {
+    entry(listed, |member| is_decoration_unknown(revision, member))
 }
 
 fn entry(entry: &Text, is_unknown: impl Fn(&Member<'_>) -> bool) -> Text {

@@ -1,6 +1,8 @@
 //! One file on a disk: when it is made, who may read it, and what becomes of it.
 #![expect(clippy::disallowed_methods, reason = "files of the tests' own")]
 
+mod lost;
+
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use expect_test::{Expect, expect};
 
-use super::*;
+use super::super::{SqliteStore, file};
 use crate::cell::Change;
 use crate::named::{SecretName, SecretValue};
 use crate::secrets::Secrets;
