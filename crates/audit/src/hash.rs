@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub(crate) const HEX_BYTES: usize = 64;
 
 /// A SHA-256 value; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Hash([u8; 32]);
 
 impl Hash {

@@ -169,8 +169,9 @@ pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
 }
 
 fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
-    let mut check = Verification::new(trust);
-    check.is_single = !path.is_dir();
+    let (segment, is_single) = (FILE.to_owned(), !path.is_dir());
+    let (first_segment, trust) = (segment.clone(), trust.clone());
+    let mut check = Verification { trust, first_segment, segment, is_single, ..Verification::default() };
     for part in segments::parts(path)? {
         let is_closed = segments::is_closed_name(&part.name);
         check.segment(part.name);
@@ -205,8 +206,9 @@ struct Place {
 }
 
 /// How far the reading has come.
-struct Verification<'t> {
-    trust: &'t Trust,
+#[derive(Default)]
+struct Verification {
+    trust: Trust,
     first_segment: String,
     segment: String,
     segments: usize,
@@ -233,29 +235,7 @@ struct Verification<'t> {
     torn_at: Option<Place>,
 }
 
-impl<'t> Verification<'t> {
-    fn new(trust: &'t Trust) -> Self {
-        Self {
-            trust,
-            first_segment: FILE.to_owned(),
-            segment: FILE.to_owned(),
-            segments: 0,
-            line: 0,
-            has_record: false,
-            start: None,
-            is_single: false,
-            is_start_told: false,
-            removed: 0,
-            head: Head::START,
-            signed: None,
-            unsigned_at: None,
-            torn_lines: 0,
-            losses: Losses::default(),
-            lost_at: None,
-            torn_at: None,
-        }
-    }
-
+impl Verification {
     fn segment(&mut self, name: String) {
         if self.segments == 0 {
             self.first_segment.clone_from(&name);

@@ -61,12 +61,6 @@ pub fn check_text(text: &str) -> Result<(), Fault> {
     Scanner::of(text).run()
 }
 
-/// Whether `text` would hold exactly one JSON value if an object might have a key twice. What it says means nothing, but
-/// its parts can be found.
-pub(crate) fn is_sound_but_for_twins(text: &str) -> bool {
-    Scanner { bears_twins: true, ..Scanner::of(text) }.run().is_ok()
-}
-
 /// An array or object whose end has not been seen.
 enum Open<'t> {
     Array,
@@ -88,13 +82,14 @@ struct Scanner<'t> {
     at: usize,
     open: SmallVec<[Open<'t>; OPEN_INLINE]>,
     keys: SmallVec<[Cow<'t, str>; KEYS_INLINE]>,
-    bears_twins: bool,
+    /// The first key that its object had already. The rest is looked at all the same: what is broken besides matters more.
+    twin: Option<String>,
 }
 
 impl<'t> Scanner<'t> {
     fn of(text: &'t str) -> Scanner<'t> {
         let (open, keys) = (SmallVec::new(), SmallVec::new());
-        Scanner { text, at: 0, open, keys, bears_twins: false }
+        Scanner { text, at: 0, open, keys, twin: None }
     }
 
     fn run(&mut self) -> Result<(), Fault> {
@@ -103,7 +98,9 @@ impl<'t> Scanner<'t> {
             self.skip_blank();
             let byte = match self.peek() {
                 Some(byte) => byte,
-                None if self.open.is_empty() && expect == Expect::CommaOrEnd => return Ok(()),
+                None if self.open.is_empty() && expect == Expect::CommaOrEnd => {
+                    return self.twin.take().map_or(Ok(()), |key| Err(Fault::DuplicateKey(key)));
+                }
                 None => return Err(Fault::Truncated),
             };
             expect = match (expect, byte) {
@@ -171,7 +168,7 @@ impl<'t> Scanner<'t> {
             true => string::decode(&self.text[start..self.at]),
             false => Cow::Borrowed(&self.text[start + 1..self.at - 1]),
         };
-        self.remember(key)?;
+        self.remember(key);
         self.skip_blank();
         match self.peek() {
             Some(b':') => self.step(Expect::Value),
@@ -180,8 +177,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Notes a key of the innermost object and refuses it if that object has it already.
-    fn remember(&mut self, key: Cow<'t, str>) -> Result<(), Fault> {
+    /// Notes a key of the innermost object, and whether that object has it already.
+    fn remember(&mut self, key: Cow<'t, str>) {
         let Some(Open::Object { keys_from, many }) = self.open.last_mut() else {
             unreachable!("a key is read only inside an object");
         };
@@ -192,16 +189,11 @@ impl<'t> Scanner<'t> {
             Some(set) => set.insert(key.clone()),
             None => !self.keys[*keys_from..].contains(&key),
         };
-        if !fresh && self.bears_twins {
-            return Ok(());
-        }
         if !fresh {
-            return Err(Fault::DuplicateKey(key.chars().take(100).collect()));
-        }
-        if many.is_none() {
+            self.twin.get_or_insert_with(|| key.chars().take(100).collect());
+        } else if many.is_none() {
             self.keys.push(key);
         }
-        Ok(())
     }
 
     fn scalar(&mut self, byte: u8) -> Result<Expect, Fault> {
