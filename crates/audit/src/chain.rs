@@ -14,6 +14,21 @@ pub(crate) const LINE_BYTES_MAX: usize = 128 * 1024;
 const BEFORE_HASH: &[u8] = b",\"hash\":\"";
 const AFTER_HASH: &[u8] = b"\"}";
 
+/// Adds the line that follows `head`, line break included, and returns the new head. `body` appends its members, each
+/// behind a comma, and is told where the line begins.
+pub(crate) fn write(
+    into: &mut Vec<u8>,
+    head: Head,
+    written_at_ms: i64,
+    body: impl FnOnce(&mut Vec<u8>, usize),
+) -> Head {
+    let (start, seq) = (into.len(), head.seq + 1);
+    write!(into, "{{\"seq\":{seq},\"prev\":\"{}\",\"written_at_ms\":{written_at_ms}", head.hash)
+        .expect("memory takes every byte");
+    body(into, start);
+    end(into, start, seq)
+}
+
 /// Ends a line, whose body begins at `start`, with its hash.
 pub(crate) fn end(into: &mut Vec<u8>, start: usize, seq: u64) -> Head {
     let hash = Hash::of(&into[start..]);

@@ -4,7 +4,7 @@
 use std::{fmt, io};
 
 use crate::{
-    checkpoint::{Details, Lost, Occasion},
+    checkpoint::{Details, Occasion},
     error::AuditError,
     file_ops::FileOps,
     head::Head,
@@ -21,15 +21,15 @@ pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<()
     let Some(key) = readable(PublicKey::of_folder(&segment.dir)) else { return Ok(()) };
     let head = readable(head_file::noted_head(&segment.dir, &[key]));
     let is_there = |head: Head| readable(holds(segment, head).map(Some)).unwrap_or(true);
-    let Some(Head { seq, hash }) = head.filter(|head| !is_there(*head)) else {
+    let Some(lost) = head.filter(|head| !is_there(*head)) else {
         if let Ok(Some(loss)) = head_file::noted_loss(&segment.dir, &[key]) {
             tracing::warn!("{}", Notice(&loss));
         }
         return Ok(());
     };
-    let details = Details { lost: Some(Lost { seq, hash }), ..Details::default() };
+    let details = Details { lost: Some(lost), ..Details::default() };
     segment.write_checkpoint(Occasion::Lost, details)?;
-    let loss = Loss::new(segment.last_seen().seq, seq);
+    let loss = Loss::new(segment.last_seen().seq, lost.seq);
     tracing::error!("{}", Notice(&loss));
     if let Err(error) = note_end(segment, Some(&loss), ops) {
         // The line is written. The next start finds the head of before and tells of the loss once more.

@@ -1,20 +1,16 @@
 //! One line of the audit log: its canonical form, written and read. The form itself is described in the
 //! crate's head.
 
-use std::io::Write as _;
-
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::{chain, checkpoint::Checkpoint, hash::Hash, head::Head, record::Record};
 
 /// Adds the line that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {
-    let (start, seq) = (into.len(), head.seq + 1);
-    write!(into, "{{\"seq\":{seq},\"prev\":\"{}\",\"written_at_ms\":{written_at_ms}", head.hash)
-        .expect("memory takes every byte");
-    members(into, &record.opening);
-    members(into, record);
-    chain::end(into, start, seq)
+    chain::write(into, head, written_at_ms, |into, _| {
+        members(into, &record.opening);
+        members(into, record);
+    })
 }
 
 /// Appends the members of a value that is an object, behind others. `#[serde(flatten)]` would do the same by way of a map.

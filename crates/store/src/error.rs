@@ -60,18 +60,10 @@ pub enum StoreError {
         /// The limit.
         max: usize,
     },
-    /// The file with the key that seals secrets is not to be trusted, or is none.
-    #[error("the key file {} {why}", file.display())]
-    Key {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it, and what to do.
-        why: String,
-    },
-    /// Who holds the key that seals secrets does not give one.
+    /// Who holds the key that seals secrets, or the file with it, does not give one that can be trusted.
     #[error("{holder} {why}")]
-    KeyHolder {
-        /// Who that is, as `KeyHolder::name` says it.
+    Key {
+        /// Who that is, as the beginning of a sentence.
         holder: String,
         /// What is wrong, and what to do.
         why: String,

@@ -105,7 +105,7 @@ impl KeySource {
             KeySource::State => load(dir),
             KeySource::File { path, is_credential } => load_from(path, *is_credential).map(Some),
             KeySource::Holder(holder) => {
-                let wrong = |why| StoreError::KeyHolder { holder: holder.name(), why };
+                let wrong = |why| StoreError::Key { holder: holder.name(), why };
                 let Some(spelt) = holder.load().map_err(wrong)? else { return Ok(None) };
                 let key = spelt_key(&spelt).ok_or_else(|| {
                     wrong(format!("holds no key: 64 hexadecimal digits, or 32 bytes in base64; {HOW}"))
@@ -121,7 +121,7 @@ impl KeySource {
             KeySource::State => make(dir),
             KeySource::File { path, is_credential } => load_from(path, *is_credential),
             KeySource::Holder(holder) => {
-                let wrong = |why: String| StoreError::KeyHolder { holder: holder.name(), why };
+                let wrong = |why: String| StoreError::Key { holder: holder.name(), why };
                 let mut key = [0; KEY_BYTES];
                 getrandom::fill(&mut key).map_err(|error| wrong(format!("gets no new key: {error}")))?;
                 holder.keep(&STANDARD.encode(key)).map_err(wrong)?;
@@ -174,7 +174,7 @@ struct KeyFile<'f> {
 impl KeyFile<'_> {
     /// Reads the key.
     fn load(&self) -> Result<LessSafeKey, StoreError> {
-        let wrong = |why| StoreError::Key { file: self.path.to_owned(), why };
+        let wrong = |why| StoreError::Key { holder: format!("the key file {}", self.path.display()), why };
         let KeyFile { unreadable, otherwise, .. } = self;
         let cannot_be_read = |error: io::Error| wrong(format!("cannot be read ({error}); {unreadable}"));
         let no_file = || wrong(format!("is no file; {otherwise}"));

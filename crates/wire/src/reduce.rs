@@ -63,12 +63,8 @@ fn fits_as_output_schema(revision: Revision, schema: &str) -> bool {
 
 /// The result of `tools/call`.
 pub fn call_result(revision: Revision, result: &Text) -> Text {
-    if revision.is_modern() {
-        return completed(result, &[]);
-    }
-    let unknown = MODERN_KEYS.into_iter().chain(["\"structuredContent\""]).chain(unknown_blocks(revision));
-    let Some(object) = result.object().filter(|_| may_say(result, unknown)) else {
-        return result.clone();
+    let Some(object) = legacy_object(revision, result, &["\"structuredContent\""]) else {
+        return as_it_is(revision, result);
     };
     let structured = object.get("structuredContent").filter(|value| {
         !revision.has_structured_content() || (!revision.has_any_structure() && !value.starts_with('{'))
@@ -94,12 +90,8 @@ pub fn call_result(revision: Revision, result: &Text) -> Text {
 
 /// The result of `prompts/get`.
 pub fn prompt_result(revision: Revision, result: &Text) -> Text {
-    if revision.is_modern() {
-        return completed(result, &[]);
-    }
-    let unknown = MODERN_KEYS.into_iter().chain(unknown_blocks(revision));
-    let Some(object) = result.object().filter(|_| may_say(result, unknown)) else {
-        return result.clone();
+    let Some(object) = legacy_object(revision, result, &[]) else {
+        return as_it_is(revision, result);
     };
     let message = |message| {
         edit::members(Object::parse(message)?, |member| match member.key().as_ref() {
@@ -125,6 +117,18 @@ pub fn read_result(revision: Revision, result: &Text) -> Text {
 /// The result of `completion/complete`, and of every other request that has no function of its own here.
 pub fn complete_result(revision: Revision, result: &Text) -> Text {
     if revision.is_modern() { completed(result, &[]) } else { legacy(result) }
+}
+
+/// A result that may have to be changed for a legacy client; nothing for a modern one, nor if it says nothing modern, none
+/// of `words` and no block that the revision lacks.
+fn legacy_object<'t>(revision: Revision, result: &'t Text, words: &'static [&str]) -> Option<Object<'t>> {
+    let unknown = MODERN_KEYS.iter().chain(words).copied().chain(unknown_blocks(revision));
+    result.object().filter(|_| !revision.is_modern() && may_say(result, unknown))
+}
+
+/// A result of which nothing must go.
+fn as_it_is(revision: Revision, result: &Text) -> Text {
+    if revision.is_modern() { completed(result, &[]) } else { result.clone() }
 }
 
 /// A result without the members that are modern.

@@ -142,8 +142,7 @@ impl Root {
     fn next_hop(&self, path: &Path) -> Option<PathBuf> {
         let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
         let folder = self.open_beneath(parent, FOLDER_FLAGS).ok()?;
-        let target = readlinkat(&folder, path.file_name()?, Vec::new()).ok()?;
-        Some(parent.join(OsString::from_vec(target.into_bytes())))
+        Some(parent.join(link_target(&folder, Path::new(path.file_name()?)).ok()?))
     }
 
     fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
@@ -245,7 +244,10 @@ impl<'a> Place<'a> {
             };
             match present.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
                 None | Some(FileType::RegularFile) => return Ok(Place { asked, folder, name, present }),
-                Some(FileType::Symlink) => path = parent.join(link_target(&folder, &name, asked)?),
+                Some(FileType::Symlink) => {
+                    let target = link_target(&folder, &name).map_err(FileError::of_errno(asked))?;
+                    path = parent.join(target);
+                }
                 Some(other) => return Err(FileError::not_a_file(asked, other)),
             }
         }
@@ -359,8 +361,8 @@ impl<'a> Place<'a> {
 
 /// What a link says. Joined to the link's folder, an absolute one replaces it, and the next hop
 /// refuses it like every absolute path.
-fn link_target(folder: &File, name: &Path, asked: &Inside) -> Result<PathBuf, FileError> {
-    let target = readlinkat(folder, name, Vec::new()).map_err(FileError::of_errno(asked))?;
+fn link_target(folder: &File, name: &Path) -> rustix::io::Result<PathBuf> {
+    let target = readlinkat(folder, name, Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
