@@ -13,6 +13,7 @@ use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::hash;
 
@@ -27,8 +28,8 @@ const SIGNATURE_BYTES: usize = 64;
 pub(crate) const SIGNATURE_HEX_BYTES: usize = 2 * SIGNATURE_BYTES;
 
 /// The public half of a key that signs checkpoints; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PublicKey([u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PublicKey(#[serde(with = "hash::hex")] [u8; 32]);
 
 impl PublicKey {
     /// Reads the written form; no other spelling is accepted.
@@ -61,19 +62,6 @@ impl fmt::Display for PublicKey {
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl serde::Serialize for PublicKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for PublicKey {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<PublicKey, D::Error> {
-        let hex = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        PublicKey::parse(&hex).ok_or_else(|| serde::de::Error::custom("not a public key in hexadecimal"))
     }
 }
 
