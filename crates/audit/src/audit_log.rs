@@ -126,7 +126,7 @@ impl AuditLog {
         // Before the writer starts: what it finds out is newer.
         match failure {
             None => queue.set_opened(true),
-            Some(failure) => queue.set_failing(failure),
+            Some(failure) => queue.fail(failure),
         }
         writer::start(Arc::clone(&self.shared)).map_err(|error| {
             queue.set_opened(false);

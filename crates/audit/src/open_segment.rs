@@ -61,8 +61,7 @@ pub(crate) struct OpenSegment {
     has_safe_name: bool,
     /// Whether many records were written since the last checkpoint, and the one that was due did not reach the disk.
     lacks_checkpoint: bool,
-    segment_bytes: u64,
-    segment_age_ms: i64,
+    config: Config,
 }
 
 impl OpenSegment {
@@ -92,16 +91,15 @@ impl OpenSegment {
             signer: None,
             has_safe_name: !is_new,
             lacks_checkpoint: false,
-            segment_bytes: config.segment_bytes(),
-            segment_age_ms: config.segment_age_ms(),
+            config: config.clone(),
         };
         segment.locked(|_| Ok(()))?;
         Ok(segment)
     }
 
     /// Closes its segments by these settings from now on.
-    pub(crate) fn go_by(&mut self, config: &Config) {
-        (self.segment_bytes, self.segment_age_ms) = (config.segment_bytes(), config.segment_age_ms());
+    pub(crate) fn go_by(&mut self, config: Config) {
+        self.config = config;
     }
 
     /// Appends these records with one write and takes out of the list what reached the disk: after an
@@ -169,8 +167,8 @@ impl OpenSegment {
     }
 
     fn is_due(&self) -> bool {
-        let is_old = |began: i64| (self.clock)().saturating_sub(began) >= self.segment_age_ms;
-        self.end >= self.segment_bytes || self.began_at_ms.is_some_and(is_old)
+        let is_old = |began: i64| (self.clock)().saturating_sub(began) >= self.config.segment_age_ms();
+        self.end >= self.config.segment_bytes() || self.began_at_ms.is_some_and(is_old)
     }
 
     /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins

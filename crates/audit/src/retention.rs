@@ -70,42 +70,28 @@ pub(crate) fn remove_oldest(
         if !is_old && bytes <= max_bytes {
             return Ok(None);
         }
-        let first = segments::first_of(&segment)?;
         let removed =
             Removed { segment: segments::name_of(&oldest.path), seq: last.head.seq, hash: last.head.hash };
         let details = Details { removed: Some(removed.clone()), early: !is_old, ..Details::default() };
         open.write_checkpoint(Occasion::Removed, details)?;
         open.sync()?;
         ops.remove(&oldest.path)?;
-        let (segment, records, written) = (&*removed.segment, span(&first, &last), dates(&first, &last));
+        let (segment, until_record) = (&*removed.segment, last.head.seq);
+        let written = Timestamp::from_millisecond(last.written_at_ms);
+        let written_until = written.map_or_else(|_| String::new(), |time| format!("{time:.0}"));
         if is_old {
-            tracing::info!(segment, records, written, "records older than `audit.keep` were removed");
+            tracing::info!(segment, until_record, written_until, "records older than `audit.keep` were removed");
         } else {
             tracing::error!(
                 segment,
-                records,
-                written,
+                until_record,
+                written_until,
                 max_bytes,
                 "records younger than `audit.keep` were removed, as the audit log had grown beyond `audit.max_bytes`"
             );
         }
         Ok(Some(removed))
     })
-}
-
-/// From which record to which, as the log has it.
-fn span(first: &Option<Links>, last: &Links) -> String {
-    let first = first.as_ref().map_or_else(String::new, |first| first.head.seq.to_string());
-    format!("{first} to {}", last.head.seq)
-}
-
-/// From when to when, in UTC, as the log has it.
-fn dates(first: &Option<Links>, last: &Links) -> String {
-    let date = |links: &Links| {
-        let time = Timestamp::from_millisecond(links.written_at_ms);
-        time.map_or_else(|_| String::new(), |time| format!("{time:.0}"))
-    };
-    format!("{} to {}", first.as_ref().map_or_else(String::new, date), date(last))
 }
 
 /// What is too old.

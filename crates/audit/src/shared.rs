@@ -91,7 +91,7 @@ impl Shared {
             Some(segment) => segment,
             none => none.insert(OpenSegment::open(&self.dir, &config, self.clock, Arc::clone(&self.ops))?),
         };
-        segment.go_by(&config);
+        segment.go_by(config);
         let done = work(segment);
         self.last_seen.store(segment.last_seen().seq, Ordering::Relaxed);
         self.in_place.set(segment.id());

@@ -1,7 +1,8 @@
 //! The handshake of the legacy revisions, from both sides.
 
-use crate::error::{Code, WireError};
+use crate::error::WireError;
 use crate::object_writer::object_text;
+use crate::relayed::invalid;
 use crate::revision::Revision;
 use crate::text::Text;
 
@@ -38,8 +39,7 @@ pub struct Hello {
 pub fn hello(params: Option<&Text>) -> Result<Hello, WireError> {
     let object = params.and_then(Text::object);
     let Some(version) = object.and_then(|object| object.string("protocolVersion")) else {
-        let why = "Invalid params: initialize needs the string \"protocolVersion\"";
-        return Err(WireError::new(Code::InvalidParams, why));
+        return Err(invalid("initialize needs the string \"protocolVersion\""));
     };
     let given = |key| {
         let written = object.and_then(|object| object.get(key)).filter(|value| value.starts_with('{'))?;
@@ -153,6 +153,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::error::Code;
 
     fn text(json: &str) -> Text {
         Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound")

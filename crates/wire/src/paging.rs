@@ -1,8 +1,9 @@
 //! What all lists share: the cursor of a request, the pages of an upstream, and our own answers.
 
-use crate::error::{Code, WireError};
+use crate::error::WireError;
 use crate::object::{self, Object};
 use crate::object_writer::ObjectWriter;
+use crate::relayed::invalid;
 use crate::string;
 use crate::text::Text;
 
@@ -15,7 +16,7 @@ pub fn list_cursor(params: Option<&Text>) -> Result<Option<String>, WireError> {
         None | Some("null") => Ok(None),
         Some(value) => match string::decode_if_string(value) {
             Some(cursor) => Ok(Some(cursor.into_owned())),
-            None => Err(WireError::new(Code::InvalidParams, "Invalid params: \"cursor\" must be a string")),
+            None => Err(invalid("\"cursor\" must be a string")),
         },
     }
 }
@@ -143,6 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Code;
 
     fn text(json: &str) -> Text {
         Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound")
