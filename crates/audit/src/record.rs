@@ -31,7 +31,7 @@ pub struct Opening {
     /// the audit log keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller_scopes: Option<Arc<str>>,
-    /// The door they came through.
+    /// The transport that the call came over.
     pub via: Cow<'static, str>,
     /// The tool's name as it was asked for.
     pub tool: Arc<str>,
@@ -69,7 +69,7 @@ pub struct Decided {
     pub by: &'static str,
     /// The rule's id.
     pub rule: Arc<str>,
-    /// What it said: `allow`, `ask`, `deny`, or an AI rule's action.
+    /// Its verdict: `allow`, `ask`, `deny`, or an AI rule's action.
     pub effect: Cow<'static, str>,
 }
 
@@ -92,7 +92,7 @@ pub struct Record {
     /// What was known before it ran.
     #[serde(skip)]
     pub opening: Opening,
-    /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
+    /// Each check that was made and its verdict, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
     /// The rules that had a say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -127,7 +127,7 @@ pub enum Outcome {
     Result,
     /// The tool ran and reported that it could not do its work.
     ToolError,
-    /// A stage did not let the call through.
+    /// A check did not let the call through.
     Refused,
     /// We could not do our part.
     Internal,

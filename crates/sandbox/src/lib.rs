@@ -22,5 +22,7 @@ pub use files::{
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
-pub use process::{Answered, END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo, ask_program};
+pub use process::{
+    END_TIMEOUT, Exit, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo, ask_program,
+};
 pub use words::is_hidden;
