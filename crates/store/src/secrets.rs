@@ -31,22 +31,6 @@ const NOTHING: &[u8] = b"";
 /// How often a record is sealed again because the key has changed meanwhile.
 const TRIES_MAX: usize = 3;
 
-/// A record that has been opened.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Opened {
-    /// Another one after each change, and never one that any record had before.
-    pub version: u64,
-    /// The record.
-    pub record: Vec<u8>,
-}
-
-/// Shows no record.
-impl std::fmt::Debug for Opened {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opened").field("version", &self.version).finish_non_exhaustive()
-    }
-}
-
 /// The secrets of one state folder. Nothing touches the disk until something is asked or kept.
 pub struct Secrets {
     store: Arc<dyn Store>,
@@ -88,21 +72,23 @@ impl Secrets {
         (held.source, held.key, held.before) = (source, None, None);
     }
 
-    /// The record of this name; none if the key has been lost, with which a sign-in is.
+    /// The record of this name, opened; none if the key has been lost, with which a sign-in is.
     ///
     /// # Errors
     /// If it is not as it was sealed, if the key is not to be trusted, if a person has set it and the key is lost, or as
     /// the store's.
-    pub fn load(&self, name: &str) -> Result<Option<Opened>, StoreError> {
-        let Some(Cell { version, value: sealed, .. }) = self.sealed(name)? else { return Ok(None) };
+    pub fn load(&self, name: &str) -> Result<Option<Cell>, StoreError> {
+        let Some(Cell { key: record_name, version, value: sealed }) = self.sealed(name)? else {
+            return Ok(None);
+        };
         for _ in 0..2 {
             let key = match self.key(Missing::StaysSo)? {
                 Some(key) => key,
                 None if name.starts_with(NAMED_PREFIX) => return Err(self.lost(&self.held(), name)),
                 None => return Ok(None),
             };
-            if let Some(record) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
-                return Ok(Some(Opened { version, record }));
+            if let Some(value) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
+                return Ok(Some(Cell { key: record_name, version, value }));
             }
             // The key may be another one by now.
             self.held().key = None;

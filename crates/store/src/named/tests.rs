@@ -270,7 +270,7 @@ fn what_is_kept_can_be_sealed_with_another_key() {
     assert_eq!(after.reseal(&KeySource::State).unwrap(), 2);
     assert_eq!(after.reseal(&KeySource::State).unwrap(), 0, "it is done");
     assert_eq!(after.named(&name("A")).unwrap().unwrap().value, value(VALUE));
-    assert_eq!(after.load("oauth/a").unwrap().unwrap().record, b"token");
+    assert_eq!(after.load("oauth/a").unwrap().unwrap().value, b"token");
     assert!(before.named(&name("A")).is_err());
 
     // From one key of the state to a new one, half of which was done before.

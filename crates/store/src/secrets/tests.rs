@@ -24,7 +24,7 @@ fn scratch() -> TempDir {
 }
 
 fn record(secrets: &Secrets, name: &str) -> Option<Vec<u8>> {
-    secrets.load(name).unwrap().map(|opened| opened.record)
+    secrets.load(name).unwrap().map(|opened| opened.value)
 }
 
 #[test]
@@ -35,7 +35,10 @@ fn what_is_kept_is_found_by_others_and_not_on_the_disk() {
     assert!(!dir.path().join(master_key::FILE).exists(), "nothing was sealed yet");
     let version = first.replace("oauth/a", None, Some(PLANTED)).unwrap().unwrap();
     let second = secrets(&dir);
-    assert_eq!(second.load("oauth/a").unwrap(), Some(Opened { version, record: PLANTED.to_vec() }));
+    assert_eq!(
+        second.load("oauth/a").unwrap(),
+        Some(Cell { key: "oauth/a".to_owned(), version, value: PLANTED.to_vec() })
+    );
     assert_eq!(second.names("oauth/").unwrap(), ["oauth/a"]);
     let next = second.replace("oauth/a", Some(version), Some(b"")).unwrap();
     assert_eq!(first.replace("oauth/a", Some(version), Some(b"late")).unwrap(), None);
