@@ -106,13 +106,6 @@ fn ui_meta(meta: &str, map: Map<'_>) -> Option<String> {
     })
 }
 
-/// The URI of the resource that shows a tool, if it has one.
-pub fn ui_resource(tool: Object<'_>) -> Option<String> {
-    let meta = tool.object("_meta")?;
-    let nested = meta.object("ui").and_then(|ui| ui.string("resourceUri"));
-    nested.or_else(|| meta.string("ui/resourceUri")).map(|uri| uri.into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -189,17 +182,6 @@ mod tests {
             let unchanged = rewrite_list_entry(&text(before), Maps::default());
             assert_eq!(unchanged.as_str(), before);
         }
-    }
-
-    #[test]
-    fn the_resource_that_shows_a_tool_is_found_in_both_spellings() {
-        let found = |tool: &str| ui_resource(text(tool).object().expect("an object"));
-        assert_eq!(
-            found(r#"{"_meta":{"ui":{"resourceUri":"ui://a"},"ui/resourceUri":"ui://b"}}"#).as_deref(),
-            Some("ui://a")
-        );
-        assert_eq!(found(r#"{"_meta":{"ui/resourceUri":"ui://b"}}"#).as_deref(), Some("ui://b"));
-        assert_eq!(found(r#"{"_meta":{"ui":{}}}"#), None);
     }
 
     proptest! {
