@@ -11,7 +11,7 @@ use wire::message::{Frame, Message, Rejected, Text};
 use wire::param_headers::{HeaderText, ParamHeaders};
 use wire::sse::{Event, Events};
 use wire::subscriptions::Filter;
-use wire::uri_template::{self, Template};
+use wire::uri_template::{TEMPLATE_BYTES_MAX, Templates};
 use wire::{
     Object, Revision, completion, headers, meta, prompts, reduce, resources, scan, tools, uris, write,
 };
@@ -92,7 +92,7 @@ fn result(result: &Text) {
             reduce::read_result(revision, result),
             reduce::complete_result(revision, result),
             reduce::tool(revision, result),
-            reduce::resource(revision, result),
+            reduce::listed(revision, result),
         ] {
             sound(reduced.as_str());
         }
@@ -164,9 +164,8 @@ pub(crate) fn param_headers(data: &[u8]) {
 pub(crate) fn uri_template(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (template, uri) = text.split_once('\n').unwrap_or((text, ""));
-    let fits = uri_template::matches(template, uri);
-    assert_eq!(fits, Template::parse(template).is_some_and(|template| template.matches(uri)));
-    if !template.contains(['{', '}']) && template.len() <= uri_template::TEMPLATE_BYTES_MAX {
+    let fits = Templates::parse([template]).matches(uri);
+    if !template.contains(['{', '}']) && template.len() <= TEMPLATE_BYTES_MAX {
         assert_eq!(fits, template == uri);
     }
 }

@@ -29,7 +29,7 @@ impl AuditLog {
             return Ok(Vec::new());
         }
         shared.compare_once()?;
-        let (losses, noted) = losses(&shared.dir).map_err(AuditError::unwritable)?;
+        let (losses, noted) = losses(&shared.dir)?;
         let noted = noted.filter(|loss| !losses.are_acknowledged_after(loss.seq));
         let mut open: Vec<Loss> =
             losses.into_all().into_iter().filter(|loss| loss.acknowledged.is_none()).collect();
@@ -42,8 +42,8 @@ impl AuditLog {
         let details =
             Details { because: because.map(|because| cut(because).to_owned()), ..Details::default() };
         shared.with_segment(|segment| {
-            segment.locked(&*shared.ops, |segment| {
-                segment.write_checkpoint(Occasion::Acknowledged, details, (shared.clock)(), &*shared.ops)?;
+            segment.locked(|segment| {
+                segment.write_checkpoint(Occasion::Acknowledged, details)?;
                 end_check::note_end(segment, None, &*shared.ops)
             })
         })?;

@@ -7,6 +7,7 @@ use redact::Redactor;
 use crate::{
     arguments::Plain,
     checkpoint::{Details, Occasion, Removed},
+    clock::Clock,
     config::{Arguments, Config},
     degraded::Part,
     error::AuditError,
@@ -17,7 +18,7 @@ use crate::{
     queue::ClosedCall,
     record::{Opening, Record},
     retention::PruneTrigger,
-    shared::{Clock, Shared},
+    shared::Shared,
     writer,
 };
 
@@ -125,11 +126,11 @@ impl AuditLog {
         // Before the writer starts: what it finds out is newer.
         match failure {
             None => queue.set_opened(true),
-            Some(failure) => queue.set_failing(failure),
+            Some(failure) => queue.fail(failure),
         }
         writer::start(Arc::clone(&self.shared)).map_err(|error| {
             queue.set_opened(false);
-            AuditError::unwritable(error)
+            error.into()
         })
     }
 
@@ -198,7 +199,7 @@ impl AuditLog {
         }
         shared.compare_once()?;
         shared.with_segment(|segment| {
-            segment.checkpoint(Occasion::Shutdown, Details::default(), (shared.clock)(), &*shared.ops)
+            segment.locked(|segment| segment.write_checkpoint(Occasion::Shutdown, Details::default()))
         })?;
         // What others write behind it may not be on the disk yet.
         shared.sync()

@@ -1,6 +1,6 @@
 //! How a line of the audit log is framed: its hash at the end, its number and its time at the beginning.
 
-use std::io::Write;
+use std::io::{self, BufRead, Read, Write};
 
 use crate::{
     hash::{HEX_BYTES, Hash},
@@ -13,6 +13,21 @@ pub(crate) const LINE_BYTES_MAX: usize = 128 * 1024;
 
 const BEFORE_HASH: &[u8] = b",\"hash\":\"";
 const AFTER_HASH: &[u8] = b"\"}";
+
+/// Adds the line that follows `head`, line break included, and returns the new head. `body` appends its members, each
+/// behind a comma, and is told where the line begins.
+pub(crate) fn write(
+    into: &mut Vec<u8>,
+    head: Head,
+    written_at_ms: i64,
+    body: impl FnOnce(&mut Vec<u8>, usize),
+) -> Head {
+    let (start, seq) = (into.len(), head.seq + 1);
+    write!(into, "{{\"seq\":{seq},\"prev\":\"{}\",\"written_at_ms\":{written_at_ms}", head.hash)
+        .expect("memory takes every byte");
+    body(into, start);
+    end(into, start, seq)
+}
 
 /// Ends a line, whose body begins at `start`, with its hash.
 pub(crate) fn end(into: &mut Vec<u8>, start: usize, seq: u64) -> Head {
@@ -27,6 +42,20 @@ pub(crate) fn end(into: &mut Vec<u8>, start: usize, seq: u64) -> Head {
 pub(crate) fn without_zeros(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     &bytes[..end]
+}
+
+/// The lines of a segment, without line breaks and the zeros that a power cut leaves of what was not written yet. One that
+/// is longer than ours comes in pieces, of which none is a whole line.
+pub(crate) fn lines(mut reader: impl BufRead) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        match (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) => line.truncate(without_zeros(line.trim_ascii_end()).len()),
+            Err(error) => return Some(Err(error)),
+        }
+        Some(Ok(line))
+    })
 }
 
 /// Whether a line ends as records do. Costs no hashing, and tells nothing of what stands before.

@@ -1,8 +1,6 @@
 //! Checkpoints: lines of the audit log that are signed. Since each names its predecessor's hash, one signature
 //! vouches for the whole audit log before it.
 
-use std::io::Write;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,17 +41,10 @@ pub(crate) struct Details {
     pub(crate) early: bool,
     /// The record that was kept and is not in the audit log, if that is the occasion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) lost: Option<Lost>,
+    pub(crate) lost: Option<Head>,
     /// What a person says of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) because: Option<String>,
-}
-
-/// A record that was kept outside of the audit log and is not in it any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Lost {
-    pub(crate) seq: u64,
-    pub(crate) hash: Hash,
 }
 
 /// Why a checkpoint was written.
@@ -91,14 +82,6 @@ impl Removed {
     }
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    seq: u64,
-    prev: Hash,
-    written_at_ms: i64,
-    checkpoint: &'a Checkpoint,
-}
-
 /// Adds the checkpoint that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(
     into: &mut Vec<u8>,
@@ -108,17 +91,14 @@ pub(crate) fn write(
     details: Details,
     signer: &Signer,
 ) -> Head {
-    let (start, seq) = (into.len(), head.seq + 1);
     let checkpoint = Checkpoint { why, details, key: signer.public() };
-    let body = Body { seq, prev: head.hash, written_at_ms, checkpoint: &checkpoint };
-    serde_json::to_writer(&mut *into, &body)
-        .expect("texts and numbers become JSON, and memory takes every byte");
-    into.pop(); // the closing brace: `signature` and `hash` come before it
-    let signature = signer.sign(&signed(&into[start..]));
-    for part in [BEFORE_SIGNATURE, &signature, b"\""] {
-        into.write_all(part).expect("memory takes every byte");
-    }
-    chain::end(into, start, seq)
+    chain::write(into, head, written_at_ms, |into, start| {
+        into.extend_from_slice(b",\"checkpoint\":");
+        serde_json::to_writer(&mut *into, &checkpoint)
+            .expect("texts and numbers become JSON, and memory takes every byte");
+        let signature = signer.sign(&signed(&into[start..]));
+        into.extend_from_slice(&[BEFORE_SIGNATURE, &signature, b"\""].concat());
+    })
 }
 
 /// Whether a whole line with a checkpoint bears the signature of the key it names.

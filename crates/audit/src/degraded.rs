@@ -2,6 +2,7 @@
 //! that log sees no answers of calls.
 
 use std::{
+    collections::HashMap,
     error::Error,
     mem::{Discriminant, discriminant},
     sync::{Mutex, PoisonError},
@@ -31,7 +32,7 @@ struct Causes {
     /// The cause that holds for each part, if it was told.
     current: [Option<Cause>; 2],
     /// When each cause was told last; there are as many as [`AuditError`] has kinds.
-    last: Vec<(Cause, Instant)>,
+    last: HashMap<Cause, Instant>,
 }
 
 impl Degraded {
@@ -56,11 +57,10 @@ impl Causes {
         if self.current.contains(&Some(cause)) {
             return false;
         }
-        match self.last.iter_mut().find(|(earlier, _)| *earlier == cause) {
-            Some((_, last)) if now.duration_since(*last) < REPEAT_AFTER => return false,
-            Some((_, last)) => *last = now,
-            None => self.last.push((cause, now)),
+        if self.last.get(&cause).is_some_and(|last| now.duration_since(*last) < REPEAT_AFTER) {
+            return false;
         }
+        self.last.insert(cause, now);
         self.current[part as usize] = Some(cause);
         true
     }

@@ -4,7 +4,7 @@
 use std::{fmt, io};
 
 use crate::{
-    checkpoint::{Details, Lost, Occasion},
+    checkpoint::{Details, Occasion},
     error::AuditError,
     file_ops::FileOps,
     head::Head,
@@ -16,20 +16,20 @@ use crate::{
 };
 
 /// Compares the end of the audit log, which is locked, with the noted head.
-pub(crate) fn compare(segment: &mut OpenSegment, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
+pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<(), AuditError> {
     // Without a head there is nothing to compare with, which is no reason to refuse calls.
     let Some(key) = readable(PublicKey::of_folder(&segment.dir)) else { return Ok(()) };
     let head = readable(head_file::noted_head(&segment.dir, &[key]));
     let is_there = |head: Head| readable(holds(segment, head).map(Some)).unwrap_or(true);
-    let Some(Head { seq, hash }) = head.filter(|head| !is_there(*head)) else {
+    let Some(lost) = head.filter(|head| !is_there(*head)) else {
         if let Ok(Some(loss)) = head_file::noted_loss(&segment.dir, &[key]) {
             tracing::warn!("{}", Notice(&loss));
         }
         return Ok(());
     };
-    let details = Details { lost: Some(Lost { seq, hash }), ..Details::default() };
-    segment.write_checkpoint(Occasion::Lost, details, now_ms, ops)?;
-    let loss = Loss::new(segment.last_seen().seq, seq);
+    let details = Details { lost: Some(lost), ..Details::default() };
+    segment.write_checkpoint(Occasion::Lost, details)?;
+    let loss = Loss::new(segment.last_seen().seq, lost.seq);
     tracing::error!("{}", Notice(&loss));
     if let Err(error) = note_end(segment, Some(&loss), ops) {
         // The line is written. The next start finds the head of before and tells of the loss once more.
@@ -44,11 +44,11 @@ pub(crate) fn note_end(
     loss: Option<&Loss>,
     ops: &dyn FileOps,
 ) -> Result<(), AuditError> {
-    segment.sync(ops)?;
+    segment.sync()?;
     let (dir, head) = (segment.dir.clone(), segment.last_seen());
     let signer = segment.signer()?;
     let noted = head_file::mark_loss(&dir, loss, signer, ops);
-    noted.and_then(|()| head_file::replace(&dir, head, signer, ops)).map_err(AuditError::unwritable)
+    Ok(noted.and_then(|()| head_file::replace(&dir, head, signer, ops))?)
 }
 
 /// What was read; nothing, and a word in the log, if it could not be.

@@ -45,23 +45,27 @@ pub enum AuditError {
     Stopped,
 }
 
-/// Space comes back by itself, or by somebody's hand; other faults of a disk do not.
-fn is_full(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+/// What fails is the audit log itself unless it is said otherwise.
+impl From<io::Error> for AuditError {
+    fn from(error: io::Error) -> Self {
+        Self::of(error, Self::Unwritable)
+    }
 }
 
 impl AuditError {
-    pub(crate) fn unwritable(error: io::Error) -> Self {
-        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Unwritable(Arc::new(error)) }
-    }
-
     pub(crate) fn key(error: io::Error) -> Self {
-        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Key(Arc::new(error)) }
+        Self::of(error, Self::Key)
     }
 
     pub(crate) fn intents(error: io::Error) -> Self {
-        if is_full(&error) { Self::NoSpace(Arc::new(error)) } else { Self::Intents(Arc::new(error)) }
+        Self::of(error, Self::Intents)
+    }
+
+    fn of(error: io::Error, other: fn(Arc<io::Error>) -> Self) -> Self {
+        // Space comes back by itself, or by somebody's hand; other faults of a disk do not.
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        if is_full { Self::NoSpace(Arc::new(error)) } else { other(Arc::new(error)) }
     }
 
     /// Whether calls that change nothing may go on while their records wait in memory.

@@ -14,9 +14,9 @@ use redact::Redactor;
 
 use crate::{
     audit_log::AuditLog,
+    clock::Clock,
     config::Config,
     file_ops::{FileOps, SystemFiles},
-    shared::Clock,
 };
 
 /// Which of the changes that an audit log makes on its disk do not work. Clones are one.
@@ -69,14 +69,8 @@ impl AuditLog {
 }
 
 impl FileOps for Faults {
-    fn open(&self, path: &Path) -> io::Result<File> {
-        self.next()?;
-        SystemFiles.open(path)
-    }
-
-    fn create(&self, path: &Path) -> io::Result<File> {
-        self.next()?;
-        SystemFiles.create(path)
+    fn before_change(&self) -> io::Result<()> {
+        self.next()
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -90,30 +84,5 @@ impl FileOps for Faults {
         let works = self.next();
         SystemFiles.write_at(file, if works.is_ok() { bytes } else { &bytes[..bytes.len() / 2] }, at)?;
         works
-    }
-
-    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
-        self.next()?;
-        SystemFiles.truncate(file, len)
-    }
-
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.next()?;
-        SystemFiles.sync(file)
-    }
-
-    fn sync_folder(&self, dir: &Path) -> io::Result<()> {
-        self.next()?;
-        SystemFiles.sync_folder(dir)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.next()?;
-        SystemFiles.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.next()?;
-        SystemFiles.remove(path)
     }
 }

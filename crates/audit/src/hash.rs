@@ -3,14 +3,15 @@
 use std::fmt;
 
 use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The bytes of a written hash.
 pub(crate) const HEX_BYTES: usize = 64;
 
 /// A SHA-256 value; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Hash([u8; 32]);
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Hash(#[serde(with = "hex")] [u8; 32]);
 
 impl Hash {
     /// What the first record names as its predecessor.
@@ -64,16 +65,20 @@ impl fmt::Debug for Hash {
     }
 }
 
-impl serde::Serialize for Hash {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(str::from_utf8(&self.hex()).expect("hexadecimal digits are ASCII"))
-    }
-}
+/// For `#[serde(with)]`: bytes as lower-case hexadecimal digits.
+pub(crate) mod hex {
+    use std::borrow::Cow;
 
-impl<'de> serde::Deserialize<'de> for Hash {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let hex = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse(hex.as_bytes()).ok_or_else(|| serde::de::Error::custom("not a SHA-256 in hexadecimal"))
+    use data_encoding::HEXLOWER;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(HEXLOWER.encode_mut_str(bytes, &mut [0; 64]))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+        let hex = <Cow<'de, str>>::deserialize(deserializer)?;
+        super::bytes_of_hex(hex.as_bytes()).ok_or_else(|| D::Error::custom("not 64 hexadecimal digits"))
     }
 }
 

@@ -9,10 +9,12 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, ready},
     thread,
     time::Duration,
 };
+
+use tokio::sync::oneshot;
 
 use crate::{
     degraded::{Degraded, Part},
@@ -43,7 +45,7 @@ struct IntentWriter {
 
 #[derive(Default)]
 struct IntentQueue {
-    waiting: Vec<(Intent, Arc<NoteResult>)>,
+    waiting: Vec<(Intent, NoteSender)>,
     /// Of calls that were cancelled before they ran.
     withdrawn: Vec<IntentId>,
     /// Why the last attempt to write did not work.
@@ -55,30 +57,15 @@ struct IntentQueue {
 }
 
 /// What has gathered; nothing if it is time to try a failing disk again.
-struct Gathered {
-    waiting: Vec<(Intent, Arc<NoteResult>)>,
-    withdrawn: Vec<IntentId>,
-}
+type Gathered = (Vec<(Intent, NoteSender)>, Vec<IntentId>);
 
-/// What comes of one intent.
-#[derive(Default)]
-struct NoteResult(Mutex<NoteState>);
-
-#[derive(Default)]
-enum NoteState {
-    #[default]
-    New,
-    /// The caller waits, and is to be woken.
-    Polled(Waker),
-    Done(Result<IntentId, AuditError>),
-    /// The caller has it, or went away.
-    Taken,
-}
+/// Takes what comes of one intent.
+type NoteSender = oneshot::Sender<Result<IntentId, AuditError>>;
 
 /// Resolves once the intent is on the disk. Dropped before, the intent is withdrawn.
 pub(crate) struct Noting<'i> {
     writer: &'i IntentWriter,
-    result: Arc<NoteResult>,
+    result: oneshot::Receiver<Result<IntentId, AuditError>>,
 }
 
 impl Intents {
@@ -95,7 +82,7 @@ impl Intents {
 
     /// Hands an intent to the thread.
     pub(crate) fn note(&self, intent: Intent) -> Result<Noting<'_>, AuditError> {
-        let result = Arc::<NoteResult>::default();
+        let (sender, result) = oneshot::channel();
         let mut queue = self.0.queue();
         if queue.waiting.len() >= SLOTS_MAX as usize {
             return Err(AuditError::Full);
@@ -106,7 +93,7 @@ impl Intents {
             builder.spawn(move || writer.run()).map_err(AuditError::intents)?;
             queue.is_started = true;
         }
-        queue.waiting.push((intent, Arc::clone(&result)));
+        queue.waiting.push((intent, sender));
         self.0.wake(queue);
         Ok(Noting { writer: &self.0, result })
     }
@@ -140,48 +127,23 @@ impl Intents {
 impl Future for Noting<'_> {
     type Output = Result<IntentId, AuditError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.result.lock();
-        match std::mem::replace(&mut *state, NoteState::Taken) {
-            NoteState::Done(result) => Poll::Ready(result),
-            NoteState::New | NoteState::Polled(_) => {
-                *state = NoteState::Polled(cx.waker().clone());
-                Poll::Pending
-            }
-            NoteState::Taken => unreachable!("a future that has ended is not polled again"),
-        }
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // A sender that is dropped means that the thread ended by a defect of ours: nobody waits for ever.
+        let result = ready!(Pin::new(&mut self.result).poll(cx));
+        Poll::Ready(result.unwrap_or(Err(AuditError::Stopped)))
     }
 }
 
 impl Drop for Noting<'_> {
     /// A call cancelled while its intent is being written must not run: withdraw the intent.
     fn drop(&mut self) {
-        let state = std::mem::replace(&mut *self.result.lock(), NoteState::Taken);
-        if let NoteState::Done(Ok(id)) = state {
+        // From now on the sender gets its result back. One that was sent before and not taken is here.
+        self.result.close();
+        if let Ok(Ok(id)) = self.result.try_recv() {
             let mut queue = self.writer.queue();
             queue.withdrawn.push(id);
             self.writer.wake(queue);
         }
-    }
-}
-
-impl NoteResult {
-    fn lock(&self) -> MutexGuard<'_, NoteState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Hands the result to the caller; the id comes back if the caller went away.
-    fn set(&self, result: Result<IntentId, AuditError>) -> Option<IntentId> {
-        let mut state = self.lock();
-        let waker = match std::mem::replace(&mut *state, NoteState::Taken) {
-            NoteState::Taken => return result.ok(),
-            NoteState::Polled(waker) => Some(waker),
-            NoteState::New | NoteState::Done(_) => None,
-        };
-        *state = NoteState::Done(result);
-        drop(state);
-        waker.into_iter().for_each(Waker::wake);
-        None
     }
 }
 
@@ -222,12 +184,11 @@ impl IntentWriter {
             }
         }
         queue.is_idle = false;
-        let (waiting, withdrawn) = (std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.withdrawn));
-        Some(Gathered { waiting, withdrawn })
+        Some((std::mem::take(&mut queue.waiting), std::mem::take(&mut queue.withdrawn)))
     }
 
     fn run(&self) {
-        while let Some(Gathered { waiting, withdrawn }) = self.gather() {
+        while let Some((waiting, withdrawn)) = self.gather() {
             let retries = waiting.is_empty() && withdrawn.is_empty();
             if !withdrawn.is_empty() {
                 self.log().free(withdrawn, &*self.ops);
@@ -242,14 +203,21 @@ impl IntentWriter {
         }
     }
 
-    fn serve(&self, waiting: Vec<(Intent, Arc<NoteResult>)>) {
-        let (intents, results): (Vec<Intent>, Vec<Unset>) =
-            waiting.into_iter().map(|(intent, result)| (intent, Unset(Some(result)))).unzip();
+    fn serve(&self, waiting: Vec<(Intent, NoteSender)>) {
+        let (intents, senders): (Vec<Intent>, Vec<NoteSender>) = waiting.into_iter().unzip();
         let noted = self.note_synced(intents).map_err(AuditError::intents);
         self.report(noted.as_ref().err().cloned());
         let gone: Vec<IntentId> = match noted {
-            Ok(ids) => results.into_iter().zip(ids).filter_map(|(result, id)| result.set(Ok(id))).collect(),
-            Err(error) => results.into_iter().filter_map(|result| result.set(Err(error.clone()))).collect(),
+            Ok(ids) => {
+                let unsent =
+                    senders.into_iter().zip(ids).filter_map(|(sender, id)| sender.send(Ok(id)).err());
+                unsent.filter_map(Result::ok).collect()
+            }
+            Err(error) => {
+                // Whoever waits no longer needs no reason.
+                senders.into_iter().for_each(|sender| drop(sender.send(Err(error.clone()))));
+                Vec::new()
+            }
         };
         if !gone.is_empty() {
             self.log().free(gone, &*self.ops);
@@ -279,22 +247,5 @@ impl IntentWriter {
         let mut queue = self.queue();
         self.is_failing.store(failure.is_some(), Ordering::Release);
         queue.failure = failure;
-    }
-}
-
-/// A result that is set even if the thread ends by a defect of ours: nobody waits for ever.
-struct Unset(Option<Arc<NoteResult>>);
-
-impl Unset {
-    fn set(mut self, result: Result<IntentId, AuditError>) -> Option<IntentId> {
-        self.0.take().and_then(|unset| unset.set(result))
-    }
-}
-
-impl Drop for Unset {
-    fn drop(&mut self) {
-        if let Some(unset) = self.0.take() {
-            unset.set(Err(AuditError::Stopped));
-        }
     }
 }

@@ -4,18 +4,18 @@
 
 use std::{
     fmt,
-    fs::{self, OpenOptions},
-    io::{self, ErrorKind, Read, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    fs::File,
+    io::{self, ErrorKind, Read},
+    path::Path,
 };
 
 use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
+use serde::{Deserialize, Serialize};
 
-use crate::{file_ops::FILE_MODE, hash};
+use crate::hash;
 
 /// The key's name within the state folder.
 pub const KEY_FILE: &str = "audit.key";
@@ -28,8 +28,8 @@ const SIGNATURE_BYTES: usize = 64;
 pub(crate) const SIGNATURE_HEX_BYTES: usize = 2 * SIGNATURE_BYTES;
 
 /// The public half of a key that signs checkpoints; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PublicKey([u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PublicKey(#[serde(with = "hash::hex")] [u8; 32]);
 
 impl PublicKey {
     /// Reads the written form; no other spelling is accepted.
@@ -42,7 +42,7 @@ impl PublicKey {
     /// # Errors
     /// It cannot be read, or is no key.
     pub fn of_folder(dir: &Path) -> io::Result<Option<PublicKey>> {
-        Ok(load(&dir.join(KEY_FILE))?.map(|signer| signer.public()))
+        Ok(load(dir)?.map(|signer| signer.public()))
     }
 
     /// Whether `signature`, as written, is this key's for these bytes.
@@ -65,28 +65,14 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-impl serde::Serialize for PublicKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for PublicKey {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<PublicKey, D::Error> {
-        let hex = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        PublicKey::parse(&hex).ok_or_else(|| serde::de::Error::custom("not a public key in hexadecimal"))
-    }
-}
-
 pub(crate) struct Signer(Ed25519KeyPair);
 
 impl Signer {
     /// The key of this folder; made if there is none.
     pub(crate) fn of_folder(dir: &Path) -> io::Result<Signer> {
-        let path = dir.join(KEY_FILE);
-        match load(&path)? {
+        match load(dir)? {
             Some(signer) => Ok(signer),
-            None => make(dir, &path),
+            None => make(dir),
         }
     }
 
@@ -102,8 +88,8 @@ impl Signer {
     }
 }
 
-fn load(path: &Path) -> io::Result<Option<Signer>> {
-    let file = match OpenOptions::new().read(true).open(path) {
+fn load(dir: &Path) -> io::Result<Option<Signer>> {
+    let file = match File::open(dir.join(KEY_FILE)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
@@ -115,38 +101,17 @@ fn load(path: &Path) -> io::Result<Option<Signer>> {
     Ok(Some(Signer(pair)))
 }
 
-/// Makes a key under a name of its own first: another process must never find half a one, and of two that
-/// make one at the same time the first wins.
-fn make(dir: &Path, path: &Path) -> io::Result<Signer> {
+/// Makes a key where there was none a moment ago. If there is one by now, it is that one.
+fn make(dir: &Path) -> io::Result<Signer> {
     let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
         .map_err(|_| io::Error::other("the system gives no randomness"))?;
-    let random = getrandom::u64().map_err(io::Error::other)?;
-    let fresh = TemporaryKey(dir.join(format!("{KEY_FILE}.{random:016x}")));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&fresh.0)?;
-    file.write_all(key.as_ref())?;
-    file.sync_all()?;
-    match fs::hard_link(&fresh.0, path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    drop(fresh);
-    OpenOptions::new().read(true).open(dir)?.sync_all()?;
-    load(path)?.ok_or_else(|| io::Error::new(ErrorKind::NotFound, format!("{KEY_FILE} was removed")))
-}
-
-/// A file that goes away with this.
-struct TemporaryKey(PathBuf);
-
-impl Drop for TemporaryKey {
-    fn drop(&mut self) {
-        // One that stays is a second name of the key, or one that nobody uses.
-        let _ = fs::remove_file(&self.0);
-    }
+    store::create_whole(dir, KEY_FILE, key.as_ref())?;
+    load(dir)?.ok_or_else(|| io::Error::new(ErrorKind::NotFound, format!("{KEY_FILE} was removed")))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, thread};
+    use std::{fs, os::unix::fs::PermissionsExt, thread};
 
     use super::*;
 

@@ -3,144 +3,24 @@
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-use crate::{
-    chain,
-    checkpoint::Checkpoint,
-    hash::Hash,
-    head::Head,
-    record::{Opening, Record},
-};
+use crate::{chain, checkpoint::Checkpoint, hash::Hash, head::Head, record::Record};
 
 /// Adds the line that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {
+    chain::write(into, head, written_at_ms, |into, _| {
+        members(into, &record.opening);
+        members(into, record);
+    })
+}
+
+/// Appends the members of a value that is an object, behind others. `#[serde(flatten)]` would do the same by way of a map.
+fn members(into: &mut Vec<u8>, value: &impl Serialize) {
     let start = into.len();
-    let seq = head.seq + 1;
-    into.extend_from_slice(b"{\"seq\":");
-    json(into, &seq);
-    let mut members = Members(into);
-    members.hash("prev", head.hash);
-    members.json("written_at_ms", &written_at_ms);
-    members.record(record);
-    chain::end(into, start, seq)
-}
-
-/// Appends a value as JSON.
-fn json(into: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    serde_json::to_writer(into, value).expect("texts and numbers become JSON, and memory takes every byte");
-}
-
-/// Appends a text as JSON. Nearly all are copied as they are.
-fn literal(into: &mut Vec<u8>, text: &str) {
-    // Without a way out of the loop, so that it becomes a few vector instructions.
-    let is_plain = |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\');
-    if !text.bytes().fold(true, is_plain) {
-        return json(into, text);
-    }
-    into.push(b'"');
-    into.extend_from_slice(text.as_bytes());
-    into.push(b'"');
-}
-
-/// Members of an object behind others. Each call has a line written, and serde takes several times as long for a struct
-/// within another one, since it looks for what to escape in every name of a member.
-struct Members<'b>(&'b mut Vec<u8>);
-
-impl Members<'_> {
-    fn name(&mut self, name: &'static str) {
-        self.0.extend_from_slice(b",\"");
-        self.0.extend_from_slice(name.as_bytes());
-        self.0.extend_from_slice(b"\":");
-    }
-
-    fn json(&mut self, name: &'static str, value: &impl Serialize) {
-        self.name(name);
-        json(self.0, value);
-    }
-
-    fn text(&mut self, name: &'static str, text: &str) {
-        self.name(name);
-        literal(self.0, text);
-    }
-
-    fn hash(&mut self, name: &'static str, hash: Hash) {
-        self.name(name);
-        for part in [b"\"", &hash.hex()[..], b"\""] {
-            self.0.extend_from_slice(part);
-        }
-    }
-
-    /// Every member has its place here, or this does not compile.
-    fn record(&mut self, record: &Record) {
-        let Record {
-            opening,
-            verdicts,
-            decisions,
-            approval,
-            redactions,
-            outcome,
-            code,
-            duration_us,
-            result_bytes,
-        } = record;
-        self.opening(opening);
-        self.name("verdicts");
-        for (nth, (stage, said)) in verdicts.iter().enumerate() {
-            self.0.extend_from_slice(if nth == 0 { b"[[" } else { b",[" });
-            literal(self.0, stage);
-            self.0.push(b',');
-            literal(self.0, said);
-            self.0.push(b']');
-        }
-        self.0.extend_from_slice(if verdicts.is_empty() { b"[]" } else { b"]" });
-        if !decisions.is_empty() {
-            self.json("decisions", decisions);
-        }
-        approval.iter().for_each(|approval| self.json("approval", approval));
-        if *redactions > 0 {
-            self.json("redactions", redactions);
-        }
-        self.json("outcome", outcome);
-        code.iter().for_each(|code| self.text("code", code));
-        self.json("duration_us", duration_us);
-        self.json("result_bytes", result_bytes);
-    }
-
-    fn opening(&mut self, opening: &Opening) {
-        let Opening {
-            call_id,
-            opened_at_ms,
-            caller,
-            caller_kind,
-            caller_roles,
-            caller_scopes,
-            via,
-            tool,
-            upstream,
-            effect,
-            arguments_sha256,
-            arguments_bytes,
-            arguments,
-            meta_sha256,
-            definition_sha256,
-            trace_id,
-        } = opening;
-        self.text("call_id", call_id);
-        self.json("opened_at_ms", opened_at_ms);
-        self.text("caller", caller);
-        self.text("caller_kind", caller_kind);
-        caller_roles.iter().for_each(|roles| self.text("caller_roles", roles));
-        caller_scopes.iter().for_each(|scopes| self.text("caller_scopes", scopes));
-        self.text("via", via);
-        self.text("tool", tool);
-        upstream.iter().for_each(|upstream| self.text("upstream", upstream));
-        effect.iter().for_each(|effect| self.text("effect", effect));
-        arguments_sha256.iter().for_each(|hash| self.hash("arguments_sha256", *hash));
-        self.json("arguments_bytes", arguments_bytes);
-        arguments.iter().for_each(|arguments| self.text("arguments", arguments));
-        meta_sha256.iter().for_each(|hash| self.hash("meta_sha256", *hash));
-        definition_sha256.iter().for_each(|hash| self.hash("definition_sha256", *hash));
-        trace_id.iter().for_each(|trace_id| self.text("trace_id", trace_id));
-    }
+    serde_json::to_writer(&mut *into, value)
+        .expect("texts and numbers become JSON, and memory takes every byte");
+    // Its braces: the object goes on.
+    into[start] = b',';
+    into.pop();
 }
 
 /// What a line turned out to be.
@@ -152,6 +32,16 @@ pub(crate) enum Line {
     Changed,
     /// It ends early: a crash, or somebody's hand.
     Torn,
+}
+
+impl Line {
+    /// What it says of its place, if it is whole.
+    pub(crate) fn links(self) -> Option<Links> {
+        match self {
+            Line::Whole(links) => Some(links),
+            Line::Changed | Line::Torn => None,
+        }
+    }
 }
 
 /// What a whole line says of its place in the audit log.

@@ -8,12 +8,14 @@ use std::{
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use crate::{
     checkpoint::{self, CHECKPOINT_RECORDS, Details, Occasion},
+    clock::Clock,
     config::Config,
     error::AuditError,
     file_ops::FileOps,
@@ -39,6 +41,8 @@ const LINE_BYTES_USUAL: usize = 800;
 
 /// The open segment.
 pub(crate) struct OpenSegment {
+    ops: Arc<dyn FileOps>,
+    clock: Clock,
     pub(crate) dir: PathBuf,
     path: PathBuf,
     pub(crate) file: File,
@@ -57,19 +61,25 @@ pub(crate) struct OpenSegment {
     has_safe_name: bool,
     /// Whether many records were written since the last checkpoint, and the one that was due did not reach the disk.
     lacks_checkpoint: bool,
-    segment_bytes: u64,
-    segment_age_ms: i64,
+    config: Config,
 }
 
 impl OpenSegment {
     /// Opens the audit log of this folder; creates both if need be.
-    pub(crate) fn open(dir: &Path, config: &Config, ops: &dyn FileOps) -> Result<Self, AuditError> {
+    pub(crate) fn open(
+        dir: &Path,
+        config: &Config,
+        clock: Clock,
+        ops: Arc<dyn FileOps>,
+    ) -> Result<Self, AuditError> {
         let is_new = !dir.join(FILE).exists();
-        store::create_private(dir).map_err(AuditError::unwritable)?;
+        store::create_private(dir)?;
         let path = dir.join(FILE);
-        let file = ops.open(&path).map_err(AuditError::unwritable)?;
-        let id = in_place::id(&file.metadata().map_err(AuditError::unwritable)?);
+        let file = ops.open(&path)?;
+        let id = in_place::id(&file.metadata()?);
         let mut segment = Self {
+            ops,
+            clock,
             dir: dir.to_owned(),
             path,
             file,
@@ -81,31 +91,26 @@ impl OpenSegment {
             signer: None,
             has_safe_name: !is_new,
             lacks_checkpoint: false,
-            segment_bytes: config.segment_bytes(),
-            segment_age_ms: config.segment_age_ms(),
+            config: config.clone(),
         };
-        segment.locked(ops, |_| Ok(()))?;
+        segment.locked(|_| Ok(()))?;
         Ok(segment)
     }
 
     /// Closes its segments by these settings from now on.
-    pub(crate) fn go_by(&mut self, config: &Config) {
-        (self.segment_bytes, self.segment_age_ms) = (config.segment_bytes(), config.segment_age_ms());
+    pub(crate) fn go_by(&mut self, config: Config) {
+        self.config = config;
     }
 
     /// Appends these records with one write and takes out of the list what reached the disk: after an
     /// error that may be a part of them. True if a segment was closed before.
-    pub(crate) fn append(
-        &mut self,
-        records: &mut Vec<impl Borrow<Record>>,
-        now_ms: i64,
-        ops: &dyn FileOps,
-    ) -> Result<bool, AuditError> {
-        let has_closed = self.close_if_due(now_ms, ops)?;
-        self.locked(ops, |segment| {
+    pub(crate) fn append(&mut self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
+        let has_closed = self.close_if_due()?;
+        self.locked(|segment| {
             if records.is_empty() {
                 return Ok(());
             }
+            let now_ms = (segment.clock)();
             let before = segment.head;
             let mut bytes = segment.begin(records.len() * LINE_BYTES_USUAL);
             let mut head = records
@@ -113,16 +118,10 @@ impl OpenSegment {
                 .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
             segment.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
             if segment.lacks_checkpoint {
-                head = checkpoint::write(
-                    &mut bytes,
-                    head,
-                    now_ms,
-                    Occasion::Records,
-                    Details::default(),
-                    segment.signer()?,
-                );
+                let (why, details) = (Occasion::Records, Details::default());
+                head = checkpoint::write(&mut bytes, head, now_ms, why, details, segment.signer()?);
             }
-            let written = segment.write(&bytes, head, now_ms, ops);
+            let written = segment.write(&bytes, head, now_ms);
             segment.lacks_checkpoint &= written.is_err();
             records.drain(..landed(before, segment.head, records.len()));
             written
@@ -130,29 +129,11 @@ impl OpenSegment {
         Ok(has_closed)
     }
 
-    /// Appends a checkpoint.
-    pub(crate) fn checkpoint(
-        &mut self,
-        why: Occasion,
-        details: Details,
-        now_ms: i64,
-        ops: &dyn FileOps,
-    ) -> Result<(), AuditError> {
-        self.locked(ops, |segment| segment.write_checkpoint(why, details, now_ms, ops))
-    }
-
     /// Appends a checkpoint, for the holder of the lock.
-    pub(crate) fn write_checkpoint(
-        &mut self,
-        why: Occasion,
-        details: Details,
-        now_ms: i64,
-        ops: &dyn FileOps,
-    ) -> Result<(), AuditError> {
-        let mut bytes = self.begin(LINE_BYTES_USUAL);
-        let head = self.head;
+    pub(crate) fn write_checkpoint(&mut self, why: Occasion, details: Details) -> Result<(), AuditError> {
+        let (mut bytes, head, now_ms) = (self.begin(LINE_BYTES_USUAL), self.head, (self.clock)());
         let head = checkpoint::write(&mut bytes, head, now_ms, why, details, self.signer()?);
-        self.write(&bytes, head, now_ms, ops)
+        self.write(&bytes, head, now_ms)
     }
 
     /// What lines to be written begin with.
@@ -164,44 +145,40 @@ impl OpenSegment {
         bytes
     }
 
-    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64, ops: &dyn FileOps) -> Result<(), AuditError> {
-        let Err(error) = ops.write(&self.file, bytes) else {
+    fn write(&mut self, bytes: &[u8], head: Head, now_ms: i64) -> Result<(), AuditError> {
+        let Err(error) = self.ops.write(&self.file, bytes) else {
             (self.end, self.head, self.torn) = (self.end + bytes.len() as u64, head, false);
             self.began_at_ms.get_or_insert(now_ms);
             return Ok(());
         };
         // Best effort: `look` finds what stays, be it whole lines or a torn one.
-        let _ = ops.truncate(&self.file, self.end);
-        self.look(ops)?;
-        Err(AuditError::unwritable(error))
+        let _ = self.ops.truncate(&self.file, self.end);
+        self.look()?;
+        Err(error.into())
     }
 
     /// Closes the segment if it is large or old. True if it was.
-    pub(crate) fn close_if_due(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
-        if !self.is_due(now_ms) {
+    pub(crate) fn close_if_due(&mut self) -> Result<bool, AuditError> {
+        if !self.is_due() {
             return Ok(false);
         }
         // Asked again under the lock: another process may have closed it.
-        self.locked(
-            ops,
-            |segment| if segment.is_due(now_ms) { segment.close(now_ms, ops) } else { Ok(false) },
-        )
+        self.locked(|segment| if segment.is_due() { segment.close() } else { Ok(false) })
     }
 
-    fn is_due(&self, now_ms: i64) -> bool {
-        let is_old = |began: i64| now_ms.saturating_sub(began) >= self.segment_age_ms;
-        self.end >= self.segment_bytes || self.began_at_ms.is_some_and(is_old)
+    fn is_due(&self) -> bool {
+        let is_old = |began: i64| (self.clock)().saturating_sub(began) >= self.config.segment_age_ms();
+        self.end >= self.config.segment_bytes() || self.began_at_ms.is_some_and(is_old)
     }
 
     /// Closes the segment: signed, on the disk, and under a name that stays. Whoever writes next begins
     /// another one, which goes on with the chain.
-    fn close(&mut self, now_ms: i64, ops: &dyn FileOps) -> Result<bool, AuditError> {
-        self.write_checkpoint(Occasion::Segment, Details::default(), now_ms, ops)?;
-        let unwritable = AuditError::unwritable;
-        ops.sync(&self.file).map_err(unwritable)?;
-        let last = segments::closed(&self.dir).map_err(unwritable)?.last().map_or(0, |last| last.number);
-        ops.rename(&self.path, &self.dir.join(segments::closed_name(last + 1))).map_err(unwritable)?;
-        ops.sync_folder(&self.dir).map_err(unwritable)?;
+    fn close(&mut self) -> Result<bool, AuditError> {
+        self.write_checkpoint(Occasion::Segment, Details::default())?;
+        self.ops.sync(&self.file)?;
+        let last = segments::closed(&self.dir)?.last().map_or(0, |last| last.number);
+        self.ops.rename(&self.path, &self.dir.join(segments::closed_name(last + 1)))?;
+        self.ops.sync_folder(&self.dir)?;
         Ok(true)
     }
 
@@ -224,30 +201,29 @@ impl OpenSegment {
     }
 
     /// Hands what was written to the disk itself, so that it survives the machine.
-    pub(crate) fn sync(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
+    pub(crate) fn sync(&mut self) -> Result<(), AuditError> {
         if !self.has_safe_name {
-            ops.sync_folder(&self.dir).map_err(AuditError::unwritable)?;
+            self.ops.sync_folder(&self.dir)?;
             self.has_safe_name = true;
         }
-        ops.sync(&self.file).map_err(AuditError::unwritable)
+        Ok(self.ops.sync(&self.file)?)
     }
 
     /// Runs `work` while no other process writes, knowing the true end of the audit log.
     pub(crate) fn locked<T>(
         &mut self,
-        ops: &dyn FileOps,
         work: impl FnOnce(&mut Self) -> Result<T, AuditError>,
     ) -> Result<T, AuditError> {
         for _ in 0..REOPENED_MAX {
-            lock(&self.file).map_err(AuditError::unwritable)?;
-            match self.catch_up(ops) {
+            lock(&self.file)?;
+            match self.catch_up() {
                 Ok(true) => {
                     // The lock belongs to this file, whatever `work` does to the name.
                     let done = work(self);
-                    let unlocked = self.file.unlock().map_err(AuditError::unwritable);
-                    return done.and_then(|done| unlocked.map(|()| done));
+                    let unlocked = self.file.unlock();
+                    return done.and_then(|done| Ok(unlocked.map(|()| done)?));
                 }
-                Ok(false) => self.reopen(ops)?,
+                Ok(false) => self.reopen()?,
                 Err(error) => {
                     // What is wrong with the audit log matters more than that it cannot be unlocked.
                     let _ = self.file.unlock();
@@ -258,17 +234,17 @@ impl OpenSegment {
         Err(AuditError::Removed)
     }
 
-    fn reopen(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
-        self.file = ops.open(&self.path).map_err(AuditError::unwritable)?;
-        self.id = in_place::id(&self.file.metadata().map_err(AuditError::unwritable)?);
+    fn reopen(&mut self) -> Result<(), AuditError> {
+        self.file = self.ops.open(&self.path)?;
+        self.id = in_place::id(&self.file.metadata()?);
         // With the lock `catch_up` looks at all of it.
         (self.end, self.has_safe_name) = (0, false);
         Ok(())
     }
 
     /// Looks for the end of the audit log. False if our file was closed, and the audit log goes on in another one.
-    fn catch_up(&mut self, ops: &dyn FileOps) -> Result<bool, AuditError> {
-        let open = self.file.metadata().map_err(AuditError::unwritable)?;
+    fn catch_up(&mut self) -> Result<bool, AuditError> {
+        let open = self.file.metadata()?;
         if open.len() < self.end {
             return Err(AuditError::Removed);
         }
@@ -279,14 +255,14 @@ impl OpenSegment {
             _ => return Err(AuditError::Removed),
         }
         if open.len() != self.end || open.len() == 0 {
-            self.look(ops)?;
+            self.look()?;
         }
         Ok(true)
     }
 
     /// Whether our file is a closed segment now, or was one before it was removed as too old.
     fn was_closed(&self, open: &fs::Metadata) -> Result<bool, AuditError> {
-        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
+        let closed = segments::closed(&self.dir)?;
         if closed.iter().any(|segment| fs::metadata(&segment.path).is_ok_and(|found| is_same(open, &found))) {
             return Ok(true);
         }
@@ -297,16 +273,16 @@ impl OpenSegment {
 
     /// Finds the last whole line. What follows it was torn by a crash; zeros were left by a power cut, hold
     /// nothing and are taken away.
-    fn look(&mut self, ops: &dyn FileOps) -> Result<(), AuditError> {
-        let end = segments::end_of(&self.file).map_err(AuditError::unwritable)?.ok_or(AuditError::Damaged)?;
+    fn look(&mut self) -> Result<(), AuditError> {
+        let end = segments::end_of(&self.file)?.ok_or(AuditError::Damaged)?;
         if end.has_zeros {
-            ops.truncate(&self.file, end.len).map_err(AuditError::unwritable)?;
+            self.ops.truncate(&self.file, end.len)?;
         }
         self.head = match &end.last {
             Some(last) => last.head,
             None => self.closed_head()?,
         };
-        let first = segments::first_of(&self.file).map_err(AuditError::unwritable)?;
+        let first = segments::first_of(&self.file)?;
         self.began_at_ms = first.map(|first| first.written_at_ms);
         (self.end, self.torn) = (end.len, end.is_torn);
         Ok(())
@@ -314,10 +290,10 @@ impl OpenSegment {
 
     /// The last record of the newest closed segment, with which an empty one goes on.
     fn closed_head(&self) -> Result<Head, AuditError> {
-        let closed = segments::closed(&self.dir).map_err(AuditError::unwritable)?;
+        let closed = segments::closed(&self.dir)?;
         let Some(newest) = closed.last() else { return Ok(Head::START) };
-        let file = File::open(&newest.path).map_err(AuditError::unwritable)?;
-        let end = segments::end_of(&file).map_err(AuditError::unwritable)?;
+        let file = File::open(&newest.path)?;
+        let end = segments::end_of(&file)?;
         end.and_then(|end| end.last).map(|last| last.head).ok_or(AuditError::Damaged)
     }
 }

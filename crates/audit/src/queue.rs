@@ -95,12 +95,6 @@ impl Queue {
         self.condition.load(Ordering::Acquire) == UNOPENED
     }
 
-    /// Notes that the audit log could not be opened, which the writer tries again.
-    pub(crate) fn set_failing(&self, failure: AuditError) {
-        self.lock().failure = Some(failure);
-        self.condition.store(FAILING, Ordering::Release);
-    }
-
     /// Notes that what is written now would be lost. The writer, if it sleeps, is woken and tries again by itself.
     pub(crate) fn fail(&self, failure: AuditError) {
         let mut state = self.lock();

@@ -4,37 +4,26 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io::{self, BufRead, BufReader, ErrorKind, Read, Seek},
-    os::unix::fs::FileExt,
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use crate::{
     chain::{self, LINE_BYTES_MAX},
-    segments::{self, FILE, Source, is_same},
+    segments::{self, FILE, is_same},
 };
 
-/// The most that is held of the end of a segment. Where more lines are asked for, the segment is read from its
-/// beginning.
-const TAIL_BYTES_MAX: u64 = 64 * 1024 * 1024;
-
-/// What is read first; most questions need no more.
-const TAIL_BYTES_FIRST: u64 = 64 * 1024;
+/// How much of the end of a segment is read, until there are as many lines as were asked for. Most questions need no more
+/// than the first.
+const TAIL_BYTES: [u64; 3] = [64 * 1024, 4 * 1024 * 1024, u64::MAX];
 
 /// The last lines of an audit log, oldest first, as they stand there, without those that hold no record. `path` is the audit log's folder, or
 /// one segment. Fewer than `lines` if there are no more in it; none if there is no audit log. Blocks on the disk.
 pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     for part in segments::parts(path)?.into_iter().rev() {
-        let file = match part.file {
-            Source::Open(file) => file,
-            Source::Closed(path) => match segments::open(&path) {
-                // Removed as too old in this moment; so are those before it.
-                Err(error) if error.kind() == ErrorKind::NotFound => break,
-                file => file?,
-            },
-        };
-        for line in tail_of(&file, lines - last.len(), TAIL_BYTES_MAX)?.into_iter().rev() {
+        let Some(file) = part.file.open()? else { break };
+        for line in tail_of(&file, lines - last.len())?.into_iter().rev() {
             last.push_front(line);
         }
         if last.len() >= lines {
@@ -44,59 +33,27 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<Vec<String>> {
     Ok(last.into())
 }
 
-fn tail_of(file: &File, lines: usize, max: u64) -> io::Result<Vec<String>> {
+fn tail_of(mut file: &File, lines: usize) -> io::Result<VecDeque<String>> {
     let len = file.metadata()?.len();
-    let mut window = TAIL_BYTES_FIRST.min(len);
-    loop {
-        let mut bytes = vec![0; window as usize];
-        file.read_exact_at(&mut bytes, len - window)?;
-        let bytes = chain::without_zeros(&bytes);
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        // The first of the window may have lost its beginning.
-        let whole = bytes.split(|byte| *byte == b'\n').skip(1).filter(|line| is_whole(line)).count();
-        if whole >= lines || window == len {
-            // Unless the window is the segment.
-            let whole = if window == len { whole + 1 } else { whole };
-            return Ok(last_lines(bytes, lines.min(whole)));
-        }
-        if window >= max {
-            return tail_from_beginning(file, lines);
-        }
-        window = (window * 4).min(max).min(len);
-    }
-}
-
-fn tail_from_beginning(mut file: &File, lines: usize) -> io::Result<Vec<String>> {
-    file.rewind()?;
-    let mut reader = BufReader::new(file);
-    let (mut last, mut line) = (VecDeque::new(), Vec::new());
-    // What is longer than any line is handed over in pieces, of which none is whole but by somebody's hand.
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        let bytes = line.strip_suffix(b"\n").unwrap_or(&line);
-        if is_whole(bytes) {
-            if last.len() == lines {
+    for window in TAIL_BYTES {
+        let start = len.saturating_sub(window);
+        file.seek(SeekFrom::Start(start))?;
+        let mut last = VecDeque::new();
+        // The first line of a part may have lost its beginning.
+        for line in chain::lines(BufReader::new(file)).skip(usize::from(start > 0)) {
+            let line = line?;
+            if chain::has_end(&line) {
+                last.push_back(String::from_utf8_lossy(&line).into_owned());
+            }
+            if last.len() > lines {
                 last.pop_front();
             }
-            last.push_back(String::from_utf8_lossy(chain::without_zeros(bytes)).into_owned());
         }
-        line.clear();
+        if last.len() == lines || start == 0 {
+            return Ok(last);
+        }
     }
-    Ok(last.into())
-}
-
-fn is_whole(line: &[u8]) -> bool {
-    chain::has_end(chain::without_zeros(line))
-}
-
-fn last_lines(bytes: &[u8], lines: usize) -> Vec<String> {
-    let mut last: Vec<String> = bytes
-        .rsplit(|byte| *byte == b'\n')
-        .filter(|line| is_whole(line))
-        .take(lines)
-        .map(|line| String::from_utf8_lossy(chain::without_zeros(line)).into_owned())
-        .collect();
-    last.reverse();
-    last
+    Ok(VecDeque::new())
 }
 
 /// Reads an audit log from one of its records on, line by line, and goes on where it ended.
@@ -205,7 +162,7 @@ mod tests {
     use crate::{head::Head, line, record::tests::sample};
 
     #[test]
-    fn a_segment_that_is_larger_than_what_is_held_has_no_fewer_lines() {
+    fn a_segment_that_is_larger_than_what_is_read_first_has_no_fewer_lines() {
         let (mut bytes, mut head) = (Vec::new(), Head::START);
         for nth in 0..1_000 {
             head = line::write(&mut bytes, head, nth, &sample(&nth.to_string()));
@@ -213,11 +170,10 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
         let whole: Vec<String> = str::from_utf8(&bytes).unwrap().lines().map(str::to_owned).collect();
-        for max in [TAIL_BYTES_FIRST, 2 * TAIL_BYTES_FIRST, TAIL_BYTES_MAX] {
-            for lines in [0, 1, 100, 999, 1_000, 1_001] {
-                let told = tail_of(&file, lines, max).unwrap();
-                assert_eq!(told, whole[1_000_usize.saturating_sub(lines)..], "{lines} of {max}");
-            }
+        assert!(bytes.len() as u64 > TAIL_BYTES[0]);
+        for lines in [0, 1, 100, 999, 1_000, 1_001] {
+            let found = tail_of(&file, lines).unwrap();
+            assert_eq!(found, &whole[1_000_usize.saturating_sub(lines)..], "{lines}");
         }
     }
 }

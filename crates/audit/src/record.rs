@@ -31,7 +31,7 @@ pub struct Opening {
     /// the audit log keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller_scopes: Option<Arc<str>>,
-    /// The door they came through.
+    /// The transport that the call came over.
     pub via: Cow<'static, str>,
     /// The tool's name as it was asked for.
     pub tool: Arc<str>,
@@ -69,7 +69,7 @@ pub struct Decided {
     pub by: &'static str,
     /// The rule's id.
     pub rule: Arc<str>,
-    /// What it said: `allow`, `ask`, `deny`, or an AI rule's action.
+    /// Its verdict: `allow`, `ask`, `deny`, or an AI rule's action.
     pub effect: Cow<'static, str>,
 }
 
@@ -86,27 +86,37 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
-/// One finished call. How it is written is the business of the audit log's lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One finished call. In its line the members of the opening come first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// What was known before it ran.
+    #[serde(skip)]
     pub opening: Opening,
-    /// Each stage that was asked and what it said, in order. Borrowed for the ways that most calls go.
+    /// Each check that was made and its verdict, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
     /// The rules that had a say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decided>,
     /// What a person answered, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
     /// How many places were struck out of the result.
+    #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// The stable code of what went wrong, or of the rule that refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Cow<'static, str>>,
     /// From the call's arrival to its answer, in microseconds.
     pub duration_us: u64,
     /// The size of the result that was sent.
     pub result_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How a call ended.
@@ -117,7 +127,7 @@ pub enum Outcome {
     Result,
     /// The tool ran and reported that it could not do its work.
     ToolError,
-    /// A stage did not let the call through.
+    /// A check did not let the call through.
     Refused,
     /// We could not do our part.
     Internal,

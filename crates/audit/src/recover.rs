@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, ErrorKind, Read},
+    io::{self, BufReader, ErrorKind, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -13,7 +13,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    chain::{self, LINE_BYTES_MAX},
+    chain,
     file_ops::FileOps,
     intent_log::{EXTENSION, FOLDER},
     intent_slot::{self, Intent, SLOT_BYTES},
@@ -100,14 +100,16 @@ impl DeadLog {
             }
             return Ok(open);
         }
-        for_each_line(reader, |line| match serde_json::from_slice(line) {
-            Ok(LineBefore::Open { mark, since, opening }) => {
-                open.insert(mark, Intent { opening: *opening, since });
+        for line in chain::lines(reader) {
+            match serde_json::from_slice(&line?) {
+                Ok(LineBefore::Open { mark, since, opening }) => {
+                    open.insert(mark, Intent { opening: *opening, since });
+                }
+                Ok(LineBefore::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
+                // Torn by the crash: had it been whole, the call would have run.
+                Err(_) => {}
             }
-            Ok(LineBefore::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
-            // Torn by the crash: had it been whole, the call would have run.
-            Err(_) => {}
-        })?;
+        }
         Ok(open)
     }
 }
@@ -123,24 +125,13 @@ fn recorded_since(dir: &Path, since: u64, open: &BTreeMap<u64, Intent>) -> io::R
     let ids: HashSet<&str> = open.values().map(|intent| &*intent.opening.call_id).collect();
     let mut recorded = HashSet::new();
     for file in segments::files_since(dir, since)? {
-        for_each_line(BufReader::new(file), |line| {
-            let Ok(Named { call_id }) = serde_json::from_slice(line) else { return };
-            if ids.contains(&*call_id) {
+        for line in chain::lines(BufReader::new(file)) {
+            if let Ok(Named { call_id }) = serde_json::from_slice(&line?)
+                && ids.contains(&*call_id)
+            {
                 recorded.insert(Arc::from(call_id));
             }
-        })?;
+        }
     }
     Ok(recorded)
-}
-
-/// Hands over each line without its line break. A longer one than we write is handed over in pieces, none
-/// of which is a whole one.
-fn for_each_line(mut reader: impl BufRead, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut line = Vec::new();
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        // Zeros are what a power cut leaves of the line after this one.
-        each(chain::without_zeros(line.trim_ascii_end()).trim_ascii());
-        line.clear();
-    }
-    Ok(())
 }

@@ -9,13 +9,13 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufReader},
 };
 
 use jiff::Timestamp;
 
 use crate::{
-    chain::{self, LINE_BYTES_MAX},
+    chain,
     checkpoint::{Details, Occasion, Removed},
     config::Config,
     error::AuditError,
@@ -51,62 +51,47 @@ pub(crate) fn remove_oldest(
     age: &Age<'_>,
     ops: &dyn FileOps,
 ) -> Result<Option<Removed>, AuditError> {
-    open.locked(ops, |open| {
-        let unwritable = AuditError::unwritable;
-        let closed = segments::closed(&open.dir).map_err(unwritable)?;
+    open.locked(|open| {
+        let closed = segments::closed(&open.dir)?;
         let [oldest, later @ ..] = &closed[..] else { return Ok(None) };
         if later.is_empty() {
             return Ok(None);
         }
-        let mut bytes = open.file.metadata().map_err(unwritable)?.len();
+        let mut bytes = open.file.metadata()?.len();
         for segment in &closed {
-            bytes += fs::metadata(&segment.path).map_err(unwritable)?.len();
+            bytes += fs::metadata(&segment.path)?.len();
         }
-        let segment = File::open(&oldest.path).map_err(unwritable)?;
-        let end = segments::end_of(&segment).map_err(unwritable)?;
+        let segment = File::open(&oldest.path)?;
+        let end = segments::end_of(&segment)?;
         // One without a record was damaged; it stays for whoever looks into that.
         let Some(last) = end.and_then(|end| end.last) else { return Ok(None) };
-        let is_old = age.is_too_old(open, &segment, &last, later).map_err(unwritable)?;
+        let is_old = age.is_too_old(open, &segment, &last, later)?;
         let max_bytes = age.config.max_bytes.0;
         if !is_old && bytes <= max_bytes {
             return Ok(None);
         }
-        let first = segments::first_of(&segment).map_err(unwritable)?;
         let removed =
             Removed { segment: segments::name_of(&oldest.path), seq: last.head.seq, hash: last.head.hash };
         let details = Details { removed: Some(removed.clone()), early: !is_old, ..Details::default() };
-        open.write_checkpoint(Occasion::Removed, details, age.now_ms, ops)?;
-        open.sync(ops)?;
-        ops.remove(&oldest.path).map_err(unwritable)?;
-        let (segment, records, written) = (&*removed.segment, span(&first, &last), dates(&first, &last));
+        open.write_checkpoint(Occasion::Removed, details)?;
+        open.sync()?;
+        ops.remove(&oldest.path)?;
+        let (segment, until_record) = (&*removed.segment, last.head.seq);
+        let written = Timestamp::from_millisecond(last.written_at_ms);
+        let written_until = written.map_or_else(|_| String::new(), |time| format!("{time:.0}"));
         if is_old {
-            tracing::info!(segment, records, written, "records older than `audit.keep` were removed");
+            tracing::info!(segment, until_record, written_until, "records older than `audit.keep` were removed");
         } else {
             tracing::error!(
                 segment,
-                records,
-                written,
+                until_record,
+                written_until,
                 max_bytes,
                 "records younger than `audit.keep` were removed, as the audit log had grown beyond `audit.max_bytes`"
             );
         }
         Ok(Some(removed))
     })
-}
-
-/// From which record to which, as the log has it.
-fn span(first: &Option<Links>, last: &Links) -> String {
-    let first = first.as_ref().map_or_else(String::new, |first| first.head.seq.to_string());
-    format!("{first} to {}", last.head.seq)
-}
-
-/// From when to when, in UTC, as the log has it.
-fn dates(first: &Option<Links>, last: &Links) -> String {
-    let date = |links: &Links| {
-        let time = Timestamp::from_millisecond(links.written_at_ms);
-        time.map_or_else(|_| String::new(), |time| format!("{time:.0}"))
-    };
-    format!("{} to {}", first.as_ref().map_or_else(String::new, date), date(last))
 }
 
 /// What is too old.
@@ -134,7 +119,8 @@ impl Age<'_> {
         let Some(next_ms) = next_began(open, later)?.filter(|next_ms| is_past(*next_ms)) else {
             return Ok(false);
         };
-        let ended_ms = latest(segment)?.map_or(next_ms, |latest| latest.max(next_ms));
+        let ended_ms =
+            times(segment).try_fold(next_ms, |latest, at_ms| io::Result::Ok(latest.max(at_ms?)))?;
         if !is_past(ended_ms) {
             return Ok(false);
         }
@@ -165,11 +151,10 @@ fn next_began(open: &OpenSegment, later: &[ClosedSegment]) -> io::Result<Option<
     Ok(None)
 }
 
-/// The latest time in a segment.
-fn latest(segment: &File) -> io::Result<Option<i64>> {
-    let mut latest = None;
-    for_each_time(segment, |at_ms| latest = latest.max(Some(at_ms)))?;
-    Ok(latest)
+/// When each record of a segment was written.
+fn times(segment: &File) -> impl Iterator<Item = io::Result<i64>> {
+    chain::lines(BufReader::new(segment))
+        .filter_map(|line| line.map(|line| chain::written_at_of(&line)).transpose())
 }
 
 /// Whether everything from `enough_ms` or before up to the end of the audit log was written later than `due_ms`.
@@ -183,13 +168,14 @@ fn is_later_since(
     for path in newest.iter().chain(later.iter().rev().map(|segment| &segment.path)) {
         // Of the records behind the last one that is not later, the first.
         let (mut since, mut is_whole) = (None, true);
-        for_each_time(&File::open(path)?, |at_ms| {
+        for at_ms in times(&File::open(path)?) {
+            let at_ms = at_ms?;
             if at_ms <= due_ms {
                 (since, is_whole) = (None, false);
             } else {
                 since.get_or_insert(at_ms);
             }
-        })?;
+        }
         if since.is_some_and(|since| since <= enough_ms) {
             return Ok(true);
         }
@@ -198,17 +184,4 @@ fn is_later_since(
         }
     }
     Ok(false)
-}
-
-/// Hands over when each record of a segment was written.
-fn for_each_time(segment: &File, mut each: impl FnMut(i64)) -> io::Result<()> {
-    let mut reader = BufReader::new(segment);
-    let mut line = Vec::new();
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
-        if let Some(at_ms) = chain::written_at_of(&line) {
-            each(at_ms);
-        }
-        line.clear();
-    }
-    Ok(())
 }

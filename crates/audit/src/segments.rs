@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom},
+    io::{self, BufReader, ErrorKind, Seek, SeekFrom},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -12,7 +12,7 @@ use crate::{
     chain::{self, LINE_BYTES_MAX},
     hash::Hash,
     in_place,
-    line::{self, Line, Links},
+    line::{self, Links},
 };
 
 /// The name of the audit log's open segment within the state folder.
@@ -98,6 +98,24 @@ pub(crate) enum Source {
     Open(File),
 }
 
+impl Source {
+    /// Opens it; nothing if it was removed as too old in this moment, and so were those before it.
+    pub(crate) fn open(self) -> io::Result<Option<File>> {
+        match self {
+            Source::Open(file) => Ok(Some(file)),
+            Source::Closed(path) => existing(&path),
+        }
+    }
+}
+
+/// Opens a segment, if it is there.
+fn existing(path: &Path) -> io::Result<Option<File>> {
+    match open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        file => file.map(Some),
+    }
+}
+
 /// Opens a segment for reading. What is no file might have us wait for ever.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
@@ -114,10 +132,7 @@ pub(crate) fn parts(path: &Path) -> io::Result<Vec<SegmentSource>> {
         return Ok(vec![SegmentSource { name: name_of(path), file }]);
     }
     // The open one first: whatever is closed from now on is either this or comes after it.
-    let open = match open(&path.join(FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        file => Some(file?),
-    };
+    let open = existing(&path.join(FILE))?;
     let open_is = open.as_ref().map(File::metadata).transpose()?;
     let mut parts = Vec::new();
     for segment in closed(path)? {
@@ -140,14 +155,7 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     // Backwards, until one begins no later than the record after it.
     for part in parts(path)?.into_iter().rev() {
-        let file = match part.file {
-            Source::Open(file) => file,
-            Source::Closed(path) => match open(&path) {
-                // Removed as too old in this moment; so are those before it.
-                Err(error) if error.kind() == ErrorKind::NotFound => break,
-                file => file?,
-            },
-        };
+        let Some(file) = part.file.open()? else { break };
         let first = first_of(&file)?;
         files.push(file);
         if first.is_some_and(|first| first.head.seq <= seq.saturating_add(1)) {
@@ -177,14 +185,10 @@ pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
         return Ok(Position::Removed);
     }
     for file in &files {
-        let len = file.metadata()?.len();
-        let near_end = len.saturating_sub(NEAR_END_BYTES);
+        let near_end = file.metadata()?.len().saturating_sub(NEAR_END_BYTES);
         for start in [near_end, 0] {
             if let Some(hash) = hash_of(file, start, seq)? {
                 return Ok(Position::Here(hash));
-            }
-            if near_end == 0 {
-                break;
             }
         }
     }
@@ -194,21 +198,19 @@ pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
 /// The hash of a record that stands behind this byte of a segment.
 fn hash_of(mut file: &File, start: u64, seq: u64) -> io::Result<Option<Hash>> {
     file.seek(SeekFrom::Start(start))?;
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
     // The first line may have lost its beginning, and has no number then.
-    while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? > 0 {
+    for line in chain::lines(BufReader::new(file)) {
+        let line = line?;
         match chain::seq_of(&line) {
-            Some(found) if found > seq => return Ok(None),
+            Some(found) if found > seq => break,
+            // A torn line bears the number of the record that comes again after it.
             Some(found) if found == seq => {
-                // A torn line bears the number of the record that comes again after it.
-                if let Line::Whole(links) = line::read(line.trim_ascii_end()) {
+                if let Some(links) = line::read(&line).links() {
                     return Ok(Some(links.head.hash));
                 }
             }
             _ => {}
         }
-        line.clear();
     }
     Ok(None)
 }
@@ -234,10 +236,7 @@ pub(crate) fn end_of(file: &File) -> io::Result<Option<End>> {
         let window = window.min(len);
         let mut tail = vec![0; window as usize];
         file.read_exact_at(&mut tail, len - window)?;
-        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| match line::read(line) {
-            Line::Whole(links) => Some(links),
-            Line::Changed | Line::Torn => None,
-        });
+        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| line::read(line).links());
         if last.is_some() || window == len {
             let is_torn = tail.last().is_some_and(|byte| *byte != b'\n');
             return Ok(Some(End { last, len, has_zeros: len < found, is_torn }));
@@ -263,32 +262,12 @@ fn len_without_zeros(file: &File, len: u64) -> io::Result<u64> {
 }
 
 /// The first line of a segment, if it is whole. Blocks on the disk.
-pub(crate) fn first_of(file: &File) -> io::Result<Option<Links>> {
-    let mut bytes = vec![0; 16 * 1024];
-    loop {
-        let read = read_at_most(file, &mut bytes)?;
-        let line = bytes[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if line.len() < read || read < bytes.len() || bytes.len() >= LINE_BYTES_MAX {
-            return Ok(match line::read(line) {
-                Line::Whole(links) => Some(links),
-                Line::Changed | Line::Torn => None,
-            });
-        }
-        bytes.resize(LINE_BYTES_MAX, 0);
-    }
-}
-
-fn read_at_most(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], read as u64) {
-            Ok(0) => break,
-            Ok(more) => read += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
+pub(crate) fn first_of(mut file: &File) -> io::Result<Option<Links>> {
+    file.rewind()?;
+    let first = chain::lines(BufReader::new(file)).next().transpose()?;
+    // Whoever reads all of it goes on from here.
+    file.rewind()?;
+    Ok(first.and_then(|line| line::read(&line).links()))
 }
 
 #[cfg(test)]

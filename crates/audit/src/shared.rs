@@ -14,6 +14,7 @@ use redact::Redactor;
 
 use crate::{
     checkpoint::Removed,
+    clock::Clock,
     config::{Config, SyncPolicy},
     degraded::{Degraded, Part},
     end_check,
@@ -30,9 +31,6 @@ use crate::{
     segments::FILE,
     settings::Settings,
 };
-
-/// Tells the time in milliseconds since 1970.
-pub type Clock = fn() -> i64;
 
 /// Of two locks the segment's is taken first.
 pub(crate) struct Shared {
@@ -91,9 +89,9 @@ impl Shared {
         let config = self.settings.config();
         let segment = match &mut *slot {
             Some(segment) => segment,
-            none => none.insert(OpenSegment::open(&self.dir, &config, &*self.ops)?),
+            none => none.insert(OpenSegment::open(&self.dir, &config, self.clock, Arc::clone(&self.ops))?),
         };
-        segment.go_by(&config);
+        segment.go_by(config);
         let done = work(segment);
         self.last_seen.store(segment.last_seen().seq, Ordering::Relaxed);
         self.in_place.set(segment.id());
@@ -104,7 +102,7 @@ impl Shared {
     /// nothing that is written from now on stays.
     #[cold]
     pub(crate) fn find_segment(&self) -> Result<(), AuditError> {
-        let found = self.with_segment(|segment| segment.locked(&*self.ops, |_| Ok(())));
+        let found = self.with_segment(|segment| segment.locked(|_| Ok(())));
         let Err(failure) = found else { return Ok(()) };
         self.degraded.report(Part::Records, Some(&failure));
         self.queue.fail(failure.clone());
@@ -116,8 +114,7 @@ impl Shared {
         if self.is_compared.load(Ordering::Acquire) {
             return Ok(());
         }
-        let compare = |segment: &mut OpenSegment| end_check::compare(segment, (self.clock)(), &*self.ops);
-        self.with_segment(|segment| segment.locked(&*self.ops, compare))?;
+        self.with_segment(|segment| segment.locked(|segment| end_check::compare(segment, &*self.ops)))?;
         self.is_compared.store(true, Ordering::Release);
         Ok(())
     }
@@ -125,7 +122,7 @@ impl Shared {
     /// Appends and takes out of the list what reached the disk. True if a segment was closed before.
     pub(crate) fn append(&self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
         self.compare_once()?;
-        self.with_segment(|segment| segment.append(records, (self.clock)(), &*self.ops))
+        self.with_segment(|segment| segment.append(records))
     }
 
     /// Hands what was written to the disk itself and notes the head that is safe by now.
@@ -133,9 +130,9 @@ impl Shared {
         self.compare_once()?;
         self.with_segment(|segment| {
             let safe = segment.last_seen();
-            segment.sync(&*self.ops)?;
+            segment.sync()?;
             segment.signer()?;
-            segment.locked(&*self.ops, |segment| {
+            segment.locked(|segment| {
                 let dir = segment.dir.clone();
                 // Best effort: the next time is a second away.
                 let _ = head_file::note(&dir, safe, segment.signer()?, &*self.ops);
@@ -189,7 +186,7 @@ impl Shared {
         self.compare_once()?;
         while removed.len() < REMOVED_MAX {
             let oldest = self.with_segment(|segment| {
-                segment.close_if_due(now_ms, &*self.ops)?;
+                segment.close_if_due()?;
                 retention::remove_oldest(segment, &Age { config: &config, now_ms, trigger }, &*self.ops)
             })?;
             match oldest {

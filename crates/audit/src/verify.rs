@@ -169,8 +169,9 @@ pub fn verify(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
 }
 
 fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
-    let mut check = Verification::new(trust);
-    check.is_single = !path.is_dir();
+    let (segment, is_single) = (FILE.to_owned(), !path.is_dir());
+    let (first_segment, trust) = (segment.clone(), trust.clone());
+    let mut check = Verification { trust, first_segment, segment, is_single, ..Verification::default() };
     for part in segments::parts(path)? {
         let is_closed = segments::is_closed_name(&part.name);
         check.segment(part.name);
@@ -196,9 +197,18 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     check.finish()
 }
 
+/// Where a fault is.
+struct Place {
+    segment: String,
+    line: u64,
+    /// The number of the record that should stand there.
+    seq: u64,
+}
+
 /// How far the reading has come.
-struct Verification<'t> {
-    trust: &'t Trust,
+#[derive(Default)]
+struct Verification {
+    trust: Trust,
     first_segment: String,
     segment: String,
     segments: usize,
@@ -216,38 +226,16 @@ struct Verification<'t> {
     head: Head,
     signed: Option<u64>,
     /// The first record behind the last signature, and where it is.
-    unsigned_at: Option<(String, u64, u64)>,
+    unsigned_at: Option<Place>,
     torn_lines: u64,
     losses: Losses,
     /// Where the first loss that nobody acknowledged is told of.
-    lost_at: Option<(String, u64)>,
+    lost_at: Option<Place>,
     /// The first torn line since the last whole one.
-    torn_at: Option<(String, u64)>,
+    torn_at: Option<Place>,
 }
 
-impl<'t> Verification<'t> {
-    fn new(trust: &'t Trust) -> Self {
-        Self {
-            trust,
-            first_segment: FILE.to_owned(),
-            segment: FILE.to_owned(),
-            segments: 0,
-            line: 0,
-            has_record: false,
-            start: None,
-            is_single: false,
-            is_start_told: false,
-            removed: 0,
-            head: Head::START,
-            signed: None,
-            unsigned_at: None,
-            torn_lines: 0,
-            losses: Losses::default(),
-            lost_at: None,
-            torn_at: None,
-        }
-    }
-
+impl Verification {
     fn segment(&mut self, name: String) {
         if self.segments == 0 {
             self.first_segment.clone_from(&name);
@@ -257,49 +245,34 @@ impl<'t> Verification<'t> {
     }
 
     fn lines(&mut self, mut reader: impl BufRead) -> Result<(), VerifyError> {
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            if (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
-            }
-            self.line += 1;
-            if line.len() < LINE_BYTES_MAX || line.ends_with(b"\n") {
-                self.line(line.strip_suffix(b"\n").unwrap_or(&line))?;
-                continue;
-            }
-            if line.last() != Some(&0) {
-                return self.broken(Why::TooLong);
-            }
+        let (mut bytes, mut goes_on) = (Vec::new(), false);
+        while (&mut reader).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes)? > 0 {
+            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            let begins = !std::mem::replace(&mut goes_on, line.len() == LINE_BYTES_MAX);
+            self.line += u64::from(begins);
             // Zeros behind a line are what a power cut leaves, and there may be any number of them.
-            self.line(&line)?;
-            self.zeros(&mut reader)?;
-        }
-    }
-
-    /// Reads to the end of a line that holds nothing but zeros any more.
-    fn zeros(&self, reader: &mut impl BufRead) -> Result<(), VerifyError> {
-        let mut bytes = Vec::new();
-        loop {
+            let is_too_long = match begins {
+                true => goes_on && line.last() != Some(&0),
+                false => !chain::without_zeros(line).is_empty(),
+            };
+            if is_too_long {
+                return self.place().broken(Why::TooLong);
+            }
+            if begins {
+                self.line(line)?;
+            }
             bytes.clear();
-            let read = reader.take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes)?;
-            let zeros = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-            if !chain::without_zeros(zeros).is_empty() {
-                return self.broken(Why::TooLong);
-            }
-            if read == 0 || zeros.len() < bytes.len() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn line(&mut self, line: &[u8]) -> Result<(), VerifyError> {
         match line::read(line) {
             Line::Whole(links) => self.whole(line, links),
-            Line::Changed => self.broken(Why::Changed),
+            Line::Changed => self.place().broken(Why::Changed),
             Line::Torn => {
                 self.torn_lines += 1;
-                self.torn_at.get_or_insert((self.segment.clone(), self.line));
+                self.torn_at.get_or_insert(self.place());
                 Ok(())
             }
         }
@@ -315,27 +288,28 @@ impl<'t> Verification<'t> {
         }
         let expected = self.head.seq + 1;
         match self.torn_at.take() {
-            Some((segment, line)) if head.seq != expected => {
-                return Err(VerifyError::Broken { segment, line, seq: expected, why: Why::Mutilated });
-            }
-            _ if head.seq != expected => return self.broken(Why::OutOfOrder { found: head.seq }),
-            _ if prev != self.head.hash => return self.broken(Why::Unlinked),
+            Some(torn) if head.seq != expected => return torn.broken(Why::Mutilated),
+            _ if head.seq != expected => return self.place().broken(Why::OutOfOrder { found: head.seq }),
+            _ if prev != self.head.hash => return self.place().broken(Why::Unlinked),
             _ => {}
         }
-        self.unsigned_at.get_or_insert_with(|| (self.segment.clone(), self.line, head.seq));
+        if self.unsigned_at.is_none() {
+            self.unsigned_at = Some(self.place());
+        }
         if self.trust.noted == Some(head) {
             self.is_signed_up_to(head);
         }
         if let Some(checkpoint) = checkpoint {
             if !self.trust.keys.is_empty() {
                 if !self.trust.keys.contains(&checkpoint.key) || !checkpoint::is_signed(line, &checkpoint) {
-                    return self.broken(Why::Unsigned);
+                    return self.place().broken(Why::Unsigned);
                 }
                 self.is_signed_up_to(head);
             }
             self.losses.read(head, &checkpoint);
             match self.losses.open() {
-                Some(_) => drop(self.lost_at.get_or_insert((self.segment.clone(), self.line))),
+                Some(_) if self.lost_at.is_none() => self.lost_at = Some(self.place()),
+                Some(_) => {}
                 None => self.lost_at = None,
             }
             let removed = checkpoint.details.removed.filter(|_| checkpoint.why == Occasion::Removed);
@@ -345,7 +319,7 @@ impl<'t> Verification<'t> {
             }
         }
         if self.trust.noted.is_some_and(|noted| noted.seq == head.seq && noted.hash != head.hash) {
-            return self.broken(Why::NotAsKept);
+            return self.place().broken(Why::NotAsKept);
         }
         self.head = head;
         self.has_record = true;
@@ -358,15 +332,14 @@ impl<'t> Verification<'t> {
 
     /// Whether the closed segment that was read last ends as segments are closed.
     fn is_closed_well(&self) -> Result<(), VerifyError> {
+        let place = self.place();
         if !self.has_record {
-            let (segment, line, seq) = (self.segment.clone(), self.line.max(1), self.head.seq + 1);
-            return Err(VerifyError::Broken { segment, line, seq, why: Why::Emptied });
+            return Place { line: self.line.max(1), ..place }.broken(Why::Emptied);
         }
         if self.trust.keys.is_empty() || self.unsigned_at.is_none() {
             return Ok(());
         }
-        let (segment, seq) = (self.segment.clone(), self.head.seq);
-        Err(VerifyError::Broken { segment, line: self.line, seq, why: Why::Unsealed })
+        Place { seq: self.head.seq, ..place }.broken(Why::Unsealed)
     }
 
     /// Whether so much is signed as there must be.
@@ -378,9 +351,7 @@ impl<'t> Verification<'t> {
             records > UNSIGNED_RECORDS_MAX && !self.trust.keys.is_empty()
         };
         match self.unsigned_at.take().filter(|_| is_too_much) {
-            Some((segment, line, seq)) => {
-                Err(VerifyError::Broken { segment, line, seq, why: Why::SignedByNobody { records } })
-            }
+            Some(place) => place.broken(Why::SignedByNobody { records }),
             None => Ok(()),
         }
     }
@@ -395,7 +366,7 @@ impl<'t> Verification<'t> {
             None if self.is_single => (first, Why::StartsLater { first }),
             None => (self.removed + 1, Why::BeginningMissing),
         };
-        Err(VerifyError::Broken { segment: self.first_segment.clone(), line: 1, seq, why })
+        Place { segment: self.first_segment.clone(), line: 1, seq }.broken(why)
     }
 
     fn finish(mut self) -> Result<Verified, VerifyError> {
@@ -403,22 +374,18 @@ impl<'t> Verification<'t> {
         self.begins_well(start)?;
         let kept = self.trust.noted.map(|noted| noted.seq);
         if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
-            if let Some((segment, line)) = self.torn_at {
-                let (seq, why) = (self.head.seq + 1, Why::Mutilated);
-                return Err(VerifyError::Broken { segment, line, seq, why });
-            }
-            self.line += 1;
-            return self.broken(Why::EndMissing { kept });
+            let end = Place { line: self.line + 1, ..self.place() };
+            return match self.torn_at {
+                Some(torn) => torn.broken(Why::Mutilated),
+                None => end.broken(Why::EndMissing { kept }),
+            };
         }
-        if let Some(loss) = self.losses.open().cloned() {
-            let (segment, line) = self.lost_at.expect("whatever is open was read on a line");
-            return Err(VerifyError::Broken { segment, line, seq: loss.seq, why: Why::Lost(loss) });
+        if let (Some(loss), Some(place)) = (self.losses.open().cloned(), self.lost_at.take()) {
+            return place.broken(Why::Lost(loss));
         }
-        if let Some(loss) =
-            self.trust.loss.clone().filter(|loss| !self.losses.are_acknowledged_after(loss.seq))
-        {
-            let (segment, seq) = (self.first_segment, loss.seq);
-            return Err(VerifyError::Broken { segment, line: 1, seq, why: Why::Lost(loss) });
+        let noted = self.trust.loss.clone();
+        if let Some(loss) = noted.filter(|loss| !self.losses.are_acknowledged_after(loss.seq)) {
+            return Place { segment: self.first_segment, line: 1, seq: loss.seq }.broken(Why::Lost(loss));
         }
         self.is_signed_enough()?;
         Ok(Verified {
@@ -432,9 +399,16 @@ impl<'t> Verification<'t> {
         })
     }
 
-    fn broken<T>(&self, why: Why) -> Result<T, VerifyError> {
-        let (segment, seq) = (self.segment.clone(), self.head.seq + 1);
-        Err(VerifyError::Broken { segment, line: self.line, seq, why })
+    /// Where the reading is, and the record that should stand there.
+    fn place(&self) -> Place {
+        Place { segment: self.segment.clone(), line: self.line, seq: self.head.seq + 1 }
+    }
+}
+
+impl Place {
+    fn broken<T>(self, why: Why) -> Result<T, VerifyError> {
+        let Place { segment, line, seq } = self;
+        Err(VerifyError::Broken { segment, line, seq, why })
     }
 }
 

@@ -100,7 +100,7 @@ impl KeyRing {
         for _ in 0..RACES_MAX {
             let (reading, name) = (secrets.clone(), self.name);
             let found = spawn_blocking(move || reading.load(name)).await.map_err(ending)??;
-            let kept = found.as_ref().map(|found| parse(&found.record)).unwrap_or_default();
+            let kept = found.as_ref().map(|found| parse(&found.value)).unwrap_or_default();
             let (keys, is_changed) = self.with_newest(kept, now_ms)?;
             if !is_changed {
                 return Ok(keys);
@@ -112,7 +112,7 @@ impl KeyRing {
                 return Ok(keys);
             }
         }
-        Err(StoreError::Busy { file: "toolcrib.db" })
+        Err(StoreError::Busy)
     }
 
     /// These keys without those that open nothing any more, and with one that seals; and whether another was made.

@@ -13,7 +13,6 @@ use crate::process::{find_in, start_detached, variable};
 /// What opens an address in the browser that the person prefers, and whether it needs a display to do so.
 const OPENERS: [(&str, bool); 4] =
     [("xdg-open", true), ("wslview", false), ("sensible-browser", true), ("x-www-browser", true)];
-const OPENERS_MACOS: [(&str, bool); 1] = [("open", false)];
 
 /// Where a display is named.
 const DISPLAYS: [&str; 2] = ["WAYLAND_DISPLAY", "DISPLAY"];
@@ -90,8 +89,7 @@ fn opener(environment: Environment<'_>) -> Option<PathBuf> {
     // Lists and patterns are possible too, and left to the programs below.
     let chosen = chosen.filter(|value| !value.contains([':', '%', ' ']));
     let has_display = DISPLAYS.iter().any(|name| set(name).is_some());
-    let openers = if cfg!(target_os = "macos") { &OPENERS_MACOS[..] } else { &OPENERS };
-    let usual = openers.iter().filter(|(_, needs_display)| has_display || !needs_display);
+    let usual = OPENERS.iter().filter(|(_, needs_display)| has_display || !needs_display);
     let mut commands = chosen.iter().map(String::as_str).chain(usual.map(|&(command, _)| command));
     commands.find_map(|command| find_in(set("PATH"), command))
 }

@@ -14,7 +14,7 @@ mod write;
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
 pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX, spellings};
-pub use obeyed::{OBEYED, Obeyed, ObeyedFile, Writable};
+pub use obeyed::{ObeyedFile, Writable};
 pub use protected::ProtectedPaths;
 pub use read::{FilePart, Meta};
 pub use root::{Access, Root};

@@ -16,11 +16,13 @@ mod words;
 pub use browser::{BrowserError, open_browser};
 pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
-    OBEYED, Obeyed, ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX,
-    Writable, Written, is_code, spellings,
+    ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX, Writable, Written,
+    is_code, spellings,
 };
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
-pub use process::{Answered, END_TIMEOUT, Exit, Launcher, Program, StartError, Tree, TreeIo, ask_program};
+pub use process::{
+    END_TIMEOUT, Exit, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo, ask_program,
+};
 pub use words::is_hidden;

@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place where the guard is started")]
 
-mod asked;
+mod ask_program;
 mod detached;
 mod environment;
 mod lookup;
@@ -28,7 +28,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::guard;
-pub use asked::{Answered, ask_program};
+pub use ask_program::{ProgramOutput, ask_program};
 pub(crate) use detached::{find_in, start_detached, variable};
 pub use lookup::StartError;
 pub use program::Program;

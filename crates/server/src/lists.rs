@@ -180,14 +180,10 @@ impl<'a> View<'a> {
     }
 
     fn entry(&self, row: &Row<'_>) -> Bytes {
-        let reduce = match (row, self.kind) {
-            (Row::Tool(tool), _) => return self.tool(tool.definition()),
-            (Row::Item(_), ListKind::Prompts) => reduce::prompt,
-            (Row::Item(_), ListKind::Templates) => reduce::template,
-            (Row::Item(_), ListKind::Resources | ListKind::Tools) => reduce::resource,
-        };
-        let Row::Item(item) = row else { return Bytes::new() };
-        reduced(self.revision, &item.listing, reduce)
+        match row {
+            Row::Tool(tool) => self.tool(tool.definition()),
+            Row::Item(item) => reduced(self.revision, &item.listing, reduce::listed),
+        }
     }
 
     fn tool(&self, definition: &Definition) -> Bytes {

@@ -55,37 +55,28 @@ pub enum Kind {
 impl Kind {
     /// The word in the database.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Kind::Anchor => "anchor",
-            Kind::Approval => "approval",
-            Kind::ApprovalArguments => "approval_arguments",
-            Kind::ApprovalCode => "approval_code",
-            Kind::Grant => "grant",
-            Kind::Key => "key",
-            Kind::KeyUse => "key_use",
-            Kind::Pin => "pin",
-            Kind::Sealed => "sealed",
-            Kind::SecretUse => "secret-use",
-            Kind::Trust => "trust",
-            Kind::UsedState => "used_state",
-        }
+        self.word_and_bytes_max().0
     }
 
     /// The largest value, in bytes.
     pub const fn bytes_max(self) -> usize {
+        self.word_and_bytes_max().1
+    }
+
+    const fn word_and_bytes_max(self) -> (&'static str, usize) {
         match self {
-            Kind::Anchor => ANCHOR_BYTES_MAX,
-            Kind::Pin => PIN_BYTES_MAX,
-            Kind::Approval
-            | Kind::ApprovalArguments
-            | Kind::ApprovalCode
-            | Kind::Grant
-            | Kind::Key
-            | Kind::KeyUse
-            | Kind::Sealed
-            | Kind::SecretUse
-            | Kind::Trust
-            | Kind::UsedState => VALUE_BYTES_MAX,
+            Kind::Anchor => ("anchor", ANCHOR_BYTES_MAX),
+            Kind::Approval => ("approval", VALUE_BYTES_MAX),
+            Kind::ApprovalArguments => ("approval_arguments", VALUE_BYTES_MAX),
+            Kind::ApprovalCode => ("approval_code", VALUE_BYTES_MAX),
+            Kind::Grant => ("grant", VALUE_BYTES_MAX),
+            Kind::Key => ("key", VALUE_BYTES_MAX),
+            Kind::KeyUse => ("key_use", VALUE_BYTES_MAX),
+            Kind::Pin => ("pin", PIN_BYTES_MAX),
+            Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
+            Kind::SecretUse => ("secret-use", VALUE_BYTES_MAX),
+            Kind::Trust => ("trust", VALUE_BYTES_MAX),
+            Kind::UsedState => ("used_state", VALUE_BYTES_MAX),
         }
     }
 }

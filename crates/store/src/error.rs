@@ -17,42 +17,31 @@ pub enum StoreError {
     },
     /// The file is no database of ours, or the disk spoilt it.
     #[error(
-        "the state database {file} is damaged; stop every toolcrib, move the file away and start again: \
+        "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
          lost with it are the API keys (nobody is let in over HTTP until there are new ones), the kept secrets (which \
          are struck out of nothing until they are set again), the sign-ins to servers, approvals and grants, and what \
          the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
     )]
-    Damaged {
-        /// The file's name within the state folder.
-        file: &'static str,
-    },
+    Damaged,
     /// A newer version of the program wrote it. An older one must not guess at its tables.
     #[error(
-        "the state database {file} has version {found}, this program knows {known}; \
+        "the state database toolcrib.db has version {found}, this program knows {known}; \
          use the newer toolcrib, or another state.dir"
     )]
     Newer {
-        /// The file's name within the state folder.
-        file: &'static str,
         /// The version it has.
         found: i64,
         /// The latest version this program can use.
         known: i64,
     },
     /// Other processes held the database for longer than we wait.
-    #[error("the state database {file} was locked by another process for too long; try again")]
-    Busy {
-        /// The file's name within the state folder.
-        file: &'static str,
-    },
+    #[error("the state database toolcrib.db was locked by another process for too long; try again")]
+    Busy,
     /// The disk is full. What is in the database can be read, and nothing can be kept.
     #[error(
-        "the disk is full: the state database {file} takes nothing new until there is space below the state folder"
+        "the disk is full: the state database toolcrib.db takes nothing new until there is space below the state folder"
     )]
-    NoSpace {
-        /// The file's name within the state folder.
-        file: &'static str,
-    },
+    NoSpace,
     /// What was to be kept is beyond a limit.
     #[error("{what} of {bytes} bytes is too large to keep; the limit is {max}")]
     TooLarge {
@@ -71,18 +60,10 @@ pub enum StoreError {
         /// The limit.
         max: usize,
     },
-    /// The file with the key that seals secrets is not to be trusted, or is none.
-    #[error("the key file {} {why}", file.display())]
-    Key {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it, and what to do.
-        why: String,
-    },
-    /// Who holds the key that seals secrets does not give one.
+    /// Who holds the key that seals secrets, or the file with it, does not give one that can be trusted.
     #[error("{holder} {why}")]
-    KeyHolder {
-        /// Who that is, as `KeyHolder::name` says it.
+    Key {
+        /// Who that is, as the beginning of a sentence.
         holder: String,
         /// What is wrong, and what to do.
         why: String,
@@ -132,6 +113,13 @@ pub enum StoreError {
     /// Anything else the database reports.
     #[error("the state database did not answer")]
     Database(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// What it means is told where the database is known.
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        StoreError::Database(Box::new(error))
+    }
 }
 
 /// A record's name as a person knows it.

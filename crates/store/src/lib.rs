@@ -23,12 +23,12 @@ pub use cell::{
 };
 pub use definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX};
 pub use error::StoreError;
-pub use folder::create_private;
+pub use folder::{create_private, create_whole};
 pub use lost::Lost;
 pub use master_key::{KeyHolder, KeySource, key_spellings};
 pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};
 pub use reply::{Reply, wait};
-pub use secrets::{Opened, Secrets};
+pub use secrets::Secrets;
 pub use sqlite::SqliteStore;
 pub use store::{
     COUNTERS_MAX, CellStore, CounterStore, DefinitionStore, LEASE_MS_MAX, LeaseStore, Period, Store, Taken,

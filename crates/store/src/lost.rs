@@ -15,39 +15,34 @@ pub struct Lost {
 
 impl fmt::Display for Lost {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self.database {
-            true => "the state database toolcrib.db is gone or empty, and with it ",
-            false => "the state database toolcrib.db was begun anew, and what was in the old one is gone: ",
-        })?;
-        let what = [
-            (self.keys, "the API keys"),
-            (self.secrets, "the kept secrets"),
+        let parts = [
+            (self.database, "the state database toolcrib.db is gone or empty, and with it "),
+            (
+                !self.database,
+                "the state database toolcrib.db was begun anew, and what was in the old one is gone: ",
+            ),
+            (self.keys, "the API keys, "),
+            (self.secrets, "the kept secrets, "),
             (
                 true,
-                "the sign-ins to servers, approvals and grants, and what the tools of servers were when they \
-                    were accepted",
+                "the sign-ins to servers, approvals and grants, and what the tools of servers were when they were \
+                 accepted; if you have a copy, stop every toolcrib and put it back",
             ),
-        ];
-        let what: Vec<&str> = what.iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| *what).collect();
-        out.write_str(&what.join(", "))?;
-        out.write_str("; if you have a copy, stop every toolcrib and put it back")?;
-        if self.keys {
-            out.write_str(
+            (
+                self.keys,
                 "; until there is a key again (`toolcrib keys create NAME`) nobody is let in over HTTP, unless \
                  server.open_on_loopback = true",
-            )?;
-        }
-        if self.secrets {
-            out.write_str(
+            ),
+            (
+                self.secrets,
                 "; what the secrets said is no longer struck out of anything until it is set again \
                  (`toolcrib secrets set NAME`)",
-            )?;
-        }
-        if self.database {
-            out.write_str(
+            ),
+            (
+                self.database,
                 "; what servers offer now counts as seen for the first time (`toolcrib mcp trust` shows it)",
-            )?;
-        }
-        Ok(())
+            ),
+        ];
+        parts.iter().filter(|(holds, _)| *holds).try_for_each(|(_, part)| out.write_str(part))
     }
 }

@@ -5,16 +5,16 @@
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, Read, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    fs::{self, File},
+    io::{self, ErrorKind, Read},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use data_encoding::HEXLOWER;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
 use crate::{error::StoreError, folder};
@@ -24,9 +24,6 @@ pub(crate) const FILE: &str = "secret.key";
 
 /// The length of a key, in bytes.
 const KEY_BYTES: usize = 32;
-
-/// Only the owner may read it.
-const FILE_MODE: u32 = 0o600;
 
 /// More than any spelling of a key, in bytes.
 const SPELT_BYTES_MAX: u64 = 4 * 1024;
@@ -72,30 +69,27 @@ pub trait KeyHolder: Send + Sync {
 /// Shows no key.
 impl std::fmt::Debug for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            KeySource::State => f.write_str("State"),
-            KeySource::File { path, .. } => f.debug_tuple("File").field(path).finish(),
-            KeySource::Holder(holder) => f.debug_tuple("Holder").field(&holder.name()).finish(),
-        }
+        self.place().fmt(f)
     }
 }
 
 /// The same place; what is there may have changed.
 impl PartialEq for KeySource {
     fn eq(&self, other: &KeySource) -> bool {
-        match (self, other) {
-            (KeySource::State, KeySource::State) => true,
-            (
-                KeySource::File { path, is_credential },
-                KeySource::File { path: other, is_credential: also },
-            ) => (path, is_credential) == (other, also),
-            (KeySource::Holder(one), KeySource::Holder(other)) => one.name() == other.name(),
-            (KeySource::State | KeySource::File { .. } | KeySource::Holder(_), _) => false,
-        }
+        self.place() == other.place()
     }
 }
 
 impl KeySource {
+    /// The file, whether it is a credential, and the holder.
+    fn place(&self) -> (Option<&Path>, bool, Option<String>) {
+        match self {
+            KeySource::State => (None, false, None),
+            KeySource::File { path, is_credential } => (Some(path), *is_credential, None),
+            KeySource::Holder(holder) => (None, false, Some(holder.name())),
+        }
+    }
+
     /// Where that is, for people.
     pub(crate) fn shown(&self, dir: &Path) -> String {
         match self {
@@ -111,7 +105,7 @@ impl KeySource {
             KeySource::State => load(dir),
             KeySource::File { path, is_credential } => load_from(path, *is_credential).map(Some),
             KeySource::Holder(holder) => {
-                let wrong = |why| StoreError::KeyHolder { holder: holder.name(), why };
+                let wrong = |why| StoreError::Key { holder: holder.name(), why };
                 let Some(spelt) = holder.load().map_err(wrong)? else { return Ok(None) };
                 let key = spelt_key(&spelt).ok_or_else(|| {
                     wrong(format!("holds no key: 64 hexadecimal digits, or 32 bytes in base64; {HOW}"))
@@ -127,7 +121,7 @@ impl KeySource {
             KeySource::State => make(dir),
             KeySource::File { path, is_credential } => load_from(path, *is_credential),
             KeySource::Holder(holder) => {
-                let wrong = |why: String| StoreError::KeyHolder { holder: holder.name(), why };
+                let wrong = |why: String| StoreError::Key { holder: holder.name(), why };
                 let mut key = [0; KEY_BYTES];
                 getrandom::fill(&mut key).map_err(|error| wrong(format!("gets no new key: {error}")))?;
                 holder.keep(&STANDARD.encode(key)).map_err(wrong)?;
@@ -146,20 +140,13 @@ fn ready(key: &[u8; KEY_BYTES]) -> LessSafeKey {
 /// The key that hexadecimal digits or base64 spell.
 fn spelt_key(text: &str) -> Option<[u8; KEY_BYTES]> {
     let text = text.trim();
-    if text.len() == 2 * KEY_BYTES && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok();
-        let bytes: Option<Vec<u8>> = (0..KEY_BYTES).map(byte).collect();
-        return bytes?.try_into().ok();
+    if text.len() == 2 * KEY_BYTES {
+        return HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok();
     }
     let decoded = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD]
         .iter()
         .find_map(|engine| engine.decode(text).ok());
     decoded?.try_into().ok()
-}
-
-/// Opens a file; nothing if it is something else, some of which is not even opened without waiting for somebody.
-fn open(path: &Path) -> io::Result<Option<File>> {
-    if fs::metadata(path)?.is_file() { File::open(path).map(Some) } else { Ok(None) }
 }
 
 /// How else the key may be spelt that this text spells: in hexadecimal digits and both kinds of base64, which each may
@@ -173,108 +160,89 @@ pub fn key_spellings(text: &str) -> impl Iterator<Item = String> {
     spelt_key(text).into_iter().flat_map(spellings)
 }
 
+/// A file with a key, and what its owner is told of it.
+struct KeyFile<'f> {
+    path: &'f Path,
+    /// The bits of its mode that nobody else may have.
+    others: u32,
+    /// What to do if it cannot be read.
+    unreadable: &'static str,
+    /// What to do if it holds no key.
+    otherwise: &'static str,
+}
+
+impl KeyFile<'_> {
+    /// Reads the key.
+    fn load(&self) -> Result<LessSafeKey, StoreError> {
+        let wrong = |why| StoreError::Key { holder: format!("the key file {}", self.path.display()), why };
+        let KeyFile { unreadable, otherwise, .. } = self;
+        let cannot_be_read = |error: io::Error| wrong(format!("cannot be read ({error}); {unreadable}"));
+        let no_file = || wrong(format!("is no file; {otherwise}"));
+        // Some of what is no file is not even opened without waiting for somebody.
+        if !fs::metadata(self.path).map_err(cannot_be_read)?.is_file() {
+            return Err(no_file());
+        }
+        let file = File::open(self.path).map_err(cannot_be_read)?;
+        let found = file.metadata().map_err(cannot_be_read)?;
+        if !found.is_file() {
+            return Err(no_file());
+        }
+        let mode = found.permissions().mode() & 0o777;
+        if mode & self.others != 0 {
+            return Err(wrong(format!(
+                "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; run \
+                 `chmod 600` on it if nobody else has read it, or else {otherwise}"
+            )));
+        }
+        let mut bytes = Vec::new();
+        file.take(SPELT_BYTES_MAX).read_to_end(&mut bytes).map_err(cannot_be_read)?;
+        let key = key_in(&bytes).ok_or_else(|| {
+            wrong(format!(
+                "holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; {otherwise}"
+            ))
+        })?;
+        Ok(ready(&key))
+    }
+}
+
+/// The key that a file's bytes are, or spell.
+fn key_in(bytes: &[u8]) -> Option<[u8; KEY_BYTES]> {
+    // Thirty-two characters that can be typed are a pass phrase, which can be guessed.
+    let is_typed = bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    match bytes.try_into() {
+        Ok(key) if !is_typed => Some(key),
+        _ => spelt_key(std::str::from_utf8(bytes).ok()?),
+    }
+}
+
 /// The key in a file of the owner's.
 fn load_from(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError> {
-    let cannot_be_read = |error: io::Error| {
-        wrong(path, format!("cannot be read ({error}); check that it is the path that you meant"))
-    };
-    let no_file = || wrong(path, format!("is no file; {HOW}"));
-    let file = open(path).map_err(cannot_be_read)?.ok_or_else(no_file)?;
-    let found = file.metadata().map_err(cannot_be_read)?;
-    let mode = found.permissions().mode() & 0o777;
     // The system lets one user read a credential through a list beside the mode, which then shows as the group's.
     let others = if is_credential { 0o037 } else { 0o077 };
-    if !found.is_file() {
-        return Err(no_file());
-    }
-    if mode & others != 0 {
-        let why = format!(
-            "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; run \
-             `chmod 600` on it if nobody else has read it"
-        );
-        return Err(wrong(path, why));
-    }
-    let mut bytes = Vec::new();
-    file.take(SPELT_BYTES_MAX).read_to_end(&mut bytes).map_err(cannot_be_read)?;
-    // Thirty-two characters that can be typed are a pass phrase, which can be guessed.
-    let is_raw = bytes.len() == KEY_BYTES && !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
-    let key = match std::str::from_utf8(&bytes) {
-        _ if is_raw => <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).ok(),
-        Ok(text) => spelt_key(text),
-        Err(_) => None,
-    };
-    let key = key.ok_or_else(|| {
-        wrong(
-            path,
-            format!("holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; {HOW}"),
-        )
-    })?;
-    Ok(ready(&key))
+    KeyFile { path, others, unreadable: "check that it is the path that you meant", otherwise: HOW }.load()
 }
 
 /// The key in `dir`, if there is one.
 fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
-    let path = dir.join(FILE);
-    let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
-    let no_file = || wrong(&path, "is no file; move it away, and sign in to your servers again".to_owned());
-    let mut file = match open(&path) {
-        Ok(file) => file.ok_or_else(no_file)?,
+    let path = &dir.join(FILE);
+    match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotADirectory => return Err(cannot(error)),
-        Err(error) => return Err(wrong(&path, format!("cannot be read ({error}); check its permissions"))),
-    };
-    let found = file.metadata().map_err(cannot)?;
-    let mode = found.permissions().mode() & 0o777;
-    if !found.is_file() {
-        return Err(no_file());
+        Err(source) if source.kind() == ErrorKind::NotADirectory => {
+            return Err(StoreError::Folder { dir: dir.to_owned(), source });
+        }
+        _ => {}
     }
-    if mode & 0o077 != 0 {
-        let why = format!(
-            "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; \
-             run `chmod 600` on it if nobody else has read it, or else move it away, and sign in to your \
-             servers again"
-        );
-        return Err(wrong(&path, why));
-    }
-    if found.len() != KEY_BYTES as u64 {
-        let why = format!(
-            "has {} bytes and not {KEY_BYTES}; put the right one back, or move it away, and sign in to your servers again",
-            found.len()
-        );
-        return Err(wrong(&path, why));
-    }
-    let mut key = [0; KEY_BYTES];
-    file.read_exact(&mut key).map_err(cannot)?;
-    Ok(Some(ready(&key)))
+    let otherwise = "put the right one back, or move it away, and sign in to your servers again";
+    KeyFile { path, others: 0o077, unreadable: "check its permissions", otherwise }.load().map(Some)
 }
 
-fn wrong(file: &Path, why: String) -> StoreError {
-    StoreError::Key { file: file.to_owned(), why }
-}
-
-/// Makes a key in `dir`, where there was none a moment ago. If there is one by now, it is that one.
+/// Makes a key in `dir`, where there was none a moment ago. If there is one by now, which may have sealed something, it is
+/// that one.
 fn make(dir: &Path) -> Result<LessSafeKey, StoreError> {
     let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
-    folder::create_private(dir).and_then(|()| put(dir, &dir.join(FILE))).map_err(cannot)?;
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key).map_err(|error| cannot(io::Error::other(error)))?;
+    let made = folder::create_private(dir).and_then(|()| folder::create_whole(dir, FILE, &key));
+    made.map_err(cannot)?;
     load(dir)?.ok_or_else(|| cannot(ErrorKind::NotFound.into()))
-}
-
-/// Puts a new key at `path`, whole or not at all, unless there is one by now.
-fn put(dir: &Path, path: &Path) -> io::Result<()> {
-    let mut random = [0; KEY_BYTES + size_of::<u64>()];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-    let (key, name) = random.split_at(KEY_BYTES);
-    let name: String = HEXLOWER.encode(name);
-    let draft = dir.join(format!("{FILE}.{name}"));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&draft)?;
-    let written = file.write_all(key).and_then(|()| file.sync_all());
-    let linked = written.and_then(|()| match fs::hard_link(&draft, path) {
-        // Somebody was faster, and has sealed something with that key already, perhaps.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        linked => linked,
-    });
-    fs::remove_file(&draft)?;
-    linked?;
-    // What is sealed must not outlive its key.
-    File::open(dir)?.sync_all()
 }

@@ -157,7 +157,7 @@ impl Secrets {
         let Some(opened) = self.load(&name.record())? else { return Ok(None) };
         let unknown =
             || StoreError::Database(format!("the secret {name} was kept by a newer version").into());
-        read(name, &opened.record).map(Some).ok_or_else(unknown)
+        read(name, &opened.value).map(Some).ok_or_else(unknown)
     }
 
     /// All of them, in the order of their names.

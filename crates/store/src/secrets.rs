@@ -9,7 +9,7 @@ use std::{
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
 
 use crate::{
-    cell::{Change, Kind, NAMED_PREFIX},
+    cell::{Cell, Change, Kind, NAMED_PREFIX},
     error::StoreError,
     master_key::KeySource,
     reply::wait,
@@ -30,28 +30,6 @@ const NOTHING: &[u8] = b"";
 
 /// How often a record is sealed again because the key has changed meanwhile.
 const TRIES_MAX: usize = 3;
-
-/// A record as the store has it.
-pub(crate) struct Sealed {
-    pub(crate) version: u64,
-    pub(crate) sealed: Vec<u8>,
-}
-
-/// A record that has been opened.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Opened {
-    /// Another one after each change, and never one that any record had before.
-    pub version: u64,
-    /// The record.
-    pub record: Vec<u8>,
-}
-
-/// Shows no record.
-impl std::fmt::Debug for Opened {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opened").field("version", &self.version).finish_non_exhaustive()
-    }
-}
 
 /// The secrets of one state folder. Nothing touches the disk until something is asked or kept.
 pub struct Secrets {
@@ -94,21 +72,23 @@ impl Secrets {
         (held.source, held.key, held.before) = (source, None, None);
     }
 
-    /// The record of this name; none if the key has been lost, with which a sign-in is.
+    /// The record of this name, opened; none if the key has been lost, with which a sign-in is.
     ///
     /// # Errors
     /// If it is not as it was sealed, if the key is not to be trusted, if a person has set it and the key is lost, or as
     /// the store's.
-    pub fn load(&self, name: &str) -> Result<Option<Opened>, StoreError> {
-        let Some(Sealed { version, sealed }) = self.sealed(name)? else { return Ok(None) };
+    pub fn load(&self, name: &str) -> Result<Option<Cell>, StoreError> {
+        let Some(Cell { key: record_name, version, value: sealed }) = self.sealed(name)? else {
+            return Ok(None);
+        };
         for _ in 0..2 {
             let key = match self.key(Missing::StaysSo)? {
                 Some(key) => key,
                 None if name.starts_with(NAMED_PREFIX) => return Err(self.lost(&self.held(), name)),
                 None => return Ok(None),
             };
-            if let Some(record) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
-                return Ok(Some(Opened { version, record }));
+            if let Some(value) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
+                return Ok(Some(Cell { key: record_name, version, value }));
             }
             // The key may be another one by now.
             self.held().key = None;
@@ -179,7 +159,7 @@ impl Secrets {
         self.say_resealed(&new_key)?;
         let mut resealed = 0;
         for name in self.all_names("")? {
-            while let Some(Sealed { version, sealed }) = self.sealed(&name)? {
+            while let Some(Cell { version, value: sealed, .. }) = self.sealed(&name)? {
                 if open(&new_key, &name, &sealed).is_some() {
                     break;
                 }
@@ -209,13 +189,12 @@ impl Secrets {
         }
     }
 
-    fn resealed(&self) -> Result<Option<Sealed>, StoreError> {
+    fn resealed(&self) -> Result<Option<Cell>, StoreError> {
         self.sealed(RESEALED)
     }
 
-    pub(crate) fn sealed(&self, name: &str) -> Result<Option<Sealed>, StoreError> {
-        let found = wait(self.store.cell(Kind::Sealed, name))?;
-        Ok(found.map(|cell| Sealed { version: cell.version, sealed: cell.value }))
+    pub(crate) fn sealed(&self, name: &str) -> Result<Option<Cell>, StoreError> {
+        wait(self.store.cell(Kind::Sealed, name))
     }
 
     pub(crate) fn put(
@@ -275,7 +254,7 @@ impl Secrets {
         }
         if is_told && let (Some(key), Some(resealed)) = (&held.key, &resealed) {
             // What the key was before must not be used any more; a source that has changed since will say so.
-            if open(key, RESEALED, &resealed.sealed).is_none() {
+            if open(key, RESEALED, &resealed.value).is_none() {
                 held.key = None;
                 return Err(self.is_of_another_key(&held));
             }
@@ -307,7 +286,7 @@ impl Secrets {
 
     fn remove_lost(&self, key: &LessSafeKey) -> Result<(), StoreError> {
         for name in self.all_names("")? {
-            if let Some(Sealed { version, sealed }) = self.sealed(&name)?
+            if let Some(Cell { version, value: sealed, .. }) = self.sealed(&name)?
                 && open(key, &name, &sealed).is_none()
             {
                 self.put(&name, Some(version), None)?;

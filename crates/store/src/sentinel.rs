@@ -2,17 +2,9 @@
 //! never was: nothing in it can tell. None of them is ever removed.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::{io, path::Path};
 
 use crate::{cell::Kind, folder};
-
-/// Only the owner learns what there is.
-const MODE: u32 = 0o600;
 
 /// What there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +38,10 @@ impl Sentinel {
 
     /// Makes it, unless it is there. Once this returns it survives a crash of the machine.
     pub(crate) fn make(self, dir: &Path) -> io::Result<()> {
-        folder::create_private(dir)?;
-        match OpenOptions::new().write(true).create_new(true).mode(MODE).open(dir.join(self.file())) {
-            Ok(file) => {
-                file.sync_all()?;
-                File::open(dir)?.sync_all()
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
+        if self.is_in(dir)? {
+            return Ok(());
         }
+        folder::create_private(dir)?;
+        folder::create_whole(dir, self.file(), b"")
     }
 }

@@ -47,7 +47,7 @@ impl TokenStore for StateTokens {
         let key = key.to_owned();
         self.run(move |secrets| {
             let opened = secrets.load(&key)?;
-            Ok(opened.map(|opened| StoredRecord { version: opened.version, record: opened.record }))
+            Ok(opened.map(|opened| StoredRecord { version: opened.version, record: opened.value }))
         })
     }
 

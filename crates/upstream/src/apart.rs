@@ -16,12 +16,8 @@ pub(crate) fn unusable(listed: &Listed, settings: &Settings) -> Vec<Withheld> {
         .concealed
         .iter()
         .map(|name| withheld(listed.kind, name, "its name holds a secret".to_owned(), settings));
-    let too_deep = listed.too_deep.iter().map(|name| {
-        let why = format!("its definition is nested deeper than {} levels", wire::DEPTH_MAX);
-        withheld(listed.kind, name, why, settings)
-    });
     let name = format!("{} without a sound definition", listed.unusable);
     let why = listed.kind.needs().to_owned();
     let unsound = (listed.unusable > 0).then(|| Withheld { kind: listed.kind.singular(), name, why });
-    concealed.chain(too_deep).chain(unsound).collect()
+    concealed.chain(unsound).collect()
 }

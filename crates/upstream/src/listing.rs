@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pins::{Conceal, Hash, HeldBack, Judge, Why, subject};
 use wire::message::Text;
 use wire::paging::Page;
-use wire::{prompts, resources, shallow, tools};
+use wire::{prompts, resources, tools};
 
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
@@ -71,8 +71,6 @@ pub(crate) struct Listed {
     pub(crate) unusable: usize,
     /// The names of those that hold a secret, without it.
     pub(crate) concealed: Vec<String>,
-    /// The names of those that nest too deeply.
-    pub(crate) too_deep: Vec<String>,
     /// How long it stays good, in milliseconds, by the shortest word of any page; 0 in legacy revisions.
     pub(crate) ttl_ms: u64,
     bytes: usize,
@@ -114,36 +112,20 @@ fn broken(why: &str) -> ConnectError {
 }
 
 /// Reads a page; nothing if it is no list of this kind.
-fn read_page(kind: Kind, result: &Text) -> Option<Page<Entry>> {
-    Some(match kind {
-        Kind::Tools => {
-            let page = tools::read_list_result(result)?;
-            let (unusable, next_cursor, cache) = (page.unusable, page.next_cursor, page.cache);
-            let page = Page { entries: page.tools, unusable, next_cursor, cache };
-            entries(page, |tool| (tool.name, tool.text))
-        }
-        Kind::Prompts => entries(prompts::read_list_result(result)?, |prompt| (prompt.name, prompt.text)),
-        Kind::Resources => entries(resources::read_list_result(result)?, |it| (it.uri, it.text)),
-        Kind::Templates => {
-            entries(resources::read_templates_result(result)?, |it| (it.uri_template, it.text))
-        }
-    })
-}
-
-fn entries<T>(page: Page<T>, part: impl Fn(T) -> (String, Text)) -> Page<Entry> {
-    let entry = |listed| {
-        let (key, text) = part(listed);
-        Entry::new(key, text)
-    };
-    let entries = page.entries.into_iter().map(entry).collect();
-    Page { entries, unusable: page.unusable, next_cursor: page.next_cursor, cache: page.cache }
+fn read_page(kind: Kind, result: &Text) -> Option<Page> {
+    match kind {
+        Kind::Tools => tools::read_list_result(result),
+        Kind::Prompts => prompts::read_list_result(result),
+        Kind::Resources => resources::read_list_result(result),
+        Kind::Templates => resources::read_templates_result(result),
+    }
 }
 
 impl Listed {
     /// Nothing of this kind.
     pub(crate) fn new(kind: Kind) -> Listed {
-        let (concealed, too_deep) = (Vec::new(), Vec::new());
-        Listed { kind, entries: Vec::new(), unusable: 0, concealed, too_deep, ttl_ms: u64::MAX, bytes: 0 }
+        let (entries, concealed) = (Vec::new(), Vec::new());
+        Listed { kind, entries, unusable: 0, concealed, ttl_ms: u64::MAX, bytes: 0 }
     }
 
     /// Adds one page and returns the cursor of the next.
@@ -158,12 +140,8 @@ impl Listed {
         if page.next_cursor.as_ref().is_some_and(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
             return Err(broken(&format!("a cursor of its list of {noun} is over {CURSOR_BYTES_MAX} bytes")));
         }
-        let is_too_deep =
-            |entry: &Entry| entry.text.object().is_some_and(|it| it.get(shallow::TOO_DEEP).is_some());
-        let (too_deep, entries): (Vec<Entry>, Vec<Entry>) = page.entries.into_iter().partition(is_too_deep);
-        self.too_deep.extend(too_deep.into_iter().map(|entry| entry.key));
-        self.entries.extend(entries);
-        if self.entries.len() + self.too_deep.len() + self.unusable > ENTRIES_MAX {
+        self.entries.extend(page.entries.into_iter().map(|entry| Entry::new(entry.key, entry.text)));
+        if self.entries.len() + self.unusable > ENTRIES_MAX {
             return Err(broken(&format!("it lists more than {ENTRIES_MAX} {noun}")));
         }
         if self.bytes > LIST_BYTES_MAX {
@@ -176,13 +154,6 @@ impl Listed {
     /// nobody could use it.
     pub(crate) fn concealed(mut self, conceal: &Conceal) -> Listed {
         let concealed = &mut self.concealed;
-        self.too_deep.retain(|name| match conceal(name) {
-            Some(clean) => {
-                concealed.push(clean);
-                false
-            }
-            None => true,
-        });
         self.entries.retain(|entry| match conceal(&entry.key) {
             Some(name) => {
                 concealed.push(name);
@@ -239,9 +210,6 @@ mod tests {
         assert_eq!(listed.add(&text(first)), Ok(Some(String::new())));
         assert_eq!(listed.add(&text(r#"{"tools":[{"inputSchema":{},"name":"c"}],"ttlMs":9}"#)), Ok(None));
         assert_eq!((keys(&listed), listed.unusable, listed.ttl_ms), (vec!["a", "c"], 1, 5));
-        let deep = r#"{"tools":[{"toolcrib/tooDeep":true,"inputSchema":{},"name":"d"}],"ttlMs":9}"#;
-        assert_eq!(listed.add(&text(deep)), Ok(None));
-        assert_eq!((keys(&listed), &listed.too_deep[..]), (vec!["a", "c"], &["d".to_owned()][..]));
         let mut written = String::new();
         listed.write(&mut written);
         assert_eq!(written, r#"[{"name":"a", "inputSchema":{ },"x":1.0},{"inputSchema":{},"name":"c"}]"#);

@@ -81,10 +81,7 @@ fn redirected_reference(value: &str, name: &str) -> Option<String> {
         "ref/prompt" => "name",
         _ => "uri",
     };
-    edit::members(object, |member| {
-        let named = member.is(key);
-        if named { Edit::value_or_keep(edit::mapped(member.value, &|_| name.to_owned())) } else { Edit::Keep }
-    })
+    edit::member(value, key, |written| edit::mapped(written, &|_| name.to_owned()))
 }
 
 /// Writes a `CompleteResult` that offers nothing.

@@ -51,6 +51,18 @@ pub(crate) fn members<'t>(object: Object<'t>, mut edit: impl FnMut(&Member<'t>) 
     changes.finish()
 }
 
+/// The text of an object after `edit` has said what takes the place of the value of `key`; nothing if it stays or `object`
+/// is none.
+pub(crate) fn member<'t>(
+    object: &'t str,
+    key: &str,
+    edit: impl Fn(&'t str) -> Option<String>,
+) -> Option<String> {
+    members(Object::parse(object)?, |member| {
+        if member.is(key) { Edit::value_or_keep(edit(member.value)) } else { Edit::Keep }
+    })
+}
+
 /// The text of an array after `edit` has named what takes an element's place; nothing if all stay or the value
 /// is no array.
 pub(crate) fn elements<'t>(

@@ -1,8 +1,9 @@
 //! The handshake of the legacy revisions, from both sides.
 
-use crate::error::{Code, WireError};
+use crate::error::WireError;
+use crate::object_writer::object_text;
+use crate::relayed::invalid;
 use crate::revision::Revision;
-use crate::string;
 use crate::text::Text;
 
 /// Longest name or version of a peer that we keep, in characters.
@@ -38,8 +39,7 @@ pub struct Hello {
 pub fn hello(params: Option<&Text>) -> Result<Hello, WireError> {
     let object = params.and_then(Text::object);
     let Some(version) = object.and_then(|object| object.string("protocolVersion")) else {
-        let why = "Invalid params: initialize needs the string \"protocolVersion\"";
-        return Err(WireError::new(Code::InvalidParams, why));
+        return Err(invalid("initialize needs the string \"protocolVersion\""));
     };
     let given = |key| {
         let written = object.and_then(|object| object.get(key)).filter(|value| value.starts_with('{'))?;
@@ -75,17 +75,7 @@ pub struct Ourselves<'a> {
 impl Ourselves<'_> {
     /// The `Implementation` object as JSON text.
     pub fn json(self) -> String {
-        let mut out = Vec::with_capacity(64);
-        self.write(&mut out);
-        String::from_utf8(out).expect("encoded strings are UTF-8")
-    }
-
-    fn write(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"name\":");
-        string::encode(self.name, out);
-        out.extend_from_slice(b",\"version\":");
-        string::encode(self.version, out);
-        out.push(b'}');
+        object_text(64, |object| object.string("name", self.name).string("version", self.version).end())
     }
 }
 
@@ -96,33 +86,28 @@ pub fn welcome(
     capabilities: &str,
     instructions: Option<&str>,
 ) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    out.extend_from_slice(b"{\"protocolVersion\":");
-    string::encode(revision.name(), &mut out);
-    out.extend_from_slice(b",\"capabilities\":");
-    out.extend_from_slice(capabilities.as_bytes());
-    out.extend_from_slice(b",\"serverInfo\":");
-    ourselves.write(&mut out);
-    if let Some(instructions) = instructions {
-        out.extend_from_slice(b",\"instructions\":");
-        string::encode(instructions, &mut out);
-    }
-    out.push(b'}');
-    out
+    object_text(256 + capabilities.len(), |result| {
+        result
+            .string("protocolVersion", revision.name())
+            .json("capabilities", capabilities)
+            .json("serverInfo", &*ourselves.json())
+            .string("instructions", instructions)
+            .end();
+    })
+    .into_bytes()
 }
 
 /// The parameters with which we open a connection to an upstream. `capabilities` is a `ClientCapabilities`
 /// object as JSON text.
 pub fn our_hello(revision: Revision, ourselves: Ourselves<'_>, capabilities: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(160);
-    out.extend_from_slice(b"{\"protocolVersion\":");
-    string::encode(revision.name(), &mut out);
-    out.extend_from_slice(b",\"capabilities\":");
-    out.extend_from_slice(capabilities.as_bytes());
-    out.extend_from_slice(b",\"clientInfo\":");
-    ourselves.write(&mut out);
-    out.push(b'}');
-    out
+    object_text(160 + capabilities.len(), |params| {
+        params
+            .string("protocolVersion", revision.name())
+            .json("capabilities", capabilities)
+            .json("clientInfo", &*ourselves.json())
+            .end();
+    })
+    .into_bytes()
 }
 
 /// What an upstream answers to `initialize`.
@@ -168,6 +153,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::error::Code;
 
     fn text(json: &str) -> Text {
         Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound")

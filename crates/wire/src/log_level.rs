@@ -21,6 +21,9 @@ pub enum LogLevel {
     Emergency,
 }
 
+/// The names, in the order of the levels.
+const NAMES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
 impl LogLevel {
     /// All levels, least grave first.
     pub const ALL: [LogLevel; 8] = [
@@ -36,16 +39,7 @@ impl LogLevel {
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Notice => "notice",
-            LogLevel::Warning => "warning",
-            LogLevel::Error => "error",
-            LogLevel::Critical => "critical",
-            LogLevel::Alert => "alert",
-            LogLevel::Emergency => "emergency",
-        }
+        NAMES[self as usize]
     }
 
     /// The level of this name.

@@ -4,6 +4,7 @@
 use crate::error::{Code, WireError};
 use crate::log_level::LogLevel;
 use crate::object::{Member, Object};
+use crate::object_writer::object_text;
 use crate::revision::Revision;
 use crate::text::Text;
 use crate::{patch, string};
@@ -65,17 +66,12 @@ pub fn envelope(params: Option<&Text>) -> Option<Result<Envelope, WireError>> {
         };
         *slot = Some(member.value);
     }
-    let version = version?;
-    Some(check(text, version, capabilities, client, level))
+    version.map(|version| check(text, version, [capabilities, client, level]))
 }
 
-fn check(
-    text: &Text,
-    version: &str,
-    capabilities: Option<&str>,
-    client: Option<&str>,
-    level: Option<&str>,
-) -> Result<Envelope, WireError> {
+/// Checks what stands in an envelope: the version, and the capabilities, the client and the level.
+fn check(text: &Text, version: &str, others: [Option<&str>; 3]) -> Result<Envelope, WireError> {
+    let [capabilities, client, level] = others;
     let invalid = |key: &str, what: &str| {
         WireError::new(Code::InvalidParams, format!("Invalid params: `_meta` needs {what} as \"{key}\""))
     };
@@ -88,13 +84,11 @@ fn check(
     if client.is_some_and(|text| !text.starts_with('{')) {
         return Err(invalid(CLIENT_INFO, "an object"));
     }
-    let log_level = match level {
-        None => None,
-        Some(level) => {
-            let level = string::decode_if_string(level).and_then(|name| LogLevel::parse(&name));
-            Some(level.ok_or_else(|| invalid(LOG_LEVEL, "a logging level"))?)
-        }
+    let read = |level| {
+        let level = string::decode_if_string(level).and_then(|name| LogLevel::parse(&name));
+        level.ok_or_else(|| invalid(LOG_LEVEL, "a logging level"))
     };
+    let log_level = level.map(read).transpose()?;
     Ok(Envelope {
         revision,
         capabilities: text.slice(capabilities),
@@ -109,12 +103,9 @@ const VERSION_CHARS_MAX: usize = 40;
 /// The error about a revision that needs no handshake and that we do not speak.
 pub fn unsupported(requested: &str) -> WireError {
     let requested: String = requested.chars().take(VERSION_CHARS_MAX).collect();
-    let mut data = b"{\"supported\":[".to_vec();
-    string::encode(Revision::MODERN.name(), &mut data);
-    data.extend_from_slice(b"],\"requested\":");
-    string::encode(&requested, &mut data);
-    data.push(b'}');
-    let data = String::from_utf8(data).expect("encoded strings are UTF-8");
+    let supported = format!("[\"{}\"]", Revision::MODERN.name());
+    let data =
+        object_text(96, |data| data.json("supported", &*supported).string("requested", &*requested).end());
     WireError::new(Code::UnsupportedVersion, format!("Unsupported protocol version: {requested}"))
         .with_data(data)
 }
@@ -156,35 +147,24 @@ fn is_of_envelope(member: &Member<'_>) -> bool {
 /// to say, which happens with legacy upstreams only.
 pub fn write(passed_on: Option<Object<'_>>, own: &OwnEnvelope<'_>) -> Option<String> {
     let passed_bytes = passed_on.map_or(0, |meta| meta.text().len());
-    let mut out = Vec::with_capacity(256 + own.client.len() + own.capabilities.len() + passed_bytes);
-    let mut member = |key: &str, quote: &str, value: &str| {
-        out.push(if out.is_empty() { b'{' } else { b',' });
-        string::encode(key, &mut out);
-        out.push(b':');
-        for piece in [quote, value, quote] {
-            out.extend_from_slice(piece.as_bytes());
+    let room = 256 + own.client.len() + own.capabilities.len() + passed_bytes;
+    let meta = object_text(room, |mut meta| {
+        if own.revision.is_modern() {
+            meta = meta
+                .string(PROTOCOL_VERSION, own.revision.name())
+                .json(CLIENT_INFO, own.client)
+                .json(CLIENT_CAPABILITIES, own.capabilities)
+                .string(LOG_LEVEL, own.log_level.map(LogLevel::name));
         }
-    };
-    if own.revision.is_modern() {
-        member(PROTOCOL_VERSION, "\"", own.revision.name());
-        member(CLIENT_INFO, "", own.client);
-        member(CLIENT_CAPABILITIES, "", own.capabilities);
-        if let Some(level) = own.log_level {
-            member(LOG_LEVEL, "\"", level.name());
+        meta = meta.json(PROGRESS_TOKEN, own.progress_token);
+        let passed = passed_on.into_iter().flat_map(Object::members);
+        for passed in passed.filter(|member| !is_of_envelope(member)) {
+            let key = passed.key_literal();
+            meta = meta.json(&key[1..key.len() - 1], passed.value);
         }
-    }
-    if let Some(token) = own.progress_token {
-        member(PROGRESS_TOKEN, "", token);
-    }
-    let passed = passed_on.into_iter().flat_map(Object::members);
-    for passed in passed.filter(|member| !is_of_envelope(member)) {
-        member(&passed.key(), "", passed.value);
-    }
-    if out.is_empty() {
-        return None;
-    }
-    out.push(b'}');
-    Some(String::from_utf8(out).expect("slices of text and encoded strings are UTF-8"))
+        meta.end();
+    });
+    (meta != "{}").then_some(meta)
 }
 
 /// The text of a modern result: `result` (an object) with `resultType`, if it has none, and who we are in its

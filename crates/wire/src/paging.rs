@@ -1,7 +1,9 @@
 //! What all lists share: the cursor of a request, the pages of an upstream, and our own answers.
 
-use crate::error::{Code, WireError};
+use crate::error::WireError;
 use crate::object::{self, Object};
+use crate::object_writer::ObjectWriter;
+use crate::relayed::invalid;
 use crate::string;
 use crate::text::Text;
 
@@ -14,16 +16,25 @@ pub fn list_cursor(params: Option<&Text>) -> Result<Option<String>, WireError> {
         None | Some("null") => Ok(None),
         Some(value) => match string::decode_if_string(value) {
             Some(cursor) => Ok(Some(cursor.into_owned())),
-            None => Err(WireError::new(Code::InvalidParams, "Invalid params: \"cursor\" must be a string")),
+            None => Err(invalid("\"cursor\" must be a string")),
         },
     }
 }
 
+/// An entry of an upstream's list.
+#[derive(Debug, Clone)]
+pub struct PageEntry {
+    /// What it is known by there: a name, a URI, a URI template.
+    pub key: String,
+    /// The whole object as it came.
+    pub text: Text,
+}
+
 /// One page of an upstream's list: the sound entries, how many were not, and where to go on.
 #[derive(Debug, Clone)]
-pub struct Page<T> {
+pub struct Page {
     /// The entries that could be read.
-    pub entries: Vec<T>,
+    pub entries: Vec<PageEntry>,
     /// How many could not.
     pub unusable: usize,
     /// The cursor for the next page. The empty string is a cursor, too.
@@ -33,12 +44,22 @@ pub struct Page<T> {
 }
 
 /// Reads an upstream's answer to a list request, whose entries are in the array `member`; nothing if there is no
-/// such array. `read` gets the whole answer and an entry in it.
-pub fn read_page<T>(result: &Text, member: &str, read: impl Fn(&Text, &str) -> Option<T>) -> Option<Page<T>> {
+/// such array. A sound entry has a text as `key`, and more if `is_sound` wants it.
+pub(crate) fn read_page(
+    result: &Text,
+    member: &str,
+    key: &str,
+    is_sound: impl Fn(Object<'_>) -> bool,
+) -> Option<Page> {
     let object = result.object()?;
     let mut page = Page { entries: Vec::new(), unusable: 0, next_cursor: None, cache: Cache::read(object) };
+    let read = |entry| {
+        let entry = Object::parse(entry).filter(|entry| is_sound(*entry))?;
+        let key = entry.string(key).filter(|key| !key.is_empty())?.into_owned();
+        Some(PageEntry { key, text: result.slice(entry.text()) })
+    };
     for entry in object::elements(object.get(member)?)? {
-        match read(result, entry) {
+        match read(entry) {
             Some(entry) => page.entries.push(entry),
             None => page.unusable += 1,
         }
@@ -82,13 +103,12 @@ impl Cache {
         cache
     }
 
-    /// Appends `"ttlMs":…,"cacheScope":…` without braces.
-    pub fn write(self, out: &mut Vec<u8>) {
+    fn write<'o>(self, result: ObjectWriter<'o>) -> ObjectWriter<'o> {
         let scope = match self.scope {
             Scope::Public => "public",
             Scope::Private => "private",
         };
-        out.extend_from_slice(format!("\"ttlMs\":{},\"cacheScope\":\"{scope}\"", self.ttl_ms).as_bytes());
+        result.json("ttlMs", &*self.ttl_ms.to_string()).string("cacheScope", scope)
     }
 }
 
@@ -101,26 +121,20 @@ pub fn write_list_result<'a>(
     cache: Option<Cache>,
 ) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
-    out.push(b'{');
+    let mut result = ObjectWriter::begin(&mut out);
     if let Some(cache) = cache {
-        out.extend_from_slice(b"\"resultType\":\"complete\",");
-        cache.write(&mut out);
-        out.push(b',');
+        result = cache.write(result.string("resultType", "complete"));
     }
-    string::encode(member, &mut out);
-    out.extend_from_slice(b":[");
+    let list = result.member(member);
+    list.push(b'[');
     for (index, entry) in entries.enumerate() {
         if index > 0 {
-            out.push(b',');
+            list.push(b',');
         }
-        out.extend_from_slice(entry);
+        list.extend_from_slice(entry);
     }
-    out.push(b']');
-    if let Some(cursor) = next_cursor {
-        out.extend_from_slice(b",\"nextCursor\":");
-        string::encode(cursor, &mut out);
-    }
-    out.push(b'}');
+    list.push(b']');
+    result.string("nextCursor", next_cursor).end();
     out
 }
 
@@ -130,6 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::Code;
 
     fn text(json: &str) -> Text {
         Text::check(Bytes::copy_from_slice(json.as_bytes())).expect("a sample is sound")
@@ -169,15 +184,12 @@ mod tests {
             modern: bool,
         ) {
             let cache = Cache { ttl_ms, scope: if public { Scope::Public } else { Scope::Private } };
-            let written: Vec<Vec<u8>> = entries.iter().map(|entry| format!("\"{entry}\"").into_bytes()).collect();
+            let written: Vec<Vec<u8>> = entries.iter().map(|entry| format!("{{\"k\":\"{entry}\"}}").into_bytes()).collect();
             let hints = modern.then_some(cache);
             let out = write_list_result("tools", written.iter().map(|entry| &entry[..]), next.as_deref(), hints);
             let result = Text::check(out.into()).expect("sound");
-            let read = |_: &Text, entry: &str| {
-                string::decode_if_string(entry).filter(|entry_name| entry_name != "x").map(|entry_name| entry_name.into_owned())
-            };
-            let page = read_page(&result, "tools", read).expect("a list");
-            prop_assert_eq!(page.unusable, entries.iter().filter(|entry| *entry == "x").count());
+            let page = read_page(&result, "tools", "k", |_| true).expect("a list");
+            prop_assert_eq!(page.unusable, entries.iter().filter(|entry| entry.is_empty()).count());
             prop_assert_eq!(page.entries.len() + page.unusable, entries.len());
             prop_assert_eq!(page.next_cursor, next);
             prop_assert_eq!(page.cache, hints.unwrap_or_default());

@@ -96,11 +96,11 @@ impl ParamHeaders {
     /// The headers to send with a call: full names in small letters, and encoded values. What is absent or null
     /// has no header, nor has what a broken call puts in place of a plain value.
     pub fn values(&self, arguments: Option<Object<'_>>) -> Vec<(String, String)> {
-        let said = |annotated: &Annotated| {
-            let said = header_text(annotated.value(arguments)?)?;
-            Some((annotated.header.clone(), headers::encode(&said).into_owned()))
+        let header = |annotated: &Annotated| {
+            let text = header_text(annotated.value(arguments)?)?;
+            Some((annotated.header.clone(), headers::encode(&text).into_owned()))
         };
-        self.annotated.iter().filter_map(said).collect()
+        self.annotated.iter().filter_map(header).collect()
     }
 
     /// Compares the headers of a call with its arguments. `header` is asked for full names in small letters.
@@ -127,9 +127,9 @@ impl Annotated {
         inner.get(last).filter(|value| *value != "null")
     }
 
-    fn check(&self, value: Option<&str>, said: HeaderText<'_>) -> Result<(), String> {
+    fn check(&self, value: Option<&str>, header: HeaderText<'_>) -> Result<(), String> {
         let name = &self.header;
-        let header = match (said, value) {
+        let header = match (header, value) {
             (HeaderText::Absent, None) => return Ok(()),
             // A list or an object has no spelling; the input schema refuses it.
             (HeaderText::Absent, Some(value)) if header_text(value).is_none() => return Ok(()),

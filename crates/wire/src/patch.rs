@@ -2,7 +2,6 @@
 
 use crate::edit::{self, Edit};
 use crate::object::Object;
-use crate::string;
 
 /// The text of `object` with `key` set to `value` (JSON text): replaced where it stands, else put first.
 pub fn set(object: Object<'_>, key: &str, value: &str) -> String {
@@ -13,12 +12,9 @@ pub fn set(object: Object<'_>, key: &str, value: &str) -> String {
             [&text[..start], value, &text[start + present.len()..]].concat()
         }
         None => {
-            let mut member = Vec::new();
-            string::encode(key, &mut member);
-            let member = String::from_utf8(member).expect("an encoded string is UTF-8");
             let rest = text[1..].trim_start();
             let comma = if rest.starts_with('}') { "" } else { "," };
-            ["{", &member, ":", value, comma, &text[1..]].concat()
+            ["{", &edit::literal(key), ":", value, comma, &text[1..]].concat()
         }
     }
 }

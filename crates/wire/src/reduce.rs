@@ -33,19 +33,9 @@ pub fn tool(revision: Revision, tool: &Text) -> Text {
     })
 }
 
-/// A `Prompt` object.
-pub fn prompt(revision: Revision, prompt: &Text) -> Text {
-    entry(prompt, |member| is_decoration_unknown(revision, member))
-}
-
-/// A `Resource` object.
-pub fn resource(revision: Revision, resource: &Text) -> Text {
-    entry(resource, |member| is_decoration_unknown(revision, member))
-}
-
-/// A `ResourceTemplate` object.
-pub fn template(revision: Revision, template: &Text) -> Text {
-    entry(template, |member| is_decoration_unknown(revision, member))
+/// A `Prompt`, `Resource` or `ResourceTemplate` object.
+pub fn listed(revision: Revision, listed: &Text) -> Text {
+    entry(listed, |member| is_decoration_unknown(revision, member))
 }
 
 fn entry(entry: &Text, is_unknown: impl Fn(&Member<'_>) -> bool) -> Text {
@@ -73,12 +63,8 @@ fn fits_as_output_schema(revision: Revision, schema: &str) -> bool {
 
 /// The result of `tools/call`.
 pub fn call_result(revision: Revision, result: &Text) -> Text {
-    if revision.is_modern() {
-        return completed(result, &[]);
-    }
-    let unknown = MODERN_KEYS.into_iter().chain(["\"structuredContent\""]).chain(unknown_blocks(revision));
-    let Some(object) = result.object().filter(|_| may_say(result, unknown)) else {
-        return result.clone();
+    let Some(object) = legacy_object(revision, result, &["\"structuredContent\""]) else {
+        return as_it_is(revision, result);
     };
     let structured = object.get("structuredContent").filter(|value| {
         !revision.has_structured_content() || (!revision.has_any_structure() && !value.starts_with('{'))
@@ -104,12 +90,8 @@ pub fn call_result(revision: Revision, result: &Text) -> Text {
 
 /// The result of `prompts/get`.
 pub fn prompt_result(revision: Revision, result: &Text) -> Text {
-    if revision.is_modern() {
-        return completed(result, &[]);
-    }
-    let unknown = MODERN_KEYS.into_iter().chain(unknown_blocks(revision));
-    let Some(object) = result.object().filter(|_| may_say(result, unknown)) else {
-        return result.clone();
+    let Some(object) = legacy_object(revision, result, &[]) else {
+        return as_it_is(revision, result);
     };
     let message = |message| {
         edit::members(Object::parse(message)?, |member| match member.key().as_ref() {
@@ -135,6 +117,18 @@ pub fn read_result(revision: Revision, result: &Text) -> Text {
 /// The result of `completion/complete`, and of every other request that has no function of its own here.
 pub fn complete_result(revision: Revision, result: &Text) -> Text {
     if revision.is_modern() { completed(result, &[]) } else { legacy(result) }
+}
+
+/// A result that may have to be changed for a legacy client; nothing for a modern one, nor if it says nothing modern, none
+/// of `words` and no block that the revision lacks.
+fn legacy_object<'t>(revision: Revision, result: &'t Text, words: &'static [&str]) -> Option<Object<'t>> {
+    let unknown = MODERN_KEYS.iter().chain(words).copied().chain(unknown_blocks(revision));
+    result.object().filter(|_| !revision.is_modern() && may_say(result, unknown))
+}
+
+/// A result of which nothing must go.
+fn as_it_is(revision: Revision, result: &Text) -> Text {
+    if revision.is_modern() { completed(result, &[]) } else { result.clone() }
 }
 
 /// A result without the members that are modern.

@@ -3,6 +3,7 @@
 
 use crate::error::{Code, WireError};
 use crate::object::Object;
+use crate::object_writer::ObjectWriter;
 use crate::string;
 use crate::text::Text;
 
@@ -49,6 +50,30 @@ impl Extras {
     }
 }
 
+/// What a request about one thing names as `key`, and what it carries besides.
+///
+/// # Errors
+/// `InvalidParams` if the name is missing or empty, the arguments or the answers are no object, or the state is no string.
+pub(crate) fn named(method: &str, key: &str, params: Option<&Text>) -> Result<(String, Extras), WireError> {
+    let missing = || invalid(&format!("{method} needs the string \"{key}\""));
+    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
+        return Err(missing());
+    };
+    let (mut name, mut extras) = (None, Extras::default());
+    for member in object.members() {
+        match member.key().as_ref() {
+            "arguments" if !member.value.starts_with('{') && member.value != "null" => {
+                return Err(invalid("\"arguments\" must be an object"));
+            }
+            found if found == key => {
+                name = string::decode_if_string(member.value).filter(|name| !name.is_empty());
+            }
+            found => extras.take(text, found, member.value)?,
+        }
+    }
+    Ok((name.ok_or_else(missing)?.into_owned(), extras))
+}
+
 fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {
     // Every modern request has a `_meta`, and few ask for progress: a search costs less than going through it. A
     // key may be spelt with escapes.
@@ -75,22 +100,13 @@ pub struct Relayed<'a> {
 }
 
 impl Relayed<'_> {
-    /// Appends `,"key":…` for each that is there.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let state = self.request_state.map(crate::edit::literal);
-        let members = [
-            ("_meta", self.meta),
-            ("inputResponses", self.input_responses),
-            ("requestState", state.as_deref()),
-            ("task", self.task),
-        ];
-        for (key, value) in members {
-            if let Some(value) = value {
-                out.extend_from_slice(b",\"");
-                out.extend_from_slice(key.as_bytes());
-                out.extend_from_slice(b"\":");
-                out.extend_from_slice(value.as_bytes());
-            }
-        }
+    /// Writes those that are there, and ends the object.
+    pub(crate) fn end(&self, params: ObjectWriter<'_>) {
+        params
+            .json("_meta", self.meta)
+            .json("inputResponses", self.input_responses)
+            .string("requestState", self.request_state)
+            .json("task", self.task)
+            .end();
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::edit::literal;
 use crate::error::WireError;
-use crate::object::Object;
+use crate::object_writer::ObjectWriter;
 use crate::paging::{self, Page};
-use crate::relayed::{Extras, Relayed, invalid};
-use crate::string;
+use crate::relayed::{self, Extras, Relayed};
 use crate::text::Text;
 
 /// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
@@ -22,74 +21,25 @@ pub struct UriParams {
 /// # Errors
 /// `InvalidParams` if the URI is missing or empty, the answers are no object or the state is no string.
 pub fn uri_params(method: &str, params: Option<&Text>) -> Result<UriParams, WireError> {
-    let missing = || invalid(&format!("{method} needs the string \"uri\""));
-    let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
-        return Err(missing());
-    };
-    let (mut uri, mut extras) = (None, Extras::default());
-    for member in object.members() {
-        match member.key().as_ref() {
-            "uri" => uri = string::decode_if_string(member.value).filter(|uri| !uri.is_empty()),
-            key => extras.take(text, key, member.value)?,
-        }
-    }
-    Ok(UriParams { uri: uri.ok_or_else(missing)?.into_owned(), extras })
+    let (uri, extras) = relayed::named(method, "uri", params)?;
+    Ok(UriParams { uri, extras })
 }
 
 /// Writes the parameters of one of the three.
 pub fn write_uri_params(uri: &str, relayed: &Relayed<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(uri.len() + 64);
-    out.extend_from_slice(b"{\"uri\":");
-    string::encode(uri, &mut out);
-    relayed.write(&mut out);
-    out.push(b'}');
+    relayed.end(ObjectWriter::begin(&mut out).string("uri", uri));
     out
 }
 
-/// A resource in an upstream's list.
-#[derive(Debug, Clone)]
-pub struct ListedResource {
-    /// Its URI there.
-    pub uri: String,
-    /// Its name there; not unique.
-    pub name: String,
-    /// The whole `Resource` object as it came.
-    pub text: Text,
-}
-
-/// A template in an upstream's list.
-#[derive(Debug, Clone)]
-pub struct ListedTemplate {
-    /// Its URI template there (RFC 6570).
-    pub uri_template: String,
-    /// Its name there; not unique.
-    pub name: String,
-    /// The whole `ResourceTemplate` object as it came.
-    pub text: Text,
-}
-
 /// Reads an upstream's answer to `resources/list`; nothing if it is no list of resources at all.
-pub fn read_list_result(result: &Text) -> Option<Page<ListedResource>> {
-    paging::read_page(result, "resources", |whole, entry| {
-        let (uri, name, text) = named(whole, entry, "uri")?;
-        Some(ListedResource { uri, name, text })
-    })
+pub fn read_list_result(result: &Text) -> Option<Page> {
+    paging::read_page(result, "resources", "uri", |_| true)
 }
 
 /// Reads an upstream's answer to `resources/templates/list`; nothing if it is no list of templates at all.
-pub fn read_templates_result(result: &Text) -> Option<Page<ListedTemplate>> {
-    paging::read_page(result, "resourceTemplates", |whole, entry| {
-        let (uri_template, name, text) = named(whole, entry, "uriTemplate")?;
-        Some(ListedTemplate { uri_template, name, text })
-    })
-}
-
-/// What identifies an entry, its name and its text. Only the first must be there.
-fn named(whole: &Text, entry: &str, key: &str) -> Option<(String, String, Text)> {
-    let object = Object::parse(entry)?;
-    let text = object.string(key).filter(|text| !text.is_empty())?.into_owned();
-    let name = object.string("name").unwrap_or_default().into_owned();
-    Some((text, name, whole.slice(object.text())))
+pub fn read_templates_result(result: &Text) -> Option<Page> {
+    paging::read_page(result, "resourceTemplates", "uriTemplate", |_| true)
 }
 
 /// The `data` member of the error about a resource that does not exist, as JSON text.
@@ -162,13 +112,12 @@ mod tests {
         );
         let page = read_list_result(&list).expect("a list");
         let entry = &page.entries[0];
-        assert_eq!((entry.uri.as_str(), entry.name.as_str()), ("a:b", ""));
-        assert_eq!(entry.text.as_str(), r#"{"uri":"a:b","x":1.0}"#);
+        assert_eq!((&*entry.key, entry.text.as_str()), ("a:b", r#"{"uri":"a:b","x":1.0}"#));
         assert_eq!((page.entries.len(), page.unusable, page.next_cursor.as_deref()), (1, 3, Some("")));
         assert_eq!(page.cache.ttl_ms, 7);
         let templates = text(r#"{"resourceTemplates":[{"uriTemplate":"a:{b}","name":"n"}]}"#);
         let page = read_templates_result(&templates).expect("a list");
-        assert_eq!((page.entries[0].uri_template.as_str(), page.entries[0].name.as_str()), ("a:{b}", "n"));
+        assert_eq!(page.entries[0].key, "a:{b}");
         assert!(read_list_result(&templates).is_none() && read_templates_result(&list).is_none());
     }
 

@@ -15,6 +15,9 @@ pub enum Revision {
     V2026_07_28,
 }
 
+/// The names, in the order of the revisions.
+const NAMES: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
 impl Revision {
     /// All that we speak, oldest first.
     pub const ALL: [Revision; 5] = [
@@ -36,13 +39,7 @@ impl Revision {
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Revision::V2024_11_05 => "2024-11-05",
-            Revision::V2025_03_26 => "2025-03-26",
-            Revision::V2025_06_18 => "2025-06-18",
-            Revision::V2025_11_25 => "2025-11-25",
-            Revision::V2026_07_28 => "2026-07-28",
-        }
+        NAMES[self as usize]
     }
 
     /// The revision of this name.

@@ -1,8 +1,8 @@
 //! One strict pass over a JSON text: grammar, UTF-8, nesting, duplicate keys.
 //!
 //! Duplicate keys are refused at every level, since a broker that checks one value and forwards another
-//! can be talked past. The pass is iterative, so depth costs no stack. It keeps nothing but the keys of
-//! the objects that are open.
+//! can be talked past. Depth is bounded, and so is the stack that it costs. The pass keeps nothing but the
+//! keys of the objects that are open.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,12 +15,8 @@ use crate::string::{self, StringFault};
 /// Above this many keys an object's keys go into a hash set; below, comparing them in turn is faster.
 const KEYS_COMPARED_MAX: usize = 24;
 
-/// Levels and keys of open objects that a check keeps without allocating. Nearly every message has fewer.
-const OPEN_INLINE: usize = 16;
+/// Keys of open objects that a check keeps without allocating. Nearly every message has fewer.
 const KEYS_INLINE: usize = 32;
-
-/// Deepest nesting of a text that is only looked at for what can be taken out of it. A level that is open takes memory.
-pub(crate) const LENIENT_DEPTH_MAX: usize = 100_000;
 
 /// Why a text is not JSON that we accept. Positions are byte offsets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,75 +57,85 @@ pub fn check(bytes: &[u8]) -> Result<&str, Fault> {
 
 /// Checks that `text` holds exactly one JSON value.
 pub fn check_text(text: &str) -> Result<(), Fault> {
-    Scanner::of(text).run()
-}
-
-/// Whether `text` would hold exactly one JSON value if it might nest more deeply.
-pub(crate) fn is_sound_but_for_depth(text: &str) -> bool {
-    Scanner { depth_max: LENIENT_DEPTH_MAX, ..Scanner::of(text) }.run().is_ok()
-}
-
-/// Whether `text` would hold exactly one JSON value if an object might have a key twice. What it says means nothing, but
-/// its parts can be found.
-pub(crate) fn is_sound_but_for_twins(text: &str) -> bool {
-    Scanner { bears_twins: true, ..Scanner::of(text) }.run().is_ok()
-}
-
-/// An array or object whose end has not been seen.
-enum Open<'t> {
-    Array,
-    Object { keys_from: usize, many: Option<HashSet<Cow<'t, str>>> },
-}
-
-/// What may come next.
-#[derive(Clone, Copy, PartialEq)]
-enum Expect {
-    Value,
-    ValueOrEndOfArray,
-    KeyOrEndOfObject,
-    Key,
-    CommaOrEnd,
+    let mut scanner = Scanner { text, at: 0, keys: SmallVec::new(), twin: None };
+    scanner.value(0)?;
+    scanner.skip_blank();
+    match (scanner.peek(), scanner.twin) {
+        (Some(_), _) => Err(Fault::Grammar(scanner.at)),
+        (None, Some(key)) => Err(Fault::DuplicateKey(key)),
+        (None, None) => Ok(()),
+    }
 }
 
 struct Scanner<'t> {
     text: &'t str,
     at: usize,
-    open: SmallVec<[Open<'t>; OPEN_INLINE]>,
+    /// The keys of the objects that are open.
     keys: SmallVec<[Cow<'t, str>; KEYS_INLINE]>,
-    bears_twins: bool,
-    depth_max: usize,
+    /// The first key that its object had already. The rest is looked at all the same: what is broken besides matters more.
+    twin: Option<String>,
 }
 
 impl<'t> Scanner<'t> {
-    fn of(text: &'t str) -> Scanner<'t> {
-        let (open, keys) = (SmallVec::new(), SmallVec::new());
-        Scanner { text, at: 0, open, keys, bears_twins: false, depth_max: DEPTH_MAX }
+    /// A value within as many arrays and objects.
+    fn value(&mut self, depth: usize) -> Result<(), Fault> {
+        match self.next()? {
+            b'{' | b'[' if depth == DEPTH_MAX => Err(Fault::TooDeep),
+            b'{' => self.object(depth + 1),
+            b'[' => self.array(depth + 1),
+            b'"' => self.string().map(drop),
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => Err(Fault::Grammar(self.at)),
+        }
     }
 
-    fn run(&mut self) -> Result<(), Fault> {
-        let mut expect = Expect::Value;
-        loop {
-            self.skip_blank();
-            let byte = match self.peek() {
-                Some(byte) => byte,
-                None if self.open.is_empty() && expect == Expect::CommaOrEnd => return Ok(()),
-                None => return Err(Fault::Truncated),
-            };
-            expect = match (expect, byte) {
-                (Expect::CommaOrEnd, _) => self.comma_or_end(byte)?,
-                (Expect::ValueOrEndOfArray, b']') | (Expect::KeyOrEndOfObject, b'}') => self.close(),
-                (Expect::Key | Expect::KeyOrEndOfObject, b'"') => self.key()?,
-                (Expect::Key | Expect::KeyOrEndOfObject, _) => return Err(Fault::Grammar(self.at)),
-                (Expect::Value | Expect::ValueOrEndOfArray, b'{') => {
-                    let keys_from = self.keys.len();
-                    self.open(Open::Object { keys_from, many: None }, Expect::KeyOrEndOfObject)?
-                }
-                (Expect::Value | Expect::ValueOrEndOfArray, b'[') => {
-                    self.open(Open::Array, Expect::ValueOrEndOfArray)?
-                }
-                (Expect::Value | Expect::ValueOrEndOfArray, _) => self.scalar(byte)?,
-            };
+    fn array(&mut self, depth: usize) -> Result<(), Fault> {
+        let mut is_over = self.is_empty(b']')?;
+        while !is_over {
+            self.value(depth)?;
+            is_over = self.is_end(b']')?;
         }
+        Ok(())
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), Fault> {
+        let (keys_from, mut many) = (self.keys.len(), None);
+        let mut is_over = self.is_empty(b'}')?;
+        while !is_over {
+            let key = self.key()?;
+            self.remember(key, keys_from, &mut many);
+            self.value(depth)?;
+            is_over = self.is_end(b'}')?;
+        }
+        self.keys.truncate(keys_from);
+        Ok(())
+    }
+
+    /// Passes the bracket that opens, and the one that closes if there is nothing between them.
+    fn is_empty(&mut self, end: u8) -> Result<bool, Fault> {
+        self.at += 1;
+        let is_empty = self.next()? == end;
+        self.at += usize::from(is_empty);
+        Ok(is_empty)
+    }
+
+    /// Passes the comma, or the bracket that closes.
+    fn is_end(&mut self, end: u8) -> Result<bool, Fault> {
+        let byte = self.next()?;
+        if byte != b',' && byte != end {
+            return Err(Fault::Grammar(self.at));
+        }
+        self.at += 1;
+        Ok(byte == end)
+    }
+
+    /// The next byte that is no blank.
+    fn next(&mut self) -> Result<u8, Fault> {
+        self.skip_blank();
+        self.peek().ok_or(Fault::Truncated)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -142,89 +148,38 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn open(&mut self, open: Open<'t>, next: Expect) -> Result<Expect, Fault> {
-        if self.open.len() == self.depth_max {
-            return Err(Fault::TooDeep);
+    /// A key and the colon behind it.
+    fn key(&mut self) -> Result<Cow<'t, str>, Fault> {
+        if self.next()? != b'"' {
+            return Err(Fault::Grammar(self.at));
         }
-        self.open.push(open);
-        self.at += 1;
-        Ok(next)
-    }
-
-    fn close(&mut self) -> Expect {
-        if let Some(Open::Object { keys_from, .. }) = self.open.pop() {
-            self.keys.truncate(keys_from);
-        }
-        self.at += 1;
-        Expect::CommaOrEnd
-    }
-
-    fn comma_or_end(&mut self, byte: u8) -> Result<Expect, Fault> {
-        match (self.open.last(), byte) {
-            (Some(Open::Array), b']') | (Some(Open::Object { .. }), b'}') => Ok(self.close()),
-            (Some(Open::Array), b',') => self.step(Expect::Value),
-            (Some(Open::Object { .. }), b',') => self.step(Expect::Key),
-            _ => Err(Fault::Grammar(self.at)),
-        }
-    }
-
-    fn step(&mut self, next: Expect) -> Result<Expect, Fault> {
-        self.at += 1;
-        Ok(next)
-    }
-
-    fn key(&mut self) -> Result<Expect, Fault> {
         let start = self.at;
-        let has_escapes = self.string()?;
-        let key = match has_escapes {
+        let key = match self.string()? {
             true => string::decode(&self.text[start..self.at]),
             false => Cow::Borrowed(&self.text[start + 1..self.at - 1]),
         };
-        self.remember(key)?;
-        self.skip_blank();
-        match self.peek() {
-            Some(b':') => self.step(Expect::Value),
-            Some(_) => Err(Fault::Grammar(self.at)),
-            None => Err(Fault::Truncated),
+        if self.next()? != b':' {
+            return Err(Fault::Grammar(self.at));
         }
+        self.at += 1;
+        Ok(key)
     }
 
-    /// Notes a key of the innermost object and refuses it if that object has it already.
-    fn remember(&mut self, key: Cow<'t, str>) -> Result<(), Fault> {
-        let Some(Open::Object { keys_from, many }) = self.open.last_mut() else {
-            unreachable!("a key is read only inside an object");
-        };
-        if many.is_none() && self.keys.len() - *keys_from >= KEYS_COMPARED_MAX {
-            *many = Some(self.keys.drain(*keys_from..).collect());
+    /// Notes a key of an object, and whether it has it already. Its keys begin in the list, and go to `many` when they
+    /// are many.
+    fn remember(&mut self, key: Cow<'t, str>, keys_from: usize, many: &mut Option<HashSet<Cow<'t, str>>>) {
+        if many.is_none() && self.keys.len() - keys_from >= KEYS_COMPARED_MAX {
+            *many = Some(self.keys.drain(keys_from..).collect());
         }
         let fresh = match many {
             Some(set) => set.insert(key.clone()),
-            None => !self.keys[*keys_from..].contains(&key),
+            None => !self.keys[keys_from..].contains(&key),
         };
-        if !fresh && self.bears_twins {
-            return Ok(());
-        }
         if !fresh {
-            return Err(Fault::DuplicateKey(key.chars().take(100).collect()));
-        }
-        if many.is_none() {
+            self.twin.get_or_insert_with(|| key.chars().take(100).collect());
+        } else if many.is_none() {
             self.keys.push(key);
         }
-        Ok(())
-    }
-
-    fn scalar(&mut self, byte: u8) -> Result<Expect, Fault> {
-        match byte {
-            b'"' => {
-                self.string()?;
-            }
-            b't' => self.literal("true")?,
-            b'f' => self.literal("false")?,
-            b'n' => self.literal("null")?,
-            b'-' | b'0'..=b'9' => self.number()?,
-            _ => return Err(Fault::Grammar(self.at)),
-        }
-        Ok(Expect::CommaOrEnd)
     }
 
     /// Passes a string, and tells whether there are escapes in it.

@@ -20,27 +20,17 @@ pub struct Event {
     pub data: String,
     /// The `id` field, for resuming.
     pub id: Option<String>,
-    /// The `retry` field, in milliseconds: how long to wait before connecting again.
-    pub retry: Option<u64>,
 }
 
-/// Appends one `message` event that holds a JSON message. Line ends in it, which JSON text has only between
-/// its tokens, become blanks: they would end the field.
-pub fn write(out: &mut Vec<u8>, message: &[u8]) {
-    out.extend_from_slice(b"event: message\n");
-    let start = out.len();
-    out.extend_from_slice(b"data: ");
-    out.extend_from_slice(message);
-    crate::lines::end_line(out, start);
-    out.push(b'\n');
-}
-
-/// Appends one `message` event that holds a JSON message and can be resumed behind by its id.
+/// Appends one `message` event that holds a JSON message and can be resumed behind by its id, if it has one. Line ends in
+/// it, which JSON text has only between its tokens, become blanks: they would end the field.
 pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, message: &[u8]) {
     if let Some(id) = id {
         write_field(out, "id", id.as_bytes());
     }
-    write(out, message);
+    write_field(out, "event", b"message");
+    write_field(out, "data", message);
+    out.push(b'\n');
 }
 
 /// Appends an event without data: it gives the client an id to resume behind before there is anything to say,
@@ -169,10 +159,7 @@ impl Events {
             }
             "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 // No digits and more than fit say nothing.
-                if let Ok(retry) = value.parse() {
-                    self.current.retry = Some(retry);
-                    self.retry = Some(retry);
-                }
+                self.retry = value.parse().ok().or(self.retry);
             }
             // Comments and unknown fields change nothing.
             _ => {}
@@ -203,7 +190,6 @@ mod tests {
             kind: kind.into(),
             data: data.into(),
             id: id.map(str::to_owned),
-            retry: None,
         };
         let cases = [
             ("data: {}\n\n", vec![event("", "{}", None)]),
@@ -232,7 +218,7 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let mut out = Vec::new();
-        write(&mut out, b"{\"a\":\r\n\n1}");
+        write_event(&mut out, None, b"{\"a\":\r\n\n1}");
         let stream = String::from_utf8(out).expect("UTF-8");
         assert_eq!(read(&stream, 3)[0].data, "{\"a\":   1}");
     }
@@ -258,8 +244,6 @@ mod tests {
             while events.next_event().is_some() {}
             assert_eq!((events.retry(), events.last_id()), (retry, last_id), "{stream:?}");
         }
-        let event = read("retry: 5\ndata: x\n\ndata: y\n\n", 100);
-        assert_eq!((event[0].retry, event[1].retry), (Some(5), None));
         let long = format!("id: {}\ndata: x\n\n", "i".repeat(ID_BYTES_MAX + 1));
         assert_eq!(read(&long, 1000)[0].id, None);
     }

@@ -8,6 +8,7 @@ use crate::error::WireError;
 use crate::id::Id;
 use crate::meta::SUBSCRIPTION_ID;
 use crate::object::{self, Object};
+use crate::object_writer::ObjectWriter;
 use crate::relayed::invalid;
 use crate::text::Text;
 use crate::{patch, string, write};
@@ -65,43 +66,28 @@ impl Filter {
 
     /// Appends the `notifications` object: what is wanted, or what is honoured.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let mut comma = b'{';
-        let mut key = |out: &mut Vec<u8>, name: &str| {
-            out.push(std::mem::replace(&mut comma, b','));
-            string::encode(name, out);
-            out.push(b':');
-        };
-        let flags = [
+        let mut filter = ObjectWriter::begin(out);
+        for (name, is_wanted) in [
             ("toolsListChanged", self.tools),
             ("promptsListChanged", self.prompts),
             ("resourcesListChanged", self.resources),
-        ];
-        for (name, _) in flags.into_iter().filter(|(_, wanted)| *wanted) {
-            key(out, name);
-            out.extend_from_slice(b"true");
+        ] {
+            filter = filter.json(name, is_wanted.then_some("true"));
         }
         for (name, list) in [("resourceSubscriptions", &self.uris), ("taskIds", &self.tasks)] {
-            if !list.is_empty() {
-                key(out, name);
-                let list: Vec<String> = list.iter().map(|uri| literal(uri)).collect();
-                out.extend_from_slice(format!("[{}]", list.join(",")).as_bytes());
-            }
+            let texts: Vec<String> = list.iter().map(|text| literal(text)).collect();
+            let json = format!("[{}]", texts.join(","));
+            filter = filter.json(name, Some(&*json).filter(|_| !list.is_empty()));
         }
-        if comma == b'{' {
-            out.push(b'{');
-        }
-        out.push(b'}');
+        filter.end();
     }
 
     /// The parameters of a `subscriptions/listen` of ours; `meta` is the text of the `_meta` object.
     pub fn write_params(&self, meta: Option<&str>) -> Vec<u8> {
-        let mut out = b"{\"notifications\":".to_vec();
-        self.write(&mut out);
-        if let Some(meta) = meta {
-            out.extend_from_slice(b",\"_meta\":");
-            out.extend_from_slice(meta.as_bytes());
-        }
-        out.push(b'}');
+        let mut out = Vec::with_capacity(128);
+        let mut params = ObjectWriter::begin(&mut out);
+        self.write(params.member("notifications"));
+        params.json("_meta", meta).end();
         out
     }
 }
@@ -136,9 +122,7 @@ fn strings(key: &str, value: &str, most: usize) -> Result<Vec<String>, WireError
 
 /// The first message of a subscription: what of its wishes is honoured. `id` is that of its request.
 pub fn acknowledged(id: &Id, honoured: &Filter) -> Vec<u8> {
-    let mut params = b"{\"notifications\":".to_vec();
-    honoured.write(&mut params);
-    params.extend_from_slice(format!(",\"_meta\":{}}}", tag(id)).as_bytes());
+    let params = honoured.write_params(Some(&tag(id)));
     let mut out = Vec::with_capacity(params.len() + 96);
     write::notification(&mut out, ACKNOWLEDGED, Some(&params));
     out

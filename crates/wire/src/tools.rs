@@ -9,6 +9,6 @@ mod result;
 pub use crate::paging::list_cursor;
 pub use call::{CallParams, call_params, write_call};
 pub use entry::{Hints, ToolEntry};
-pub use list::{ListedPage, ListedTool, listed_tool, read_list_result, renamed};
+pub use list::{ListedTool, listed_tool, read_list_result, renamed};
 pub use progress::write_progress;
 pub use result::{Block, is_error, write_call_result};

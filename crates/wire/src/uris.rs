@@ -27,18 +27,16 @@ pub fn rewrite(result: &Text, kind: Kind, map: Map<'_>) -> Text {
     if kind != Kind::ReadResult && !may_have_resources(result) {
         return result.clone();
     }
-    let edited = result.object().and_then(|object| {
-        edit::members(object, |member| match (kind, member.key().as_ref()) {
-            (Kind::CallResult, "content") => blocks(member, map),
-            (Kind::ReadResult, "contents") => {
-                Edit::value_or_keep(edit::elements(member.value, |contents| with_uri(contents, map)))
-            }
-            (Kind::PromptResult, "messages") => {
-                Edit::value_or_keep(edit::elements(member.value, |message| message_content(message, map)))
-            }
-            _ => Edit::Keep,
-        })
-    });
+    let whole = result.as_str();
+    let edited = match kind {
+        Kind::CallResult => edit::member(whole, "content", |content| blocks(content, map)),
+        Kind::ReadResult => {
+            edit::member(whole, "contents", |all| edit::elements(all, |contents| with_uri(contents, map)))
+        }
+        Kind::PromptResult => edit::member(whole, "messages", |all| {
+            edit::elements(all, |message| edit::member(message, "content", |content| blocks(content, map)))
+        }),
+    };
     edited.map_or_else(|| result.clone(), Text::from_checked)
 }
 
@@ -48,38 +46,25 @@ fn may_have_resources(result: &Text) -> bool {
     memmem::find(bytes, b"\"resource").is_some() || memmem::find(bytes, b"\\u").is_some()
 }
 
-fn message_content(message: &str, map: Map<'_>) -> Option<String> {
-    edit::members(Object::parse(message)?, |member| {
-        if member.is("content") { blocks(member, map) } else { Edit::Keep }
-    })
-}
-
 /// One block of content, or a list of them.
-fn blocks(member: &Member<'_>, map: Map<'_>) -> Edit {
-    Edit::value_or_keep(if member.value.starts_with('[') {
-        edit::elements(member.value, |written| block(written, map))
-    } else {
-        block(member.value, map)
-    })
+fn blocks(content: &str, map: Map<'_>) -> Option<String> {
+    match content.starts_with('[') {
+        true => edit::elements(content, |written| block(written, map)),
+        false => block(content, map),
+    }
 }
 
 fn block(written: &str, map: Map<'_>) -> Option<String> {
-    let object = Object::parse(written)?;
-    match object.string("type")?.as_ref() {
+    match Object::parse(written)?.string("type")?.as_ref() {
         "resource_link" => with_uri(written, map),
-        "resource" => edit::members(object, |member| {
-            let is_uri = member.is("resource");
-            if is_uri { Edit::value_or_keep(with_uri(member.value, map)) } else { Edit::Keep }
-        }),
+        "resource" => edit::member(written, "resource", |resource| with_uri(resource, map)),
         _ => None,
     }
 }
 
 /// An object with its member `uri` mapped.
 fn with_uri(written: &str, map: Map<'_>) -> Option<String> {
-    edit::members(Object::parse(written)?, |member| {
-        if member.is("uri") { Edit::value_or_keep(edit::mapped(member.value, map)) } else { Edit::Keep }
-    })
+    edit::member(written, "uri", |uri| edit::mapped(uri, map))
 }
 
 /// How the entries of a list are renamed; what has no map stays.
@@ -113,24 +98,12 @@ pub fn rewrite_list_entry(entry: &Text, maps: Maps<'_>) -> Text {
 
 /// A tool's `_meta` with the URI of the resource that shows it mapped.
 fn ui_meta(meta: &str, map: Map<'_>) -> Option<String> {
-    let ui = |ui| {
-        edit::members(Object::parse(ui)?, |member| {
-            let is_uri = member.is("resourceUri");
-            if is_uri { Edit::value_or_keep(edit::mapped(member.value, map)) } else { Edit::Keep }
-        })
-    };
+    let ui = |ui| edit::member(ui, "resourceUri", |uri| edit::mapped(uri, map));
     edit::members(Object::parse(meta)?, |member| match member.key().as_ref() {
         "ui" => Edit::value_or_keep(ui(member.value)),
         "ui/resourceUri" => Edit::value_or_keep(edit::mapped(member.value, map)),
         _ => Edit::Keep,
     })
-}
-
-/// The URI of the resource that shows a tool, if it has one.
-pub fn ui_resource(tool: Object<'_>) -> Option<String> {
-    let meta = tool.object("_meta")?;
-    let nested = meta.object("ui").and_then(|ui| ui.string("resourceUri"));
-    nested.or_else(|| meta.string("ui/resourceUri")).map(|uri| uri.into_owned())
 }
 
 #[cfg(test)]
@@ -209,17 +182,6 @@ mod tests {
             let unchanged = rewrite_list_entry(&text(before), Maps::default());
             assert_eq!(unchanged.as_str(), before);
         }
-    }
-
-    #[test]
-    fn the_resource_that_shows_a_tool_is_found_in_both_spellings() {
-        let found = |tool: &str| ui_resource(text(tool).object().expect("an object"));
-        assert_eq!(
-            found(r#"{"_meta":{"ui":{"resourceUri":"ui://a"},"ui/resourceUri":"ui://b"}}"#).as_deref(),
-            Some("ui://a")
-        );
-        assert_eq!(found(r#"{"_meta":{"ui/resourceUri":"ui://b"}}"#).as_deref(), Some("ui://b"));
-        assert_eq!(found(r#"{"_meta":{"ui":{}}}"#), None);
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 use crate::error::WireError;
 use crate::id::Id;
+use crate::object_writer::ObjectWriter;
 use crate::string;
 
 /// Appends `{"jsonrpc":"2.0","id":…,"result":` + `result` + `}`; `result` is JSON text.
@@ -20,17 +21,14 @@ pub fn result_by(out: &mut Vec<u8>, id: &Id, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Appends an error answer; without an id it goes out under `null`.
 pub fn error(out: &mut Vec<u8>, id: Option<&Id>, error: &WireError) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.map_or("null", Id::text).as_bytes());
-    out.extend_from_slice(b",\"error\":{\"code\":");
-    out.extend_from_slice(error.code.number().to_string().as_bytes());
-    out.extend_from_slice(b",\"message\":");
-    string::encode(&error.message, out);
-    if let Some(data) = &error.data {
-        out.extend_from_slice(b",\"data\":");
-        out.extend_from_slice(data.as_bytes());
-    }
-    out.extend_from_slice(b"}}");
+    let id = id.map_or("null", Id::text);
+    let mut answer = ObjectWriter::begin(out).json("jsonrpc", "\"2.0\"").json("id", id);
+    ObjectWriter::begin(answer.member("error"))
+        .json("code", &*error.code.number().to_string())
+        .string("message", &*error.message)
+        .json("data", error.data.as_deref())
+        .end();
+    answer.end();
 }
 
 /// Appends a request of ours; `params` is JSON text.

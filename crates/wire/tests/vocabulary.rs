@@ -41,7 +41,8 @@ fn every_word_that_is_spelt_here_is_in_the_vocabulary() {
     for file in files.iter().filter(|file| !file.ends_with("tests.rs") && !file.ends_with("sse.rs")) {
         let text = std::fs::read_to_string(file).expect("a source");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let reads = [".get(\"", ".string(\"", ".object(\"", ".is(\""].map(|call| between(code, call, "\""));
+        let calls = [".get(\"", ".string(\"", ".object(\"", ".is(\"", ".json(\"", ".member(\""];
+        let reads = calls.map(|call| between(code, call, "\""));
         let writes = [between(code, "\\\"", "\\\":"), between(code, "{\"", "\":")];
         let arms = code.split("\" =>").filter_map(|before| before.rsplit_once('"')).map(|(_, name)| name);
         for name in reads.into_iter().flatten().chain(writes.into_iter().flatten()).chain(arms) {

@@ -4,46 +4,21 @@
 use serde_json::Value;
 
 /// The columns, which are the members of a record.
-const COLUMNS: [&str; 27] = [
-    "seq",
-    "opened_at_ms",
-    "written_at_ms",
-    "call_id",
-    "caller",
-    "caller_kind",
-    "via",
-    "tool",
-    "upstream",
-    "effect",
-    "outcome",
-    "code",
-    "duration_us",
-    "result_bytes",
-    "redactions",
-    "verdicts",
-    "decisions",
-    "approval",
-    "arguments_sha256",
-    "arguments_bytes",
-    "arguments",
-    "definition_sha256",
-    "trace_id",
-    "hash",
-    "caller_roles",
-    "caller_scopes",
-    "meta_sha256",
-];
+const COLUMNS: &str = "seq opened_at_ms written_at_ms call_id caller caller_kind via tool upstream effect outcome code \
+                       duration_us result_bytes redactions verdicts decisions approval arguments_sha256 arguments_bytes \
+                       arguments definition_sha256 trace_id hash caller_roles caller_scopes meta_sha256";
 
 /// The first row, line break included.
 pub fn csv_head() -> String {
-    COLUMNS.join(",") + "\r\n"
+    COLUMNS.replace(' ', ",") + "\r\n"
 }
 
 /// A record's row, line break included; `None` for a line that is no record of a call.
 pub fn csv_row(line: &str) -> Option<String> {
     let record: Value = serde_json::from_str(line).ok()?;
     record.get("call_id")?;
-    Some(COLUMNS.map(|column| cell(&record[column])).join(",") + "\r\n")
+    let cells: Vec<String> = COLUMNS.split(' ').map(|column| cell(&record[column])).collect();
+    Some(cells.join(",") + "\r\n")
 }
 
 fn cell(value: &Value) -> String {
@@ -82,6 +57,6 @@ mod tests {
         for wrong in ["", "{\"seq\":", "{\"seq\":1,\"checkpoint\":{}}", "[]"] {
             assert_eq!(csv_row(wrong), None, "{wrong}");
         }
-        assert_eq!(csv_head().split(',').count(), COLUMNS.len());
+        assert_eq!(csv_head().split(',').count(), COLUMNS.split(' ').count());
     }
 }

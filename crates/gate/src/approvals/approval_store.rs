@@ -158,7 +158,7 @@ impl ApprovalStore {
                 return Ok(standing);
             }
         }
-        Err(StoreError::Busy { file: "toolcrib.db" })
+        Err(StoreError::Busy)
     }
 
     /// The same; nothing if somebody else changed what was looked at.
@@ -299,7 +299,7 @@ impl ApprovalStore {
                 return Ok(changed);
             }
         }
-        Err(StoreError::Busy { file: "toolcrib.db" }.into())
+        Err(StoreError::Busy.into())
     }
 
     /// The same for a change that gives no permission.

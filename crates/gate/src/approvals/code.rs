@@ -134,7 +134,7 @@ impl Approvals {
             // Whoever tries at the same time has counted theirs, and takes it back if it is good.
             return Ok(put(version, &good)?.or(Some(version)));
         }
-        Err(StoreError::Busy { file: "toolcrib.db" }.into())
+        Err(StoreError::Busy.into())
     }
 
     /// Puts another code in place of the one there is, or none. Blocks on the disk and takes its time.
@@ -156,7 +156,7 @@ impl Approvals {
         };
         match wait(replace(&*self.store.store, change))? {
             Some(_) => Ok(()),
-            None => Err(StoreError::Busy { file: "toolcrib.db" }.into()),
+            None => Err(StoreError::Busy.into()),
         }
     }
 }

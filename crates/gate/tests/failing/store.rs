@@ -27,7 +27,7 @@ impl Failing {
                 Some(done) => Some(done.await?),
                 None => None,
             };
-            done.filter(|_| !fails).ok_or(StoreError::Busy { file: "toolcrib.db" })
+            done.filter(|_| !fails).ok_or(StoreError::Busy)
         })
     }
 }

@@ -11,238 +11,69 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::path_names::are_alike;
 
-/// Names that others obey, wherever below the workspace they are. Case does not tell names apart.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Obeyed {
-    /// Who obeys them, completing "which …".
-    pub why: &'static str,
-    /// Files (`.mcp.json`), folders with all that is below them (`.vscode/`), and ends of files' names
-    /// (`*.code-workspace`).
-    pub names: &'static [&'static str],
-}
-
-/// All of them.
-pub static OBEYED: [Obeyed; 10] = [
-    Obeyed {
-        why: "agents obey",
-        names: &[
-            "AGENTS.md",
-            "AGENTS.override.md",
-            "AGENT.md",
-            "CLAUDE.md",
-            "CLAUDE.local.md",
-            "GEMINI.md",
-            "QWEN.md",
-            "CRUSH.md",
-            "WARP.md",
-            ".cursorrules",
-            ".windsurfrules",
-            ".clinerules/",
-            ".roorules",
-            ".rules",
-            ".goosehints",
-            ".augment-guidelines",
-            ".github/copilot-instructions.md",
-            ".github/instructions/",
-            ".github/prompts/",
-            ".github/chatmodes/",
-            ".github/agents/",
-        ],
-    },
-    Obeyed {
-        why: "agents and editors obey: it can name what they start",
-        names: &[
-            ".mcp.json",
-            ".claude/",
-            ".claude.json",
-            ".codex/",
-            ".gemini/",
-            ".cursor/",
-            ".windsurf/",
-            ".codeium/",
-            ".continue/",
-            ".continuerc.json",
-            ".cline/",
-            ".roo/",
-            ".roomodes",
-            ".kilocode/",
-            ".kiro/",
-            ".qwen/",
-            ".amazonq/",
-            ".augment/",
-            ".junie/",
-            ".trae/",
-            ".factory/",
-            ".goose/",
-            ".openhands/",
-            ".agents/",
-            ".agent/",
-            ".copilot/",
-            ".aider.conf.yml",
-            ".crush.json",
-            "crush.json",
-            "opencode.json",
-            "opencode.jsonc",
-            ".config/opencode/",
-            ".config/toolcrib/",
-        ],
-    },
-    Obeyed {
-        why: "editors obey: it can name what they run",
-        names: &[
-            ".vscode/",
-            "*.code-workspace",
-            ".vs/",
-            ".idea/",
-            ".run/",
-            ".fleet/",
-            ".zed/",
-            ".nova/",
-            ".devcontainer/",
-            ".devcontainer.json",
-            ".gitpod.yml",
-            ".vimrc",
-            ".vim/",
-            ".exrc",
-            ".nvimrc",
-            ".nvim.lua",
-            ".config/nvim/",
-            ".emacs",
-            ".emacs.d/",
-            ".dir-locals.el",
-        ],
-    },
-    Obeyed {
-        why: "git obeys: it can name what git fetches or runs",
-        names: &[
-            ".gitmodules",
-            ".gitattributes",
-            ".gitconfig",
-            ".config/git/",
-            ".githooks/",
-            ".husky/",
-            ".pre-commit-config.yaml",
-            ".pre-commit-hooks.yaml",
-            "lefthook.yml",
-            ".lefthook.yml",
-            "lefthook-local.yml",
-            ".overcommit.yml",
-        ],
-    },
-    Obeyed {
-        why: "build services obey: they run what it says",
-        names: &[
-            ".github/workflows/",
-            ".github/actions/",
-            ".gitlab-ci.yml",
-            ".forgejo/",
-            ".gitea/",
-            ".circleci/",
-            ".buildkite/",
-            ".woodpecker/",
-            ".woodpecker.yml",
-            ".drone.yml",
-            ".travis.yml",
-            ".cirrus.yml",
-            ".appveyor.yml",
-            "appveyor.yml",
-            "azure-pipelines.yml",
-            "bitbucket-pipelines.yml",
-            "Jenkinsfile",
-        ],
-    },
-    Obeyed {
-        why: "package managers and build tools obey: it can name what they run",
-        names: &[
-            ".npmrc",
-            ".pnpmrc",
-            ".pnpmfile.cjs",
-            ".yarnrc",
-            ".yarnrc.yml",
-            ".yarn/",
-            ".pnp.cjs",
-            ".pnp.loader.mjs",
-            "bunfig.toml",
-            ".pypirc",
-            "pip.conf",
-            ".pip/",
-            ".config/pip/",
-            ".config/uv/",
-            ".condarc",
-            ".cargo/",
-            ".bundle/",
-            ".gemrc",
-            ".gradle/",
-            ".m2/",
-            ".mvn/",
-            ".bazelrc",
-        ],
-    },
-    Obeyed {
-        why: "shells obey: they run it when they start or enter its folder",
-        names: &[
-            ".envrc",
-            ".direnvrc",
-            ".config/direnv/",
-            ".mise.toml",
-            "mise.toml",
-            ".config/mise/",
-            ".bashrc",
-            ".bash_profile",
-            ".bash_login",
-            ".bash_logout",
-            ".bash_aliases",
-            ".profile",
-            ".zshrc",
-            ".zshenv",
-            ".zprofile",
-            ".zlogin",
-            ".zlogout",
-            ".kshrc",
-            ".cshrc",
-            ".tcshrc",
-            ".login",
-            ".inputrc",
-            ".config/fish/",
-        ],
-    },
-    Obeyed {
-        why: "the system obeys: it can name what is started",
-        names: &[
-            ".config/autostart/",
-            ".config/systemd/",
-            ".config/environment.d/",
-            ".local/share/applications/",
-            ".local/share/systemd/",
-            ".local/bin/",
-            ".pam_environment",
-            ".xinitrc",
-            ".xprofile",
-            ".xsession",
-            ".xsessionrc",
-        ],
-    },
-    Obeyed {
-        why: "the program that it configures obeys: it can name what that runs",
-        names: &[
-            ".tmux.conf",
-            ".screenrc",
-            ".gdbinit",
-            ".lldbinit",
-            ".sqliterc",
-            ".psqlrc",
-            ".irbrc",
-            ".pryrc",
-            ".Rprofile",
-            ".terraformrc",
-            ".docker/",
-        ],
-    },
-    Obeyed {
-        why: "decides who may sign in, and as whom",
-        names: &[".ssh/", ".gnupg/", ".netrc", ".aws/", ".kube/", ".azure/", ".config/gcloud/"],
-    },
+/// Names that others obey, wherever below the workspace they are, behind who obeys them, completing "which …": files
+/// (`.mcp.json`), folders with all that is below them (`.vscode/`), and ends of files' names (`*.code-workspace`). Case does
+/// not tell names apart.
+const OBEYED: [(&str, &str); 10] = [
+    (
+        "agents obey",
+        "AGENTS.md AGENTS.override.md AGENT.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CRUSH.md WARP.md \
+         .cursorrules .windsurfrules .clinerules/ .roorules .rules .goosehints .augment-guidelines \
+         .github/copilot-instructions.md .github/instructions/ .github/prompts/ .github/chatmodes/ \
+         .github/agents/",
+    ),
+    (
+        "agents and editors obey: it can name what they start",
+        ".mcp.json .claude/ .claude.json .codex/ .gemini/ .cursor/ .windsurf/ .codeium/ .continue/ \
+         .continuerc.json .cline/ .roo/ .roomodes .kilocode/ .kiro/ .qwen/ .amazonq/ .augment/ .junie/ .trae/ \
+         .factory/ .goose/ .openhands/ .agents/ .agent/ .copilot/ .aider.conf.yml .crush.json crush.json \
+         opencode.json opencode.jsonc .config/opencode/ .config/toolcrib/",
+    ),
+    (
+        "editors obey: it can name what they run",
+        ".vscode/ *.code-workspace .vs/ .idea/ .run/ .fleet/ .zed/ .nova/ .devcontainer/ .devcontainer.json \
+         .gitpod.yml .vimrc .vim/ .exrc .nvimrc .nvim.lua .config/nvim/ .emacs .emacs.d/ .dir-locals.el",
+    ),
+    (
+        "git obeys: it can name what git fetches or runs",
+        ".gitmodules .gitattributes .gitconfig .config/git/ .githooks/ .husky/ .pre-commit-config.yaml \
+         .pre-commit-hooks.yaml lefthook.yml .lefthook.yml lefthook-local.yml .overcommit.yml",
+    ),
+    (
+        "build services obey: they run what it says",
+        ".github/workflows/ .github/actions/ .gitlab-ci.yml .forgejo/ .gitea/ .circleci/ .buildkite/ \
+         .woodpecker/ .woodpecker.yml .drone.yml .travis.yml .cirrus.yml .appveyor.yml appveyor.yml \
+         azure-pipelines.yml bitbucket-pipelines.yml Jenkinsfile",
+    ),
+    (
+        "package managers and build tools obey: it can name what they run",
+        ".npmrc .pnpmrc .pnpmfile.cjs .yarnrc .yarnrc.yml .yarn/ .pnp.cjs .pnp.loader.mjs bunfig.toml .pypirc \
+         pip.conf .pip/ .config/pip/ .config/uv/ .condarc .cargo/ .bundle/ .gemrc .gradle/ .m2/ .mvn/ \
+         .bazelrc",
+    ),
+    (
+        "shells obey: they run it when they start or enter its folder",
+        ".envrc .direnvrc .config/direnv/ .mise.toml mise.toml .config/mise/ .bashrc .bash_profile \
+         .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc \
+         .cshrc .tcshrc .login .inputrc .config/fish/",
+    ),
+    (
+        "the system obeys: it can name what is started",
+        ".config/autostart/ .config/systemd/ .config/environment.d/ .local/share/applications/ \
+         .local/share/systemd/ .local/bin/ .pam_environment .xinitrc .xprofile .xsession .xsessionrc",
+    ),
+    (
+        "the program that it configures obeys: it can name what that runs",
+        ".tmux.conf .screenrc .gdbinit .lldbinit .sqliterc .psqlrc .irbrc .pryrc .Rprofile .terraformrc \
+         .docker/",
+    ),
+    ("decides who may sign in, and as whom", ".ssh/ .gnupg/ .netrc .aws/ .kube/ .azure/ .config/gcloud/"),
 ];
+
+/// Every name with who obeys it.
+fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OBEYED.iter().flat_map(|(why, names)| names.split_ascii_whitespace().map(move |name| (name, *why)))
+}
 
 /// A file that others obey, where a write would really reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,8 +120,7 @@ impl Writable {
 /// The file that others obey at `real`, a path without links below `root`; nothing if it is none, or is free to write.
 pub(super) fn obeyed(root: &Path, writable: &Writable, real: &Path) -> Option<ObeyedFile> {
     let below = real.strip_prefix(root).ok()?;
-    let mut names = OBEYED.iter().flat_map(|obeyed| obeyed.names.iter().map(|name| (*name, obeyed.why)));
-    let (name, why) = names.find(|(name, _)| is_named(root, real, name))?;
+    let (name, why) = names().find(|(name, _)| is_named(root, real, name))?;
     (!writable.0.is_match(below)).then(|| ObeyedFile { path: below.to_owned(), name, why })
 }
 
@@ -406,7 +236,7 @@ mod tests {
     #[test]
     fn every_name_is_there_once_and_can_be_found() {
         let mut names = Vec::new();
-        for name in OBEYED.iter().flat_map(|obeyed| obeyed.names) {
+        for (name, _) in super::names() {
             check("/w", &[], &format!("/w/{}", name.replace('*', "x")), name);
             names.push(name.to_lowercase());
         }

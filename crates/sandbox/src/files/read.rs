@@ -59,9 +59,7 @@ impl Root {
         let meta = regular(&file, path)?;
         Ok((file, meta))
     }
-}
 
-impl Root {
     /// Opens what no link leads to, which therefore lies where its path says. Nothing if there is a link on the way, or
     /// anything else is the matter.
     fn open_without_links(&self, path: &Inside) -> Option<File> {

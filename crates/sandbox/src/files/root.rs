@@ -64,7 +64,7 @@ impl Root {
     /// configuration and its secrets. They take the place of those that were protected before, in this handle and every
     /// other that was made from the same [`Root::open`]. Paths are followed to where they really are as far as they
     /// exist; another hard link to a file is another file. A `toolcrib.toml`, a folder `.opencode`, and what makes `git`
-    /// run programs are never written; what others obey ([`crate::files::OBEYED`]) is written only with a person's agreement.
+    /// run programs are never written; what others obey is written only with a person's agreement.
     pub fn protect(&self, paths: &ProtectedPaths) {
         self.protection.replace(&self.opened.canonical, paths);
     }

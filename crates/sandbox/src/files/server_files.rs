@@ -27,50 +27,12 @@ const CODE: [&str; 48] = [
 ];
 
 /// What launchers, package managers and interpreters read in the folder they start in and in those above it.
-const LAUNCHERS: [&str; 42] = [
-    ".npmrc",
-    ".pnpmrc",
-    ".pnpmfile.cjs",
-    "pnpm-workspace.yaml",
-    "pnpm-lock.yaml",
-    ".yarn",
-    ".pnp.cjs",
-    ".pnp.loader.mjs",
-    "yarn.lock",
-    "bunfig.toml",
-    "bun.lock",
-    "bun.lockb",
-    "node_modules",
-    "package.json",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "deno.json",
-    "deno.jsonc",
-    "tsconfig.json",
-    "pyproject.toml",
-    "uv.toml",
-    "uv.lock",
-    ".python-version",
-    ".python-versions",
-    "pyvenv.cfg",
-    ".venv",
-    "venv",
-    "setup.py",
-    "setup.cfg",
-    "sitecustomize.py",
-    "usercustomize.py",
-    ".nvmrc",
-    ".node-version",
-    ".tool-versions",
-    "mise.toml",
-    ".mise.toml",
-    "Gemfile",
-    ".bundle",
-    "Cargo.toml",
-    ".cargo",
-    "Makefile",
-    "justfile",
-];
+const LAUNCHERS: &str = ".npmrc .pnpmrc .pnpmfile.cjs pnpm-workspace.yaml pnpm-lock.yaml .yarn .pnp.cjs .pnp.loader.mjs \
+                         yarn.lock bunfig.toml bun.lock bun.lockb node_modules package.json package-lock.json \
+                         npm-shrinkwrap.json deno.json deno.jsonc tsconfig.json pyproject.toml uv.toml uv.lock \
+                         .python-version .python-versions pyvenv.cfg .venv venv setup.py setup.cfg sitecustomize.py \
+                         usercustomize.py .nvmrc .node-version .tool-versions mise.toml .mise.toml Gemfile .bundle Cargo.toml \
+                         .cargo Makefile justfile";
 
 /// What such names begin with: `.yarnrc.yml`, `.env.local`.
 const LAUNCHERS_BEGIN: [&str; 2] = [".yarnrc", ".env"];
@@ -125,7 +87,7 @@ fn is_launchers(root: &Path, real: &Path, folder: &Path) -> bool {
 
 fn is_launcher(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_lowercase();
-    LAUNCHERS.iter().any(|launcher| name.eq_ignore_ascii_case(launcher))
+    LAUNCHERS.split_ascii_whitespace().any(|launcher| name.eq_ignore_ascii_case(launcher))
         || LAUNCHERS_BEGIN.iter().any(|begin| name.starts_with(begin))
         || name.ends_with(LAUNCHERS_END)
 }
@@ -177,7 +139,7 @@ mod tests {
         let mut cases: Vec<(String, &str)> = Vec::new();
         let others =
             [".yarnrc", ".yarnrc.yml", ".env", ".env.local", "x.pth", ".NPMRC", "Node_Modules/x/index.js"];
-        for name in LAUNCHERS.iter().chain(&others) {
+        for name in LAUNCHERS.split_ascii_whitespace().chain(others) {
             for (folder, expected) in
                 [("", "read"), ("a/", "read"), ("A/b/", "read"), ("a/b/c/", ""), ("c/", "")]
             {

@@ -41,11 +41,11 @@ const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 /// Set-user-id and its kin are not carried over to new content.
 const KEPT_MODE_BITS: u32 = 0o777;
 
-/// Big enough that hashing, not reading, takes the time.
-const HASH_BUFFER_BYTES: usize = 64 * 1024;
-
 /// Largest file that is looked at before it is replaced, in bytes; far more than tools write.
 const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Whether a file with this content must stay.
+type IsKept<'a> = &'a dyn Fn(&[u8]) -> bool;
 
 /// What a writer believes about the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,31 +73,30 @@ impl Root {
     /// Replaces or creates the file at `path` with `bytes`, on disk when this returns. Missing folders
     /// are created, the mode of an existing file is kept, a link that stays inside is written through.
     ///
-    /// `expect` is compared just before the new content takes the name; if it does not hold, the answer
-    /// is `FileError::Changed`. `Absent` is exact; between a matching hash and the rename another
-    /// program has some microseconds to interfere.
+    /// If `expect` does not hold, the answer is `FileError::Changed`. A file with an expected hash that changes while it is
+    /// looked at stays as it then is; on a file system that cannot exchange two names, another program has some
+    /// microseconds to interfere.
     pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
-        self.write_by(path, bytes, |place, temporary| place.put(temporary, expect))
+        self.write_checked(path, bytes, expect, None)
     }
 
-    /// As `write`, unless `is_kept` is true of the present file's content: then the answer is `FileError::Kept`. A file
-    /// that changes while it is looked at stays as it then is, and the answer is `FileError::Changed`; on a file system
-    /// that cannot exchange two names the microseconds remain that `write` leaves.
+    /// As `write`, unless `is_kept` is true of the present file's content: then the answer is `FileError::Kept`.
     pub fn write_unless(
         &self,
         path: &Inside,
         bytes: &[u8],
         expect: &Expect,
-        is_kept: &dyn Fn(&[u8]) -> bool,
+        is_kept: IsKept<'_>,
     ) -> Result<Written, FileError> {
-        self.write_by(path, bytes, |place, temporary| place.put_unless(temporary, expect, is_kept))
+        self.write_checked(path, bytes, expect, Some(is_kept))
     }
 
-    fn write_by(
+    fn write_checked(
         &self,
         path: &Inside,
         bytes: &[u8],
-        put: impl FnOnce(&Place<'_>, &str) -> Result<(), FileError>,
+        expect: &Expect,
+        is_kept: Option<IsKept<'_>>,
     ) -> Result<Written, FileError> {
         if self.access < Access::ReadWrite {
             return Err(FileError::ReadOnly);
@@ -107,7 +106,7 @@ impl Root {
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_protected(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
-        let done = place.fill(&temporary, bytes).and_then(|()| put(&place, &temporary));
+        let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect, is_kept));
         if let Err(error) = done {
             // Best effort: the failure to be reported is the first one.
             let _ = unlinkat(&place.folder, &temporary, AtFlags::empty());
@@ -115,7 +114,7 @@ impl Root {
         }
         fsync(&place.folder).map_err(place.error())?;
         let created = place.present.is_none();
-        Ok(Written { created, sha256: HEXLOWER.encode(&Sha256::digest(bytes)), bytes: bytes.len() as u64 })
+        Ok(Written { created, sha256: sha256_of(bytes), bytes: bytes.len() as u64 })
     }
 
     /// The files that a write to `path` would reach or pass, and that others obey: a link that they are called by counts,
@@ -143,8 +142,7 @@ impl Root {
     fn next_hop(&self, path: &Path) -> Option<PathBuf> {
         let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
         let folder = self.open_beneath(parent, FOLDER_FLAGS).ok()?;
-        let target = readlinkat(&folder, path.file_name()?, Vec::new()).ok()?;
-        Some(parent.join(OsString::from_vec(target.into_bytes())))
+        Some(parent.join(link_target(&folder, Path::new(path.file_name()?)).ok()?))
     }
 
     fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
@@ -246,7 +244,10 @@ impl<'a> Place<'a> {
             };
             match present.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
                 None | Some(FileType::RegularFile) => return Ok(Place { asked, folder, name, present }),
-                Some(FileType::Symlink) => path = parent.join(link_target(&folder, &name, asked)?),
+                Some(FileType::Symlink) => {
+                    let target = link_target(&folder, &name).map_err(FileError::of_errno(asked))?;
+                    path = parent.join(target);
+                }
                 Some(other) => return Err(FileError::not_a_file(asked, other)),
             }
         }
@@ -267,74 +268,56 @@ impl<'a> Place<'a> {
         file.sync_all().map_err(FileError::Io)
     }
 
-    /// Gives the temporary file its name, if the present file is as expected.
-    fn put(&self, temporary: &str, expect: &Expect) -> Result<(), FileError> {
-        match expect {
-            Expect::Anything => {}
-            Expect::Absent => return self.put_absent(temporary),
-            Expect::Sha256(expected) => {
-                let found = self.present_sha256()?;
-                if !found.as_deref().is_some_and(|found| found.eq_ignore_ascii_case(expected)) {
-                    return Err(FileError::Changed { found });
-                }
-            }
-        }
-        renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error())
-    }
-
-    fn put_absent(&self, temporary: &str) -> Result<(), FileError> {
-        let flags = RenameFlags::NOREPLACE;
-        match renameat_with(&self.folder, temporary, &self.folder, &self.name, flags) {
-            Err(Errno::EXIST) => Err(FileError::Changed { found: self.present_sha256()? }),
-            // Some file systems cannot do it in one step.
-            Err(Errno::INVAL | Errno::NOSYS) => match self.present_sha256()? {
-                None => renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error()),
-                found => Err(FileError::Changed { found }),
-            },
-            result => result.map_err(self.error()),
-        }
-    }
-
-    /// The same, unless `is_kept` is true of what is there.
-    fn put_unless(
-        &self,
-        temporary: &str,
-        expect: &Expect,
-        is_kept: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<(), FileError> {
-        let Some(present) = self.content(&self.name)? else {
+    /// Gives the temporary file its name, if the present file is as expected and not kept.
+    fn put(&self, temporary: &str, expect: &Expect, is_kept: Option<IsKept<'_>>) -> Result<(), FileError> {
+        let present = match (expect, is_kept) {
+            (Expect::Anything, None) => return self.rename(temporary),
+            (Expect::Absent, _) => None,
+            (Expect::Anything | Expect::Sha256(_), _) => self.content(&self.name)?,
+        };
+        let Some(present) = present else {
             return match expect {
                 Expect::Sha256(_) => Err(FileError::Changed { found: None }),
                 // Only if there is still nothing.
                 Expect::Anything | Expect::Absent => self.put_absent(temporary),
             };
         };
-        if is_kept(&present) {
+        if is_kept.is_some_and(|is_kept| is_kept(&present)) {
             return Err(FileError::Kept);
         }
-        let found = HEXLOWER.encode(&Sha256::digest(&present));
-        let is_expected = match expect {
-            Expect::Anything => true,
-            Expect::Absent => false,
-            Expect::Sha256(expected) => found.eq_ignore_ascii_case(expected),
-        };
-        if !is_expected {
-            return Err(FileError::Changed { found: Some(found) });
+        if let Expect::Sha256(expected) = expect {
+            let found = sha256_of(&present);
+            if !found.eq_ignore_ascii_case(expected) {
+                return Err(FileError::Changed { found: Some(found) });
+            }
         }
         self.exchange(temporary, &present)
     }
 
+    fn rename(&self, temporary: &str) -> Result<(), FileError> {
+        renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error())
+    }
+
+    fn put_absent(&self, temporary: &str) -> Result<(), FileError> {
+        match renameat_with(&self.folder, temporary, &self.folder, &self.name, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => self.changed(),
+            // Some file systems cannot do it in one step.
+            Err(Errno::INVAL | Errno::NOSYS) => match self.content(&self.name)? {
+                None => self.rename(temporary),
+                Some(_) => self.changed(),
+            },
+            result => result.map_err(self.error()),
+        }
+    }
+
     /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else.
     fn exchange(&self, temporary: &str, looked_at: &[u8]) -> Result<(), FileError> {
-        let (folder, flags) = (&self.folder, RenameFlags::EXCHANGE);
-        match renameat_with(folder, temporary, folder, &self.name, flags) {
+        match renameat_with(&self.folder, temporary, &self.folder, &self.name, RenameFlags::EXCHANGE) {
             // Some file systems cannot do it.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return match self.content(&self.name)? {
-                    Some(now) if now == looked_at => {
-                        renameat(folder, temporary, folder, &self.name).map_err(self.error())
-                    }
-                    _ => Err(FileError::Changed { found: self.present_sha256()? }),
+                    Some(now) if now == looked_at => self.rename(temporary),
+                    _ => self.changed(),
                 };
             }
             result => result.map_err(self.error())?,
@@ -342,13 +325,15 @@ impl<'a> Place<'a> {
         // It bears the other name now, and nobody looks for it there.
         match self.content(Path::new(temporary)) {
             Ok(Some(replaced)) if replaced == looked_at => {
-                unlinkat(folder, temporary, AtFlags::empty()).map_err(self.error())
+                unlinkat(&self.folder, temporary, AtFlags::empty()).map_err(self.error())
             }
-            _ => {
-                renameat(folder, temporary, folder, &self.name).map_err(self.error())?;
-                Err(FileError::Changed { found: self.present_sha256()? })
-            }
+            _ => self.rename(temporary).and_then(|()| self.changed()),
         }
+    }
+
+    /// The file is not as it was expected to be.
+    fn changed(&self) -> Result<(), FileError> {
+        Err(FileError::Changed { found: self.content(&self.name)?.as_deref().map(sha256_of) })
     }
 
     /// What is in a file of the folder; `None` if there is none.
@@ -369,16 +354,6 @@ impl<'a> Place<'a> {
         Ok(Some(content))
     }
 
-    /// The SHA-256 of what bears the name now; `None` if nothing does.
-    fn present_sha256(&self) -> Result<Option<String>, FileError> {
-        let flags = READ_FLAGS | OFlags::NOFOLLOW;
-        match openat(&self.folder, &self.name, flags, Mode::empty()) {
-            Ok(file) => sha256_of(&mut File::from(file)).map(Some).map_err(FileError::of(self.asked)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.error()(errno)),
-        }
-    }
-
     fn error(&self) -> impl FnOnce(Errno) -> FileError + '_ {
         FileError::of_errno(self.asked)
     }
@@ -386,8 +361,8 @@ impl<'a> Place<'a> {
 
 /// What a link says. Joined to the link's folder, an absolute one replaces it, and the next hop
 /// refuses it like every absolute path.
-fn link_target(folder: &File, name: &Path, asked: &Inside) -> Result<PathBuf, FileError> {
-    let target = readlinkat(folder, name, Vec::new()).map_err(FileError::of_errno(asked))?;
+fn link_target(folder: &File, name: &Path) -> rustix::io::Result<PathBuf> {
+    let target = readlinkat(folder, name, Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
@@ -398,13 +373,6 @@ fn temporary_name() -> Result<String, FileError> {
     Ok(format!(".toolcrib-{}.tmp", HEXLOWER.encode(&random)))
 }
 
-fn sha256_of(file: &mut File) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; HASH_BUFFER_BYTES];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(HEXLOWER.encode(&hash.finalize())),
-            read => hash.update(&buffer[..read]),
-        }
-    }
+fn sha256_of(bytes: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }

@@ -131,15 +131,15 @@ impl Family {
             PollFd::new(&self.lifeline, PollFlags::IN),
             PollFd::new(&self.end_signals, PollFlags::IN),
         ];
-        // A closed lifeline stays readable: once heard, it would keep us awake.
-        let heard = if self.demand.is_some() { &mut waited_for[..1] } else { &mut waited_for[..] };
+        // A closed lifeline stays readable: once seen, it would keep us awake.
+        let polled = if self.demand.is_some() { &mut waited_for[..1] } else { &mut waited_for[..] };
         let left = left.map(|left| Timespec::try_from(left).expect("our limits are seconds"));
-        match poll(heard, left.as_ref()) {
+        match poll(polled, left.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let spoke = |nth: usize| heard.get(nth).is_some_and(|fd| !fd.revents().is_empty());
-        let (is_lifeline, is_signal) = (spoke(1), spoke(2));
+        let is_ready = |nth: usize| polled.get(nth).is_some_and(|fd| !fd.revents().is_empty());
+        let (is_lifeline, is_signal) = (is_ready(1), is_ready(2));
         if is_signal {
             self.demand = Some(Demand::Asked);
         } else if is_lifeline {

@@ -20,12 +20,10 @@ pub enum NetError {
     #[error("only full http and https addresses can be reached")]
     Address,
     /// Nobody listens there.
-    #[error("{host}:{port} refuses connections; check that the server is running and the port is right")]
+    #[error("{server} refuses connections; check that the server is running and the port is right")]
     Refused {
-        /// The host asked for.
-        host: String,
-        /// The port asked for, or the scheme's.
-        port: u16,
+        /// The host asked for, and the port or the scheme's.
+        server: String,
     },
     /// The name has no address.
     #[error("the name {host} could not be resolved")]
@@ -43,41 +41,33 @@ pub enum NetError {
         host: String,
     },
     /// No secure connection could be agreed on.
-    #[error("no secure connection to {host}:{port}: {reason}; {}", way_out(reason))]
+    #[error("no secure connection to {server}: {reason}; {}", way_out(reason))]
     Tls {
-        /// The host asked for.
-        host: String,
-        /// The port asked for, or the scheme's.
-        port: u16,
+        /// The host asked for, and the port or the scheme's.
+        server: String,
         /// What was wrong, such as the certificate.
         reason: rustls::Error,
     },
     /// The connection was not ready within `CONNECT_TIMEOUT`.
-    #[error("{host}:{port} could not be reached in time")]
+    #[error("{server} could not be reached in time")]
     Timeout {
-        /// The host asked for.
-        host: String,
-        /// The port asked for, or the scheme's.
-        port: u16,
+        /// The host asked for, and the port or the scheme's.
+        server: String,
     },
     /// The server closed the connection before it had answered; the request may have had its effect.
-    #[error("{host}:{port} closed the connection without an answer")]
+    #[error("{server} closed the connection without an answer")]
     Closed {
-        /// The host asked for.
-        host: String,
-        /// The port asked for, or the scheme's.
-        port: u16,
+        /// The host asked for, and the port or the scheme's.
+        server: String,
         /// How it was noticed.
         #[source]
         source: legacy::Error,
     },
     /// Something else, such as an answer that is not HTTP.
-    #[error("the request to {host}:{port} failed")]
+    #[error("the request to {server} failed")]
     Other {
-        /// The host asked for.
-        host: String,
-        /// The port asked for, or the scheme's.
-        port: u16,
+        /// The host asked for, and the port or the scheme's.
+        server: String,
         /// What it was.
         #[source]
         source: legacy::Error,
@@ -88,17 +78,18 @@ impl NetError {
     /// Names the failure of a request to `uri`.
     pub(super) fn of(uri: &Uri, source: legacy::Error) -> NetError {
         let (host, port) = destination(uri);
+        let server = format!("{host}:{port}");
         // Only before the request was sent do these mean that it was not.
         let connecting = source.is_connect();
         let kind = causes(&source).find_map(kind).filter(|kind| connecting || matches!(kind, Kind::Closed));
         match kind {
-            Some(Kind::Refused) => NetError::Refused { host, port },
+            Some(Kind::Refused) => NetError::Refused { server },
             Some(Kind::Dns) => NetError::Dns { host, source },
             Some(Kind::Private) => NetError::Private { host },
-            Some(Kind::Tls(reason)) => NetError::Tls { host, port, reason },
-            Some(Kind::Timeout) => NetError::Timeout { host, port },
-            Some(Kind::Closed) => NetError::Closed { host, port, source },
-            None => NetError::Other { host, port, source },
+            Some(Kind::Tls(reason)) => NetError::Tls { server, reason },
+            Some(Kind::Timeout) => NetError::Timeout { server },
+            Some(Kind::Closed) => NetError::Closed { server, source },
+            None => NetError::Other { server, source },
         }
     }
 }

@@ -90,7 +90,7 @@ fn a_secret_that_was_moved_to_another_name_does_not_open() {
     let dir = scratch();
     let secrets = secrets(dir.path(), KeySource::State);
     secrets.set_named(&name("A"), &value(VALUE), 1).unwrap();
-    let sealed = secrets.sealed("secret/A").unwrap().unwrap().sealed;
+    let sealed = secrets.sealed("secret/A").unwrap().unwrap().value;
     secrets.put("secret/B", None, Some(sealed)).unwrap();
     let error = secrets.all_named().unwrap_err().to_string();
     assert!(error.starts_with("the kept secret B cannot be opened: it was changed, or "), "{error}");
@@ -172,7 +172,7 @@ fn a_key_may_lie_in_a_file_of_the_owners() {
 #[test]
 fn what_waits_for_a_writer_is_no_key_file() {
     for (source, expected) in
-        [("key", "is no file; make one with"), ("secret.key", "is no file; move it away")]
+        [("key", "is no file; make one with"), ("secret.key", "is no file; put the right one back")]
     {
         let dir = scratch();
         let path = dir.path().join(source);
@@ -270,7 +270,7 @@ fn what_is_kept_can_be_sealed_with_another_key() {
     assert_eq!(after.reseal(&KeySource::State).unwrap(), 2);
     assert_eq!(after.reseal(&KeySource::State).unwrap(), 0, "it is done");
     assert_eq!(after.named(&name("A")).unwrap().unwrap().value, value(VALUE));
-    assert_eq!(after.load("oauth/a").unwrap().unwrap().record, b"token");
+    assert_eq!(after.load("oauth/a").unwrap().unwrap().value, b"token");
     assert!(before.named(&name("A")).is_err());
 
     // From one key of the state to a new one, half of which was done before.

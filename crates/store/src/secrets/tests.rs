@@ -24,7 +24,7 @@ fn scratch() -> TempDir {
 }
 
 fn record(secrets: &Secrets, name: &str) -> Option<Vec<u8>> {
-    secrets.load(name).unwrap().map(|opened| opened.record)
+    secrets.load(name).unwrap().map(|opened| opened.value)
 }
 
 #[test]
@@ -35,7 +35,10 @@ fn what_is_kept_is_found_by_others_and_not_on_the_disk() {
     assert!(!dir.path().join(master_key::FILE).exists(), "nothing was sealed yet");
     let version = first.replace("oauth/a", None, Some(PLANTED)).unwrap().unwrap();
     let second = secrets(&dir);
-    assert_eq!(second.load("oauth/a").unwrap(), Some(Opened { version, record: PLANTED.to_vec() }));
+    assert_eq!(
+        second.load("oauth/a").unwrap(),
+        Some(Cell { key: "oauth/a".to_owned(), version, value: PLANTED.to_vec() })
+    );
     assert_eq!(second.names("oauth/").unwrap(), ["oauth/a"]);
     let next = second.replace("oauth/a", Some(version), Some(b"")).unwrap();
     assert_eq!(first.replace("oauth/a", Some(version), Some(b"late")).unwrap(), None);
@@ -60,9 +63,9 @@ fn a_record_is_sealed_to_its_name_and_as_it_was() {
     let dir = scratch();
     let secrets = secrets(&dir);
     secrets.replace("a", None, Some(PLANTED)).unwrap();
-    let sealed = secrets.sealed("a").unwrap().unwrap().sealed;
+    let sealed = secrets.sealed("a").unwrap().unwrap().value;
     secrets.replace("same", None, Some(PLANTED)).unwrap();
-    assert_ne!(secrets.sealed("same").unwrap().unwrap().sealed, sealed, "a nonce was used twice");
+    assert_ne!(secrets.sealed("same").unwrap().unwrap().value, sealed, "a nonce was used twice");
 
     let check_broken = |name: &str, sealed: &[u8]| {
         let version = secrets.sealed(name).unwrap().map(|found| found.version);
@@ -127,18 +130,16 @@ fn a_key_file_that_cannot_be_trusted_is_named() {
             |path| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap(),
             &format!(
                 "the key file STATE/secret.key may be used by others than its owner (mode {mode:o}), so that what it \
-                 seals is no secret; run `chmod 600` on it if nobody else has read it, or else move it away, and \
-                 sign in to your servers again"
+                 seals is no secret; run `chmod 600` on it if nobody else has read it, or else put the right one \
+                 back, or move it away, and sign in to your servers again"
             ),
         );
     }
     for bytes in [0, 31, 33] {
         check_key_file(
             |path| fs::write(path, vec![7; bytes]).unwrap(),
-            &format!(
-                "the key file STATE/secret.key has {bytes} bytes and not 32; put the right one back, or move it away, \
-                 and sign in to your servers again"
-            ),
+            "the key file STATE/secret.key holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; \
+             put the right one back, or move it away, and sign in to your servers again",
         );
     }
     check_key_file(
@@ -146,7 +147,7 @@ fn a_key_file_that_cannot_be_trusted_is_named() {
             fs::remove_file(path).unwrap();
             fs::DirBuilder::new().create(path).unwrap();
         },
-        "the key file STATE/secret.key is no file; move it away, and sign in to your servers again",
+        "the key file STATE/secret.key is no file; put the right one back, or move it away, and sign in to your servers again",
     );
 }
 

@@ -1,24 +1,130 @@
-//! The statements about versioned cells.
+//! Versioned cells.
 
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
+use super::database::changes;
 use super::durable::durably;
-use crate::cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, Kind, PAGE_MAX, Query};
+use super::sqlite_store::{SqliteStore, within};
+use crate::{
+    cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX, Query},
+    error::StoreError,
+    reply::Reply,
+    sentinel::Sentinel,
+    store::CellStore,
+};
+
+impl CellStore for SqliteStore {
+    fn cell(&self, kind: Kind, key: &str) -> Reply<'_, Option<Cell>> {
+        let key = key.to_owned();
+        self.read(move |connection| {
+            let sql = "SELECT version, key, value FROM cells WHERE kind = ?1 AND key = ?2";
+            Ok(connection.prepare(sql)?.query_row([kind.as_str(), &key], stored).optional()?)
+        })
+    }
+
+    fn cells(&self, query: &Query) -> Reply<'_, Vec<Cell>> {
+        let query = query.clone();
+        self.read(move |connection| {
+            let kind = query.kind.as_str();
+            let (conditions, mut values) = conditions(&query, &kind);
+            let sql =
+                format!("SELECT version, key, value{conditions} AND version > ? ORDER BY version LIMIT ?");
+            let (after, limit) = (query.after.cast_signed(), query.limit.min(PAGE_MAX) as i64);
+            values.extend([&after as &dyn ToSql, &limit]);
+            let cells = connection.prepare(&sql)?.query_map(&values[..], stored)?.collect::<Result<_, _>>();
+            Ok(cells?)
+        })
+    }
+
+    fn count(&self, query: &Query) -> Reply<'_, u64> {
+        let query = query.clone();
+        self.read(move |connection| count(connection, &query))
+    }
+
+    fn keys(&self, kind: Kind, prefix: &str) -> Reply<'_, Vec<String>> {
+        let prefix = prefix.to_owned();
+        self.read(move |connection| {
+            // `LIKE` would take letters for their capitals, and some of the prefix for wildcards.
+            let sql =
+                "SELECT key FROM cells WHERE kind = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
+            let mut statement = connection.prepare(sql)?;
+            let keys = statement.query_map([kind.as_str(), &prefix], |row| row.get(0))?;
+            Ok(keys.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn changes(&self, kind: Kind) -> Reply<'_, u64> {
+        self.read(move |connection| Ok(changes(connection, kind)?))
+    }
+
+    fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
+        Box::pin(async move {
+            let has_kept = self.changes(kind).await? > 0;
+            let Some(sentinel) = Sentinel::of_kind(kind) else { return Ok(has_kept) };
+            Ok(has_kept || sentinel.is_in(&self.dir).map_err(|source| self.cannot(source))?)
+        })
+    }
+
+    fn commit(&self, changes: Vec<Change>) -> Reply<'_, Option<Vec<u64>>> {
+        let limits = changes.iter().try_for_each(|change| {
+            check(change.kind, &change.key, change.content.as_ref())?;
+            let sentinel = Sentinel::of_kind(change.kind);
+            sentinel.map_or(Ok(()), |sentinel| sentinel.make(&self.dir)).map_err(|source| self.cannot(source))
+        });
+        self.run_within(limits, move |connection| {
+            // A key that was revoked, an approval that was used or a token that was rotated must not come back with the
+            // power.
+            durably(connection, |transaction| {
+                let mut versions = Vec::with_capacity(changes.len());
+                for Change { kind, key, expected, content } in &changes {
+                    if content.is_some() && expected.is_none() {
+                        check_room(&transaction, *kind)?;
+                    }
+                    let sql = "SELECT version FROM cells WHERE kind = ?1 AND key = ?2";
+                    let found =
+                        transaction.query_row(sql, [kind.as_str(), key], |row| row.get(0)).optional()?;
+                    if found.map(i64::cast_unsigned) != *expected {
+                        return Ok(None);
+                    }
+                    versions.push(put(&transaction, *kind, key, content.as_ref())?);
+                }
+                transaction.commit()?;
+                Ok(Some(versions))
+            })
+        })
+    }
+
+    fn overwrite(&self, kind: Kind, key: &str, value: Vec<u8>) -> Reply<'_, ()> {
+        let (key, content) = (key.to_owned(), Content::from(value));
+        self.run_within(check(kind, &key, Some(&content)), move |connection| {
+            let transaction = connection.unchecked_transaction()?;
+            put(&transaction, kind, &key, Some(&content))?;
+            Ok(transaction.commit()?)
+        })
+    }
+
+    fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64> {
+        self.read(move |connection| {
+            let transaction = connection.unchecked_transaction()?;
+            let sql = "DELETE FROM cells WHERE kind = ?1 AND ends_at_ms <= ?2";
+            let removed = transaction.execute(sql, params![kind.as_str(), by_ms])?;
+            if removed > 0 {
+                count_changes(&transaction, kind.as_str(), removed)?;
+            }
+            transaction.commit()?;
+            Ok(removed as u64)
+        })
+    }
+}
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Cell> {
     Ok(Cell { version: row.get::<_, i64>(0)?.cast_unsigned(), key: row.get(1)?, value: row.get(2)? })
 }
 
-pub(super) fn cell(connection: &Connection, kind: Kind, key: &str) -> rusqlite::Result<Option<Cell>> {
-    let mut statement =
-        connection.prepare("SELECT version, key, value FROM cells WHERE kind = ?1 AND key = ?2")?;
-    statement.query_row([kind.as_str(), key], stored).optional()
-}
-
-/// The conditions of a query in SQL, with their parameters.
-fn conditions(query: &Query) -> (String, Vec<&dyn ToSql>) {
+/// The conditions of a query in SQL, with their parameters; `kind` is the query's.
+fn conditions<'q>(query: &'q Query, kind: &'q &'static str) -> (String, Vec<&'q dyn ToSql>) {
     let mut sql = " FROM cells WHERE kind = ?".to_owned();
-    let mut values: Vec<&dyn ToSql> = Vec::new();
+    let mut values: Vec<&dyn ToSql> = vec![kind];
     for (condition, value) in [(" AND owner = ?", &query.owner), (" AND topic = ?", &query.topic)] {
         if let Some(value) = value {
             sql.push_str(condition);
@@ -40,92 +146,33 @@ fn conditions(query: &Query) -> (String, Vec<&dyn ToSql>) {
     (sql, values)
 }
 
-pub(super) fn cells(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Cell>> {
-    let (conditions, values) = conditions(query);
-    let sql = format!("SELECT version, key, value{conditions} AND version > ? ORDER BY version LIMIT ?");
-    let (kind, after) = (query.kind.as_str(), query.after.cast_signed());
-    let limit = query.limit.min(PAGE_MAX) as i64;
-    let mut all: Vec<&dyn ToSql> = vec![&kind];
-    all.extend(values);
-    all.extend([&after as &dyn ToSql, &limit]);
-    connection.prepare(&sql)?.query_map(&all[..], stored)?.collect()
-}
-
-pub(super) fn count(connection: &Connection, query: &Query) -> rusqlite::Result<u64> {
-    let (conditions, values) = conditions(query);
+fn count(connection: &Connection, query: &Query) -> Result<u64, StoreError> {
     let kind = query.kind.as_str();
-    let mut all: Vec<&dyn ToSql> = vec![&kind];
-    all.extend(values);
+    let (conditions, values) = conditions(query, &kind);
     let mut statement = connection.prepare(&format!("SELECT count(*){conditions}"))?;
-    statement.query_row(&all[..], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+    Ok(statement.query_row(&values[..], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)?)
 }
 
-pub(super) fn keys(connection: &Connection, kind: Kind, prefix: &str) -> rusqlite::Result<Vec<String>> {
-    // `LIKE` would take letters for their capitals, and some of the prefix for wildcards.
-    let sql = "SELECT key FROM cells WHERE kind = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
-    connection.prepare(sql)?.query_map([kind.as_str(), prefix], |row| row.get(0))?.collect()
-}
-
-pub(super) fn changes(connection: &Connection, kind: Kind) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare("SELECT count FROM changes WHERE kind = ?1")?;
-    let count: Option<i64> = statement.query_row([kind.as_str()], |row| row.get(0)).optional()?;
-    Ok(count.unwrap_or(0).cast_unsigned())
-}
-
-/// What became of changes.
-pub(super) enum Committed {
-    /// These versions are kept now.
-    As(Vec<u64>),
-    /// There are as many of this kind as there may be.
-    Full(Kind),
-}
-
-/// Makes all changes, or none if one of them comes too late.
-pub(super) fn commit(connection: &Connection, changes: &[Change]) -> rusqlite::Result<Option<Committed>> {
-    // A key that was revoked, an approval that was used or a token that was rotated must not come back with the power.
-    let mut full = None;
-    let versions = durably(connection, |transaction| {
-        let mut versions = Vec::with_capacity(changes.len());
-        for change in changes {
-            if change.content.is_some() && change.expected.is_none() && is_full(transaction, change.kind)? {
-                full = Some(change.kind);
-                return Ok(None);
-            }
-            let Some(version) = change_one(transaction, change)? else { return Ok(None) };
-            versions.push(version);
-        }
-        Ok(Some(versions))
-    })?;
-    Ok(match (versions, full) {
-        (Some(versions), _) => Some(Committed::As(versions)),
-        (None, Some(kind)) => Some(Committed::Full(kind)),
-        (None, None) => None,
-    })
-}
-
-fn is_full(connection: &Connection, kind: Kind) -> rusqlite::Result<bool> {
-    Ok(count(connection, &Query::all(kind))? >= CELLS_PER_KIND_MAX as u64)
-}
-
-fn change_one(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<Option<u64>> {
-    let Change { kind, key, expected, content } = change;
-    let sql = "SELECT version FROM cells WHERE kind = ?1 AND key = ?2";
-    let mut statement = transaction.prepare(sql)?;
-    let found = statement.query_row([kind.as_str(), key], |row| row.get(0)).optional()?;
-    if found.map(i64::cast_unsigned) != *expected {
-        return Ok(None);
+/// Refuses what is beyond a limit.
+fn check(kind: Kind, key: &str, content: Option<&Content>) -> Result<(), StoreError> {
+    within("the key of a record", key.len(), KEY_BYTES_MAX)?;
+    let Some(Content { value, owner, topic, state, ends_at_ms: _ }) = content else { return Ok(()) };
+    for label in [owner, topic, state] {
+        within("the label of a record", label.len(), KEY_BYTES_MAX)?;
     }
-    let version = put(transaction, *kind, key, content.as_ref())?;
-    Ok(Some(version))
+    within("a record", value.len(), kind.bytes_max())
+}
+
+/// Refuses one more cell of a kind that has as many as there may be.
+fn check_room(connection: &Connection, kind: Kind) -> Result<(), StoreError> {
+    match count(connection, &Query::all(kind))? < CELLS_PER_KIND_MAX as u64 {
+        true => Ok(()),
+        false => Err(StoreError::Full { kind: kind.as_str().to_owned(), max: CELLS_PER_KIND_MAX }),
+    }
 }
 
 /// Puts this in place of whatever is there, and counts the change.
-pub(super) fn put(
-    connection: &Connection,
-    kind: Kind,
-    key: &str,
-    content: Option<&Content>,
-) -> rusqlite::Result<u64> {
+fn put(connection: &Connection, kind: Kind, key: &str, content: Option<&Content>) -> rusqlite::Result<u64> {
     let kind = kind.as_str();
     connection.prepare("DELETE FROM cells WHERE kind = ?1 AND key = ?2")?.execute([kind, key])?;
     let version = match content {
@@ -148,13 +195,4 @@ fn count_changes(connection: &Connection, kind: &str, more: usize) -> rusqlite::
                ON CONFLICT (kind) DO UPDATE SET count = count + ?2";
     connection.prepare(sql)?.execute(params![kind, more as i64])?;
     Ok(())
-}
-
-pub(super) fn remove_ended(connection: &Connection, kind: Kind, by_ms: i64) -> rusqlite::Result<u64> {
-    let sql = "DELETE FROM cells WHERE kind = ?1 AND ends_at_ms <= ?2";
-    let removed = connection.prepare(sql)?.execute(params![kind.as_str(), by_ms])?;
-    if removed > 0 {
-        count_changes(connection, kind.as_str(), removed)?;
-    }
-    Ok(removed as u64)
 }

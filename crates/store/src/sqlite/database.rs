@@ -6,10 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::file::{self, BUSY_WAIT_MAX, FILE};
-use super::{cells, full, schema};
+use super::{full, schema};
 use crate::{cell::Kind, error::StoreError, folder, sentinel::Sentinel};
 
 /// How often to try again where SQLite does not wait by itself.
@@ -30,12 +30,12 @@ impl Database {
     /// by the next call.
     pub(super) fn run<T>(
         &mut self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => match self.open() {
-                Err(StoreError::NoSpace { .. }) => return full::read(&self.dir, work),
+                Err(StoreError::NoSpace) => return full::read(&self.dir, work),
                 opened => opened?,
             },
         };
@@ -46,13 +46,13 @@ impl Database {
         let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
         folder::create_private(&self.dir).map_err(cannot)?;
         file::prepare(&self.dir).map_err(cannot)?;
-        let explain = |error| file::explain(&self.dir, error);
+        let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
         let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
         // Before anything is changed: a newer database is left exactly as it is.
         let found = schema::version(&connection).map_err(explain)?;
         if found > schema::VERSION {
-            return Err(StoreError::Newer { file: FILE, found, known: schema::VERSION });
+            return Err(StoreError::Newer { found, known: schema::VERSION });
         }
         use_write_ahead_log(&connection).map_err(explain)?;
         schema::migrate(&mut connection).map_err(explain)?;
@@ -60,11 +60,18 @@ impl Database {
         // disk that has no room for it is no reason to serve nothing.
         let _ = Sentinel::Database.make(&self.dir);
         // An earlier release has kept them and made no file.
-        if cells::changes(&connection, Kind::Key).map_err(explain)? > 0 {
+        if changes(&connection, Kind::Key).map_err(explain)? > 0 {
             let _ = Sentinel::Keys.make(&self.dir);
         }
         Ok(connection)
     }
+}
+
+/// How often cells of a kind were changed.
+pub(super) fn changes(connection: &Connection, kind: Kind) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare("SELECT count FROM changes WHERE kind = ?1")?;
+    let count: Option<i64> = statement.query_row([kind.as_str()], |row| row.get(0)).optional()?;
+    Ok(count.unwrap_or(0).cast_unsigned())
 }
 
 /// Readers and the writer do not wait for each other. A crash of the machine may take the last commits, a

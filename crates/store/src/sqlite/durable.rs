@@ -2,21 +2,17 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// Does `work` in a transaction that survives a crash of the machine once this returns. Work without a result changes
-/// nothing.
+use crate::error::StoreError;
+
+/// Does `work` in a transaction that survives a crash of the machine once `work` has committed it.
 pub(super) fn durably<T>(
     connection: &Connection,
-    work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<Option<T>>,
-) -> rusqlite::Result<Option<T>> {
+    work: impl FnOnce(Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     connection.pragma_update(None, "synchronous", "full")?;
-    let done =
-        Transaction::new_unchecked(connection, TransactionBehavior::Immediate).and_then(|transaction| {
-            let done = work(&transaction)?;
-            if done.is_some() {
-                transaction.commit()?;
-            }
-            Ok(done)
-        });
+    let done = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
+        .map_err(StoreError::from)
+        .and_then(work);
     connection.pragma_update(None, "synchronous", "normal")?;
     done
 }

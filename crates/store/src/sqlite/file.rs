@@ -71,16 +71,20 @@ pub(super) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-pub(super) fn explain(dir: &Path, error: Error) -> StoreError {
+/// What an error of the database means; any other stays as it is.
+pub(super) fn explain(dir: &Path, error: StoreError) -> StoreError {
+    let StoreError::Database(cause) = error else { return error };
+    let error = match cause.downcast::<Error>() {
+        Ok(error) => error,
+        Err(other) => return StoreError::Database(other),
+    };
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged { file: FILE },
-        Some(ErrorCode::DiskFull) => StoreError::NoSpace { file: FILE },
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged,
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace,
         // SQLite tells of a full disk as of one that does not work.
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => {
-            StoreError::NoSpace { file: FILE }
-        }
-        _ if is_busy(&error) => StoreError::Busy { file: FILE },
-        _ => StoreError::Database(Box::new(error)),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => StoreError::NoSpace,
+        _ if is_busy(&error) => StoreError::Busy,
+        _ => StoreError::Database(error),
     }
 }
 

@@ -13,20 +13,18 @@ use crate::error::StoreError;
 /// it is.
 pub(super) fn read<T>(
     dir: &Path,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let explain = |error| match explain(dir, error) {
-        StoreError::Database(_) => StoreError::NoSpace { file: FILE },
+    let explain = |error: StoreError| match explain(dir, error) {
+        StoreError::Database(_) => StoreError::NoSpace,
         other => other,
     };
-    let connection = open(&dir.join(FILE)).map_err(explain)?;
-    match schema::version(&connection).map_err(explain)? {
+    let connection = open(&dir.join(FILE)).map_err(|error| explain(error.into()))?;
+    match schema::version(&connection).map_err(|error| explain(error.into()))? {
         schema::VERSION => work(&connection).map_err(explain),
-        found if found > schema::VERSION => {
-            Err(StoreError::Newer { file: FILE, found, known: schema::VERSION })
-        }
+        found if found > schema::VERSION => Err(StoreError::Newer { found, known: schema::VERSION }),
         // It would have to be brought up to date first.
-        _ => Err(StoreError::NoSpace { file: FILE }),
+        _ => Err(StoreError::NoSpace),
     }
 }
 

@@ -9,7 +9,6 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::database::Database;
-use super::file::FILE;
 use crate::{error::StoreError, reply::Reply};
 
 /// Most pieces of work that wait. Each belongs to a call or a command; more of them mean that the disk has stopped.
@@ -49,7 +48,7 @@ impl Worker {
         let is_queued = self.queue.as_ref().is_some_and(|queue| queue.try_send(work).is_ok());
         Box::pin(async move {
             if !is_queued {
-                return Err(StoreError::Busy { file: FILE });
+                return Err(StoreError::Busy);
             }
             answered.await.unwrap_or_else(|error| Err(StoreError::Database(Box::new(error))))
         })

@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use sandbox::{Answered, ask_program};
+use sandbox::{ProgramOutput, ask_program};
 use store::KeyHolder;
 
 const PROGRAM: &str = "secret-tool";
@@ -35,32 +35,32 @@ impl KeyHolder for Keyring {
     fn keep(&self, key: &str) -> Result<(), String> {
         let words: Vec<&str> = ["store", LABEL].into_iter().chain(ATTRIBUTES).collect();
         // On its standard input, since everybody can read command lines.
-        let answered = ask(&words, key)?;
-        if answered.is_good { Ok(()) } else { Err(refused(&answered)) }
+        let output = ask(&words, key)?;
+        if output.is_success { Ok(()) } else { Err(refused(&output)) }
     }
 }
 
-/// The key among what was answered: one that is not there is no error, and nothing is said of it.
-fn found(answered: Answered) -> Result<Option<String>, String> {
-    let said =
-        String::from_utf8(answered.said.clone()).map_err(|_| "holds a key that is no text".to_owned())?;
-    match (answered.is_good, said.trim()) {
+/// The key in the output: one that is not there is no error, and has none.
+fn found(output: ProgramOutput) -> Result<Option<String>, String> {
+    let text =
+        String::from_utf8(output.stdout.clone()).map_err(|_| "holds a key that is no text".to_owned())?;
+    match (output.is_success, text.trim()) {
         (true, "") => Ok(None),
         (true, key) => Ok(Some(key.to_owned())),
-        (false, "") if answered.complained.trim().is_empty() => Ok(None),
-        (false, _) => Err(refused(&answered)),
+        (false, "") if output.stderr.trim().is_empty() => Ok(None),
+        (false, _) => Err(refused(&output)),
     }
 }
 
-fn refused(answered: &Answered) -> String {
-    let why = answered.complained.split_whitespace().collect::<Vec<_>>().join(" ");
+fn refused(output: &ProgramOutput) -> String {
+    let why = output.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     format!(
         "cannot be used ({why}); is a desktop with a keyring running? name another `key` in [secrets] if there is none"
     )
 }
 
-fn ask(words: &[&str], told: &str) -> Result<Answered, String> {
-    ask_program(PROGRAM, words, told, ANSWER_MAX).map_err(|error| match error.kind() {
+fn ask(words: &[&str], input: &str) -> Result<ProgramOutput, String> {
+    ask_program(PROGRAM, words, input, ANSWER_MAX).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!(
             "needs the program `{PROGRAM}`, which is not in PATH; install it (Debian's package is libsecret-tools), or name \
              another `key` in [secrets]"
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(is_good: bool, said: &str, complained: &str, expected: Result<Option<&str>, &str>) {
-        let answered = Answered { is_good, said: said.into(), complained: complained.to_owned() };
-        let found = found(answered);
+    fn check(is_success: bool, stdout: &str, stderr: &str, expected: Result<Option<&str>, &str>) {
+        let output = ProgramOutput { is_success, stdout: stdout.into(), stderr: stderr.to_owned() };
+        let found = found(output);
         assert_eq!(found, expected.map(|key| key.map(str::to_owned)).map_err(str::to_owned));
     }
 

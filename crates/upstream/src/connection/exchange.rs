@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
-use wire::{Code, Frame, Id, LogLevel, Message, WireError, shallow, write};
+use wire::{Code, Frame, Id, LogLevel, Message, WireError, write};
 
 use super::asked::{self, Question};
 use super::caller::Caller;
@@ -143,11 +143,7 @@ impl Exchange {
         if let Some(tap) = &self.tap {
             tap.received(&frame);
         }
-        let parsed = Frame::parse(frame.clone()).or_else(|rejected| {
-            // One entry of a list that nests too deeply must not take all others away.
-            shallow::without_deep_entries(&frame).map_or(Err(rejected), Frame::parse)
-        });
-        match parsed {
+        match Frame::parse(frame.clone()) {
             Ok(Frame::Single(message)) => self.take(message, via, answers),
             // Only revision 2025-03-26 has batches, but there is no reason to be strict with a server.
             Ok(Frame::Batch(messages)) => {

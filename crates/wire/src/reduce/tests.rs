@@ -87,7 +87,7 @@ fn entries_lose_what_a_revision_lacks() {
     "#]],
     );
     check(
-        resource,
+        listed,
         r#"{"uri":"u","name":"n","title":"N","annotations":{},"size":1,"icons":[]}"#,
         expect![[r#"
             2024-11-05 {"uri":"u","name":"n","annotations":{},"size":1}
@@ -98,7 +98,7 @@ fn entries_lose_what_a_revision_lacks() {
         "#]],
     );
     check(
-        prompt,
+        listed,
         r#"{"_meta":{},"name":"n","arguments":[{"name":"a","title":"A"}]}"#,
         expect![[r#"
         2024-11-05 {"name":"n","arguments":[{"name":"a","title":"A"}]}
@@ -109,7 +109,7 @@ fn entries_lose_what_a_revision_lacks() {
     "#]],
     );
     check(
-        template,
+        listed,
         r#"{"uriTemplate":"u","t\u0069tle":"N"}"#,
         expect![[r#"
         2024-11-05 {"uriTemplate":"u"}

@@ -3,8 +3,8 @@
 use bytestring::ByteString;
 
 use crate::error::WireError;
+use crate::object_writer::ObjectWriter;
 use crate::relayed::{Extras, Relayed, invalid};
-use crate::string;
 use crate::text::Text;
 
 /// Room for the `_meta` that is put behind the parameters once the request's number is known, in bytes: without
@@ -20,8 +20,6 @@ pub struct CallParams {
     pub arguments: Option<Text>,
     /// What it carries besides.
     pub extras: Extras,
-    /// Asks for a task of 2025-11-25, as written; the modern revision ignores it.
-    pub task: Option<Text>,
 }
 
 /// Reads the parameters of `tools/call`.
@@ -33,17 +31,16 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
     let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
         return Err(missing());
     };
-    let (mut name, mut arguments, mut task, mut extras) = (None, None, None, Extras::default());
+    let (mut name, mut arguments, mut extras) = (None, None, Extras::default());
     for member in object.members() {
         match member.key().as_ref() {
             "name" => name = text.string(member.value),
             "arguments" if member.value.starts_with('{') => arguments = Some(text.slice(member.value)),
             "arguments" => return Err(invalid("\"arguments\" must be an object")),
-            "task" if member.value.starts_with('{') => task = Some(text.slice(member.value)),
             key => extras.take(text, key, member.value)?,
         }
     }
-    Ok(CallParams { name: name.ok_or_else(missing)?, arguments, extras, task })
+    Ok(CallParams { name: name.ok_or_else(missing)?, arguments, extras })
 }
 
 /// Writes the parameters of a `tools/call` that is passed on with everything that belongs to it. `arguments` is
@@ -51,14 +48,7 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
 pub fn write_call(name: &str, arguments: Option<&str>, relayed: &Relayed<'_>) -> Vec<u8> {
     let meta_bytes = relayed.meta.map_or(META_BYTES, str::len);
     let mut out = Vec::with_capacity(name.len() + arguments.map_or(0, str::len) + meta_bytes + 64);
-    out.extend_from_slice(b"{\"name\":");
-    string::encode(name, &mut out);
-    if let Some(arguments) = arguments {
-        out.extend_from_slice(b",\"arguments\":");
-        out.extend_from_slice(arguments.as_bytes());
-    }
-    relayed.write(&mut out);
-    out.push(b'}');
+    relayed.end(ObjectWriter::begin(&mut out).string("name", name).json("arguments", arguments));
     out
 }
 
@@ -111,19 +101,18 @@ mod tests {
         let params = r#"{"name":"t","arguments":{ },"_meta":{"x":1.0},"inputResponses":{"k":{}},"requestState":"s\"","task":{"ttl":5}}"#;
         let read = call_params(Some(&text(params))).expect("sound");
         let text_of = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
-        let (answers, task, meta) =
-            (text_of(&read.extras.input_responses), text_of(&read.task), text_of(&read.extras.meta));
-        assert_eq!((answers.as_deref(), task.as_deref()), (Some(r#"{"k":{}}"#), Some(r#"{"ttl":5}"#)));
+        let (answers, meta) = (text_of(&read.extras.input_responses), text_of(&read.extras.meta));
+        assert_eq!(answers.as_deref(), Some(r#"{"k":{}}"#));
         let relayed = Relayed {
             meta: meta.as_deref(),
             input_responses: answers.as_deref(),
             request_state: read.extras.request_state.as_deref(),
-            task: task.as_deref(),
+            task: Some(r#"{"ttl":5}"#),
         };
         let written = write_call(&read.name, text_of(&read.arguments).as_deref(), &relayed);
         assert_eq!(String::from_utf8(written).expect("UTF-8"), params);
         assert_eq!(write_call("t", None, &Relayed::default()), br#"{"name":"t"}"#);
         // A hint that makes no sense is no reason to refuse a call.
-        assert!(call_params(Some(&text(r#"{"name":"t","task":5}"#))).expect("sound").task.is_none());
+        assert!(call_params(Some(&text(r#"{"name":"t","task":5}"#))).is_ok());
     }
 }

@@ -1,8 +1,8 @@
 //! A tool of ours as it stands in a list, and the hints that every tool carries.
 
 use crate::object::Object;
+use crate::object_writer::ObjectWriter;
 use crate::revision::Revision;
-use crate::string;
 
 /// Hints about a tool's behaviour (`ToolAnnotations`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,9 +39,11 @@ impl Hints {
             ("idempotentHint", self.idempotent),
             ("openWorldHint", self.open_world),
         ];
-        let members: Vec<String> =
-            flags.iter().filter_map(|(key, flag)| flag.map(|flag| format!("\"{key}\":{flag}"))).collect();
-        out.extend_from_slice(format!("{{{}}}", members.join(",")).as_bytes());
+        let mut hints = ObjectWriter::begin(out);
+        for (key, flag) in flags {
+            hints = hints.json(key, flag.map(|flag| if flag { "true" } else { "false" }));
+        }
+        hints.end();
     }
 }
 
@@ -65,25 +67,17 @@ pub struct ToolEntry<'a> {
 impl ToolEntry<'_> {
     /// Appends the `Tool` object as `revision` knows it.
     pub fn write(&self, revision: Revision, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"name\":");
-        string::encode(self.name, out);
-        if revision.has_structured_content() {
-            out.extend_from_slice(b",\"title\":");
-            string::encode(self.title, out);
-        }
-        out.extend_from_slice(b",\"description\":");
-        string::encode(self.description, out);
-        out.extend_from_slice(b",\"inputSchema\":");
-        out.extend_from_slice(self.input_schema.as_bytes());
-        if let (Some(schema), true) = (self.output_schema, revision.has_structured_content()) {
-            out.extend_from_slice(b",\"outputSchema\":");
-            out.extend_from_slice(schema.as_bytes());
-        }
+        let has_structure = revision.has_structured_content();
+        let mut tool = ObjectWriter::begin(out)
+            .string("name", self.name)
+            .string("title", has_structure.then_some(self.title))
+            .string("description", self.description)
+            .json("inputSchema", self.input_schema)
+            .json("outputSchema", self.output_schema.filter(|_| has_structure));
         if revision.has_annotations() {
-            out.extend_from_slice(b",\"annotations\":");
-            self.hints.write(out);
+            self.hints.write(tool.member("annotations"));
         }
-        out.push(b'}');
+        tool.end();
     }
 }
 

@@ -3,7 +3,7 @@
 use super::entry::Hints;
 use crate::edit::literal;
 use crate::object::Object;
-use crate::paging::{self, Cache};
+use crate::paging::{self, Page};
 use crate::patch;
 use crate::text::Text;
 
@@ -24,28 +24,10 @@ pub struct ListedTool {
     pub hints: Hints,
 }
 
-/// One page of an upstream's tools: the sound ones, how many were not, and where to go on.
-#[derive(Debug, Default)]
-pub struct ListedPage {
-    /// Tools with a name and an object as input schema.
-    pub tools: Vec<ListedTool>,
-    /// Entries without.
-    pub unusable: usize,
-    /// The cursor for the next page. The empty string is a cursor, too.
-    pub next_cursor: Option<String>,
-    /// How long the page stays good.
-    pub cache: Cache,
-}
-
-/// Reads an upstream's answer to `tools/list`; nothing if it is no list of tools at all.
-pub fn read_list_result(result: &Text) -> Option<ListedPage> {
-    let page = paging::read_page(result, "tools", listed_tool)?;
-    Some(ListedPage {
-        tools: page.entries,
-        unusable: page.unusable,
-        next_cursor: page.next_cursor,
-        cache: page.cache,
-    })
+/// Reads an upstream's answer to `tools/list`; nothing if it is no list of tools at all. A tool without an object as input
+/// schema is not sound.
+pub fn read_list_result(result: &Text) -> Option<Page> {
+    paging::read_page(result, "tools", "name", |tool| tool.object("inputSchema").is_some())
 }
 
 /// Reads one `Tool` object. `entry` must be a slice of `whole`.
@@ -87,13 +69,15 @@ mod tests {
                 "nextCursor":""}"#,
         );
         let page = read_list_result(&list).expect("a list");
-        assert_eq!((page.tools.len(), page.unusable, page.next_cursor.as_deref()), (2, 2, Some("")));
+        assert_eq!((page.entries.len(), page.unusable, page.next_cursor.as_deref()), (2, 2, Some("")));
+        let [first, second] = [0, 1].map(|nth| page.entries[nth].text.clone());
         assert_eq!(
-            renamed(&page.tools[0].text, "up_a"),
+            renamed(&first, "up_a"),
             r#"{"name":"up_a","inputSchema":{"type":"object","x":1.0},"zz":[1e3]}"#
         );
-        assert_eq!(page.tools[0].input_schema.as_str(), r#"{"type":"object","x":1.0}"#);
-        assert_eq!(page.tools[1].hints, Hints { destructive: Some(true), ..Hints::default() });
+        let [first, second] = [first, second].map(|text| listed_tool(&text, text.as_str()).expect("a tool"));
+        assert_eq!(first.input_schema.as_str(), r#"{"type":"object","x":1.0}"#);
+        assert_eq!(second.hints, Hints { destructive: Some(true), ..Hints::default() });
         assert!(read_list_result(&text("{}")).is_none());
         assert!(read_list_result(&text(r#"{"tools":{}}"#)).is_none());
     }

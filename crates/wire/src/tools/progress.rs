@@ -1,19 +1,17 @@
 //! `notifications/progress` of a call.
 
-use crate::string;
+use crate::object_writer::ObjectWriter;
 use crate::text::Text;
 
 /// Writes the parameters of `notifications/progress` under the client's own token (JSON text).
 pub fn write_progress(token: &Text, done: f64, total: Option<f64>, message: Option<&str>) -> Vec<u8> {
-    let mut out = format!("{{\"progressToken\":{},\"progress\":{done}", token.as_str()).into_bytes();
-    if let Some(total) = total {
-        out.extend_from_slice(format!(",\"total\":{total}").as_bytes());
-    }
-    if let Some(message) = message {
-        out.extend_from_slice(b",\"message\":");
-        string::encode(message, &mut out);
-    }
-    out.push(b'}');
+    let mut out = Vec::with_capacity(128);
+    ObjectWriter::begin(&mut out)
+        .json("progressToken", token.as_str())
+        .json("progress", &*done.to_string())
+        .json("total", total.map(|total| total.to_string()).as_deref())
+        .string("message", message)
+        .end();
     out
 }
 

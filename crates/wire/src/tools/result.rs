@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::object::Object;
+use crate::object_writer::ObjectWriter;
 use crate::revision::Revision;
-use crate::string;
 
 /// True if a result of `tools/call` says that the tool failed.
 pub fn is_error(result: Object<'_>) -> bool {
@@ -45,11 +45,7 @@ pub enum Block<'a> {
 impl Block<'_> {
     fn write(&self, revision: Revision, out: &mut Vec<u8>) {
         match self {
-            Block::Text(text) => {
-                out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
-                string::encode(text, out);
-                out.push(b'}');
-            }
+            Block::Text(text) => block("text", out).string("text", *text).end(),
             Block::Image { mime, bytes } => write_media("image", mime, bytes, out),
             Block::Audio { mime, bytes } if revision.has_audio() => write_media("audio", mime, bytes, out),
             Block::Audio { mime, bytes } => write_blob("toolcrib:audio", mime, bytes, out),
@@ -58,24 +54,19 @@ impl Block<'_> {
     }
 }
 
+fn block<'o>(kind: &str, out: &'o mut Vec<u8>) -> ObjectWriter<'o> {
+    ObjectWriter::begin(out).string("type", kind)
+}
+
 fn write_media(kind: &str, mime: &str, bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":");
-    string::encode(kind, out);
-    out.extend_from_slice(b",\"data\":\"");
-    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
-    out.extend_from_slice(b"\",\"mimeType\":");
-    string::encode(mime, out);
-    out.push(b'}');
+    block(kind, out).string("data", &*STANDARD.encode(bytes)).string("mimeType", mime).end();
 }
 
 fn write_blob(uri: &str, mime: &str, bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":\"resource\",\"resource\":{\"uri\":");
-    string::encode(uri, out);
-    out.extend_from_slice(b",\"mimeType\":");
-    string::encode(mime, out);
-    out.extend_from_slice(b",\"blob\":\"");
-    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
-    out.extend_from_slice(b"\"}}");
+    let mut block = block("resource", out);
+    let resource = ObjectWriter::begin(block.member("resource")).string("uri", uri).string("mimeType", mime);
+    resource.string("blob", &*STANDARD.encode(bytes)).end();
+    block.end();
 }
 
 /// Appends a `CallToolResult`. `structured` is JSON text and left out where the revision has no place for it.
@@ -88,23 +79,21 @@ pub fn write_call_result<'a>(
     is_error: bool,
     meta: Option<&str>,
 ) {
-    out.extend_from_slice(b"{\"content\":[");
+    let mut result = ObjectWriter::begin(out);
+    let content = result.member("content");
+    content.push(b'[');
     for (index, block) in blocks.enumerate() {
         if index > 0 {
-            out.push(b',');
+            content.push(b',');
         }
-        block.write(revision, out);
+        block.write(revision, content);
     }
-    out.push(b']');
-    if let (Some(structured), true) = (structured, revision.has_structured_content()) {
-        out.extend_from_slice(b",\"structuredContent\":");
-        out.extend_from_slice(structured.as_bytes());
-    }
-    if let Some(meta) = meta {
-        out.extend_from_slice(b",\"_meta\":");
-        out.extend_from_slice(meta.as_bytes());
-    }
-    out.extend_from_slice(if is_error { b",\"isError\":true}" } else { b",\"isError\":false}".as_slice() });
+    content.push(b']');
+    result
+        .json("structuredContent", structured.filter(|_| revision.has_structured_content()))
+        .json("_meta", meta)
+        .json("isError", if is_error { "true" } else { "false" })
+        .end();
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "the audit log is named on the command line")]
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use audit::{Loss, PublicKey, Trust, Verified, VerifyError};
 use serde_json::json;
@@ -20,6 +22,9 @@ pub(super) struct Asked<'a> {
     pub(super) from: Option<u64>,
 }
 
+/// Whoever has begun an audit log a moment ago writes its first records within this time.
+const FIRST_RECORDS_WAIT: Duration = Duration::from_millis(500);
+
 pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, Trouble> {
     let Asked { audit_log, keys, from } = *asked;
     // Who names a key wants a signature, and of that key: what else is known may have been written by whoever wrote
@@ -37,7 +42,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         trust.noted = audit::noted_head(path, &trust.keys).map_err(unreadable)?;
         trust.loss = audit::noted_loss(path, &trust.keys).map_err(unreadable)?;
     }
-    let (ending, facts, words) = match audit::verify(path, &trust) {
+    let (ending, facts, words) = match verified(path, &trust) {
         // Of a mistyped path it would be said for ever that all is well.
         Ok(found) if audit_log.is_some() && found.records == 0 => {
             return Err(Trouble::Failed(format!("{} holds no record of an audit log", path.display())));
@@ -66,6 +71,16 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         print::foreign(&words)?
     }
     Ok(ending)
+}
+
+/// What is found; one that was begun and holds nothing is looked at again.
+fn verified(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
+    let found = audit::verify(path, trust)?;
+    if found.records > 0 || found.segments == 0 {
+        return Ok(found);
+    }
+    thread::sleep(FIRST_RECORDS_WAIT);
+    audit::verify(path, trust)
 }
 
 fn named(keys: &[String]) -> Result<Vec<PublicKey>, Trouble> {

@@ -116,7 +116,7 @@ fn a_new_key_is_taken_by_who_runs() {
         write(process.folder.path(), "[secrets]\nkey = { file = \"new.key\" }\n[policy]\nallow = 3\n");
         // What else is wrong with the configuration is no matter for this.
         assert_eq!(learn(&process.state()).await[0].answer, Ok(()));
-        assert_eq!(sealed.load("oauth/it").expect("opened").expect("kept").record, b"sign-in");
+        assert_eq!(sealed.load("oauth/it").expect("opened").expect("kept").value, b"sign-in");
         let text = "[secrets]\nkey = { file = \"new.key\" }\n";
         assert_eq!(process.reload(text).await, ["[secrets]", ""]);
         process.end().await;

@@ -234,18 +234,10 @@ fn garbage_is_counted_and_a_broken_answer_reaches_its_request() {
 }
 
 #[test]
-fn a_list_comes_without_what_nests_too_deeply_in_it() {
+fn an_answer_that_nests_too_deeply_is_refused() {
     let nested = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let list = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"deep","inputSchema":{{"x":{nested}}}}},{{"name":"a","inputSchema":{{}}}}]}}}}"#
-    );
-    let other = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":{nested}}}}}"#);
-    check(
-        &[&list, &other],
-        expect![[r#"
-        1 result {"tools":[{"toolcrib/tooDeep":true,"inputSchema":{},"name":"deep"},{"name":"a","inputSchema":{}}]}
-        2 fault Invalid request: nested deeper than 128 levels"#]],
-    );
+    let list = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{nested}]}}}}"#);
+    check(&[&list], expect!["1 fault Invalid request: nested deeper than 128 levels"]);
 }
 
 #[test]

@@ -16,47 +16,47 @@ use super::detached::{find_in, variable};
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
 /// What a program answered.
-pub struct Answered {
+pub struct ProgramOutput {
     /// True if it ended with exit code 0.
-    pub is_good: bool,
+    pub is_success: bool,
     /// What it wrote on its stdout.
-    pub said: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// What it wrote on its stderr.
-    pub complained: String,
+    pub stderr: String,
 }
 
-/// Shows nothing of what was said: it may be a secret.
-impl std::fmt::Debug for Answered {
+/// Shows nothing of the output: it may be a secret.
+impl std::fmt::Debug for ProgramOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answered").field("is_good", &self.is_good).finish_non_exhaustive()
+        f.debug_struct("ProgramOutput").field("is_success", &self.is_success).finish_non_exhaustive()
     }
 }
 
-/// Runs the program `command`, looked up in PATH, with our own environment, tells it `told` on its stdin, and waits for
-/// its answer. Blocks, for at most `limit`. What it is told and what it answers is in no list of processes; `args` are.
+/// Runs the program `command`, looked up in PATH, with our own environment, gives it `input` on its stdin, and waits for
+/// its answer. Blocks, for at most `limit`. Neither input nor output is in no list of processes; `args` are.
 ///
 /// # Errors
 /// If it is not installed (`NotFound`), cannot be started, or takes too long (`TimedOut`): it is ended then.
-pub fn ask_program(command: &str, args: &[&str], told: &str, limit: Duration) -> io::Result<Answered> {
+pub fn ask_program(command: &str, args: &[&str], input: &str, limit: Duration) -> io::Result<ProgramOutput> {
     let path = variable("PATH");
-    ask_in(path, command, args, told, limit)
+    ask_in(path, command, args, input, limit)
 }
 
 fn ask_in(
     path: Option<OsString>,
     command: &str,
     args: &[&str],
-    told: &str,
+    input: &str,
     limit: Duration,
-) -> io::Result<Answered> {
+) -> io::Result<ProgramOutput> {
     let executable = find_in(path, command).ok_or(io::ErrorKind::NotFound)?;
     let child = start(&executable, args)?;
     let pid = Pid::from_child(&child);
     let (answer, answered) = sync_channel(1);
-    let told = told.to_owned();
+    let input = input.to_owned();
     thread::Builder::new().name("asked".to_owned()).spawn(move || {
         // Whoever asked has given up, perhaps.
-        let _ = answer.send(hear(child, &told));
+        let _ = answer.send(output_of(child, &input));
     })?;
     match answered.recv_timeout(limit) {
         Ok(answered) => answered,
@@ -76,19 +76,22 @@ fn start(executable: &Path, args: &[&str]) -> io::Result<Child> {
     command.spawn()
 }
 
-fn hear(mut child: Child, told: &str) -> io::Result<Answered> {
+fn output_of(mut child: Child, input: &str) -> io::Result<ProgramOutput> {
     // One that does not want to know reads nothing.
-    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(told.as_bytes()));
-    let (mut said, mut complained) = (Vec::new(), Vec::new());
-    let stderr = child.stderr.take();
-    let complaints = thread::Builder::new().name("asked".to_owned()).spawn(move || {
-        stderr.map(|stderr| stderr.take(ANSWER_BYTES_MAX).read_to_end(&mut complained)).transpose()?;
-        io::Result::Ok(complained)
-    })?;
-    child.stdout.take().map(|stdout| stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut said)).transpose()?;
-    let complained = complaints.join().map_err(|_| io::ErrorKind::Other)??;
-    let is_good = child.wait()?.success();
-    Ok(Answered { is_good, said, complained: String::from_utf8_lossy(&complained).into_owned() })
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    // Beside the other, so that neither pipe runs full.
+    let stderr = thread::Builder::new().name("asked".to_owned()).spawn(move || bounded(stderr))?;
+    let stdout = bounded(stdout)?;
+    let stderr = stderr.join().map_err(|_| io::ErrorKind::Other)??;
+    let is_success = child.wait()?.success();
+    Ok(ProgramOutput { is_success, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
+}
+
+fn bounded(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    pipe.map(|pipe| pipe.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)).transpose()?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -99,28 +102,28 @@ mod tests {
     use super::*;
 
     /// Asks a program of this script.
-    fn ask(script: &str, told: &str, limit: Duration) -> io::Result<Answered> {
+    fn ask(script: &str, input: &str, limit: Duration) -> io::Result<ProgramOutput> {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("keeper");
+        let path = folder.path().join("program");
         fs::write(&path, format!("#!/bin/sh\n{script}")).expect("written");
         fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("mode");
         let path = format!("{}:/usr/bin:/bin", folder.path().display());
-        ask_in(Some(path.into()), "keeper", &["a", "b c"], told, limit)
+        ask_in(Some(path.into()), "program", &["a", "b c"], input, limit)
     }
 
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_program_is_told_and_answers() {
+    fn a_program_gets_its_input_and_answers() {
         let answered =
             ask("printf '%s,%s,' \"$1\" \"$2\"; cat; echo why >&2", "s3cret", LONG).expect("an answer");
         assert_eq!(
-            (answered.is_good, &*answered.said, &*answered.complained),
+            (answered.is_success, &*answered.stdout, &*answered.stderr),
             (true, &b"a,b c,s3cret"[..], "why\n")
         );
         assert!(!format!("{answered:?}").contains("s3cret"));
         let refused = ask("exit 3", "nobody reads this", LONG).expect("an answer");
-        assert_eq!((refused.is_good, refused.said.len()), (false, 0));
+        assert_eq!((refused.is_success, refused.stdout.len()), (false, 0));
     }
 
     #[test]
@@ -134,6 +137,6 @@ mod tests {
     #[test]
     fn an_answer_without_end_is_cut() {
         let endless = ask("trap '' PIPE; yes 2>/dev/null", "", LONG).expect("an answer");
-        assert_eq!(endless.said.len() as u64, ANSWER_BYTES_MAX);
+        assert_eq!(endless.stdout.len() as u64, ANSWER_BYTES_MAX);
     }
 }

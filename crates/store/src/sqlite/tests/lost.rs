@@ -1,15 +1,17 @@
 //! What is said of a database that was lost.
 #![expect(clippy::disallowed_methods, reason = "these tests remove and damage files")]
 
-use std::fs;
+use std::{fs, path::Path};
 
 use expect_test::{Expect, expect};
 
-use super::*;
+use super::super::{SqliteStore, file};
 use crate::cell::Change;
 use crate::named::{SecretName, SecretValue};
 use crate::secrets::Secrets;
+use crate::sentinel::Sentinel;
 use crate::store::replace;
+use crate::{CellStore, Kind, wait};
 
 fn put_key(store: &SqliteStore, change: Change) -> Option<u64> {
     wait(replace(store, change)).unwrap()
