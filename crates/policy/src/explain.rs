@@ -7,7 +7,6 @@ use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
-use crate::misfit::Misfit;
 use crate::names::BUILT_IN;
 use crate::rule::{Rule, scope_of};
 
@@ -44,8 +43,8 @@ pub enum Finding {
     Fits,
     /// It fits, and asks about what another rule permits; none does.
     NothingToAskAbout,
-    /// Something in it does not fit.
-    Misfit(Misfit),
+    /// This key of it does not fit.
+    Misfit(&'static str),
     /// Its condition does not hold.
     DoesNotHold,
     /// Its condition depends on arguments that were not given.
@@ -104,7 +103,7 @@ impl Policy {
         let evaluation = inner.conditions.evaluation(&given);
         let finding = |rule: &Rule, named: bool| {
             if !named {
-                return Finding::Misfit(Misfit::Tool);
+                return Finding::Misfit("tools");
             }
             if let Some(misfit) = rule.misfit(facts) {
                 return Finding::Misfit(misfit);
@@ -122,7 +121,7 @@ impl Policy {
             }
         };
         let of_setting = |is_empty: bool, fits: bool, rule: &str, verdict: Verdict| {
-            let finding = if fits { Finding::Fits } else { Finding::Misfit(Misfit::Tool) };
+            let finding = if fits { Finding::Fits } else { Finding::Misfit("tools") };
             (!is_empty).then(|| Looked { rule: rule.to_owned(), verdict, finding })
         };
         let is_denied = inner.deny.fits(facts);
