@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::caller::CallerKind;
-use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
+use crate::decide::{Listed, Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
@@ -120,22 +120,17 @@ impl Policy {
                 _ => Finding::Fits,
             }
         };
-        let of_setting = |is_empty: bool, fits: bool, rule: &str, verdict: Verdict| {
-            let finding = if fits { Finding::Fits } else { Finding::Misfit("tools") };
-            (!is_empty).then(|| Looked { rule: rule.to_owned(), verdict, finding })
+        let setting = |listed: &Listed, rule: &str, verdict: Verdict| {
+            let finding = if listed.fits(facts) { Finding::Fits } else { Finding::Misfit("tools") };
+            (!listed.is_empty()).then(|| Looked { rule: rule.to_owned(), verdict, finding })
         };
-        let is_denied = inner.deny.fits(facts);
-        let mut looked: Vec<Looked> =
-            of_setting(inner.deny.is_empty(), is_denied, SETTING_DENY, Verdict::Deny).into_iter().collect();
-        let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool));
-        looked.extend(rules.map(|(rule, named)| Looked {
+        let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool)).map(|(rule, named)| Looked {
             rule: rule.id.to_string(),
             verdict: rule.verdict,
             finding: finding(rule, named),
-        }));
-        let is_allowed = inner.allow.fits(facts);
-        looked.extend(of_setting(inner.allow.is_empty(), is_allowed, SETTING_ALLOW, Verdict::Allow));
-        looked
+        });
+        let denied = setting(&inner.deny, SETTING_DENY, Verdict::Deny);
+        denied.into_iter().chain(rules).chain(setting(&inner.allow, SETTING_ALLOW, Verdict::Allow)).collect()
     }
 }
 
