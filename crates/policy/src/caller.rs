@@ -33,8 +33,21 @@ pub enum Proof {
 }
 
 /// What sort of caller it is; the default permissions differ by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CallerKind {
     /// The person who started the program, or an agent working for them on the same machine.
     LocalUser,
@@ -45,8 +58,21 @@ pub enum CallerKind {
 }
 
 /// The door a caller came through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Via {
     /// MCP over standard input and output.
     Stdio,
@@ -133,24 +159,15 @@ impl Caller {
 
 impl CallerKind {
     /// The word for rules, logs and the audit log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::LocalUser => "local_user",
-            Self::Key => "key",
-            Self::Token => "token",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
 impl Via {
     /// The word for logs and the audit log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Socket => "socket",
-            Self::Http => "http",
-            Self::CommandLine => "command_line",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,7 +6,7 @@
 mod check;
 mod error;
 mod given;
-mod pattern;
+mod hidden;
 mod shape;
 mod trial;
 mod variables;
@@ -21,8 +21,8 @@ use cel::{Context, Env, ExecutionError, Value};
 
 pub(crate) use check::Uses;
 use given::Given;
-use pattern::Pattern;
-pub use pattern::Places;
+use hidden::Hidden;
+pub use hidden::Places;
 
 use crate::caller::{Caller, Via};
 use crate::facts::{Effect, Facts};
@@ -40,7 +40,7 @@ const SAMPLE_NOW: i64 = 1_700_000_000;
 /// Makes conditions, and holds what they share.
 pub(crate) struct Conditions {
     env: Option<Arc<Env>>,
-    patterns: Vec<Pattern>,
+    patterns: Vec<Hidden>,
     /// What paths mean to our own tools, if that is known.
     places: Option<Arc<Places>>,
 }
@@ -76,7 +76,7 @@ impl Conditions {
             return Err("it is empty; leave it out for a rule without a condition".to_owned());
         }
         shape::check(source)?;
-        let env = self.env.get_or_insert_with(|| Arc::new(pattern::environment())).clone();
+        let env = self.env.get_or_insert_with(|| Arc::new(hidden::environment())).clone();
         let read = with_room(|| parsed(&env, source, &mut self.patterns))?;
         let condition = Condition { source: source.into(), expression: read.expression, uses: read.uses };
         trial::try_out(&read.paths, |arguments| self.try_on(&condition, arguments))?;
@@ -180,7 +180,7 @@ fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result
     })
 }
 
-fn parsed(env: &Env, source: &str, patterns: &mut Vec<Pattern>) -> Result<check::Read, String> {
+fn parsed(env: &Env, source: &str, patterns: &mut Vec<Hidden>) -> Result<check::Read, String> {
     let program = env.compile(source).map_err(|errors| error::of_parser(source, &errors))?;
     check::read(&program, source, patterns)
 }

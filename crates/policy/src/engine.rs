@@ -27,10 +27,23 @@ pub struct Decision {
 
 /// What a rule does with a call that fits.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "RuleEffect")]
+#[strum(serialize_all = "lowercase")]
 pub enum Verdict {
     /// Run it.
     Allow,
@@ -79,11 +92,7 @@ pub trait Engine: Send + Sync {
 
 impl Verdict {
     /// The word for people and records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

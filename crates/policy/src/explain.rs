@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use crate::caller::CallerKind;
-use crate::decide::{Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
+use crate::decide::{Listed, Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
 use crate::facts::Facts;
-use crate::misfit::Misfit;
 use crate::names::BUILT_IN;
 use crate::rule::{Rule, scope_of};
 
@@ -44,8 +43,8 @@ pub enum Finding {
     Fits,
     /// It fits, and asks about what another rule permits; none does.
     NothingToAskAbout,
-    /// Something in it does not fit.
-    Misfit(Misfit),
+    /// This key of it does not fit.
+    Misfit(&'static str),
     /// Its condition does not hold.
     DoesNotHold,
     /// Its condition depends on arguments that were not given.
@@ -104,7 +103,7 @@ impl Policy {
         let evaluation = inner.conditions.evaluation(&given);
         let finding = |rule: &Rule, named: bool| {
             if !named {
-                return Finding::Misfit(Misfit::Tool);
+                return Finding::Misfit("tools");
             }
             if let Some(misfit) = rule.misfit(facts) {
                 return Finding::Misfit(misfit);
@@ -121,22 +120,17 @@ impl Policy {
                 _ => Finding::Fits,
             }
         };
-        let of_setting = |is_empty: bool, fits: bool, rule: &str, verdict: Verdict| {
-            let finding = if fits { Finding::Fits } else { Finding::Misfit(Misfit::Tool) };
-            (!is_empty).then(|| Looked { rule: rule.to_owned(), verdict, finding })
+        let setting = |listed: &Listed, rule: &str, verdict: Verdict| {
+            let finding = if listed.fits(facts) { Finding::Fits } else { Finding::Misfit("tools") };
+            (!listed.is_empty()).then(|| Looked { rule: rule.to_owned(), verdict, finding })
         };
-        let is_denied = inner.deny.fits(facts);
-        let mut looked: Vec<Looked> =
-            of_setting(inner.deny.is_empty(), is_denied, SETTING_DENY, Verdict::Deny).into_iter().collect();
-        let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool));
-        looked.extend(rules.map(|(rule, named)| Looked {
+        let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool)).map(|(rule, named)| Looked {
             rule: rule.id.to_string(),
             verdict: rule.verdict,
             finding: finding(rule, named),
-        }));
-        let is_allowed = inner.allow.fits(facts);
-        looked.extend(of_setting(inner.allow.is_empty(), is_allowed, SETTING_ALLOW, Verdict::Allow));
-        looked
+        });
+        let denied = setting(&inner.deny, SETTING_DENY, Verdict::Deny);
+        denied.into_iter().chain(rules).chain(setting(&inner.allow, SETTING_ALLOW, Verdict::Allow)).collect()
     }
 }
 

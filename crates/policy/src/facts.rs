@@ -6,8 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 
 /// The worst a tool can do, the least severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Effect {
     /// Changes nothing.
     Reads,
@@ -43,12 +58,7 @@ pub struct Facts<'a> {
 
 impl Effect {
     /// The word for rules and records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Destroys => "destroys",
-            Self::Executes => "executes",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

@@ -24,27 +24,6 @@ pub(crate) enum Named {
     Caller,
 }
 
-impl Named {
-    fn word(self) -> &'static str {
-        match self {
-            Named::Tool | Named::ToolOfServer => "tool",
-            Named::Server => "server",
-            Named::Caller => "caller",
-        }
-    }
-
-    /// Why a glob can fit nothing of the kind.
-    fn objection(self, glob: &str) -> Option<&'static str> {
-        match self {
-            Named::Tool if glob.contains(OF_SERVER) => {
-                Some("no tool's name has a `/`; name its server in `upstream`")
-            }
-            Named::Server if glob.contains(OF_SERVER) => Some("no server's name has a `/`"),
-            Named::Tool | Named::ToolOfServer | Named::Server | Named::Caller => None,
-        }
-    }
-}
-
 /// The globs of one list, each beside its number in the list. Every one that cannot be used is told to `bad`, with its
 /// number.
 pub(crate) fn globs(listed: &[String], what: Named, mut bad: impl FnMut(usize, String)) -> Vec<Glob> {
@@ -120,11 +99,17 @@ pub(crate) fn is_wild(text: &str) -> bool {
 }
 
 fn checked(glob: &str, what: Named) -> Result<Glob, String> {
+    let word = match what {
+        Named::Tool | Named::ToolOfServer => "tool",
+        Named::Server => "server",
+        Named::Caller => "caller",
+    };
     if glob.is_empty() {
-        return Err(format!("it is empty; write `*` for every {}", what.word()));
+        return Err(format!("it is empty; write `*` for every {word}"));
     }
-    if let Some(why) = what.objection(glob) {
-        return Err(why.to_owned());
+    if glob.contains(OF_SERVER) && matches!(what, Named::Tool | Named::Server) {
+        let hint = if what == Named::Tool { "; name its server in `upstream`" } else { "" };
+        return Err(format!("no {word}'s name has a `{OF_SERVER}`{hint}"));
     }
     if glob.len() > GLOB_BYTES_MAX {
         return Err(format!("it is longer than {GLOB_BYTES_MAX} bytes"));

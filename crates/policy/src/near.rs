@@ -9,3 +9,12 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 >= LIKENESS_MIN).then_some(best.1)
 }
+
+/// A question for the known word that is most like this one; `otherwise` if none is like enough.
+pub(crate) fn did_you_mean<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(word, known).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}

@@ -26,10 +26,7 @@ impl Problem {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, problem) in self.problems.iter().enumerate() {
-            let separator = if nth == 0 { "" } else { "; " };
-            write!(out, "{separator}{}", problem.what)?;
-        }
-        Ok(())
+        let sentences: Vec<&str> = self.problems.iter().map(|problem| &*problem.what).collect();
+        out.write_str(&sentences.join("; "))
     }
 }

@@ -1,5 +1,7 @@
 //! What is odd in a policy that is sound: rules that never decide, and globs that name nothing.
 
+use std::collections::BTreeSet;
+
 use crate::caller::CallerKind;
 use crate::decide::{Policy, server_and_tool};
 use crate::engine::Verdict;
@@ -48,82 +50,80 @@ impl Policy {
 
     /// Globs over tools and servers that fit none of these, given as name and server.
     pub fn review_names(&self, known: &[(&str, Option<&str>)]) -> Vec<Problem> {
-        let mut odd = Vec::new();
-        let fits = |glob: &str, name: &str| {
-            glob == name || globset::Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(name))
-        };
         let (allowed, denied) = self.lists();
-        let servers_of = |glob: &str| {
-            let is_with_server = glob.contains(OF_SERVER);
-            let is_named = |(tool, upstream): &&(&str, Option<&str>)| match is_with_server {
-                true => fits(glob, &server_and_tool(*upstream, tool)),
-                false => fits(glob, tool),
-            };
-            let mut servers: Vec<&str> =
-                known.iter().filter(is_named).map(|(_, upstream)| upstream.unwrap_or(BUILT_IN)).collect();
-            servers.sort_unstable();
-            servers.dedup();
-            (is_with_server, servers)
+        let of_list = |key: &'static str, listed: &[String], odd: fn(&str, &[Tool<'_>]) -> Option<String>| {
+            let odd = listed.iter().enumerate().filter_map(|(item, glob)| Some((item, odd(glob, known)?)));
+            let problem =
+                |(item, what)| Problem::at([key, &usize::to_string(&item)], format!("policy.{key}: {what}"));
+            odd.map(problem).collect::<Vec<_>>()
         };
-        let mut say = |key: &str, item: usize, what: String| {
-            let keys = [key, &item.to_string()].map(str::to_owned).to_vec();
-            odd.push(Problem { keys, what: format!("policy.{key}: {what}") });
-        };
-        for (item, glob) in allowed.iter().enumerate().filter(|(_, glob)| *glob != "*") {
-            match servers_of(glob) {
-                (_, servers) if servers.is_empty() => say("allow", item, fits_nothing(glob)),
-                (false, servers) => match servers[..] {
-                    [BUILT_IN] => {}
-                    [server] => say(
-                        "allow",
-                        item,
-                        format!(
-                            "{glob:?} would fit a tool of another server, too, that is added later; write \"{server}{OF_SERVER}{glob}\""
-                        ),
-                    ),
-                    _ => say(
-                        "allow",
-                        item,
-                        format!(
-                            "{glob:?} fits tools of {}; write SERVER{OF_SERVER}{glob} for the one you mean",
-                            servers.join(" and ")
-                        ),
-                    ),
-                },
-                (true, _) => {}
-            }
-        }
+        let mut problems = of_list("allow", allowed, odd_permission);
         // A denial that fits nothing denies nothing, and nobody would notice.
-        for (item, glob) in denied.iter().enumerate().filter(|(_, glob)| servers_of(glob).1.is_empty()) {
-            say("deny", item, fits_nothing(glob));
-        }
-        for (nth, (rule, compiled)) in self.rules().iter().zip(&self.inner.rules).enumerate() {
-            if compiled.is_default {
-                continue;
-            }
-            let is_meant = |upstream: Option<&str>| match (upstream, rule.upstream.is_empty()) {
-                (None, true) => true,
-                (Some(_), true) => rule.effect != Verdict::Allow,
-                (None, false) => rule.upstream.iter().any(|glob| glob == BUILT_IN),
-                (Some(name), false) => rule.upstream.iter().any(|glob| glob != BUILT_IN && fits(glob, name)),
-            };
+        problems.extend(of_list("deny", denied, |glob, known| {
+            servers_of(glob, known).is_empty().then(|| fits_nothing(glob))
+        }));
+        let own = self.rules().iter().zip(&self.inner.rules).enumerate();
+        for (nth, (rule, _)) in own.filter(|(_, (_, compiled))| !compiled.is_default) {
             for (item, glob) in rule.tools.iter().enumerate() {
-                let named: Vec<_> = known.iter().filter(|(tool, _)| fits(glob, tool)).collect();
-                let what = match named.first() {
-                    _ if named.iter().any(|(_, upstream)| is_meant(*upstream)) => continue,
-                    None => fits_nothing(glob),
-                    Some((tool, Some(upstream))) if rule.upstream.is_empty() => format!(
-                        "{glob:?} fits {tool:?} of the server {upstream:?}, but a rule that allows without `upstream` \
-                         speaks of our own tools only; add upstream = [{upstream:?}]"
-                    ),
-                    Some((tool, _)) => format!("{glob:?} fits {tool:?}, but `upstream` leaves it out"),
-                };
-                let keys =
-                    ["rules", &nth.to_string(), "tools", &item.to_string()].map(str::to_owned).to_vec();
-                odd.push(Problem { keys, what: format!("policy rule {:?}: {what}", rule.id) });
+                if let Some(what) = odd_tool(rule, glob, known) {
+                    let keys = ["rules", &nth.to_string(), "tools", &item.to_string()];
+                    problems.push(Problem::at(keys, format!("policy rule {:?}: {what}", rule.id)));
+                }
             }
         }
-        odd
+        problems
+    }
+}
+
+/// A tool's name, and its server unless it is ours.
+type Tool<'k> = (&'k str, Option<&'k str>);
+
+fn fits(glob: &str, name: &str) -> bool {
+    glob == name || globset::Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+}
+
+/// Whose tools an entry of a setting fits.
+fn servers_of<'k>(glob: &str, known: &[Tool<'k>]) -> BTreeSet<&'k str> {
+    let is_named = |(tool, upstream): &&Tool<'_>| match glob.contains(OF_SERVER) {
+        true => fits(glob, &server_and_tool(*upstream, tool)),
+        false => fits(glob, tool),
+    };
+    known.iter().filter(is_named).map(|(_, upstream)| upstream.unwrap_or(BUILT_IN)).collect()
+}
+
+fn odd_permission(glob: &str, known: &[Tool<'_>]) -> Option<String> {
+    let servers: Vec<&str> = servers_of(glob, known).into_iter().collect();
+    match servers[..] {
+        _ if glob == "*" => None,
+        [] => Some(fits_nothing(glob)),
+        [BUILT_IN] => None,
+        _ if glob.contains(OF_SERVER) => None,
+        [server] => Some(format!(
+            "{glob:?} would fit a tool of another server, too, that is added later; write \"{server}{OF_SERVER}{glob}\""
+        )),
+        _ => Some(format!(
+            "{glob:?} fits tools of {}; write SERVER{OF_SERVER}{glob} for the one you mean",
+            servers.join(" and ")
+        )),
+    }
+}
+
+fn odd_tool(rule: &RuleConfig, glob: &str, known: &[Tool<'_>]) -> Option<String> {
+    let is_meant = |upstream: Option<&str>| match (upstream, rule.upstream.is_empty()) {
+        (None, true) => true,
+        (Some(_), true) => rule.effect != Verdict::Allow,
+        (None, false) => rule.upstream.iter().any(|glob| glob == BUILT_IN),
+        (Some(name), false) => rule.upstream.iter().any(|glob| glob != BUILT_IN && fits(glob, name)),
+    };
+    let named: Vec<_> = known.iter().filter(|(tool, _)| fits(glob, tool)).collect();
+    match named.first() {
+        _ if named.iter().any(|(_, upstream)| is_meant(*upstream)) => None,
+        None => Some(fits_nothing(glob)),
+        Some((tool, Some(upstream))) if rule.upstream.is_empty() => Some(format!(
+            "{glob:?} fits {tool:?} of the server {upstream:?}, but a rule that allows without `upstream` \
+             speaks of our own tools only; add upstream = [{upstream:?}]"
+        )),
+        Some((tool, _)) => Some(format!("{glob:?} fits {tool:?}, but `upstream` leaves it out")),
     }
 }
 
@@ -167,38 +167,29 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
     let only_tightens = wide.effect == Verdict::Ask && wide.upstream.is_empty();
     let all_ours = owners(narrow).iter().all(|name| name == BUILT_IN) && !owners(narrow).is_empty();
     (!only_tightens || all_ours)
-        && names_cover(&wide.tools, &narrow.tools)
-        && owners_cover(&owners(wide), &owners(narrow))
-        && names_cover(&wide.callers, &narrow.callers)
-        && list_covers(&wide.actions, &narrow.actions)
-        && list_covers(&wide.kinds, &narrow.kinds)
-        && list_covers(&wide.roles, &narrow.roles)
-        && list_covers(&wide.via, &narrow.via)
-        && list_covers(&wide.effects, &narrow.effects)
+        && all_covered(&wide.tools, &narrow.tools, |glob, name| covers_name(glob, name))
+        && all_covered(&owners(wide), &owners(narrow), |glob, name| covers_owner(glob, name))
+        && all_covered(&wide.callers, &narrow.callers, |glob, name| covers_name(glob, name))
+        && all_covered(&wide.actions, &narrow.actions, PartialEq::eq)
+        && all_covered(&wide.kinds, &narrow.kinds, PartialEq::eq)
+        && all_covered(&wide.roles, &narrow.roles, PartialEq::eq)
+        && all_covered(&wide.via, &narrow.via, PartialEq::eq)
+        && all_covered(&wide.effects, &narrow.effects, PartialEq::eq)
         && wide.scopes.iter().all(|scope| narrow.scopes.contains(scope))
         && (wide.leaves_machine.is_none() || wide.leaves_machine == narrow.leaves_machine)
 }
 
-fn list_covers<T: PartialEq>(wide: &[T], narrow: &[T]) -> bool {
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(|one| wide.contains(one))
+/// Whether each of what is listed in `narrow` is covered by one in `wide`. An empty list is everything.
+fn all_covered<T>(wide: &[T], narrow: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
+    let is_covered = |one: &T| wide.iter().any(|other| covers(other, one));
+    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(is_covered)
 }
 
-fn names_cover(wide: &[String], narrow: &[String]) -> bool {
-    let covers = |name: &String| wide.iter().any(|glob| covers_name(glob, name));
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(covers)
-}
-
-fn owners_cover(wide: &[String], narrow: &[String]) -> bool {
-    let covers = |name: &String| {
-        wide.iter()
-            .any(|glob| glob == name || glob != BUILT_IN && name != BUILT_IN && covers_name(glob, name))
-    };
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(covers)
+fn covers_owner(glob: &str, name: &str) -> bool {
+    glob == name || glob != BUILT_IN && name != BUILT_IN && covers_name(glob, name)
 }
 
 /// A glob covers itself, and every plain name that it fits. Whether one glob covers another is not looked into.
 fn covers_name(glob: &str, name: &str) -> bool {
-    glob == name
-        || glob == "*"
-        || !is_wild(name) && globset::Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(name))
+    glob == name || glob == "*" || !is_wild(name) && fits(glob, name)
 }

@@ -20,7 +20,20 @@ static SCOPES: LazyLock<[Scopes; Role::ALL.len()]> = LazyLock::new(|| {
 });
 
 /// One role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Role {
     /// Whose machine or project it is: may do and answer everything.
     Owner,
@@ -39,19 +52,13 @@ impl Role {
     pub const ALL: [Role; 5] = [Self::Owner, Self::Maintainer, Self::Developer, Self::Auditor, Self::Agent];
 
     /// The word for configurations, keys and records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Maintainer => "maintainer",
-            Self::Developer => "developer",
-            Self::Auditor => "auditor",
-            Self::Agent => "agent",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// The role of this word.
     pub fn parse(word: &str) -> Option<Role> {
-        Self::ALL.into_iter().find(|role| role.as_str() == word)
+        word.parse().ok()
     }
 
     /// What a caller of this role may do, unless its key or token says something narrower: owners and maintainers

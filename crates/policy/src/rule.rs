@@ -10,12 +10,11 @@ use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
 use crate::engine::{Decision, Obligations, Verdict};
 use crate::facts::{Effect, Facts};
-use crate::misfit::Misfit;
 use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
 use crate::rule_config::RuleConfig;
 use crate::scope::{Scope, Scopes};
-use crate::words::TOOLS_CALL;
+use crate::words::{RoleWord, TOOLS_CALL};
 
 /// In a scope, the server's name.
 const UPSTREAM_PLACE: &str = "{upstream}";
@@ -61,7 +60,8 @@ pub(crate) struct Rule {
     actions: Vec<&'static str>,
     callers: Option<Names>,
     kinds: Vec<crate::CallerKind>,
-    roles: Option<(Roles, Roleless)>,
+    /// Those that fit, and whether callers without any do.
+    roles: Option<(Roles, bool)>,
     scopes: Vec<RequiredScope>,
     via: Vec<crate::Via>,
     effects: Vec<Effect>,
@@ -73,12 +73,6 @@ pub(crate) struct Rule {
 enum Owners {
     Everybody,
     Listed { ours: bool, upstreams: Names },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Roleless {
-    Fits,
-    DoesNot,
 }
 
 /// A scope that the caller must hold.
@@ -132,9 +126,8 @@ impl Rule {
             (Verdict::Deny, None) => format!("is refused by the rule `{id}`").into(),
         };
         let roles = (!written.roles.is_empty()).then(|| {
-            let is_roleless = written.roles.iter().any(|word| word.role().is_none());
-            let roleless = if is_roleless { Roleless::Fits } else { Roleless::DoesNot };
-            (written.roles.iter().filter_map(|word| word.role()).collect(), roleless)
+            let fits_roleless = written.roles.contains(&RoleWord::None);
+            (written.roles.iter().filter_map(|word| word.role()).collect(), fits_roleless)
         });
         let rule = Rule {
             decision: Decision { verdict, rule: id.clone(), why, obligations: Arc::new(obligations) },
@@ -155,29 +148,22 @@ impl Rule {
         (rule, tools)
     }
 
-    /// What in it does not fit a call, but for the tool's name and the condition.
-    pub(crate) fn misfit(&self, facts: &Facts<'_>) -> Option<Misfit> {
+    /// The first key in it that does not fit a call, but for the tool's name and the condition.
+    pub(crate) fn misfit(&self, facts: &Facts<'_>) -> Option<&'static str> {
         let caller = facts.caller;
-        let misses = |fits: bool, misfit: Misfit| (!fits).then_some(misfit);
-        misses(self.owners.include(facts.upstream), Misfit::Upstream)
-            .or_else(|| misses(fits(&self.kinds, &caller.kind()), Misfit::Kind))
-            .or_else(|| {
-                misses(fits(&self.effects, &facts.effect) || self.fits_as_destructive(facts), Misfit::Effect)
-            })
-            .or_else(|| {
-                misses(
-                    self.leaves_machine.is_none_or(|leaves| leaves == facts.leaves_machine),
-                    Misfit::LeavesMachine,
-                )
-            })
-            .or_else(|| misses(fits(&self.via, &caller.via()), Misfit::Via))
-            .or_else(|| misses(fits(&self.actions, &facts.action.unwrap_or(TOOLS_CALL)), Misfit::Action))
-            .or_else(|| misses(self.fits_roles(caller.roles()), Misfit::Role))
-            .or_else(|| misses(self.fits_scopes(caller.scopes(), facts.upstream), Misfit::Scope))
-            .or_else(|| {
-                let named = self.callers.as_ref().is_none_or(|callers| callers.contain(caller.id()));
-                misses(named, Misfit::Caller)
-            })
+        let is_destructive = facts.marked_destructive && self.effects.contains(&Effect::Destroys);
+        let keys = [
+            ("upstream", self.owners.include(facts.upstream)),
+            ("kinds", fits(&self.kinds, &caller.kind())),
+            ("effects", fits(&self.effects, &facts.effect) || is_destructive),
+            ("leaves_machine", self.leaves_machine.is_none_or(|leaves| leaves == facts.leaves_machine)),
+            ("via", fits(&self.via, &caller.via())),
+            ("actions", fits(&self.actions, &facts.action.unwrap_or(TOOLS_CALL))),
+            ("roles", self.fits_roles(caller.roles())),
+            ("scopes", self.fits_scopes(caller.scopes(), facts.upstream)),
+            ("callers", self.callers.as_ref().is_none_or(|callers| callers.contain(caller.id()))),
+        ];
+        keys.into_iter().find(|(_, fits)| !fits).map(|(key, _)| key)
     }
 
     /// True for a question about a server's tools that names no server: it asks about what something else permits, and
@@ -203,14 +189,9 @@ impl Rule {
         marks
     }
 
-    fn fits_as_destructive(&self, facts: &Facts<'_>) -> bool {
-        facts.marked_destructive && self.effects.contains(&Effect::Destroys)
-    }
-
     fn fits_roles(&self, roles: Roles) -> bool {
-        self.roles.is_none_or(|(fitting, roleless)| {
-            roles.meets(fitting) || roles.is_empty() && roleless == Roleless::Fits
-        })
+        self.roles
+            .is_none_or(|(fitting, fits_roleless)| roles.meets(fitting) || roles.is_empty() && fits_roleless)
     }
 
     fn fits_scopes(&self, scopes: &Scopes, upstream: Option<&str>) -> bool {
@@ -303,10 +284,8 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
     for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != Verdict::Ask) {
         bad(&[key], format!("only a rule that asks has `{key}`"));
     }
-    let denies = written.effect == Verdict::Deny;
-    let running = [("timeout_max", written.timeout_max.is_some())];
-    for (key, _) in running.into_iter().filter(|(_, is_set)| *is_set && denies) {
-        bad(&[key], format!("a rule that denies has no `{key}`: nothing runs"));
+    if written.timeout_max.is_some() && written.effect == Verdict::Deny {
+        bad(&["timeout_max"], "a rule that denies has no `timeout_max`: nothing runs".to_owned());
     }
     let mut span = |key: &str, text: &Option<String>, least: Duration, most: Duration, range: &str| {
         let text = text.as_ref()?;

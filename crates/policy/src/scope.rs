@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -100,9 +99,9 @@ fn is_word(text: &str) -> bool {
 }
 
 fn nearest_or_unknown(name: &str) -> ScopeError {
-    let near = nearest(&name.to_ascii_lowercase(), KNOWN);
+    let known = nearest(&name.to_ascii_lowercase(), KNOWN);
     let name = name.to_owned();
-    match near {
+    match known {
         Some(nearest) => ScopeError::Misspelt { name, nearest },
         None => ScopeError::Unknown { name },
     }
@@ -112,41 +111,27 @@ fn nearest_or_unknown(name: &str) -> ScopeError {
 const ALL: &str = "*";
 
 /// What a caller was granted. Cloning shares the list; asking, comparing and hashing allocate nothing.
-#[derive(Debug, Clone)]
-pub struct Scopes(Granted);
-
-#[derive(Debug, Clone)]
-enum Granted {
-    All,
-    Only {
-        /// Sorted, so that a question is a binary search.
-        list: Arc<[Scope]>,
-        /// A hash of the list: sets that differ are mostly told apart without a look at their names.
-        mark: u64,
-    },
-}
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scopes(
+    /// Nothing for every scope. Sorted, so that a question is a binary search.
+    Option<Arc<[Scope]>>,
+);
 
 impl Scopes {
     /// Every scope, those not yet invented included.
     pub const fn all() -> Self {
-        Self(Granted::All)
+        Self(None)
     }
 
     /// Whether this scope was granted. Takes the text a tool declares; a text that is no scope is held by
     /// nobody but the holder of all.
     pub fn contains(&self, scope: &str) -> bool {
-        match &self.0 {
-            Granted::All => true,
-            Granted::Only { list, .. } => list.binary_search_by(|held| held.as_str().cmp(scope)).is_ok(),
-        }
+        self.named().is_none_or(|list| list.binary_search_by(|held| held.as_str().cmp(scope)).is_ok())
     }
 
     /// Those granted, in the order of their names; nothing for the holder of all.
     pub fn named(&self) -> Option<&[Scope]> {
-        match &self.0 {
-            Granted::All => None,
-            Granted::Only { list, .. } => Some(list),
-        }
+        self.0.as_deref()
     }
 
     /// All that is in either.
@@ -173,11 +158,7 @@ impl Scopes {
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(list) = self.named() else { return f.write_str(ALL) };
-        for (nth, scope) in list.iter().enumerate() {
-            let blank = if nth == 0 { "" } else { " " };
-            write!(f, "{blank}{}", scope.as_str())?;
-        }
-        Ok(())
+        f.write_str(&list.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -199,37 +180,14 @@ impl FromIterator<Scope> for Scopes {
         let mut list: Vec<Scope> = scopes.into_iter().collect();
         list.sort_unstable();
         list.dedup();
-        let mut hasher = DefaultHasher::new();
-        list.hash(&mut hasher);
-        Self(Granted::Only { list: list.into(), mark: hasher.finish() })
-    }
-}
-
-impl PartialEq for Scopes {
-    fn eq(&self, other: &Scopes) -> bool {
-        match (&self.0, &other.0) {
-            (Granted::All, Granted::All) => true,
-            (Granted::Only { list: a, mark: one }, Granted::Only { list: b, mark: other }) => {
-                one == other && (Arc::ptr_eq(a, b) || a == b)
-            }
-            (Granted::All, Granted::Only { .. }) | (Granted::Only { .. }, Granted::All) => false,
-        }
-    }
-}
-
-impl Eq for Scopes {}
-
-impl Hash for Scopes {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match &self.0 {
-            Granted::All => state.write_u8(1),
-            Granted::Only { mark, .. } => state.write_u64(*mark),
-        }
+        Self(Some(list.into()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+
     use super::*;
 
     #[track_caller]

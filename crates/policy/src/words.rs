@@ -6,8 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::role::Role;
 
 /// What is done, as rules name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ActionWord {
     /// A tool is called.
     ToolsCall,
@@ -31,18 +43,8 @@ pub enum ActionWord {
 
 impl ActionWord {
     /// The word, as [`Facts::action`](crate::Facts::action) has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolsCall => TOOLS_CALL,
-            Self::ResourcesRead => "resources_read",
-            Self::ResourcesSubscribe => "resources_subscribe",
-            Self::ResourcesUnsubscribe => "resources_unsubscribe",
-            Self::PromptsGet => "prompts_get",
-            Self::CompletionComplete => "completion_complete",
-            Self::TasksGet => "tasks_get",
-            Self::TasksUpdate => "tasks_update",
-            Self::TasksCancel => "tasks_cancel",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -50,8 +52,9 @@ impl ActionWord {
 pub(crate) const TOOLS_CALL: &str = "tools_call";
 
 /// What a caller is, as rules name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum RoleWord {
     /// See [`Role::Owner`].
     Owner,
@@ -69,21 +72,15 @@ pub enum RoleWord {
 
 impl RoleWord {
     /// The role; nothing for a caller without one.
-    pub const fn role(self) -> Option<Role> {
-        match self {
-            Self::Owner => Some(Role::Owner),
-            Self::Maintainer => Some(Role::Maintainer),
-            Self::Developer => Some(Role::Developer),
-            Self::Auditor => Some(Role::Auditor),
-            Self::Agent => Some(Role::Agent),
-            Self::None => None,
-        }
+    pub fn role(self) -> Option<Role> {
+        Role::parse(self.into())
     }
 }
 
 /// Who may answer a question. Agents answer for nothing, and auditors change nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ApproverWord {
     /// See [`Role::Owner`].
     Owner,
@@ -95,10 +92,6 @@ pub enum ApproverWord {
 
 impl From<ApproverWord> for Role {
     fn from(word: ApproverWord) -> Role {
-        match word {
-            ApproverWord::Owner => Role::Owner,
-            ApproverWord::Maintainer => Role::Maintainer,
-            ApproverWord::Developer => Role::Developer,
-        }
+        Role::parse(word.into()).expect("each word is that of a role")
     }
 }

@@ -1,6 +1,5 @@
 //! Places where something secret stands, and what is written there instead.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -16,15 +15,6 @@ pub(crate) const NUMBER: char = '#';
 /// Longest name in such a text that is looked for, in bytes; names of secrets are shorter.
 pub(crate) const NAME_BYTES_MAX: usize = 256;
 
-/// What is shown of a secret.
-#[derive(Clone)]
-pub(crate) enum Name {
-    /// The name of a known one.
-    Known(Arc<str>),
-    /// The kind of one that was recognised.
-    Kind(Cow<'static, str>),
-}
-
 /// One place, in bytes of the text.
 #[derive(Clone)]
 pub(crate) struct Hit {
@@ -32,26 +22,8 @@ pub(crate) struct Hit {
     pub(crate) end: usize,
     /// Of two that take as much, the one with the smaller number gives the name: known secrets before kinds.
     pub(crate) rank: usize,
-    pub(crate) name: Name,
-}
-
-impl Name {
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Name::Known(name) => name,
-            Name::Kind(kind) => kind,
-        }
-    }
-
-    /// Writes what stands in place of the secret.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        if self.as_str().is_empty() {
-            return out.extend_from_slice(STARS.as_bytes());
-        }
-        out.extend_from_slice(MARK.as_bytes());
-        out.extend_from_slice(self.as_str().as_bytes());
-        out.push(b']');
-    }
+    /// What is shown of it: the name of a known one, or the kind of one that was recognised.
+    pub(crate) name: Arc<str>,
 }
 
 impl Hit {
@@ -59,6 +31,16 @@ impl Hit {
     pub(crate) fn shift_back(&mut self, by: usize) {
         self.start -= by;
         self.end -= by;
+    }
+
+    /// Writes what stands in place of the secret.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        if self.name.is_empty() {
+            return out.extend_from_slice(STARS.as_bytes());
+        }
+        out.extend_from_slice(MARK.as_bytes());
+        out.extend_from_slice(self.name.as_bytes());
+        out.push(b']');
     }
 
     fn bytes(&self) -> usize {
@@ -100,7 +82,7 @@ pub(crate) fn replaced(text: &[u8], mut hits: Vec<Hit>) -> Option<(Vec<u8>, u32)
     let (mut out, mut kept) = (Vec::with_capacity(text.len()), 0);
     for hit in &hits {
         out.extend_from_slice(&text[kept..hit.start]);
-        hit.name.write(&mut out);
+        hit.write(&mut out);
         kept = hit.end;
     }
     out.extend_from_slice(&text[kept..]);

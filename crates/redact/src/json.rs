@@ -33,12 +33,12 @@ struct Token {
 }
 
 /// The text without secrets, and how many places that were; nothing if there is none in it.
-pub(crate) fn strike(json: &[u8], search: &Search<'_>, vocabulary: &Vocabulary) -> Option<(Vec<u8>, u32)> {
-    if search.is_for_nothing() {
+pub(crate) fn strike(json: &[u8], search: &Search, vocabulary: &Vocabulary) -> Option<(Vec<u8>, u32)> {
+    if search.known.is_none() && search.filter.is_none() {
         return None;
     }
     let plain = plain(json);
-    let has_known = search.known.is_some_and(|known| known.are_in(&plain));
+    let has_known = search.known.as_ref().is_some_and(|known| known.are_in(&plain));
     let mut looks = Vec::new();
     search.patterns(&plain, &mut looks);
     if !has_known && looks.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn strike(json: &[u8], search: &Search<'_>, vocabulary: &Vocabulary) 
             true => words::least_in_value(vocabulary, named, content),
             false => 0,
         };
-        if let (true, Some(known)) = (has_known && least < usize::MAX, search.known) {
+        if let (true, Some(known)) = (has_known && least < usize::MAX, &search.known) {
             known.find(content, token.plain_start, &mut hits);
             hits.retain(|hit| hit.end - hit.start >= least);
         }
@@ -80,7 +80,7 @@ pub(crate) fn strike(json: &[u8], search: &Search<'_>, vocabulary: &Vocabulary) 
         match file::decoded(vocabulary, named, content).filter(|_| !hits.is_empty() && token.is_string) {
             Some(decoded) => {
                 hits.iter_mut().for_each(|hit| hit.shift_back(token.plain_start));
-                let digits = file::strike(content, decoded, &hits, search.known);
+                let digits = file::strike(content, decoded, &hits, search);
                 writing.replace(&token, &digits, hits.len());
             }
             None if is_name => writing.name(&token, &hits, tokens.open.last().copied()),
@@ -139,7 +139,7 @@ impl Writing<'_> {
             // What is left of a number would be another number.
             self.up_to(token.start);
             self.out.push(b'"');
-            first.name.write(&mut self.out);
+            first.write(&mut self.out);
             self.out.push(b'"');
             self.kept = token.end;
             return;
@@ -148,7 +148,7 @@ impl Writing<'_> {
         for hit in hits {
             advance(self.json, &mut at, &mut plain_at, hit.start, false);
             self.up_to(at);
-            hit.name.write(&mut self.out);
+            hit.write(&mut self.out);
             advance(self.json, &mut at, &mut plain_at, hit.end, true);
             self.kept = at;
         }

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
-use crate::hits::{Hit, Name, merge};
+use crate::hits::{Hit, merge};
 use encoding::{Form, LEVELS_MAX, VALUE_CHARACTERS_MIN};
 use escapes::Families;
 use prefixes::{PREFIX_BYTES, Prefixes};
@@ -79,13 +79,14 @@ impl Values {
         let (mut hex_digits_min, mut base64_digits_min, mut value_bytes_max) = (usize::MAX, usize::MAX, 0);
         for known in secrets {
             let value = beginning(known.value.trim());
-            let encodings = encoding::encodings(value);
-            hex_digits_min = hex_digits_min.min(encodings.hex_digits_min);
-            base64_digits_min = base64_digits_min.min(encodings.base64_digits_min);
             value_bytes_max = value_bytes_max.max(value.len());
-            for encoding in encodings.all {
-                let owner = || Owner { name: Arc::clone(&known.name), form: encoding.form };
-                encoded.entry(encoding.bytes).or_insert_with(owner);
+            for (bytes, form) in encoding::encodings(value) {
+                match form {
+                    Form::Hex => hex_digits_min = hex_digits_min.min(bytes.len()),
+                    Form::Base64 { .. } => base64_digits_min = base64_digits_min.min(bytes.len()),
+                    Form::Text => {}
+                }
+                encoded.entry(bytes).or_insert_with(|| Owner { name: known.name.clone(), form });
             }
         }
         if encoded.is_empty() {
@@ -262,7 +263,7 @@ impl Values {
                 Form::Base64 { has_rest: true } => end_of_base64(text, found.end()),
                 Form::Base64 { has_rest: false } | Form::Hex | Form::Text => found.end(),
             };
-            let hit = Hit { start: found.start(), end, rank: 0, name: Name::Known(name.clone()) };
+            let hit = Hit { start: found.start(), end, rank: 0, name: name.clone() };
             // Encodings of one value that end at one place: the longest holds the others.
             match hits.last_mut().filter(|last| last.end == hit.end && last.start >= hit.start) {
                 Some(last) => *last = hit,

@@ -17,10 +17,10 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_automata::util::captures::Captures;
 use regex_automata::{Anchored, Input};
 
-use crate::hits::{Hit, Name};
+use crate::hits::Hit;
 pub(crate) use filter::Filter;
 use looks::fits;
-use rule::{Form, Looks, Rule};
+use rule::{Compiled, Looks, Rule};
 
 /// No secret with what tells it as such is shorter, in bytes.
 const TEXT_BYTES_MIN: usize = 16;
@@ -90,17 +90,16 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
 impl Patterns {
     fn build() -> Patterns {
         let rules = rule::all();
-        let mut keywords: Vec<&str> = rules.iter().flat_map(Rule::keywords).collect();
+        let mut keywords: Vec<&str> =
+            rules.iter().flat_map(|rule| &rule.keywords).map(String::as_str).collect();
         keywords.sort_unstable();
         keywords.dedup();
         let mut by_keyword: Vec<Keyword> = keywords.iter().map(|_| Keyword::default()).collect();
         for (nth, rule) in rules.iter().enumerate() {
-            for keyword in rule.keywords() {
-                let place = keywords.binary_search(&keyword).expect("all keywords are in the list");
-                match rule.form {
-                    Form::Near => by_keyword[place].near.push(nth),
-                    Form::Token { .. } => by_keyword[place].tokens.push(nth),
-                }
+            for keyword in &rule.keywords {
+                let place = keywords.binary_search(&keyword.as_str()).expect("all keywords are in the list");
+                let Keyword { near, tokens } = &mut by_keyword[place];
+                if rule.is_near { near.push(nth) } else { tokens.push(nth) }
             }
         }
         let automaton = AhoCorasick::builder()
@@ -148,18 +147,17 @@ impl Patterns {
         let secret = &text[start..end];
         let is_random_enough = rule.entropy == 0.0 || looks::entropy(secret) >= rule.entropy;
         if is_random_enough && !looks::is_placeholder(secret) && !filter.lets_stand(&rule.id, secret) {
-            hits.push(Hit { start, end, rank: nth + 1, name: Name::Kind(rule.id.clone()) });
+            hits.push(Hit { start, end, rank: nth + 1, name: rule.id.clone() });
         }
     }
 }
 
 /// The place of the rule's token, where its keyword stands at `keyword`.
 fn token(rule: &Rule, run: &mut Run<'_>, keyword: Range<usize>) -> Option<(usize, usize)> {
-    let Form::Token { back, bound } = rule.form else { return None };
     let text = run.text;
-    let from = keyword.start.checked_sub(back)?;
-    let is_inside = bound && !begins_word(text, from);
-    if is_inside && (back > 0 || !may_begin_inside(text, &keyword)) {
+    let from = keyword.start.checked_sub(rule.back)?;
+    let is_inside = !rule.begins_inside && !begins_word(text, from);
+    if is_inside && (rule.back > 0 || !may_begin_inside(text, &keyword)) {
         return None;
     }
     let (start, mut end) = run.search(rule, from)?;
@@ -195,7 +193,7 @@ fn continues(byte: u8) -> bool {
 
 /// True if a value goes on with this byte behind what the rule took of it.
 fn goes_on(rule: &Rule, next: u8) -> bool {
-    continues(next) || (rule.is_base64 && matches!(next, b'/' | b'+' | b'='))
+    continues(next) || (rule.compiled().is_base64 && matches!(next, b'/' | b'+' | b'='))
 }
 
 /// True if a word may begin here. Behind an escape such as `\n`, which may be escaped once more, it may, and behind one
@@ -235,7 +233,7 @@ impl<'t> Run<'t> {
 
     /// The place of the rule's secret, if its expression fits at `at`.
     fn search(&mut self, rule: &Rule, at: usize) -> Option<(usize, usize)> {
-        let compiled = rule.expression().compiled();
+        let compiled = rule.compiled();
         let bounded = compiled.bytes_max.filter(|bytes| *bytes <= BOUNDED_BYTES_MAX);
         if self.tries <= TRIES_IN_RUN_MAX {
             let found = compiled.search_anchored(self.text, at, bounded.unwrap_or(REACH_BYTES_MAX));
@@ -296,7 +294,7 @@ static ENDS_TOKEN: [bool; 256] = {
     is_end
 };
 
-impl rule::Compiled {
+impl Compiled {
     /// What the expression fits at `at` within `reach` bytes.
     fn search_anchored(&self, text: &[u8], at: usize, reach: usize) -> Option<Found> {
         let end = text.len().min(at.saturating_add(reach));

@@ -29,18 +29,11 @@ pub struct Struck {
 pub struct Redactor(Arc<Shared>);
 
 struct Shared {
-    state: ArcSwap<State>,
+    search: ArcSwap<Search>,
     /// The secrets of each source.
     sources: Mutex<BTreeMap<String, Vec<Known>>>,
     version: AtomicU64,
     vocabulary: Vocabulary,
-}
-
-/// What a search goes by.
-struct State {
-    /// Nothing if patterns are not looked for.
-    filter: Option<Arc<Filter>>,
-    known: Option<Arc<Values>>,
 }
 
 impl Redactor {
@@ -52,9 +45,9 @@ impl Redactor {
 
     /// The same for JSON of a protocol whose words stay.
     pub fn with_vocabulary(config: &Config, vocabulary: Vocabulary) -> Redactor {
-        let state = State { filter: filter(config), known: None };
+        let search = Search { filter: filter(config), known: None };
         Redactor(Arc::new(Shared {
-            state: ArcSwap::from_pointee(state),
+            search: ArcSwap::from_pointee(search),
             sources: Mutex::default(),
             version: AtomicU64::new(0),
             vocabulary,
@@ -64,8 +57,8 @@ impl Redactor {
     /// Goes by another section from now on.
     pub fn configure(&self, config: &Config) {
         let _sources = self.0.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.0.state.load().known.clone();
-        self.put(State { filter: filter(config), known });
+        let known = self.0.search.load().known.clone();
+        self.put(Search { filter: filter(config), known });
     }
 
     /// Learns the secrets of one source (`store`, `config`, `mcp.NAME`) in place of those it had before. Values of
@@ -81,12 +74,12 @@ impl Redactor {
             sources.insert(source.to_owned(), secrets);
         }
         let known = Values::of(sources.values().flatten()).map(Arc::new);
-        let filter = self.0.state.load().filter.clone();
-        self.put(State { filter, known });
+        let filter = self.0.search.load().filter.clone();
+        self.put(Search { filter, known });
     }
 
-    fn put(&self, state: State) {
-        self.0.state.store(Arc::new(state));
+    fn put(&self, search: Search) {
+        self.0.search.store(Arc::new(search));
         self.0.version.fetch_add(1, Ordering::Release);
     }
 
@@ -100,10 +93,8 @@ impl Redactor {
 
     /// The text without secrets, and how many places that were; nothing if there are none in it.
     pub fn strike(&self, text: &str) -> Option<(String, u32)> {
-        let state = self.0.state.load();
-        let search = state.search();
-        let mut hits = Vec::new();
-        search.values(text.as_bytes(), &mut hits);
+        let search = self.0.search.load();
+        let mut hits = search.values(text.as_bytes());
         search.patterns(text.as_bytes(), &mut hits);
         hits.retain(|hit| !search.is_struck(text.as_bytes(), hit));
         for hit in &mut hits {
@@ -118,10 +109,8 @@ impl Redactor {
     /// Bytes of a file without the values of known secrets, and how many places that were; nothing if there are none.
     /// What only looks like a secret stays: in a picture it is chance.
     pub fn bytes(&self, bytes: &[u8]) -> Option<(Vec<u8>, u32)> {
-        let state = self.0.state.load();
-        let search = state.search();
-        let mut hits = Vec::new();
-        search.values(bytes, &mut hits);
+        let search = self.0.search.load();
+        let mut hits = search.values(bytes);
         hits.retain(|hit| !search.is_struck(bytes, hit));
         replaced(bytes, hits)
     }
@@ -129,15 +118,15 @@ impl Redactor {
     /// A JSON text without secrets in its strings, keys and numbers; nothing if there are none in it. What comes out is
     /// JSON again, and everything else in it stays byte for byte.
     pub fn json(&self, json: &[u8]) -> Option<Struck> {
-        let state = self.0.state.load();
-        let (bytes, count) = json::strike(json, &state.search(), &self.0.vocabulary)?;
+        let search = self.0.search.load();
+        let (bytes, count) = json::strike(json, &search, &self.0.vocabulary)?;
         Some(Struck { bytes: bytes.into(), count })
     }
 
     /// How long the longest encoding of a known value is, in bytes: where a text was cut, what is left of a secret is
     /// shorter than that.
     pub fn encoding_bytes_max(&self) -> usize {
-        self.0.state.load().known.as_ref().map_or(0, |known| known.bytes_max())
+        self.0.search.load().known.as_ref().map_or(0, |known| known.bytes_max())
     }
 
     /// Another number whenever the known secrets or the settings change, for whoever keeps what has been redacted.
@@ -148,10 +137,4 @@ impl Redactor {
 
 fn filter(config: &Config) -> Option<Arc<Filter>> {
     config.patterns.then(|| Arc::new(Filter::new(&config.disable, &config.allow)))
-}
-
-impl State {
-    fn search(&self) -> Search<'_> {
-        Search { known: self.known.as_deref(), filter: self.filter.as_deref() }
-    }
 }

@@ -26,7 +26,8 @@ const FOLDERS: [&str; 2] = [".toolcrib", ".oppla"];
 const SETTLES_AFTER: Duration = Duration::from_secs(2);
 
 /// Whose rules a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Layer {
     /// Everybody's in an organisation.
     Organisation,
@@ -39,11 +40,7 @@ pub enum Layer {
 impl Layer {
     /// Its name.
     pub fn word(self) -> &'static str {
-        match self {
-            Layer::Organisation => "organisation",
-            Layer::Project => "project",
-            Layer::User => "user",
-        }
+        self.into()
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use surroundings::Surroundings;
 
 /// Judges a call by rules that concern this project.
 pub(crate) fn judge(rules: &[InForce], call: &Call<'_>, surroundings: Surroundings<'_>) -> Judgement {
-    let mut judging = Judging::new(call, surroundings);
+    let mut judging = Judging::new(call, surroundings, None);
     let mut after: Vec<InForce> = Vec::new();
     for striking in judging.apply(rules, &mut after) {
         judging.strike(striking);
@@ -28,7 +28,7 @@ pub(crate) fn judge(rules: &[InForce], call: &Call<'_>, surroundings: Surroundin
             meta: judgement.meta.as_deref().or(call.meta),
             ..*call
         };
-        let mut judging = Judging::again(&made, surroundings, placeholders);
+        let mut judging = Judging::new(&made, surroundings, Some(placeholders));
         // Rules that strike matter for the result alone.
         let _ = judging.apply(rules, &mut after);
         let Judgement { findings, approvals, stop, .. } = judging.judgement;

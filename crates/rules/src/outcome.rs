@@ -20,13 +20,11 @@ pub struct OnResult {
     /// Names that are no content.
     declared: Declared,
     vocabulary: Vocabulary,
-    findings: Vec<Finding>,
-    stop: Option<Stop>,
-    struck: u32,
+    words: Words,
 }
 
 /// What came of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Words {
     /// Every rule that matched, for the record.
     pub findings: Vec<Finding>,
@@ -43,15 +41,7 @@ impl OnResult {
         declared: Declared,
         vocabulary: Vocabulary,
     ) -> OnResult {
-        OnResult {
-            tool: tool.into(),
-            rules,
-            declared,
-            vocabulary,
-            findings: Vec::new(),
-            stop: None,
-            struck: 0,
-        }
+        OnResult { tool: tool.into(), rules, declared, vocabulary, words: Words::default() }
     }
 
     /// The same rules for what is told beside the result, with nothing found yet.
@@ -73,7 +63,7 @@ impl OnResult {
 
     /// Why what was shown since the last time is withheld, if it is.
     pub fn stopped(&mut self) -> Option<Stop> {
-        self.stop.take()
+        self.words.stop.take()
     }
 
     /// Holds a text against the rules. What is left of it, if that is not the same.
@@ -102,7 +92,7 @@ impl OnResult {
 
     /// What came of it.
     pub fn end(self) -> Words {
-        Words { findings: self.findings, stop: self.stop, struck: self.struck }
+        self.words
     }
 
     fn json(&mut self, json: &[u8], owner: Owner<'_>) -> Option<String> {
@@ -121,9 +111,9 @@ impl OnResult {
                     let struck =
                         token::strike(content, placeholder, nth, &self.declared, token, left.as_deref());
                     let Some((struck, count)) = struck else { continue };
-                    one.note(&self.tool, &mut self.findings);
+                    one.note(&self.tool, &mut self.words.findings);
                     if acts {
-                        self.struck = self.struck.saturating_add(count);
+                        self.words.struck = self.words.struck.saturating_add(count);
                         left = Some(struck);
                     }
                 }
@@ -132,10 +122,10 @@ impl OnResult {
                     if !content.is_some_and(|content| token.is_found(content, nth)) {
                         continue;
                     }
-                    one.note(&self.tool, &mut self.findings);
+                    one.note(&self.tool, &mut self.words.findings);
                     if acts && *action == Action::Block {
                         let (rule, why) = (rule.id.clone(), rule.why().into());
-                        self.stop.get_or_insert(Stop { rule, why });
+                        self.words.stop.get_or_insert(Stop { rule, why });
                     }
                 }
             }

@@ -66,7 +66,7 @@ fn file(reader: &mut Reader, node: &Node) -> Vec<Rule> {
     {
         reader.report(metadata.place, format!("metadata must be an object, not {}", metadata.kind()));
     }
-    let mode = table.get("mode").and_then(|node| reader.word(node, "mode", &Mode::ALL)).unwrap_or_default();
+    let mode = table.get("mode").and_then(|node| reader.word(node, "mode")).unwrap_or_default();
     let Some(listed) = table.get("rules") else {
         reader.report(node.place, "the file needs `rules`, a list".to_owned());
         return Vec::new();
@@ -105,7 +105,7 @@ fn rule(reader: &mut Reader, node: &Node, of_file: Mode) -> Option<Rule> {
             None
         }
     };
-    let category = table.get("type").and_then(|node| reader.word(node, "type", &Category::ALL));
+    let category: Option<Category> = table.get("type").and_then(|node| reader.word(node, "type"));
     let description =
         table.get("description").and_then(|node| reader.text(node, "description")).map(Arc::from);
     let matches = match table.get("match") {
@@ -122,7 +122,7 @@ fn rule(reader: &mut Reader, node: &Node, of_file: Mode) -> Option<Rule> {
             None
         }
     };
-    let mode = table.get("mode").and_then(|node| reader.word(node, "mode", &Mode::ALL)).unwrap_or(of_file);
+    let mode = table.get("mode").and_then(|node| reader.word(node, "mode")).unwrap_or(of_file);
     let (id, matches, action) = (id?, matches?, action?);
     Some(Rule { id, category, description, action, mode, place: node.place, matches })
 }

@@ -16,7 +16,8 @@ use crate::transform::Edit;
 pub(crate) const PLACEHOLDER: &str = "[REDACTED]";
 
 /// What a rule is for. Nothing is decided by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Category {
     /// Keeps harm away.
     Safety,
@@ -26,22 +27,12 @@ pub enum Category {
     Style,
     /// How agents behave.
     Behaviour,
+    /// The same in American English.
+    Behavior,
     /// What may be spent.
     Cost,
     /// What a person must agree to.
     Approval,
-}
-
-impl Category {
-    pub(crate) const ALL: [(&'static str, Category); 7] = [
-        ("safety", Category::Safety),
-        ("privacy", Category::Privacy),
-        ("style", Category::Style),
-        ("behaviour", Category::Behaviour),
-        ("behavior", Category::Behaviour),
-        ("cost", Category::Cost),
-        ("approval", Category::Approval),
-    ];
 }
 
 /// What happens to a call that a rule matches, the most lenient first.
@@ -123,9 +114,22 @@ impl Action {
 }
 
 /// Whether rules act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Deserialize,
+    JsonSchema,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "ModeWord")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Mode {
     /// They do, unless a rule says otherwise itself.
     #[default]
@@ -137,16 +141,9 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub(crate) const ALL: [(&'static str, Mode); 3] =
-        [("enforce", Mode::Enforce), ("audit-only", Mode::AuditOnly), ("dry-run", Mode::DryRun)];
-
     /// The word in a rules file.
     pub fn word(self) -> &'static str {
-        match self {
-            Mode::Enforce => "enforce",
-            Mode::AuditOnly => "audit-only",
-            Mode::DryRun => "dry-run",
-        }
+        self.into()
     }
 
     /// The more lenient of two.

@@ -1,7 +1,6 @@
 //! The workspace's folder, and which places in the file system a path means: by its words, and wherever links lead.
 #![expect(clippy::disallowed_methods, reason = "rules ask where names and links lead, and open no file")]
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -9,21 +8,9 @@ use std::path::{Component, Path, PathBuf};
 /// Most links that are followed in one path, as systems have it.
 const LINKS_MAX: usize = 40;
 
-/// How often the file system is asked for one call. A path of as many names as a system takes needs half of it.
-pub(crate) const LOOKS_MAX: usize = 20_000;
-
-/// How often it is asked before folders are read as a whole.
-const LOOKS_ONE_BY_ONE: usize = 64;
-
-/// How often it is asked for what is in one folder, after that, before the folder is read.
-const LOOKS_IN_FOLDER: u32 = 16;
-
-/// How many names are looked for in one call, in folders that are read as well.
-const STEPS_MAX: usize = 500_000;
-
-/// Most entries of a folder that is read, and most folders that are.
-const ENTRIES_MAX: usize = 10_000;
-const FOLDERS_MAX: usize = 64;
+/// How often the file system is asked for one call: some tenths of a second at most. A path of as many names as a system
+/// takes needs a fiftieth of it.
+pub(crate) const LOOKS_MAX: usize = 100_000;
 
 /// More than is looked at, and of what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,96 +27,31 @@ pub(crate) enum TooMany {
     Looks,
 }
 
-/// What the file system has said while one call is judged.
+/// How often the file system may still be asked while one call is judged.
 #[derive(Debug)]
-pub(crate) struct Looks {
-    left: usize,
-    /// How many names may still be looked for, in the folders that were read as well.
-    steps_left: usize,
-    /// By the folder that was asked about often.
-    folders: HashMap<PathBuf, Asked>,
-}
+pub(crate) struct Looks(usize);
 
-#[derive(Debug)]
-enum Asked {
-    Times(u32),
-    /// Its entries, and whether each is a link.
-    Read(HashMap<OsString, bool>),
-    /// It cannot be read, or is too large.
-    Unreadable,
-}
-
-enum Seen {
+enum Entry {
     Link(PathBuf),
-    /// It is there.
     Plain,
     Missing,
 }
 
 impl Default for Looks {
     fn default() -> Looks {
-        Looks { left: LOOKS_MAX, steps_left: STEPS_MAX, folders: HashMap::new() }
+        Looks(LOOKS_MAX)
     }
 }
 
 impl Looks {
-    fn at(&mut self, path: &Path) -> Result<Seen, TooMany> {
-        self.steps_left = self.steps_left.checked_sub(1).ok_or(TooMany::Looks)?;
-        if self.left <= LOOKS_MAX - LOOKS_ONE_BY_ONE
-            && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
-            && let Some(entries) = self.entries(folder)
-        {
-            match entries.get(name) {
-                Some(true) => {}
-                Some(false) => return Ok(Seen::Plain),
-                None => return Ok(Seen::Missing),
-            }
-        }
-        self.left = self.left.checked_sub(1).ok_or(TooMany::Looks)?;
+    fn at(&mut self, path: &Path) -> Result<Entry, TooMany> {
+        self.0 = self.0.checked_sub(1).ok_or(TooMany::Looks)?;
         Ok(match path.read_link() {
-            Ok(target) => Seen::Link(target),
-            Err(error) if error.kind() == ErrorKind::InvalidInput => Seen::Plain,
-            Err(_) => Seen::Missing,
+            Ok(target) => Entry::Link(target),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Entry::Plain,
+            Err(_) => Entry::Missing,
         })
     }
-
-    /// What is in a folder, once it has been asked about often enough.
-    fn entries(&mut self, folder: &Path) -> Option<&HashMap<OsString, bool>> {
-        if !self.folders.contains_key(folder) {
-            if self.folders.len() < FOLDERS_MAX {
-                self.folders.insert(folder.to_owned(), Asked::Times(1));
-            }
-            return None;
-        }
-        let asked = self.folders.get_mut(folder)?;
-        if let Asked::Times(times) = asked {
-            *times += 1;
-            if *times > LOOKS_IN_FOLDER {
-                *asked = entries(folder).map_or(Asked::Unreadable, Asked::Read);
-            }
-        }
-        match asked {
-            Asked::Read(entries) => Some(entries),
-            Asked::Times(_) | Asked::Unreadable => None,
-        }
-    }
-}
-
-fn entries(folder: &Path) -> Option<HashMap<OsString, bool>> {
-    let mut entries = HashMap::new();
-    let listed = match folder.read_dir() {
-        Ok(listed) => listed,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Some(entries),
-        Err(_) => return None,
-    };
-    for entry in listed {
-        let entry = entry.ok()?;
-        if entries.len() >= ENTRIES_MAX {
-            return None;
-        }
-        entries.insert(entry.file_name(), entry.file_type().ok()?.is_symlink());
-    }
-    Some(entries)
 }
 
 /// The workspace's folder, by all its names.
@@ -220,7 +142,7 @@ impl Workspace {
                 continue;
             }
             match looks.at(&there)? {
-                Seen::Link(target) => {
+                Entry::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX {
                         return Ok(());
@@ -231,8 +153,8 @@ impl Workspace {
                     there.pop();
                     left.extend(steps(&target));
                 }
-                Seen::Plain => {}
-                Seen::Missing => missing = 1,
+                Entry::Plain => {}
+                Entry::Missing => missing = 1,
             }
         }
         places.push(there);
@@ -247,9 +169,9 @@ impl Workspace {
         for name in inside.split('/') {
             there.push(name);
             match looks.at(&there)? {
-                Seen::Plain => {}
-                Seen::Missing => return Ok(Some(false)),
-                Seen::Link(_) => return Ok(None),
+                Entry::Plain => {}
+                Entry::Missing => return Ok(Some(false)),
+                Entry::Link(_) => return Ok(None),
             }
         }
         Ok(Some(true))
@@ -339,13 +261,9 @@ mod tests {
         let workspace = Workspace::new(&root, &[]);
         workspace.follow(&root.join("lnk/../key"), &mut Looks::default(), &mut places).expect("few");
         assert_eq!(places, [root.join("key"), root.join("secrets/key")]);
-        // Folders that are asked about often are read, but the names are counted all the same.
-        let long = root.join("x/../secrets/../".repeat(LOOKS_MAX));
-        assert_eq!(workspace.follow(&long, &mut Looks::default(), &mut places), Ok(()));
-        let mut few = Looks { steps_left: LOOKS_MAX, ..Looks::default() };
-        assert_eq!(workspace.follow(&long, &mut few, &mut places), Err(TooMany::Looks));
-        let mut last = Looks { left: 1, ..Looks::default() };
         let path = root.join("secrets/deep");
-        assert_eq!(workspace.follow(&path, &mut last, &mut Vec::new()), Err(TooMany::Looks));
+        for (left, expected) in [(2, Ok(())), (1, Err(TooMany::Looks))] {
+            assert_eq!(workspace.follow(&path, &mut Looks(left), &mut Vec::new()), expected, "{left}");
+        }
     }
 }

@@ -4,9 +4,10 @@
 use cel::Program;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
-use super::pattern::Pattern;
-use super::variables::{BASE, FIELDS, PATTERN, STEP, WORDS};
-use crate::near::nearest;
+use super::error;
+use super::hidden::Hidden;
+use super::variables::{BASE, Field, PATTERN, STEP, Sort, fields_of};
+use crate::near::{did_you_mean, nearest};
 
 /// Loops within loops. More of them would be a program.
 const LOOPS_DEEP_MAX: usize = 2;
@@ -57,7 +58,7 @@ pub(super) struct Read {
 ///
 /// # Errors
 /// The first thing that cannot be right, with its place.
-pub(super) fn read(program: &Program, source: &str, patterns: &mut Vec<Pattern>) -> Result<Read, String> {
+pub(super) fn read(program: &Program, source: &str, patterns: &mut Vec<Hidden>) -> Result<Read, String> {
     let mut expression = program.expression().clone();
     let mut reading = Reading {
         patterns,
@@ -69,28 +70,22 @@ pub(super) fn read(program: &Program, source: &str, patterns: &mut Vec<Pattern>)
     };
     match reading.expression(&mut expression) {
         Ok(()) => Ok(Read { expression, uses: reading.uses, paths: reading.paths }),
-        Err(fault) => Err(format!("{}{}", place(program, source, fault.id), fault.what)),
+        Err((id, what)) => Err(place(program, source, id) + &what),
     }
 }
 
-/// `column 4: `, or `line 2, column 4: ` in an expression of several lines.
 fn place(program: &Program, source: &str, id: u64) -> String {
     let Some((start, _)) = program.source_info().offset_for(id) else { return String::new() };
     let before: String = source.chars().take(start as usize).collect();
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-    match source.trim_end().contains('\n') {
-        true => format!("line {}, column {column}: ", before.matches('\n').count() + 1),
-        false => format!("column {column}: "),
-    }
+    error::place(source, before.matches('\n').count() + 1, column)
 }
 
-struct ReadFault {
-    id: u64,
-    what: String,
-}
+/// The node at fault, and what is wrong with it.
+type Fault = (u64, String);
 
 struct Reading<'a> {
-    patterns: &'a mut Vec<Pattern>,
+    patterns: &'a mut Vec<Hidden>,
     /// The variables of the loops around.
     bound: Vec<String>,
     uses: Uses,
@@ -100,27 +95,27 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), ReadFault> {
+    fn expression(&mut self, node: &mut IdedExpr) -> Result<(), Fault> {
         let id = node.id;
-        let fault = |what: String| Err(ReadFault { id, what });
+        let fault = |what: &str| Err((id, what.to_owned()));
         if let Some(path) = argument_path(node) {
             self.paths.push(path);
         }
         if self.levels == LEVELS_MAX {
-            return fault(format!("it is more than {LEVELS_MAX} levels deep; write several rules"));
+            return Err((id, format!("it is more than {LEVELS_MAX} levels deep; write several rules")));
         }
         self.levels += 1;
         let read = match &mut node.expr {
             Expr::Literal(_) => Ok(()),
-            Expr::Ident(name) => self.variable(name).map_err(|what| ReadFault { id, what }),
+            Expr::Ident(name) => self.variable(name).map_err(|what| (id, what)),
             Expr::Select(select) => self.select(select, id),
             Expr::Call(call) => self.call(call, id),
             Expr::List(list) => list.elements.iter_mut().try_for_each(|element| self.expression(element)),
             Expr::Map(_) | Expr::Struct(_) => {
-                fault("a condition makes no tables; compare their members one by one".to_owned())
+                fault("a condition makes no tables; compare their members one by one")
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension, id),
-            Expr::Unspecified => fault("this is no expression".to_owned()),
+            Expr::Unspecified => fault("this is no expression"),
         };
         self.levels -= 1;
         read
@@ -136,102 +131,72 @@ impl Reading<'_> {
             "now" => self.uses.now = true,
             "tool" => {}
             _ => {
-                let known = || ["args", "caller", "tool", "now"].into_iter();
-                let more = match nearest(name, known()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "there are `caller`, `tool`, `args` and `now`".to_owned(),
-                };
+                let more = did_you_mean(name, ["args", "caller", "tool", "now"], || {
+                    "there are `caller`, `tool`, `args` and `now`".to_owned()
+                });
                 return Err(format!("unknown variable `{name}`; {more}"));
             }
         }
         Ok(())
     }
 
-    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), ReadFault> {
-        if select.field.contains('.') {
+    fn select(&mut self, select: &mut SelectExpr, id: u64) -> Result<(), Fault> {
+        let field = select.field.as_str();
+        if field.contains('.') {
             // The name of the whole is looked up with dots between its parts, so it would mean something else.
-            let what = format!("a name with a dot in it needs brackets: `[\"{}\"]`", select.field);
-            return Err(ReadFault { id, what });
+            return Err((id, format!("a name with a dot in it needs brackets: `[\"{field}\"]`")));
         }
-        if let Expr::Ident(root) = &select.operand.expr
-            && let Some(known) = FIELDS.iter().find(|known| known.root == root)
-            && !known.names.contains(&&*select.field)
-        {
-            let more = match nearest(&select.field, known.names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it has {}", known.names.join(", ")),
-            };
-            return Err(ReadFault { id, what: format!("`{root}` has no `{}`; {more}", select.field) });
+        if let Expr::Ident(root) = &select.operand.expr {
+            let known: Vec<&str> = fields_of(root).map(|field| field.name).collect();
+            if !known.is_empty() && !known.contains(&field) {
+                let more =
+                    did_you_mean(field, known.iter().copied(), || format!("it has {}", known.join(", ")));
+                return Err((id, format!("`{root}` has no `{field}`; {more}")));
+            }
         }
         self.expression(&mut select.operand)
     }
 
-    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
-        let name = call.func_name.as_str();
-        let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        if is_word && !FUNCTIONS.contains(&name) {
-            let more = match nearest(name, FUNCTIONS) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "there are {}, has, all, exists, exists_one, map and filter",
-                    FUNCTIONS.join(", ")
-                ),
-            };
-            return Err(ReadFault { id, what: format!("unknown function `{name}`; {more}") });
+    fn call(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
+        if let Some(what) = odd_function(call).or_else(|| odd_comparison(call)) {
+            return Err((id, what));
         }
-        if !is_word && name.contains('?') && name != operators::CONDITIONAL {
-            return Err(ReadFault {
-                id,
-                what: "optional values are not for conditions; use has(…)".to_owned(),
-            });
-        }
-        if name == "isUnder" && call.target.is_none() {
-            let what = "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned();
-            return Err(ReadFault { id, what });
-        }
-        if name == "matches" {
+        let (is_matches, is_under) = (call.func_name == "matches", call.func_name == "isUnder");
+        if is_matches {
             self.pattern(call, id)?;
-        } else if name == "isUnder" {
-            call.target.iter_mut().try_for_each(|target| self.expression(target))?;
-            call.args.iter_mut().try_for_each(|node| self.expression(node))?;
-            call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
-            return Ok(());
-        } else if let Some(what) = odd_comparison(call) {
-            return Err(ReadFault { id, what });
         }
         call.target.iter_mut().try_for_each(|target| self.expression(target))?;
-        let is_pattern =
-            |node: &IdedExpr| matches!(&node.expr, Expr::Ident(name) if name.starts_with(PATTERN));
-        call.args.iter_mut().filter(|node| !is_pattern(node)).try_for_each(|node| self.expression(node))
+        let written = call.args.len() - usize::from(is_matches);
+        call.args[..written].iter_mut().try_for_each(|node| self.expression(node))?;
+        if is_under {
+            call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
+        }
+        Ok(())
     }
 
     /// A pattern that came with the arguments could be made to cost much, so it must stand in the rule.
-    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), ReadFault> {
+    fn pattern(&mut self, call: &mut CallExpr, id: u64) -> Result<(), Fault> {
         let Some(last) = call.args.last_mut() else {
-            return Err(ReadFault { id, what: "`matches` needs a pattern".to_owned() });
+            return Err((id, "`matches` needs a pattern".to_owned()));
         };
         let Expr::Literal(LiteralValue::String(text)) = &last.expr else {
-            let what = "the pattern of `matches` must be a text written in the rule".to_owned();
-            return Err(ReadFault { id: last.id, what });
+            return Err((last.id, "the pattern of `matches` must be a text written in the rule".to_owned()));
         };
-        let pattern = Pattern::compile(text.inner()).map_err(|what| ReadFault { id: last.id, what })?;
+        let pattern = Hidden::pattern(text.inner()).map_err(|what| (last.id, what))?;
         last.expr = Expr::Ident(format!("{PATTERN}{}", self.patterns.len()));
         self.patterns.push(pattern);
         Ok(())
     }
 
-    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), ReadFault> {
+    fn comprehension(&mut self, comprehension: &mut ComprehensionExpr, id: u64) -> Result<(), Fault> {
         if self.loops == LOOPS_DEEP_MAX {
-            let what = format!("there are more than {LOOPS_DEEP_MAX} loops within each other");
-            return Err(ReadFault { id, what });
+            return Err((id, format!("there are more than {LOOPS_DEEP_MAX} loops within each other")));
         }
-        let is_ours = |name: &str| name == "args" || FIELDS.iter().any(|known| known.root == name);
-        if is_ours(&comprehension.iter_var) {
-            let what = format!(
-                "`{}` has a meaning already; call the variable of the loop something else",
-                comprehension.iter_var
-            );
-            return Err(ReadFault { id, what });
+        let name = &comprehension.iter_var;
+        if name == "args" || fields_of(name).next().is_some() {
+            let what =
+                format!("`{name}` has a meaning already; call the variable of the loop something else");
+            return Err((id, what));
         }
         self.expression(&mut comprehension.iter_range)?;
         self.expression(&mut comprehension.accu_init)?;
@@ -302,25 +267,6 @@ fn argument_path(node: &IdedExpr) -> Option<Vec<String>> {
     Some(path)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
-    Text,
-    Number,
-    Flag,
-    List,
-}
-
-impl Sort {
-    const fn named(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Number => "a number",
-            Self::Flag => "true or false",
-            Self::List => "a list",
-        }
-    }
-}
-
 /// What an expression is bound to give, if that is plain to see.
 fn sort(node: &IdedExpr) -> Option<Sort> {
     match &node.expr {
@@ -332,13 +278,7 @@ fn sort(node: &IdedExpr) -> Option<Sort> {
         },
         Expr::List(_) => Some(Sort::List),
         Expr::Call(call) if call.func_name == "size" => Some(Sort::Number),
-        Expr::Select(select) if !select.test => match (&select.operand.expr, select.field.as_str()) {
-            (Expr::Ident(root), "roles" | "scopes") if root == "caller" => Some(Sort::List),
-            (Expr::Ident(root), "destructive" | "leaves_machine") if root == "tool" => Some(Sort::Flag),
-            (Expr::Ident(root), _) if root == "caller" || root == "tool" => Some(Sort::Text),
-            (Expr::Ident(root), _) if root == "now" => Some(Sort::Number),
-            _ => None,
-        },
+        Expr::Select(select) if !select.test => field(select).map(|field| field.sort),
         _ => None,
     }
 }
@@ -369,17 +309,39 @@ fn two_sorts(left: &IdedExpr, right: &IdedExpr) -> Option<String> {
     (left != right).then(|| format!("{} is compared with {}", left.named(), right.named()))
 }
 
-fn unknown_word(field: &IdedExpr, word: &IdedExpr) -> Option<String> {
-    let Expr::Select(SelectExpr { operand, field, .. }) = &field.expr else { return None };
+/// The field of ours that an expression names.
+fn field(SelectExpr { operand, field, .. }: &SelectExpr) -> Option<&'static Field> {
     let Expr::Ident(root) = &operand.expr else { return None };
+    fields_of(root).find(|known| known.name == field)
+}
+
+fn unknown_word(select: &IdedExpr, word: &IdedExpr) -> Option<String> {
+    let Expr::Select(select) = &select.expr else { return None };
     let Expr::Literal(LiteralValue::String(word)) = &word.expr else { return None };
-    let (_, _, words) = WORDS.iter().find(|(known, name, _)| known == root && name == field)?;
-    if words.contains(&word.inner()) {
+    let (field, word) = (field(select).filter(|field| !field.words.is_empty())?, word.inner());
+    if field.words.contains(&word) {
         return None;
     }
-    let more = match nearest(word.inner(), words.iter().copied()) {
+    let more = match nearest(word, field.words.iter().copied()) {
         Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("it is one of {}", words.join(", ")),
+        None => format!("it is one of {}", field.words.join(", ")),
     };
-    Some(format!("`{root}.{field}` is never \"{}\"; {more}", word.inner()))
+    Some(format!("`{}.{}` is never \"{word}\"; {more}", field.root, field.name))
+}
+
+/// A function that there is not, or one that is asked of nothing.
+fn odd_function(call: &CallExpr) -> Option<String> {
+    let name = call.func_name.as_str();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let is_optional = name.contains('?') && name != operators::CONDITIONAL;
+        return is_optional.then(|| "optional values are not for conditions; use has(…)".to_owned());
+    }
+    if !FUNCTIONS.contains(&name) {
+        let more = did_you_mean(name, FUNCTIONS, || {
+            format!("there are {}, has, all, exists, exists_one, map and filter", FUNCTIONS.join(", "))
+        });
+        return Some(format!("unknown function `{name}`; {more}"));
+    }
+    (name == "isUnder" && call.target.is_none())
+        .then(|| "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned())
 }

@@ -1,9 +1,11 @@
 //! Why a condition cannot be read or evaluated, in words that hold no value of the call.
 
+use std::fmt::Display;
+
 use cel::ExecutionError;
 
 use super::given::{Limit, STEPS_MAX, VALUES_MAX};
-use super::pattern::BASE_NAME;
+use super::hidden::TYPE_NAME;
 
 /// The first thing that the parser says, with its place.
 pub(super) fn of_parser(source: &str, errors: &cel::ParseErrors) -> String {
@@ -13,9 +15,14 @@ pub(super) fn of_parser(source: &str, errors: &cel::ParseErrors) -> String {
     let message =
         first.msg.split(" expecting ").next().unwrap_or_default().trim_start_matches("Syntax error: ");
     let message = if message.contains("<EOF>") { "it ends too early" } else { message };
+    place(source, line, column) + message
+}
+
+/// `column 4: `, or `line 2, column 4: ` in an expression of several lines.
+pub(super) fn place(source: &str, line: impl Display, column: impl Display) -> String {
     match source.trim_end().contains('\n') {
-        true => format!("line {line}, column {column}: {message}"),
-        false => format!("column {column}: {message}"),
+        true => format!("line {line}, column {column}: "),
+        false => format!("column {column}: "),
     }
 }
 
@@ -39,7 +46,7 @@ pub(super) fn of_evaluation(error: &ExecutionError, source: &str, reached: Optio
         }
         ExecutionError::NoSuchOverload(overload) => {
             let operator = overload.function().trim_matches(['_', '@']);
-            let types = overload.argument_types().iter().filter(|name| ***name != *BASE_NAME);
+            let types = overload.argument_types().iter().filter(|name| ***name != *TYPE_NAME);
             let types: Vec<_> = types.map(|name| &**name).collect();
             format!("`{operator}` cannot be applied to {}", types.join(" and "))
         }

@@ -1,6 +1,7 @@
 //! What a condition is evaluated over: the caller, the tool, the arguments and the time, each turned into a value of the
 //! expression language only when it is looked at. Strings are borrowed, so a large text costs nothing.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -11,8 +12,8 @@ use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use serde_json::Value;
 
-use super::pattern::{Base, Pattern, Places};
-use super::variables::{BASE, FIELDS, PATTERN, STEP};
+use super::hidden::{Hidden, Places};
+use super::variables::{BASE, PATTERN, STEP, fields_of};
 use crate::facts::Facts;
 use crate::names::BUILT_IN;
 use crate::role::Role;
@@ -49,8 +50,8 @@ pub(crate) struct Given<'a> {
     arguments: Option<&'a Value>,
     /// In seconds since 1970.
     now: i64,
-    patterns: &'a [Pattern],
-    base: Base,
+    patterns: &'a [Hidden],
+    base: Hidden,
     /// Negative until the first step.
     steps: AtomicI64,
     reached: AtomicU8,
@@ -63,7 +64,7 @@ impl<'a> Given<'a> {
         facts: &'a Facts<'a>,
         arguments: Option<&'a Value>,
         now: i64,
-        patterns: &'a [Pattern],
+        patterns: &'a [Hidden],
         places: Option<&Arc<Places>>,
     ) -> Given<'a> {
         // Where a server's tools begin is not known.
@@ -74,7 +75,7 @@ impl<'a> Given<'a> {
             arguments,
             now,
             patterns,
-            base: Base(places.cloned()),
+            base: Hidden::Base(places.cloned()),
             steps,
             reached,
             whole: OnceLock::new(),
@@ -155,14 +156,6 @@ impl<'a> Given<'a> {
             _ => None,
         }
     }
-
-    fn record(&self, root: &'static str, fields: &[&'static str]) -> CowVal<'_, '_> {
-        let key = |field: &'static str| CelMapKey::String(CelString::from(field));
-        let entry = |field: &&'static str| Some((key(field), self.field(root, field)?));
-        CowVal::owned(CelMap::from(
-            fields.iter().filter_map(entry).collect::<std::collections::HashMap<_, _>>(),
-        ))
-    }
 }
 
 impl VariableResolver for Given<'_> {
@@ -184,8 +177,12 @@ impl VariableResolver for Given<'_> {
             let pattern = self.patterns.get(nth.parse::<usize>().ok()?)?;
             return Some(CowVal::Borrowed(pattern));
         }
-        let known = FIELDS.iter().find(|known| known.root == variable)?;
-        Some(self.record(known.root, known.names))
+        let entries = fields_of(variable).filter_map(|field| {
+            let key = CelMapKey::String(CelString::from(field.name));
+            Some((key, self.field(field.root, field.name)?))
+        });
+        let entries: HashMap<_, _> = entries.collect();
+        (!entries.is_empty()).then(|| CowVal::owned(CelMap::from(entries)))
     }
 }
 
@@ -209,7 +206,7 @@ fn turned<'v>(value: &'v Value) -> Box<dyn Val + 'v> {
         Value::Object(members) => {
             let key = |key: &'v str| CelMapKey::String(CelString::from(key));
             let members = members.iter().map(|(name, value)| (key(name), turned(value)));
-            Box::new(CelMap::from(members.collect::<std::collections::HashMap<_, _>>()))
+            Box::new(CelMap::from(members.collect::<HashMap<_, _>>()))
         }
     }
 }

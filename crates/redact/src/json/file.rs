@@ -9,7 +9,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
 use crate::hits::{Hit, replaced};
-use crate::known::Values;
+use crate::search::Search;
 use crate::vocabulary::{Holds, Vocabulary};
 
 /// Stands for digits that say something of a secret.
@@ -36,14 +36,8 @@ pub(super) fn decoded(vocabulary: &Vocabulary, name: Option<&[u8]>, value: &[u8]
 
 /// Digits of the same file, whose content is `decoded`, without secrets: those of known values are struck out of what
 /// is in it, and digits that look like a secret themselves, as `hits` has them, are blanked.
-pub(super) fn strike(digits: &[u8], decoded: Vec<u8>, hits: &[Hit], known: Option<&Values>) -> Vec<u8> {
-    let find = |text: &[u8]| {
-        let mut found = Vec::new();
-        known.inspect(|known| known.find(text, 0, &mut found));
-        found
-    };
-    let inside = find(&decoded);
-    let mut digits = match replaced(&decoded, inside) {
+pub(super) fn strike(digits: &[u8], decoded: Vec<u8>, hits: &[Hit], search: &Search) -> Vec<u8> {
+    let mut digits = match replaced(&decoded, search.values(&decoded)) {
         Some((clean, _)) => STANDARD.encode(clean).into_bytes(),
         None => {
             let mut digits = digits.to_vec();
@@ -52,7 +46,7 @@ pub(super) fn strike(digits: &[u8], decoded: Vec<u8>, hits: &[Hit], known: Optio
         }
     };
     // A value may be of such digits itself, and what is encoded anew holds others.
-    let left = find(&digits);
+    let left = search.values(&digits);
     blank(&mut digits, &left);
     digits
 }

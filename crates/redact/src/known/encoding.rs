@@ -25,13 +25,7 @@ const LINE_CHARACTERS_MIN: usize = 16;
 /// Fewest bytes of an encoding; as many as the shortest secret leaves at the worst alignment.
 const ENCODING_BYTES_MIN: usize = 4;
 
-/// One way to write a value.
-pub(super) struct Encoding {
-    pub(super) bytes: Vec<u8>,
-    pub(super) form: Form,
-}
-
-/// What it is made of.
+/// What an encoding is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -42,58 +36,40 @@ pub(super) enum Form {
     },
 }
 
-/// All ways to write a value, some of them more than once, and what is least of them.
-pub(super) struct Encodings {
-    pub(super) all: Vec<Encoding>,
-    pub(super) hex_digits_min: usize,
-    pub(super) base64_digits_min: usize,
-}
-
-/// Every encoding of `value`.
-pub(super) fn encodings(value: &str) -> Encodings {
-    let mut encodings =
-        Encodings { all: Vec::new(), hex_digits_min: usize::MAX, base64_digits_min: usize::MAX };
-    encodings.add(value);
+/// All ways to write `value`, some of them more than once.
+pub(super) fn encodings(value: &str) -> Vec<(Vec<u8>, Form)> {
+    let mut encodings = Vec::new();
+    add(&mut encodings, value);
     if value.contains(['\n', '\r']) {
         // The first and the last line of a key are the same for all keys.
         let lines = value.lines().map(str::trim).filter(|line| !line.starts_with("-----"));
-        lines.filter(|line| line.chars().count() >= LINE_CHARACTERS_MIN).for_each(|line| encodings.add(line));
+        lines
+            .filter(|line| line.chars().count() >= LINE_CHARACTERS_MIN)
+            .for_each(|line| add(&mut encodings, line));
     }
+    // Shorter ones hold another one anyway.
+    encodings.retain(|(bytes, _)| bytes.len() >= ENCODING_BYTES_MIN);
     encodings
 }
 
-impl Encodings {
-    fn add(&mut self, value: &str) {
-        for text in texts(value) {
-            self.push(text, Form::Text);
-        }
-        let hex = HEXLOWER.encode(value.as_bytes());
-        self.hex_digits_min = self.hex_digits_min.min(hex.len());
-        self.push(hex.into_bytes(), Form::Hex);
-        let little: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let big: Vec<u8> = value.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        for bytes in [value.as_bytes(), &little, &big] {
-            for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-                (0..3).for_each(|before| self.push_base64(bytes, before, &engine));
-            }
+fn add(encodings: &mut Vec<(Vec<u8>, Form)>, value: &str) {
+    encodings.extend(texts(value).into_iter().map(|text| (text, Form::Text)));
+    encodings.push((HEXLOWER.encode(value.as_bytes()).into_bytes(), Form::Hex));
+    let little: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = value.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for bytes in [value.as_bytes(), &little, &big] {
+        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            encodings.extend((0..3).map(|before| base64(bytes, before, &engine)));
         }
     }
+}
 
-    /// The digits that `bytes` alone settle where they stand behind `before` other bytes (modulo 3).
-    fn push_base64(&mut self, bytes: &[u8], before: usize, engine: &GeneralPurpose) {
-        let digits = engine.encode([&[0; 2][..before], bytes].concat());
-        let (first, bits) = ((before * 8).div_ceil(6), (before + bytes.len()) * 8);
-        let settled = digits.get(first..bits / 6).unwrap_or_default();
-        self.base64_digits_min = self.base64_digits_min.min(settled.len());
-        self.push(settled.as_bytes().to_vec(), Form::Base64 { has_rest: bits % 6 > 0 });
-    }
-
-    fn push(&mut self, bytes: Vec<u8>, form: Form) {
-        // Shorter ones hold another one anyway.
-        if bytes.len() >= ENCODING_BYTES_MIN {
-            self.all.push(Encoding { bytes, form });
-        }
-    }
+/// The digits that `bytes` alone settle where they stand behind `before` other bytes (modulo 3).
+fn base64(bytes: &[u8], before: usize, engine: &GeneralPurpose) -> (Vec<u8>, Form) {
+    let digits = engine.encode([&[0; 2][..before], bytes].concat());
+    let (first, bits) = ((before * 8).div_ceil(6), (before + bytes.len()) * 8);
+    let settled = digits.get(first..bits / 6).unwrap_or_default();
+    (settled.as_bytes().to_vec(), Form::Base64 { has_rest: bits % 6 > 0 })
 }
 
 /// The value, and what is made of it before a text is escaped: `+` for blanks in forms, `/` for `\` in the paths of

@@ -20,77 +20,19 @@ const ENDING_BYTES_MAX: usize = 8;
 const UNQUOTED_BYTES_MIN: usize = 8;
 
 /// What people write where a secret belongs. Whole words of a text in small letters.
-const PLACEHOLDERS: &[&str] = &[
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "apikey",
-    "redacted",
-    "hidden",
-    "masked",
-    "none",
-    "null",
-    "undefined",
-    "true",
-    "false",
-    "string",
-    "value",
-    "user",
-    "username",
-    "foo",
-    "bar",
-    "test",
-];
+const PLACEHOLDERS: &str = "\
+    password passwd pass pwd secret token key apikey redacted hidden masked none null undefined true \
+    false string value user username foo bar test";
 
 /// Parts of what people write where a secret belongs, in small letters.
-const PLACEHOLDER_PARTS: &[&str] = &[
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "your_",
-    "your-",
-    "yourpassword",
-    "insert",
-    "xxxx",
-    "****",
-    "....",
-    "----",
-    "____",
-    "0000000000",
-    "1234567890abcdef",
-    "abcdefghijklmnop",
-    "redacted",
-    "<",
-    "dummy",
-    "sample",
-    "replace",
-];
+const PLACEHOLDER_PARTS: &str = "\
+    example placeholder changeme change_me change-me your_ your- yourpassword insert xxxx **** .... ---- \
+    ____ 0000000000 1234567890abcdef abcdefghijklmnop redacted < dummy sample replace";
 
 /// What code begins with that reads a secret from elsewhere.
-const READ_FROM: &[&str] = &[
-    "args.",
-    "config.",
-    "context.",
-    "ctx.",
-    "env.",
-    "import.meta.env.",
-    "options.",
-    "os.environ.",
-    "params.",
-    "process.env.",
-    "process.env?.",
-    "props.",
-    "secrets.",
-    "self.",
-    "settings.",
-    "this.",
-];
+const READ_FROM: &str = "\
+    args. config. context. ctx. env. import.meta.env. options. os.environ. params. process.env. \
+    process.env?. props. secrets. self. settings. this.";
 
 /// True if what stands from `start` to `end` looks as the rule wants it.
 pub(super) fn fits(looks: Looks, text: &[u8], start: usize, end: usize, is_quoted: bool) -> bool {
@@ -124,16 +66,16 @@ pub(super) fn is_placeholder(secret: &[u8]) -> bool {
         secret.first().is_some_and(|first| secret.iter().all(|byte| byte.eq_ignore_ascii_case(first)));
     is_one
         || ends_with(secret, b"EXAMPLE")
-        || holds_parts(secret, &["abcdefghijklmnopqrstuvwxyz", "xxxxxxxx", "********"])
+        || holds_parts(secret, "abcdefghijklmnopqrstuvwxyz xxxxxxxx ********")
 }
 
 fn ends_with(secret: &[u8], end: &[u8]) -> bool {
     secret.len() >= end.len() && secret[secret.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-fn holds_parts(secret: &[u8], parts: &[&str]) -> bool {
+fn holds_parts(secret: &[u8], parts: &str) -> bool {
     let small = secret.to_ascii_lowercase();
-    parts.iter().any(|part| memchr::memmem::find(&small, part.as_bytes()).is_some())
+    parts.split(' ').any(|part| memchr::memmem::find(&small, part.as_bytes()).is_some())
 }
 
 fn is_filled_in(secret: &[u8]) -> bool {
@@ -143,7 +85,7 @@ fn is_filled_in(secret: &[u8]) -> bool {
         || is_variable(secret);
     !is_reference
         && !is_read_from_elsewhere(secret)
-        && !PLACEHOLDERS.iter().any(|word| word.as_bytes() == small)
+        && !PLACEHOLDERS.split(' ').any(|word| word.as_bytes() == small)
         && !holds_parts(secret, PLACEHOLDER_PARTS)
 }
 
@@ -166,7 +108,7 @@ fn is_variable(secret: &[u8]) -> bool {
 /// True for `process.env.DB_PASSWORD_2!` and the like.
 fn is_read_from_elsewhere(secret: &[u8]) -> bool {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'?' | b'!');
-    READ_FROM.iter().any(|start| secret.starts_with(start.as_bytes())) && secret.iter().all(is_name)
+    READ_FROM.split(' ').any(|start| secret.starts_with(start.as_bytes())) && secret.iter().all(is_name)
 }
 
 fn is_random(secret: &[u8]) -> bool {

@@ -43,7 +43,12 @@ pub(super) struct Judging<'a> {
 }
 
 impl<'a> Judging<'a> {
-    pub(super) fn new(call: &'a Call<'a>, surroundings: Surroundings<'a>) -> Judging<'a> {
+    /// Of a call; `placeholders` are those in one that rules have changed.
+    pub(super) fn new(
+        call: &'a Call<'a>,
+        surroundings: Surroundings<'a>,
+        placeholders: Option<Vec<Arc<str>>>,
+    ) -> Judging<'a> {
         Judging {
             call,
             surroundings,
@@ -51,19 +56,10 @@ impl<'a> Judging<'a> {
             // What cannot be read names no paths; its texts are looked at as they stand.
             meta: call.meta.map(|text| serde_json::from_str(text).unwrap_or_default()),
             paths: None,
-            placeholders: Vec::new(),
-            is_made: false,
+            is_made: placeholders.is_some(),
+            placeholders: placeholders.unwrap_or_default(),
             judgement: Judgement::default(),
         }
-    }
-
-    /// Of a call that rules have changed.
-    pub(super) fn again(
-        call: &'a Call<'a>,
-        surroundings: Surroundings<'a>,
-        placeholders: Vec<Arc<str>>,
-    ) -> Judging<'a> {
-        Judging { placeholders, is_made: true, ..Judging::new(call, surroundings) }
     }
 
     /// Applies every rule but those that strike, which it returns. Those that concern the result come to `after`.

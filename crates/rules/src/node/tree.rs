@@ -8,7 +8,7 @@ pub const BYTES_MAX: u64 = 1024 * 1024;
 /// Deepest nesting: a rules file needs six levels, a value that is set in arguments some more.
 pub(super) const DEPTH_MAX: usize = 64;
 
-/// Most values in one file, those behind aliases counted as often as they are used.
+/// Most values in one file.
 pub(super) const NODES_MAX: usize = 20_000;
 
 /// Where something stands in a text, counted from 1, columns in characters.
@@ -77,24 +77,6 @@ impl Node {
             Written::Table(members) => {
                 Value::Object(members.iter().map(|it| (it.name.clone(), it.node.to_json())).collect())
             }
-        }
-    }
-
-    /// How many values it is, itself included.
-    pub(super) fn count(&self) -> usize {
-        match &self.written {
-            Written::List(items) => 1 + items.iter().map(Node::count).sum::<usize>(),
-            Written::Table(members) => 1 + members.iter().map(|it| it.node.count()).sum::<usize>(),
-            Written::Null | Written::Bool(_) | Written::Number(_) | Written::Text(_) => 1,
-        }
-    }
-
-    /// How many levels it has, itself included. It has been built within [`DEPTH_MAX`].
-    pub(super) fn depth(&self) -> usize {
-        match &self.written {
-            Written::List(items) => 1 + items.iter().map(Node::depth).max().unwrap_or(0),
-            Written::Table(members) => 1 + members.iter().map(|it| it.node.depth()).max().unwrap_or(0),
-            Written::Null | Written::Bool(_) | Written::Number(_) | Written::Text(_) => 1,
         }
     }
 }

@@ -1,7 +1,5 @@
-//! YAML 1.2 with the core schema. The library scans; the tree is built here, without recursion, so that depth, aliases
-//! and the number of values have bounds of ours.
-
-use std::collections::HashMap;
+//! YAML 1.2 with the core schema, without tags and aliases. The library scans; the tree is built here, without recursion,
+//! so that depth and the number of values have bounds of ours.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 use serde_json::Number;
@@ -9,7 +7,7 @@ use serde_json::Number;
 use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
-    let mut building = Building { open: Vec::new(), anchors: HashMap::new(), left: NODES_MAX, whole: None };
+    let mut building = Building { open: Vec::new(), left: NODES_MAX, whole: None };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| unreadable(&error))?;
@@ -22,21 +20,24 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
                     return Err(Fault { place, what });
                 }
             }
-            Event::Scalar(text, style, anchor, tag) => {
+            Event::Scalar(text, style, _, tag) => {
                 no_tag(tag.is_some(), place)?;
                 let written = scalar(&text, style, place)?;
-                building.value(Node { place, written }, anchor)?;
+                building.value(Node { place, written })?;
             }
-            Event::SequenceStart(anchor, tag) => {
+            Event::SequenceStart(_, tag) => {
                 no_tag(tag.is_some(), place)?;
-                building.open(place, anchor, Held::List(Vec::new()))?;
+                building.open(place, Held::List(Vec::new()))?;
             }
-            Event::MappingStart(anchor, tag) => {
+            Event::MappingStart(_, tag) => {
                 no_tag(tag.is_some(), place)?;
-                building.open(place, anchor, Held::Table(Vec::new(), None))?;
+                building.open(place, Held::Table(Vec::new(), None))?;
             }
             Event::SequenceEnd | Event::MappingEnd => building.close()?,
-            Event::Alias(anchor) => building.alias(anchor, place)?,
+            Event::Alias(_) => {
+                let what = "aliases are not read here; write what this stands for".to_owned();
+                return Err(Fault { place, what });
+            }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
     }
@@ -93,60 +94,34 @@ enum Held {
     Table(Vec<Member>, Option<(Place, String)>),
 }
 
-struct Open {
-    place: Place,
-    anchor: usize,
-    held: Held,
-}
-
 struct Building {
-    open: Vec<Open>,
-    /// By the scanner's number; 0 is none.
-    anchors: HashMap<usize, Node>,
+    open: Vec<(Place, Held)>,
     left: usize,
     whole: Option<Node>,
 }
 
 impl Building {
-    fn open(&mut self, place: Place, anchor: usize, held: Held) -> Result<(), Fault> {
+    fn open(&mut self, place: Place, held: Held) -> Result<(), Fault> {
         if self.open.len() >= DEPTH_MAX {
             return Err(too_deep(place));
         }
-        self.open.push(Open { place, anchor, held });
+        self.open.push((place, held));
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Fault> {
-        let Some(Open { place, anchor, held }) = self.open.pop() else { return Ok(()) };
+        let Some((place, held)) = self.open.pop() else { return Ok(()) };
         let written = match held {
             Held::List(items) => Written::List(items),
             Held::Table(members, _) => Written::Table(members),
         };
-        self.value(Node { place, written }, anchor)
-    }
-
-    fn alias(&mut self, anchor: usize, place: Place) -> Result<(), Fault> {
-        let Some(node) = self.anchors.get(&anchor) else {
-            return Err(Fault { place, what: "this stands for something that contains it".to_owned() });
-        };
-        let count = node.count();
-        if self.open.len() + node.depth() > DEPTH_MAX {
-            return Err(too_deep(place));
-        }
-        // Counted before it is copied; one is counted by `value`.
-        self.left = self.left.checked_sub(count - 1).ok_or_else(|| too_many(place))?;
-        let node = Node { place, ..node.clone() };
-        self.value(node, 0)
+        self.value(Node { place, written })
     }
 
     /// Takes a complete value where one belongs.
-    fn value(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
+    fn value(&mut self, node: Node) -> Result<(), Fault> {
         self.left = self.left.checked_sub(1).ok_or_else(|| too_many(node.place))?;
-        if anchor != 0 {
-            self.left = self.left.checked_sub(node.count()).ok_or_else(|| too_many(node.place))?;
-            self.anchors.insert(anchor, node.clone());
-        }
-        match self.open.last_mut().map(|open| &mut open.held) {
+        match self.open.last_mut().map(|(_, held)| held) {
             None => self.whole = Some(node),
             Some(Held::List(items)) => items.push(node),
             Some(Held::Table(members, name)) => match (name.take(), node) {

@@ -27,8 +27,11 @@ pub(super) fn read(reader: &mut Reader, node: &Node) -> Option<Action> {
         reader.report(node.place, what);
         return None;
     };
-    let words = Action::WORDS.map(|word| (word, word));
-    let word = reader.word(written, "on_violation", &words)?;
+    let word = reader.text(written, "on_violation")?;
+    if !Action::WORDS.contains(&word) {
+        reader.not_one_of(written, "on_violation", &Action::WORDS, word);
+        return None;
+    }
     for (detail, of) in DETAILS {
         if let Some(node) = table.get(detail).filter(|_| !of.contains(&word)) {
             reader.report(node.place, format!("`{detail}` goes with {}, not with {word}", of.join(" or ")));

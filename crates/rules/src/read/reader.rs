@@ -1,5 +1,9 @@
 //! Takes a tree apart and notes what does not fit.
 
+use std::str::FromStr;
+
+use strum::VariantNames;
+
 use crate::node::{Member, Node, Place, Written};
 use crate::workspace::Workspace;
 
@@ -119,15 +123,18 @@ impl Reader {
         Some(texts)
     }
 
-    /// One of some words.
-    pub(super) fn word<T: Copy>(&mut self, node: &Node, what: &str, words: &[(&str, T)]) -> Option<T> {
+    /// One of the words of an enum.
+    pub(super) fn word<T: FromStr + VariantNames>(&mut self, node: &Node, what: &str) -> Option<T> {
         let text = self.text(node, what)?;
-        let found = words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant);
-        if found.is_none() {
-            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            self.report(node.place, format!("{what} is one of {}, not {:?}", words.join(", "), shown(text)));
+        let word = text.parse().ok();
+        if word.is_none() {
+            self.not_one_of(node, what, T::VARIANTS, text);
         }
-        found
+        word
+    }
+
+    pub(super) fn not_one_of(&mut self, node: &Node, what: &str, words: &[&str], text: &str) {
+        self.report(node.place, format!("{what} is one of {}, not {:?}", words.join(", "), shown(text)));
     }
 
     fn wrong<T>(&mut self, node: &Node, what: &str, wanted: &str) -> Option<T> {

@@ -11,33 +11,37 @@ use cel::common::value::{CowVal, StaticVal, Val};
 use cel::{Env, ExecutionError};
 use regex::Regex;
 
-static PATTERN_TYPE: Type = pattern_type();
+/// The name of their type, which nobody has written.
+pub(super) const TYPE_NAME: &str = "hidden";
 
-static BASE_TYPE: Type = base_type();
+static TYPE: Type = hidden_type();
 
-const fn pattern_type() -> Type {
-    Type::new_unspecified_type("pattern")
-}
-
-/// The name of the type of what relative paths begin at, which nobody has written.
-pub(super) const BASE_NAME: &str = "base";
-
-const fn base_type() -> Type {
-    Type::new_unspecified_type(BASE_NAME)
+const fn hidden_type() -> Type {
+    Type::new_unspecified_type(TYPE_NAME)
 }
 
 /// The size of one compiled pattern, in bytes. A few of the Unicode classes fit.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
-/// A compiled pattern, as the value that `matches` is given.
-#[derive(Debug, Clone)]
-pub(crate) struct Pattern(Regex);
+/// Every place that a path means to our own tools, all of them absolute: the one that its words name, and with each link
+/// on the way followed. An error says why it cannot be told, without the path.
+pub type Places = dyn Fn(&str) -> Result<Vec<PathBuf>, &'static str> + Send + Sync;
 
-impl Pattern {
+/// A value that our functions are given and no condition can name.
+#[derive(Clone)]
+pub(crate) enum Hidden {
+    /// The compiled pattern of `matches`.
+    Pattern(Regex),
+    /// What relative paths begin at, for `isUnder`: the workspace for our own tools, and nothing that is known for those
+    /// of servers.
+    Base(Option<Arc<Places>>),
+}
+
+impl Hidden {
     /// Compiles a pattern.
-    pub(super) fn compile(text: &str) -> Result<Pattern, String> {
+    pub(super) fn pattern(text: &str) -> Result<Hidden, String> {
         let built = regex::RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
-        built.map(Pattern).map_err(|error| match error {
+        built.map(Hidden::Pattern).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large; write a simpler one".to_owned(),
             // The last line of a long drawing says what it is.
             error => {
@@ -49,13 +53,19 @@ impl Pattern {
     }
 }
 
-impl Val for Pattern {
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hidden")
+    }
+}
+
+impl Val for Hidden {
     fn get_type(&self) -> &Type {
-        &PATTERN_TYPE
+        &TYPE
     }
 
     fn cel_type() -> &'static Type {
-        &PATTERN_TYPE
+        &TYPE
     }
 
     fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
@@ -70,98 +80,58 @@ impl Val for Pattern {
     }
 }
 
-impl StaticVal for Pattern {}
+impl StaticVal for Hidden {}
 
 /// The standard functions, and ours.
 pub(super) fn environment() -> Env {
     let mut env = Env::stdlib();
     let unique = "the standard library without patterns has no function of this name";
-    env.add_overload("matches", "matches_pattern", vec![STRING_TYPE, pattern_type()], matches).expect(unique);
-    env.add_member_overload("matches", "string_matches_pattern", STRING_TYPE, vec![pattern_type()], matches)
+    env.add_overload("matches", "matches_pattern", vec![STRING_TYPE, hidden_type()], matches).expect(unique);
+    env.add_member_overload("matches", "string_matches_pattern", STRING_TYPE, vec![hidden_type()], matches)
         .expect(unique);
-    let given = vec![STRING_TYPE, base_type()];
+    let given = vec![STRING_TYPE, hidden_type()];
     env.add_member_overload("isUnder", "string_is_under_string", STRING_TYPE, given, is_under).expect(unique);
     env
 }
 
 fn matches<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
-    match &given[..] {
-        [text, pattern] => match (text.downcast_ref::<CelString<'_>>(), pattern.downcast_ref::<Pattern>()) {
-            (Some(text), Some(Pattern(pattern))) => Ok(answer(pattern.is_match(text.inner()))),
-            _ => Err(ExecutionError::missing_argument_or_target()),
-        },
+    match (text(&given, 0), hidden(&given, 1)) {
+        (Some(text), Some(Hidden::Pattern(pattern))) => Ok(answer(pattern.is_match(text))),
         _ => Err(ExecutionError::missing_argument_or_target()),
     }
 }
 
 fn is_under<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
-    let text = |nth: usize| {
-        given.get(nth).and_then(|value| value.downcast_ref::<CelString<'_>>()).map(CelString::inner)
-    };
-    let base = given.get(2).and_then(|value| value.downcast_ref::<Base>());
-    match (text(0), text(1), base) {
-        (Some(path), Some(folder), Some(base)) => match base.lies_under(path, folder) {
-            Ok(yes) => Ok(answer(yes)),
-            Err(why) => Err(ExecutionError::function_error("isUnder", why)),
-        },
+    match (text(&given, 0), text(&given, 1), hidden(&given, 2)) {
+        (Some(path), Some(folder), Some(Hidden::Base(places))) => lies_under(path, folder, places.as_deref())
+            .map(answer)
+            .map_err(|why| ExecutionError::function_error("isUnder", why)),
         _ => Err(ExecutionError::missing_argument_or_target()),
     }
+}
+
+fn text<'g>(given: &'g [CowVal<'_, '_>], nth: usize) -> Option<&'g str> {
+    given.get(nth)?.downcast_ref::<CelString<'_>>().map(CelString::inner)
+}
+
+fn hidden<'g>(given: &'g [CowVal<'_, '_>], nth: usize) -> Option<&'g Hidden> {
+    given.get(nth)?.downcast_ref::<Hidden>()
 }
 
 fn answer<'b, 'v>(yes: bool) -> CowVal<'b, 'v> {
     CowVal::owned(CelBool::from(yes))
 }
 
-/// Every place that a path means to our own tools, all of them absolute: the one that its words name, and with each link
-/// on the way followed. An error says why it cannot be told, without the path.
-pub type Places = dyn Fn(&str) -> Result<Vec<PathBuf>, &'static str> + Send + Sync;
-
-/// What relative paths begin at, as the value that `isUnder` is given: the workspace for our own tools, and nothing that is known
-/// for those of servers.
-#[derive(Clone, Default)]
-pub(super) struct Base(pub(super) Option<Arc<Places>>);
-
-impl fmt::Debug for Base {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Base").field(&self.0.is_some()).finish()
-    }
-}
-
-impl Val for Base {
-    fn get_type(&self) -> &Type {
-        &BASE_TYPE
-    }
-
-    fn cel_type() -> &'static Type {
-        &BASE_TYPE
-    }
-
-    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
-    where
-        Self: 'v,
-    {
-        Box::new(self.clone())
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-}
-
-impl StaticVal for Base {}
-
-impl Base {
-    /// Whether a path names the folder or something below it. The same answer permits in one rule and denies in another,
-    /// so where there is no plain one there is none.
-    fn lies_under(&self, path: &str, folder: &str) -> Result<bool, &'static str> {
-        let Some(places) = &self.0 else { return words_lie_under(path, folder) };
-        let (places, folders) = (places(path)?, places(folder)?);
-        let mut answers = places.iter().map(|place| folders.iter().any(|folder| place.starts_with(folder)));
-        let first = answers.next().ok_or("the path leads nowhere")?;
-        match answers.all(|answer| answer == first) {
-            true => Ok(first),
-            false => Err("the path leads through a link; name the place where it really lies"),
-        }
+/// Whether a path names the folder or something below it. The same answer permits in one rule and denies in another, so
+/// where there is no plain one there is none.
+fn lies_under(path: &str, folder: &str, places: Option<&Places>) -> Result<bool, &'static str> {
+    let Some(places) = places else { return words_lie_under(path, folder) };
+    let (places, folders) = (places(path)?, places(folder)?);
+    let mut answers = places.iter().map(|place| folders.iter().any(|folder| place.starts_with(folder)));
+    let first = answers.next().ok_or("the path leads nowhere")?;
+    match answers.all(|answer| answer == first) {
+        true => Ok(first),
+        false => Err("the path leads through a link; name the place where it really lies"),
     }
 }
 
@@ -214,7 +184,7 @@ mod tests {
             ("anything", ".", Ok(true)),
             ("", "docs", Ok(false)),
         ] {
-            assert_eq!(Base::default().lies_under(path, folder), expected, "{path} under {folder}");
+            assert_eq!(lies_under(path, folder, None), expected, "{path} under {folder}");
         }
     }
 
@@ -226,7 +196,6 @@ mod tests {
             let real = inside.replace("pub", "secrets").replace("store", "vault");
             Ok(vec![Path::new("/w").join(inside), Path::new("/w").join(real)])
         };
-        let base = Base(Some(Arc::new(places)));
         let link = Err("the path leads through a link; name the place where it really lies");
         for (path, folder, expected) in [
             ("secrets/key", "secrets", Ok(true)),
@@ -240,9 +209,8 @@ mod tests {
             ("store/a", "store", Ok(true)),
             ("vault/a", "store", Ok(true)),
         ] {
-            assert_eq!(base.lies_under(path, folder), expected, "{path} under {folder}");
+            assert_eq!(lies_under(path, folder, Some(&places)), expected, "{path} under {folder}");
         }
-        let lost = Base(Some(Arc::new(|_: &str| Err("no"))));
-        assert_eq!(lost.lies_under("a", "a"), Err("no"));
+        assert_eq!(lies_under("a", "a", Some(&|_: &str| Err("no"))), Err("no"));
     }
 }
