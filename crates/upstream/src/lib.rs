@@ -5,8 +5,6 @@
 //! left to the gate; this crate believes nothing a server says of itself where that would loosen a rule.
 
 mod actor;
-#[cfg(test)]
-mod allocations;
 mod answer;
 mod apart;
 mod backoff;
@@ -28,8 +26,6 @@ mod lists;
 mod names;
 mod naming;
 mod offer;
-#[cfg(test)]
-mod pinned;
 mod profiles;
 mod remote_action;
 mod remote_extension;
@@ -40,6 +36,8 @@ mod signer;
 mod slots;
 mod spelling;
 mod status;
+#[cfg(test)]
+mod tests;
 mod tool_filter;
 mod trace;
 mod upstream;
@@ -49,8 +47,8 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
-    Timeout, Tool, Transport, Trust, Value,
+    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, Timeout, Tool,
+    Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};

@@ -1,0 +1,2 @@
+mod allocations;
+mod pinned;
