@@ -13,7 +13,7 @@ use crate::canonical::Hash;
 use crate::held_back::Why;
 use crate::item::What;
 use crate::neighbours::Neighbour;
-use crate::note::{Definitions, Look, Sighting, literal};
+use crate::note::{Definitions, Look, Sighting};
 use crate::pin_store::PinRecord;
 use crate::pinning::Pinning;
 use crate::pins::Pins;
@@ -275,8 +275,8 @@ impl Judge {
 
     /// The same of what a server says of itself.
     pub fn objection_to_instructions(&self, instructions: &str) -> Option<Why> {
-        let hash = Hash::of(&literal(instructions));
-        self.objection(What::Instructions, What::WHOLE, || &hash)
+        let sighting = Sighting::of_instructions(instructions);
+        self.objection(sighting.what, sighting.key, || &sighting.hash)
     }
 
     /// True if nothing is offered that was not accepted, so that what is not listed is not either.

@@ -1,2 +1,4 @@
+//! Tests of upstreams as a whole; those of one file stand beside it.
+
 mod allocations;
 mod pinned;
