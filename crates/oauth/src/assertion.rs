@@ -107,9 +107,9 @@ impl Algorithm {
     }
 }
 
-/// A name that nobody guesses and that was never used before.
+/// A name that nobody guesses and that was never used before, as a state and a verifier have to be too (RFC 7636, 4.1).
 pub(crate) fn random_name() -> Result<String, Failure> {
-    let mut bytes = [0; 16];
+    let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| {
         Failure::new(Reason::Other, format!("the system gives no random numbers: {error}"))
     })?;

@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use form_urlencoded::Serializer;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use sandbox::Client;
 use serde_json::{Map, Value};
@@ -52,7 +53,11 @@ impl Answer {
     /// What was answered instead, as the end of a sentence: "answered with HTML".
     pub(crate) fn object(&self) -> Result<Map<String, Value>, Failure> {
         let instead = match serde_json::from_slice(&self.body) {
-            _ if self.status.is_redirection() => return Err(redirected(self.status)),
+            _ if self.status.is_redirection() => {
+                let words =
+                    format!("answered {} with a redirect, which is not followed", self.status.as_u16());
+                return Err(Failure::new(Reason::Redirects, words));
+            }
             Ok(Value::Object(object)) => return Ok(object),
             Ok(_) => "JSON that is not an object",
             Err(_) if self.is_html => "HTML",
@@ -63,11 +68,6 @@ impl Answer {
         let reason = if self.status.is_server_error() { Reason::Other } else { Reason::NotJson };
         Err(Failure::new(reason, format!("answered {} with {instead}", self.status.as_u16())))
     }
-}
-
-fn redirected(status: StatusCode) -> Failure {
-    let said = format!("answered {} with a redirect, which is not followed", status.as_u16());
-    Failure::new(Reason::Redirects, said)
 }
 
 impl Fetch {
@@ -112,7 +112,8 @@ impl Fetch {
         authorization: Option<HeaderValue>,
         fields: &[(&str, &str)],
     ) -> Result<Answer, Failure> {
-        self.post(uri, FORM, authorization, encoded(fields).into_bytes()).await
+        let form = Serializer::new(String::new()).extend_pairs(fields).finish();
+        self.post(uri, FORM, authorization, form.into_bytes()).await
     }
 
     async fn post(
@@ -133,43 +134,22 @@ impl Fetch {
         self.answer(request).await
     }
 
-    /// Sends a request as it is.
-    ///
-    /// # Errors
-    /// As for [`Fetch::get`], and a redirect is one.
-    pub(crate) async fn send(&self, request: Request<Vec<u8>>) -> Result<Answer, Failure> {
-        let shown = location::shown(request.uri());
-        let answer = self.answer(request).await?;
-        if answer.status.is_redirection() {
-            return Err(redirected(answer.status).within(|what| format!("{shown} {what}")));
-        }
-        Ok(answer)
-    }
-
     /// What was asked for with [`Fetch::get`], in this order.
     pub(crate) fn documents(&self) -> Vec<Document> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn answer(&self, request: Request<Vec<u8>>) -> Result<Answer, Failure> {
-        let response = self.exchange(request).await?;
-        let is_html = is_html(&response);
-        Ok(Answer { status: response.status(), body: response.into_body(), is_html })
-    }
-
-    async fn exchange(&self, request: Request<Vec<u8>>) -> Result<Response<Bytes>, Failure> {
-        let uri = request.uri().clone();
-        let request = request.map(|body| Full::new(Bytes::from(body)));
-        timeout(TIME_MAX, self.whole(request)).await.unwrap_or_else(|_| {
-            let said = format!("{} did not answer within {TIME_MAX:?}", location::shown(&uri));
-            Err(Failure::new(Reason::Unreachable, said))
+        let shown = location::shown(request.uri());
+        timeout(TIME_MAX, self.whole(request, &shown)).await.unwrap_or_else(|_| {
+            let words = format!("{shown} did not answer within {TIME_MAX:?}");
+            Err(Failure::new(Reason::Unreachable, words))
         })
     }
 
-    async fn whole(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, Failure> {
-        let shown = location::shown(request.uri());
-        let response = self.client.send(request).await?;
-        let (head, body) = response.into_parts();
+    async fn whole(&self, request: Request<Vec<u8>>, shown: &str) -> Result<Answer, Failure> {
+        let request = request.map(|body| Full::new(Bytes::from(body)));
+        let (head, body) = self.client.send(request).await?.into_parts();
         let body = Limited::new(body, BODY_BYTES_MAX).collect().await.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
                 let kib = BODY_BYTES_MAX / 1024;
@@ -178,36 +158,12 @@ impl Fetch {
                 Failure::new(Reason::Unreachable, format!("the answer of {shown} broke off"))
             }
         })?;
-        Ok(Response::from_parts(head, body.to_bytes()))
+        let body = body.to_bytes();
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let is_html = content_type.is_some_and(|value| value.to_ascii_lowercase().contains("html"))
+            || body.trim_ascii_start().first() == Some(&b'<');
+        Ok(Answer { status: head.status, body, is_html })
     }
-}
-
-/// Whether it says so, or begins like it.
-fn is_html(response: &Response<Bytes>) -> bool {
-    let named = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    named.is_some_and(|value| value.to_ascii_lowercase().contains("html"))
-        || response.body().trim_ascii_start().first() == Some(&b'<')
-}
-
-/// `fields` as `application/x-www-form-urlencoded`.
-pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
-    let pairs = fields.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
-    pairs.collect::<Vec<_>>().join("&")
-}
-
-/// `text` with every byte but the unreserved ones as `%XX`.
-pub(crate) fn escaped(text: &str) -> String {
-    use std::fmt::Write;
-
-    let mut escaped = String::with_capacity(text.len());
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            write!(escaped, "%{byte:02X}").expect("a String takes everything");
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

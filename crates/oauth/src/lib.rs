@@ -31,6 +31,7 @@ mod unfinished;
 pub use document::Document;
 pub use error::{AuthError, Failure, Reason};
 pub use in_memory::InMemory;
+pub use location::is_endpoint;
 pub use secret::Secret;
 pub use session::{AccessToken, Session, Status};
 pub use settings::{

@@ -63,6 +63,11 @@ pub(crate) fn endpoint(what: &str, text: &str) -> Result<Uri, Failure> {
     Ok(uri)
 }
 
+/// Whether `text` is an address that a secret may be sent to.
+pub fn is_endpoint(text: &str) -> bool {
+    endpoint("it", text).is_ok()
+}
+
 const LOOPBACK_NAMES: &str = "localhost, 127.0.0.1 and [::1]";
 
 fn is_forbidden(character: char) -> bool {

@@ -6,21 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::error::{AuthError, Failure, Reason};
 use crate::fetch::Fetch;
 use crate::metadata::ServerMetadata;
-use crate::secret::Secret;
+use crate::record::{Client, Registration};
 use crate::{clean_text, location};
-
-/// What we are to an authorisation server from now on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Registered {
-    /// Our `client_id`.
-    pub(crate) id: String,
-    /// How we prove to be it; nothing for a public client.
-    pub(crate) secret: Option<Secret>,
-    /// The `token_endpoint_auth_method` that the server settled on, if it says.
-    pub(crate) auth_method: Option<String>,
-    /// When the secret ends, in seconds since 1970; never if nothing.
-    pub(crate) secret_expires_at: Option<u64>,
-}
 
 /// The name that people read when they are asked for their consent.
 const CLIENT_NAME: &str = "Toolcrib";
@@ -42,7 +29,7 @@ pub(crate) async fn register(
     server: &ServerMetadata,
     redirect_uri: &str,
     scope: Option<&str>,
-) -> Result<Registered, AuthError> {
+) -> Result<Registration, AuthError> {
     let Some(endpoint) = &server.registration_endpoint else {
         return Err(by_hand(&format!("{} does not register clients by itself", server.issuer)));
     };
@@ -51,8 +38,15 @@ pub(crate) async fn register(
     let object = answer.object();
     if answer.status.is_success() {
         let object = object.map_err(|instead| instead.within(|what| format!("{shown} {what}")))?;
-        return parse(&object)
-            .map_err(|why| AuthError::failed(Reason::Other, format!("the registration at {shown} {why}")));
+        let (client, expires_at) = parse(&object)
+            .map_err(|why| AuthError::failed(Reason::Other, format!("the registration at {shown} {why}")))?;
+        return Ok(Registration {
+            issuer: server.issuer.clone(),
+            client,
+            redirect_uri: redirect_uri.to_owned(),
+            scope: scope.map(str::to_owned),
+            expires_at,
+        });
     }
     let Failure { reason, said } = refusal(answer.status, object);
     if !answer.status.is_client_error() || answer.status == StatusCode::TOO_MANY_REQUESTS {
@@ -120,7 +114,8 @@ fn refusal(status: StatusCode, object: Result<Map<String, Value>, Failure>) -> F
     Failure::new(Reason::Other, said)
 }
 
-fn parse(object: &Map<String, Value>) -> Result<Registered, String> {
+/// The client, and when its secret ends.
+fn parse(object: &Map<String, Value>) -> Result<(Client, Option<u64>), String> {
     let text = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.len() > CREDENTIAL_BYTES_MAX || text.contains(char::is_control) => {
@@ -132,7 +127,7 @@ fn parse(object: &Map<String, Value>) -> Result<Registered, String> {
     let Some(id) = text("client_id")? else {
         return Err("gave no client_id".to_owned());
     };
-    let secret_expires_at = match object.get("client_secret_expires_at") {
+    let expires_at = match object.get("client_secret_expires_at") {
         None | Some(Value::Null) => None,
         Some(value) => {
             let seconds = value.as_f64().ok_or("gave a client_secret_expires_at that is not a time")?;
@@ -140,8 +135,8 @@ fn parse(object: &Map<String, Value>) -> Result<Registered, String> {
             Some(seconds as u64).filter(|&seconds| seconds > 0)
         }
     };
-    let auth_method = text("token_endpoint_auth_method")?;
-    Ok(Registered { id, secret: text("client_secret")?.map(Secret::new), auth_method, secret_expires_at })
+    let client = Client { id, secret: text("client_secret")?, method: text("token_endpoint_auth_method")? };
+    Ok((client, expires_at))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What a person settles about a session. All of it is optional: a server that supports registration needs none.
 
 use http::Uri;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::secret::Secret;
 
@@ -48,14 +50,19 @@ pub enum Authentication {
     },
 }
 
-/// Signature algorithms of client assertions (RFC 7518, 3.1; RFC 8037).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// With what a private key signs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(rename = "SigningAlgorithm")]
 pub enum Algorithm {
-    /// ECDSA on P-256 with SHA-256.
+    /// ECDSA on P-256.
+    #[default]
+    #[serde(rename = "ES256")]
     Es256,
-    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    /// RSA with PKCS#1 v1.5.
+    #[serde(rename = "RS256")]
     Rs256,
     /// Ed25519.
+    #[serde(rename = "EdDSA")]
     EdDsa,
 }
 

@@ -10,17 +10,20 @@ use std::future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use form_urlencoded::Serializer;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use http::Uri;
-use oauth2::basic::BasicClient;
-use oauth2::{AuthUrl, ClientId, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope};
+use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{AuthError, Failure, Reason};
+use crate::assertion::random_name;
+use crate::error::{AuthError, Failure};
 use crate::metadata::Discovered;
 use crate::record::Client;
 use crate::secret::Secret;
@@ -47,7 +50,7 @@ pub struct SignIn {
     question: Question,
     url: String,
     expected: Expected,
-    verifier: PkceCodeVerifier,
+    verifier: Secret,
     redirect_uri: String,
     listener: Option<TcpListener>,
 }
@@ -73,7 +76,7 @@ pub(crate) struct Question {
 pub(crate) struct Redemption {
     pub(crate) question: Question,
     pub(crate) code: Secret,
-    pub(crate) verifier: PkceCodeVerifier,
+    pub(crate) verifier: Secret,
     pub(crate) redirect_uri: String,
 }
 
@@ -85,32 +88,28 @@ impl SignIn {
     ) -> Result<SignIn, Failure> {
         let server = &question.discovered.server;
         let page = server.sign_in_page()?;
-        let unusable = || {
-            let said = format!("the page to sign in at, of {}, is no address", server.issuer);
-            Failure::new(Reason::Other, said)
-        };
-        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
-        let redirect_uri = RedirectUrl::new(landing.uri.clone()).map_err(|_| redirect::no_address())?;
-        let client = BasicClient::new(ClientId::new(question.client.id.clone()))
-            .set_auth_uri(AuthUrl::new(page.to_string()).map_err(|_| unusable())?)
-            .set_redirect_uri(redirect_uri);
-        let scopes = question.scope.as_deref().unwrap_or_default().split_whitespace();
-        let mut request = client
-            .authorize_url(|| CsrfToken::new_random_len(32))
-            .set_pkce_challenge(challenge)
-            .add_scopes(scopes.clone().map(|scope| Scope::new(scope.to_owned())))
-            .add_extra_param("resource", question.resource.as_str());
-        if scopes.clone().any(|scope| scope == OFFLINE_ACCESS) {
-            request = request.add_extra_param("prompt", "consent");
+        let (state, verifier) = (Secret::new(random_name()?), Secret::new(random_name()?));
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose()));
+        let mut query = Serializer::new(page.query().unwrap_or_default().to_owned());
+        query.extend_pairs([
+            ("response_type", "code"),
+            ("client_id", &question.client.id),
+            ("state", state.expose()),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+            ("redirect_uri", &landing.uri),
+        ]);
+        query.extend_pairs(question.scope.as_deref().map(|scope| ("scope", scope)));
+        query.append_pair("resource", &question.resource);
+        if question.scope.iter().flat_map(|scope| scope.split_whitespace()).any(|one| one == OFFLINE_ACCESS) {
+            query.append_pair("prompt", "consent");
         }
-        let (url, state) = request.url();
-        let expected = Expected {
-            state: Secret::new(state.into_secret()),
-            issuer: server.issuer.clone(),
-            names_issuer: server.names_issuer_in_response,
-        };
+        let page = page.to_string();
+        let url = format!("{}?{}", page.split('?').next().unwrap_or_default(), query.finish());
+        let expected =
+            Expected { state, issuer: server.issuer.clone(), names_issuer: server.names_issuer_in_response };
         let (redirect_uri, listener) = (landing.uri, landing.listener);
-        Ok(SignIn { session, question, url: url.into(), expected, verifier, redirect_uri, listener })
+        Ok(SignIn { session, question, url, expected, verifier, redirect_uri, listener })
     }
 
     /// The address to open in a browser.

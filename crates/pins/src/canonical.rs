@@ -118,7 +118,7 @@ fn write(text: &str, out: &mut String, leaving: Leaving) {
 }
 
 /// Appends a string as a JSON literal.
-fn literal(text: &str, out: &mut String) {
+pub(crate) fn literal(text: &str, out: &mut String) {
     let mut literal = Vec::with_capacity(text.len() + 2);
     string::encode(text, &mut literal);
     out.push_str(std::str::from_utf8(&literal).expect("an encoded string is UTF-8"));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
-use crate::canonical::{Hash, subject};
+use crate::canonical::{Hash, literal, subject};
 use crate::item::What;
 use crate::pins::{Definition, Pinned, Pins};
 use crate::scan::{Finding, Severity};
@@ -52,17 +52,11 @@ pub trait Definitions: Clone + Send + 'static {
 impl<'l> Sighting<'l> {
     /// What a server tells models about its use.
     pub fn of_instructions(instructions: &str) -> Sighting<'l> {
-        let text = literal(instructions);
+        let mut text = String::with_capacity(instructions.len() + 2);
+        literal(instructions, &mut text);
         let hash = Hash::of(&text);
         Sighting { what: What::Instructions, key: What::WHOLE, text: text.into(), hash }
     }
-}
-
-/// A text as JSON.
-pub(crate) fn literal(text: &str) -> String {
-    let mut literal = Vec::with_capacity(text.len() + 2);
-    wire::string::encode(text, &mut literal);
-    String::from_utf8(literal).expect("an encoded string is UTF-8")
 }
 
 impl Pins {

@@ -19,63 +19,20 @@ pub struct Risk {
 }
 
 /// Words for what a tool can do, and what it then can do.
-const CAPABILITIES: [(&str, &[&str]); 6] = [
-    (
-        "runs programs",
-        &["execute", "executes", "shell", "bash", "command", "commands", "script", "eval", "sudo"],
-    ),
-    (
-        "destroys",
-        &["delete", "deletes", "remove", "removes", "overwrite", "overwrites", "drop", "purge", "wipe"],
-    ),
-    (
-        "sends",
-        &["send", "sends", "upload", "uploads", "post", "posts", "email", "webhook", "forward", "transmit"],
-    ),
-    (
-        "writes",
-        &["write", "writes", "modify", "modifies", "create", "creates", "update", "updates", "install"],
-    ),
-    (
-        "handles secrets",
-        &[
-            "password",
-            "passwords",
-            "token",
-            "tokens",
-            "secret",
-            "secrets",
-            "credential",
-            "credentials",
-            "key",
-            "keys",
-        ],
-    ),
-    ("pays", &["pay", "payment", "purchase", "buy", "transfer", "charge"]),
+const CAPABILITIES: [(&str, &str); 6] = [
+    ("runs programs", "execute executes shell bash command commands script eval sudo"),
+    ("destroys", "delete deletes remove removes overwrite overwrites drop purge wipe"),
+    ("sends", "send sends upload uploads post posts email webhook forward transmit"),
+    ("writes", "write writes modify modifies create creates update updates install"),
+    ("handles secrets", "password passwords token tokens secret secrets credential credentials key keys"),
+    ("pays", "pay payment purchase buy transfer charge"),
 ];
 
 /// Parts of names that say what a parameter is for.
-const PARAMETERS: [(&str, &[&str]); 3] = [
-    (
-        "a secret",
-        &[
-            "password",
-            "passwd",
-            "secret",
-            "token",
-            "api_key",
-            "apikey",
-            "credential",
-            "private_key",
-            "cookie",
-            "auth",
-        ],
-    ),
-    ("a file", &["path", "file", "dir", "directory", "folder"]),
-    (
-        "an address",
-        &["url", "uri", "endpoint", "host", "webhook", "callback", "email", "recipient", "bcc", "cc"],
-    ),
+const PARAMETERS: [(&str, &str); 3] = [
+    ("a secret", "password passwd secret token api_key apikey credential private_key cookie auth"),
+    ("a file", "path file dir directory folder"),
+    ("an address", "url uri endpoint host webhook callback email recipient bcc cc"),
 ];
 
 /// What makes one look twice: what is new in a definition among what was found in it, and what its changes could mean.
@@ -134,8 +91,8 @@ fn words(change: &Change, risks: &mut Vec<Risk>) {
         return;
     }
     for (what, words) in CAPABILITIES {
-        let new = words.iter().find(|word| after.contains(**word) && !before.contains(**word));
-        let had = words.iter().any(|word| before.contains(*word));
+        let new = words.split(' ').find(|word| after.contains(*word) && !before.contains(*word));
+        let had = words.split(' ').any(|word| before.contains(word));
         if let Some(new) = new.filter(|_| !had) {
             risks.push(risk(
                 Severity::Medium,
@@ -211,8 +168,8 @@ fn schema(change: &Change, risks: &mut Vec<Risk>) {
 fn new_parameter(name: &str, risks: &mut Vec<Risk>) {
     let lower = name.to_lowercase();
     let parts: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_named = |words: &&[&str]| {
-        words.iter().any(|word| parts.contains(word) || (word.len() > 4 && lower.contains(word)))
+    let is_named = |words: &&str| {
+        words.split(' ').any(|word| parts.contains(&word) || (word.len() > 4 && lower.contains(word)))
     };
     let shown = visible(name);
     match PARAMETERS.iter().find(|(_, words)| is_named(words)) {

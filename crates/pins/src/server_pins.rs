@@ -13,7 +13,7 @@ use crate::canonical::Hash;
 use crate::held_back::Why;
 use crate::item::What;
 use crate::neighbours::Neighbour;
-use crate::note::{Definitions, Look, Sighting, literal};
+use crate::note::{Definitions, Look, Sighting};
 use crate::pin_store::PinRecord;
 use crate::pinning::Pinning;
 use crate::pins::Pins;
@@ -38,23 +38,13 @@ pub struct ServerPins {
     pinning: Option<Pinning>,
     /// It among the others, if anything of anybody is held back.
     neighbour: Option<Neighbour>,
-    known: Mutex<Known>,
+    /// What decides about definitions; nothing if the pins were never read.
+    known: Mutex<Option<Judge>>,
     warned: Mutex<HashSet<(What, String, Hash)>>,
     /// One look at what is kept at a time.
     looking: tokio::sync::Mutex<()>,
     /// Notified when the pins could not be read or kept.
     failed: Notify,
-}
-
-/// What is known of the pins.
-#[derive(Clone)]
-enum Known {
-    /// Nobody has asked yet.
-    Nothing,
-    /// This was kept last.
-    Pins(Arc<Pins>),
-    /// Why it is not known.
-    Failed(Arc<str>),
 }
 
 /// Says of definitions whether they may be offered.
@@ -71,13 +61,15 @@ pub enum Judge {
 impl ServerPins {
     /// For the server `name`, whose pins are kept under this key.
     pub fn new(name: Arc<str>, key: String, mode: Trust, pinning: Option<Pinning>) -> ServerPins {
+        let neighbour = pinning.as_ref().map(|pinning| pinning.neighbours.join(&name));
+        let pinning = pinning.filter(|_| mode != Trust::Trust);
         ServerPins {
-            neighbour: pinning.as_ref().map(|pinning| pinning.neighbours.join(&name)),
+            neighbour,
             name,
             mode,
             key,
-            pinning: pinning.filter(|_| mode != Trust::Trust),
-            known: Mutex::new(Known::Nothing),
+            known: Mutex::new(pinning.is_none().then_some(Judge::Everything)),
+            pinning,
             warned: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             failed: Notify::new(),
@@ -86,14 +78,7 @@ impl ServerPins {
 
     /// What decides about definitions just now; nothing if the pins were never read.
     pub fn judge(&self) -> Option<Judge> {
-        if self.pinning.is_none() {
-            return Some(Judge::Everything);
-        }
-        match &*self.known() {
-            Known::Nothing => None,
-            Known::Pins(pins) => Some(Judge::Accepted(pins.clone(), self.mode)),
-            Known::Failed(why) => Some(Judge::Nothing(why.clone())),
-        }
+        self.known().clone()
     }
 
     /// What decides about lists that [`ServerPins::see`] was given.
@@ -124,7 +109,7 @@ impl ServerPins {
             None => None,
         };
         let is_there = pins.is_some();
-        *self.known() = pins.map_or(Known::Nothing, |pins| Known::Pins(Arc::new(pins)));
+        *self.known() = pins.map(|pins| self.accepted(pins));
         Ok(is_there)
     }
 
@@ -177,13 +162,13 @@ impl ServerPins {
                 (lists.clone(), self.mode, self.name.clone(), pinning.clone());
             let work = move || noted(kept, &lists, &pinning_there, &name, (mode, now_ms));
             let noted = self.aside(work).await?;
-            let Some(record) = noted.record else {
-                *self.known() = Known::Pins(Arc::new(noted.pins));
-                return Ok(());
+            let is_kept = match noted.record {
+                Some(record) => pinning.store.replace(&self.key, version, record).await,
+                None => Ok(true),
             };
-            match pinning.store.replace(&self.key, version, record).await {
+            match is_kept {
                 Ok(true) => {
-                    *self.known() = Known::Pins(Arc::new(noted.pins));
+                    *self.known() = Some(self.accepted(noted.pins));
                     return Ok(());
                 }
                 // Another process was faster, and what it has written counts.
@@ -192,7 +177,7 @@ impl ServerPins {
                     let why = self.fail(&error.to_string());
                     // What was accepted before is still known to be.
                     if let Some(before) = noted.before {
-                        *self.known() = Known::Pins(Arc::new(before));
+                        *self.known() = Some(self.accepted(before));
                     }
                     return Err(why);
                 }
@@ -208,7 +193,7 @@ impl ServerPins {
 
     fn fail(&self, why: &str) -> Arc<str> {
         let why: Arc<str> = why.into();
-        *self.known() = Known::Failed(why.clone());
+        *self.known() = Some(Judge::Nothing(why.clone()));
         self.failed.notify_one();
         why
     }
@@ -239,7 +224,11 @@ impl ServerPins {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn accepted(&self, pins: Pins) -> Judge {
+        Judge::Accepted(Arc::new(pins), self.mode)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Judge>> {
         self.known.lock().expect("nothing panics while it holds the lock")
     }
 }
@@ -286,8 +275,8 @@ impl Judge {
 
     /// The same of what a server says of itself.
     pub fn objection_to_instructions(&self, instructions: &str) -> Option<Why> {
-        let hash = Hash::of(&literal(instructions));
-        self.objection(What::Instructions, What::WHOLE, || &hash)
+        let sighting = Sighting::of_instructions(instructions);
+        self.objection(sighting.what, sighting.key, || &sighting.hash)
     }
 
     /// True if nothing is offered that was not accepted, so that what is not listed is not either.

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use isolation::Isolation;
-pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm};
+pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
 pub use restart::Restart;
 pub use timeout::Timeout;

@@ -27,8 +27,6 @@ mod literal;
 mod names;
 mod naming;
 mod offer;
-#[cfg(test)]
-mod pinned;
 mod profiles;
 mod remote_action;
 mod remote_tool;
@@ -49,8 +47,8 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, SigningAlgorithm,
-    Timeout, Tool, Transport, Trust, Value,
+    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, Timeout, Tool,
+    Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};

@@ -1,3 +1,4 @@
-//! What a whole call costs.
+//! Tests of upstreams as a whole; those of one file stand beside it.
 
 mod allocations;
+mod pinned;

@@ -1,8 +1,6 @@
 //! `ToolFilter`: which of a server's tools are offered, and as what. A tool that nobody asked to change is none of its
 //! business and goes past it untouched.
 
-mod schema;
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,6 +16,15 @@ const GLOBS_MAX: usize = 1_000;
 
 /// Longest glob, in bytes.
 const GLOB_BYTES_MAX: usize = 1_000;
+
+/// What an input schema says of its members outside of `properties` and `required`. Callers could not keep to it where it
+/// is about an argument that we add. It goes, and the server still holds what it gets against its own schema.
+const OF_MEMBERS: &str = "\
+    allOf anyOf oneOf not if then else dependentRequired dependentSchemas dependencies propertyNames const enum default \
+    examples minProperties maxProperties unevaluatedProperties";
+
+/// Keywords by which another schema describes the arguments, which cannot be left out.
+const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
 
 /// Which of a server's tools are offered, and as what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -169,9 +176,9 @@ impl ToolOverride {
 
     /// Why the tool cannot be offered so, if it cannot.
     pub(crate) fn obstacle(&self, tool: &Text) -> Option<String> {
-        let fixed = |name: &str| self.sent.iter().any(|sent| sent.fixed.iter().any(|(it, _)| **it == *name));
         let schema = tool.object()?.object("inputSchema")?;
-        schema::refers(schema, &fixed).then(|| {
+        let has_fixed = self.sent.as_ref().is_some_and(|sent| !sent.fixed.is_empty());
+        (has_fixed && REFERENCES.iter().any(|key| schema.get(key).is_some())).then(|| {
             "its schema may describe what `arguments` fixes by a reference, where it cannot be hidden from callers; use \
              `defaults` instead"
                 .to_owned()
@@ -218,9 +225,9 @@ impl Sent {
         let ours: HashSet<&str> = self.fixed.iter().chain(&self.defaults).map(|(name, _)| &**name).collect();
         let is_ours =
             |name: &&str| string::decode_if_string(name).is_some_and(|name| ours.contains(name.as_ref()));
-        text = Object::parse(&text)
-            .map(|schema| schema::loosened(schema, &|name| ours.contains(name)))
-            .unwrap_or(text);
+        for key in OF_MEMBERS.split(' ').filter(|key| schema.get(key).is_some()) {
+            text = Object::parse(&text).map(|schema| patch::remove(schema, key)).unwrap_or(text);
+        }
         let required: Vec<&str> =
             schema.get("required").and_then(object::elements).into_iter().flatten().collect();
         let left: Vec<&str> = required.iter().copied().filter(|name| !is_ours(name)).collect();

@@ -19,14 +19,11 @@ fn metadata(host: &TestServer) -> ServerMetadata {
     server
 }
 
-fn shown(host: &TestServer, outcome: Result<super::Registered, AuthError>) -> String {
+fn shown(host: &TestServer, outcome: Result<super::Registration, AuthError>) -> String {
     let text = match outcome {
         Ok(registered) => format!(
             "id {}, secret {:?}, method {:?}, until {:?}",
-            registered.id,
-            registered.secret.as_ref().map(crate::Secret::expose),
-            registered.auth_method,
-            registered.secret_expires_at
+            registered.client.id, registered.client.secret, registered.client.method, registered.expires_at
         ),
         Err(AuthError::NeedsRegistration(why)) => format!("needs registration: {why}"),
         Err(AuthError::Failed(failure)) => format!("{:?}: {failure}", failure.reason),

@@ -6,7 +6,7 @@ use super::Session;
 use crate::error::{AuthError, Failure, Reason};
 use crate::metadata::{Discovered, ServerMetadata};
 use crate::record::{AUTHORIZATION_CODE, Client, Record, Registration, Tokens, Trusted};
-use crate::registration::{Registered, register};
+use crate::registration::register;
 use crate::scope;
 use crate::secret::Secret;
 use crate::settings::{Authentication, Grant, RegisteredClient};
@@ -129,34 +129,13 @@ impl Session {
         let scope = scope::registered(discovered, scope);
         let outcome = register(&self.fetch().await, server, redirect_uri, scope.as_deref()).await;
         let outcome = match outcome {
-            Ok(registered) => self.remember(server, redirect_uri, scope, registered).await,
+            Ok(new) => {
+                self.update(&|record| record.registration = Some(new.clone())).await.map(|_| new.client)
+            }
             Err(error) => Err(error),
         };
         self.release(lease).await;
         outcome
-    }
-
-    async fn remember(
-        &self,
-        server: &ServerMetadata,
-        redirect_uri: &str,
-        scope: Option<String>,
-        registered: Registered,
-    ) -> Result<Client, AuthError> {
-        let client = Client {
-            id: registered.id,
-            secret: registered.secret.map(|secret| secret.expose().to_owned()),
-            method: registered.auth_method,
-        };
-        let registration = Registration {
-            issuer: server.issuer.clone(),
-            client: client.clone(),
-            redirect_uri: redirect_uri.to_owned(),
-            scope,
-            expires_at: registered.secret_expires_at,
-        };
-        self.update(&|record| record.registration = Some(registration.clone())).await?;
-        Ok(client)
     }
 
     /// The registration at `issuer`, if it is still good.

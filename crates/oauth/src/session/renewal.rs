@@ -130,7 +130,7 @@ impl Session {
     ) -> Result<AccessToken, AuthError> {
         let resource = self.resource(at);
         let outcome = match self.endpoint(at, &old.client, &resource).await {
-            Ok(endpoint) => endpoint.refresh(refresh).await,
+            Ok(endpoint) => endpoint.refresh(&Secret::new(refresh)).await,
             Err(error) => Err(error.into()),
         };
         match outcome {

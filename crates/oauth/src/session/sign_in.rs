@@ -74,7 +74,7 @@ impl Session {
         let Question { discovered, client, resource, scope } = question;
         self.trust(&discovered.server).await?;
         let endpoint = self.endpoint(&discovered, &client, &resource).await?;
-        let granted = match endpoint.code(code.expose(), verifier, &redirect_uri).await {
+        let granted = match endpoint.code(&code, &verifier, &redirect_uri).await {
             Ok(granted) => granted,
             // The code is another sign-in's, or is used or too old by now.
             Err(Refused::Grant(said)) => return Err(AuthError::failed(Reason::NotFinished, said)),

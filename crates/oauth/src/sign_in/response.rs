@@ -1,6 +1,5 @@
 //! What an authorisation server sends back through the browser, and whether it is the answer to our question.
 
-use oauth2::url::form_urlencoded;
 use sha2::{Digest, Sha256};
 
 use crate::clean_text;

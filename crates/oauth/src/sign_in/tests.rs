@@ -220,7 +220,7 @@ async fn the_question() {
     let (base, query) = sign_in.url().split_once('?').unwrap();
     assert_eq!(base, "https://as.example/authorize");
     let mut shown = String::new();
-    for (name, value) in oauth2::url::form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = match &*name {
             "state" => format!("{} characters", value.len()),
             "code_challenge" => format!("{} characters", value.len()),

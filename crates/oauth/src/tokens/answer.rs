@@ -1,10 +1,7 @@
-//! What a token endpoint answers, judged before the library reads it: servers take liberties that it does not
-//! forgive, and its errors show what they could not read.
+//! What a token endpoint answers (RFC 6749, 5): a token or a refusal, with the liberties that servers take.
 
-use http::{Response, Uri};
-use oauth2::basic::{BasicErrorResponse, BasicErrorResponseType, BasicTokenResponse};
-use oauth2::{HttpResponse, TokenResponse};
-use serde_json::{Map, Value, json};
+use http::Uri;
+use serde_json::{Map, Value};
 
 use super::refused::Refused;
 use crate::clean_text;
@@ -38,53 +35,32 @@ pub(crate) struct Granted {
     pub(crate) scope: Option<String>,
 }
 
-impl Granted {
-    pub(super) fn of(response: &BasicTokenResponse, uri: &Uri) -> Result<Granted, Refused> {
-        let access = response.access_token().secret();
-        if access.len() > TOKEN_BYTES_MAX || !access.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(failed(uri, "issued a token that cannot be sent in a header"));
-        }
-        let scope = response
-            .scopes()
-            .map(|scopes| scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "));
-        Ok(Granted {
-            access: Secret::new(access.as_str()),
-            refresh: response.refresh_token().map(|token| Secret::new(token.secret().as_str())),
-            expires_in: response.expires_in().map(|time| time.as_secs()),
-            scope: scope.filter(|scope| !scope.is_empty()),
-        })
-    }
-}
-
-/// The answer as the library wants it: status 200 with a sound token, or 400 with an error.
-pub(super) fn tidied(answer: Answer, uri: &Uri, kind: Kind) -> Result<HttpResponse, Refused> {
-    let status = answer.status;
-    let object = match answer.object() {
-        Ok(object) => object,
-        Err(instead) => {
-            let shown = location::shown(uri);
-            return Err(instead.within(|what| format!("{shown} {what}, not with a token")).into());
-        }
-    };
+/// What was issued, or why nothing was.
+pub(super) fn judged<'a>(
+    answer: &Answer,
+    uri: &Uri,
+    kind: Kind,
+    secrets: impl Iterator<Item = &'a Secret>,
+) -> Result<Granted, Refused> {
+    let object = answer.object().map_err(|instead| {
+        let is_redirect = instead.reason == Reason::Redirects;
+        let end = if is_redirect { "" } else { ", not with a token" };
+        instead.within(|what| format!("{} {what}{end}", location::shown(uri)))
+    })?;
     // Some servers report errors with status 200.
-    let (status, body) = if let Some(error) = object.get("error").and_then(Value::as_str) {
-        (400, json!({ "error": error, "error_description": text(&object, "error_description") }))
-    } else if status.is_success() {
-        (200, token(&object, kind).map_err(|why| failed(uri, why))?)
-    } else {
-        return Err(failed(uri, &format!("answered {}, not with a token", status.as_u16())));
-    };
-    let response = Response::builder().status(status).body(body.to_string().into_bytes());
-    Ok(response.expect("made of sound parts"))
+    if let Some(error) = object.get("error").and_then(Value::as_str) {
+        return Err(refused(error, text(&object, "error_description"), uri, secrets));
+    }
+    let failed = |what: &str| Failure::new(Reason::Other, format!("{} {what}", location::shown(uri)));
+    if !answer.status.is_success() {
+        return Err(failed(&format!("answered {}, not with a token", answer.status.as_u16())).into());
+    }
+    Ok(granted(&object, kind).map_err(failed)?)
 }
 
-/// What matters of a token, each part of the type that it should have.
-fn token(object: &Map<String, Value>, kind: Kind) -> Result<Value, &'static str> {
-    let Some(access) = text(object, "access_token") else {
-        return Err("answered without a token (\"access_token\")");
-    };
-    let token_type = text(object, "token_type");
-    match (kind, token_type) {
+fn granted(object: &Map<String, Value>, kind: Kind) -> Result<Granted, &'static str> {
+    let access = text(object, "access_token").ok_or("answered without a token (\"access_token\")")?;
+    match (kind, text(object, "token_type")) {
         (Kind::Bearer, None) => return Err("does not say of what kind its token is (\"token_type\")"),
         (Kind::Bearer, Some(name)) if !name.eq_ignore_ascii_case("bearer") => {
             return Err(
@@ -93,13 +69,16 @@ fn token(object: &Map<String, Value>, kind: Kind) -> Result<Value, &'static str>
         }
         (Kind::Bearer, Some(_)) | (Kind::Assertion, _) => {}
     }
-    Ok(json!({
-        "access_token": access,
-        "token_type": "bearer",
-        "expires_in": lifetime(object.get("expires_in"))?,
-        "refresh_token": text(object, "refresh_token"),
-        "scope": text(object, "scope"),
-    }))
+    let expires_in = lifetime(object.get("expires_in"))?;
+    if access.len() > TOKEN_BYTES_MAX || !access.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("issued a token that cannot be sent in a header");
+    }
+    Ok(Granted {
+        access: Secret::new(access),
+        refresh: text(object, "refresh_token").map(Secret::new),
+        expires_in,
+        scope: text(object, "scope").map(str::to_owned),
+    })
 }
 
 /// A lifetime in seconds: a number, or a text that is one, as some servers write it.
@@ -132,34 +111,19 @@ fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 }
 
 /// The server's refusal as a sentence, in which none of `secrets` appears even if the server repeats it.
-pub(super) fn refused<'a>(
-    error: &BasicErrorResponse,
+fn refused<'a>(
+    error: &str,
+    description: Option<&str>,
     uri: &Uri,
     secrets: impl Iterator<Item = &'a Secret>,
 ) -> Refused {
-    let mut said = error.error().to_string();
-    if let Some(description) = error.error_description() {
-        said = format!("{said}: {description}");
-    }
-    for secret in secrets {
-        said = said.replace(secret.expose(), "***");
-    }
+    let words = description.map_or_else(|| error.to_owned(), |words| format!("{error}: {words}"));
+    let words = secrets.fold(words, |words, secret| words.replace(secret.expose(), "***"));
     let sentence =
-        format!("{} refuses to issue a token ({})", location::shown(uri), clean_text::cleaned(&said));
-    match error.error() {
-        BasicErrorResponseType::InvalidGrant => Refused::Grant(sentence),
-        BasicErrorResponseType::InvalidClient | BasicErrorResponseType::UnauthorizedClient => {
-            Refused::Client(sentence)
-        }
-        BasicErrorResponseType::InvalidRequest
-        | BasicErrorResponseType::InvalidScope
-        | BasicErrorResponseType::UnsupportedGrantType
-        | BasicErrorResponseType::Extension(_) => {
-            Failure::new(Reason::of(error.error().as_ref()), sentence).into()
-        }
+        format!("{} refuses to issue a token ({})", location::shown(uri), clean_text::cleaned(&words));
+    match error {
+        "invalid_grant" => Refused::Grant(sentence),
+        "invalid_client" | "unauthorized_client" => Refused::Client(sentence),
+        _ => Failure::new(Reason::of(error), sentence).into(),
     }
-}
-
-fn failed(uri: &Uri, what: &str) -> Refused {
-    Failure::new(Reason::Other, format!("{} {what}", location::shown(uri))).into()
 }

@@ -1,13 +1,13 @@
-//! The forms that we write ourselves, with the proof of the client in them.
+//! The forms that are sent, with the proof of the client in them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use form_urlencoded::byte_serialize;
 use http::{HeaderValue, Uri};
 
 use super::proof::Proof;
 use crate::error::Failure;
-use crate::fetch::{self, Answer, Fetch};
-use crate::secret::Secret;
+use crate::fetch::{Answer, Fetch};
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -24,10 +24,14 @@ pub(super) async fn post(
     match proof {
         Proof::Public => fields.push(("client_id", client_id)),
         Proof::Body(secret) => fields.extend([("client_id", client_id), ("client_secret", secret.expose())]),
-        Proof::Assertion(assertion) => fields.extend(assertion_fields(assertion)),
+        // It says which client it is.
+        Proof::Assertion(assertion) => fields
+            .extend([("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion.expose())]),
         // Both are encoded before they are joined, so that a colon in either does no harm (RFC 6749, 2.3.1).
         Proof::Header(secret) => {
-            let pair = format!("{}:{}", fetch::escaped(client_id), fetch::escaped(secret.expose()));
+            let pair = [client_id, secret.expose()]
+                .map(|text| byte_serialize(text.as_bytes()).collect::<String>())
+                .join(":");
             let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
                 .expect("base64 is fit for a header");
             value.set_sensitive(true);
@@ -35,9 +39,4 @@ pub(super) async fn post(
         }
     }
     fetch.post_form(uri, authorization, &fields).await
-}
-
-/// The assertion says which client it is.
-pub(super) fn assertion_fields(assertion: &Secret) -> [(&str, &str); 2] {
-    [("client_assertion_type", ASSERTION_TYPE), ("client_assertion", assertion.expose())]
 }

@@ -81,13 +81,11 @@ impl Proof {
         }
     }
 
-    /// The secrets in it.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+    pub(super) fn secret(&self) -> Option<&Secret> {
         match self {
             Proof::Public => None,
             Proof::Header(secret) | Proof::Body(secret) | Proof::Assertion(secret) => Some(secret),
         }
-        .into_iter()
     }
 }
 

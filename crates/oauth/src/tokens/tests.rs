@@ -15,7 +15,7 @@ async fn check(status: u16, body: &str, expected: Expect) {
     let uri = server.at("/token?key=hidden");
     let proof = Proof::Body(Secret::new("s3cret"));
     let endpoint = Endpoint { fetch, uri: &uri, client_id: "me", proof, resource: "https://a.example/mcp" };
-    let shown = match endpoint.refresh("hunter2").await {
+    let shown = match endpoint.refresh(&Secret::new("hunter2")).await {
         Ok(granted) => format!(
             "granted {} refresh={} expires_in={:?} scope={:?}",
             granted.access.expose(),
@@ -29,8 +29,8 @@ async fn check(status: u16, body: &str, expected: Expect) {
     };
     expected.assert_eq(&server.without_port(&shown));
     let request = server.without_port(&server.requests()[0]);
-    let form = "POST /token?key=hidden grant_type=refresh_token&refresh_token=hunter2&client_id=me\
-                &client_secret=s3cret&resource=https%3A%2F%2Fa.example%2Fmcp";
+    let form = "POST /token?key=hidden grant_type=refresh_token&refresh_token=hunter2&resource=https%3A%2F%2Fa.example%2Fmcp\
+                &client_id=me&client_secret=s3cret";
     assert_eq!(request, form);
 }
 

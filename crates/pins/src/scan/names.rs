@@ -17,20 +17,7 @@ const MENTIONED_CHARS_MIN: usize = 6;
 const COMPARED_BYTES_MAX: usize = 128;
 
 /// Words that tell a model what to do.
-const DIRECTIVES: [&str; 12] = [
-    "must",
-    "always",
-    "never",
-    "instead",
-    "before",
-    "whenever",
-    "should",
-    "first",
-    "replace",
-    "overrides",
-    "not",
-    "when",
-];
+const DIRECTIVES: &str = "must always never instead before whenever should first replace overrides not when";
 
 /// The tools of others.
 pub(crate) struct Surroundings {
@@ -93,7 +80,7 @@ impl Surroundings {
                 continue;
             };
             let said: HashSet<String> = words().map(str::to_lowercase).collect();
-            let is_told = DIRECTIVES.iter().any(|directive| said.contains(*directive));
+            let is_told = DIRECTIVES.split(' ').any(|directive| said.contains(directive));
             let severity = if is_told { Severity::Medium } else { Severity::Low };
             let says = match is_told {
                 true => format!("it tells what to do with `{word}` of {owner}"),

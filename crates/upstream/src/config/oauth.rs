@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use oauth::Algorithm;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -30,7 +31,7 @@ pub struct OauthTable {
     /// Its private key instead of a secret: PKCS#8 as PEM, best as `{ file = "PATH" }`.
     pub private_key: Option<Value>,
     /// With what the key signs.
-    pub signing_algorithm: SigningAlgorithm,
+    pub signing_algorithm: Algorithm,
     /// The key's name at the server, if it has one.
     pub key_id: Option<String>,
     /// The https address of a client id metadata document, to be used as client id where the server supports that.
@@ -60,21 +61,6 @@ pub enum GrantKind {
     ClientCredentials,
     /// A token of the enterprise's identity provider is exchanged.
     Enterprise,
-}
-
-/// With what a private key signs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum SigningAlgorithm {
-    /// ECDSA on P-256.
-    #[default]
-    #[serde(rename = "ES256")]
-    Es256,
-    /// RSA with PKCS#1 v1.5.
-    #[serde(rename = "RS256")]
-    Rs256,
-    /// Ed25519.
-    #[serde(rename = "EdDSA")]
-    EdDsa,
 }
 
 /// The identity provider of an enterprise.

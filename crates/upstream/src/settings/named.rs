@@ -4,64 +4,17 @@
 use std::fmt;
 
 /// Words in a name that tell of a secret.
-const WORDS: [&str; 29] = [
-    "apikey",
-    "auth",
-    "authentication",
-    "authorization",
-    "bearer",
-    "cookie",
-    "credential",
-    "credentials",
-    "creds",
-    "dsn",
-    "jwt",
-    "key",
-    "pass",
-    "passphrase",
-    "passw",
-    "passwd",
-    "password",
-    "pat",
-    "pgpass",
-    "pgpassw",
-    "pwd",
-    "secret",
-    "secrets",
-    "sig",
-    "sk",
-    "tok",
-    "token",
-    "tokens",
-    "webhook",
-];
+const WORDS: &str = "\
+    apikey auth authentication authorization bearer cookie credential credentials creds dsn jwt key pass passphrase \
+    passw passwd password pat pgpass pgpassw pwd secret secrets sig sk tok token tokens webhook";
 
 /// How words end that tell of one, where people do not separate them.
 const ENDS: [&str; 5] = ["apikey", "password", "secret", "token", "accesskey"];
 
-/// What settings say that go by such a name, in small letters, and passwords that are none.
-const SETTINGS: [&str; 20] = [
-    "anonymous",
-    "auto",
-    "basic",
-    "bearer",
-    "default",
-    "digest",
-    "disabled",
-    "enabled",
-    "false",
-    "guest",
-    "header",
-    "none",
-    "null",
-    "oauth",
-    "oauth2",
-    "optional",
-    "password",
-    "required",
-    "true",
-    "undefined",
-];
+/// What settings say that go by such a name, and passwords that are none.
+const SETTINGS: &str = "\
+    anonymous auto basic bearer default digest disabled enabled false guest header none null oauth oauth2 optional \
+    password required true undefined";
 
 /// Shorter values are ordinary unless their name says otherwise, in characters.
 const SECRET_CHARS_MIN: usize = 8;
@@ -121,13 +74,13 @@ pub(super) fn sounds_secret(name: &str) -> bool {
     words.any(|word| {
         // `SENTRY_DSN2` is another one.
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        WORDS.contains(&word) || ENDS.iter().any(|end| word.ends_with(end))
+        WORDS.split(' ').any(|one| one == word) || ENDS.iter().any(|end| word.ends_with(end))
     })
 }
 
 /// Whether a value says how something is done, and is no secret whatever it is called.
 pub(super) fn is_setting(text: &str) -> bool {
-    SETTINGS.contains(&text.to_ascii_lowercase().as_str())
+    SETTINGS.split(' ').any(|setting| setting.eq_ignore_ascii_case(text))
 }
 
 /// Whether a value is a short one, a word, a number or a path: nothing that anybody would guess to be a secret.
@@ -243,7 +196,7 @@ mod tests {
         ] {
             assert_eq!(secrets_in_address(text).collect::<Vec<_>>().join(" "), expected, "{text}");
         }
-        assert!(SETTINGS.is_sorted() && WORDS.is_sorted());
+        assert!(SETTINGS.split(' ').is_sorted() && WORDS.split(' ').is_sorted());
     }
 
     #[test]

@@ -17,66 +17,11 @@ const NAME_HASH_CHARS: usize = 16;
 
 /// Programs that run code which they find in the folder they start in or are given, by the beginning of their names:
 /// what follows may be a version (`python3.12`).
-const RUN_CODE: [&str; 58] = [
-    "python",
-    "pypy",
-    "ipython",
-    "pythonw",
-    "uv",
-    "poetry",
-    "pdm",
-    "hatch",
-    "rye",
-    "pipenv",
-    "pixi",
-    "conda",
-    "fastmcp",
-    "uvicorn",
-    "gunicorn",
-    "hypercorn",
-    "node",
-    "nodejs",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "deno",
-    "tsx",
-    "ts-node",
-    "nodemon",
-    "electron",
-    "ruby",
-    "bundle",
-    "rake",
-    "perl",
-    "lua",
-    "luajit",
-    "php",
-    "composer",
-    "java",
-    "kotlin",
-    "gradle",
-    "gradlew",
-    "mvn",
-    "mvnw",
-    "dotnet",
-    "go",
-    "cargo",
-    "mix",
-    "elixir",
-    "julia",
-    "rscript",
-    "make",
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "mise",
-    "direnv",
-    "nix",
-];
+const RUN_CODE: &str = "\
+    python pypy ipython pythonw uv poetry pdm hatch rye pipenv pixi conda fastmcp uvicorn gunicorn hypercorn \
+    node nodejs npm pnpm yarn bun deno tsx ts-node nodemon electron ruby bundle rake perl lua luajit php composer \
+    java kotlin gradle gradlew mvn mvnw dotnet go cargo mix elixir julia rscript \
+    make sh bash zsh dash ksh fish mise direnv nix";
 
 /// What stands between such a program and what it runs.
 const SUBCOMMANDS: [&str; 8] = ["run", "exec", "start", "tool", "task", "dlx", "x", "shell"];
@@ -86,17 +31,8 @@ const FOLDER_OPTIONS: [&str; 8] =
     ["-C", "--cwd", "--dir", "--directory", "--prefix", "--project", "--chdir", "--manifest-path"];
 
 /// Variables that name folders of code.
-const CODE_VARIABLES: [&str; 9] = [
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "NODE_PATH",
-    "RUBYLIB",
-    "PERL5LIB",
-    "LUA_PATH",
-    "LUA_CPATH",
-    "CLASSPATH",
-    "GEM_PATH",
-];
+const CODE_VARIABLES: &str =
+    "PYTHONPATH PYTHONHOME NODE_PATH RUBYLIB PERL5LIB LUA_PATH LUA_CPATH CLASSPATH GEM_PATH";
 
 /// Variables that name folders of programs and libraries, of which all counts.
 const PROGRAM_VARIABLES: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
@@ -252,7 +188,7 @@ impl<'a> Finding<'a> {
     fn variable(&mut self, name: &str, value: &str) {
         let folders =
             || value.split([':', ';']).filter(|folder| !folder.is_empty()).map(|folder| self.at(folder));
-        if CODE_VARIABLES.contains(&name) {
+        if CODE_VARIABLES.split(' ').any(|variable| variable == name) {
             folders().collect::<Vec<_>>().into_iter().for_each(|folder| self.add_code(folder));
         } else if PROGRAM_VARIABLES.contains(&name) {
             let folders: Vec<_> = folders().collect();
@@ -292,7 +228,7 @@ fn runs_code(word: &str) -> bool {
     let name = Path::new(word).file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    RUN_CODE.contains(&plain)
+    RUN_CODE.split(' ').any(|program| program == plain)
 }
 
 #[cfg(test)]

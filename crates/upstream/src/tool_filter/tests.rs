@@ -89,6 +89,33 @@ fn what_callers_cannot_keep_to_goes() {
 }
 
 #[test]
+fn what_says_something_of_all_arguments_goes_and_the_rest_stays_as_it_came() {
+    let added = ToolOverride { sent: sent(&[("ours", "1")], &[]), ..ToolOverride::default() };
+    for key in OF_MEMBERS.split(' ') {
+        let schema =
+            format!(r#"{{"a":1.0,"{key}":[{{"required":["ours"]}}],"properties":{{"q":{{"{key}":1}}}}}}"#);
+        let tool = text(&format!(r#"{{"name":"t","inputSchema":{schema}}}"#));
+        let left = r#"{"name":"t","inputSchema":{"a":1.0,"properties":{"q":{"KEY":1}}}}"#.replace("KEY", key);
+        assert_eq!(added.definition(&tool).expect("a definition").as_str(), left);
+        assert_eq!(added.obstacle(&tool), None);
+    }
+}
+
+#[test]
+fn what_is_described_elsewhere_cannot_be_hidden() {
+    for (key, sent, is_refused) in [
+        ("$ref", sent(&[("ours", "1")], &[]), true),
+        ("$dynamicRef", sent(&[("ours", "1")], &[]), true),
+        ("$ref", sent(&[], &[("ours", "1")]), false),
+        ("$refs", sent(&[("ours", "1")], &[]), false),
+    ] {
+        let tool = text(&format!(r##"{{"name":"t","inputSchema":{{"{key}":"#/$defs/it"}}}}"##));
+        let reshaped = ToolOverride { sent, ..ToolOverride::default() };
+        assert_eq!(reshaped.obstacle(&tool).is_some(), is_refused, "{key}");
+    }
+}
+
+#[test]
 fn arguments_are_added_and_the_rest_keeps_its_bytes() {
     let sent = sent(&[("a", r#"{"x":1}"#), ("k\"", "2")], &[("b", "\"d\""), ("c", "null")]).expect("some");
     for (before, after) in [

@@ -11,7 +11,6 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use oauth2::url::form_urlencoded;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -6,23 +6,10 @@ use oauth::{Algorithm, Authentication, Grant, IdentityProvider, Redirect, Regist
 
 use super::Check;
 use super::text::May;
-use crate::config::{Config, GrantKind, Oauth, OauthTable, ProviderTable, SigningAlgorithm, Value};
+use crate::config::{Config, GrantKind, Oauth, OauthTable, ProviderTable, Value};
 
 /// How a private key begins that can be used.
 const PEM_START: &str = "-----BEGIN PRIVATE KEY-----";
-
-/// The table's texts with their references followed.
-#[derive(Default)]
-struct Texts {
-    client_id: Option<String>,
-    client_secret: Option<String>,
-    private_key: Option<String>,
-    key_id: Option<String>,
-    metadata_url: Option<String>,
-    scope: Option<String>,
-    redirect_uri: Option<String>,
-    issuer: Option<String>,
-}
 
 impl Check<'_> {
     /// Finds a sign-in where there is nothing to sign in to.
@@ -52,11 +39,14 @@ impl Check<'_> {
 
     fn sign_in_as(&mut self, table: &OauthTable) -> oauth::Settings {
         self.refuse_pairs(table);
-        let texts = self.texts(table);
-        let client = self.client(table, &texts);
+        let client = self.client(table);
+        let metadata_url = self.public("client_metadata_url", table.client_metadata_url.as_deref());
+        let scope = self.public("scope", table.scope.as_deref());
+        let redirect_uri = self.public("redirect_uri", table.redirect_uri.as_deref());
+        let issuer = self.public("issuer", table.issuer.as_deref());
         let grant = self.grant(table);
-        let redirect = self.redirect(table, texts.redirect_uri);
-        if let Some(url) = &texts.metadata_url {
+        let redirect = self.redirect(table, redirect_uri);
+        if let Some(url) = &metadata_url {
             let uri = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("https"));
             if uri.is_none_or(|uri| matches!(uri.path(), "" | "/")) || url.contains('#') {
                 let why = "must be an https address with a path, such as \"https://example.com/client.json\"";
@@ -64,22 +54,14 @@ impl Check<'_> {
             }
         }
         let is_scope = |c: char| c == ' ' || c.is_ascii_graphic() && !matches!(c, '"' | '\\');
-        if texts.scope.as_deref().is_some_and(|scope| scope.trim().is_empty() || !scope.chars().all(is_scope))
-        {
+        if scope.as_deref().is_some_and(|scope| scope.trim().is_empty() || !scope.chars().all(is_scope)) {
             self.wrong(
                 "oauth.scope",
                 "must be scopes separated by blanks, such as \"files:read files:write\"",
             );
         }
-        let issuer = texts.issuer.and_then(|issuer| self.endpoint_url("oauth.issuer", &issuer));
-        oauth::Settings {
-            client,
-            metadata_url: texts.metadata_url,
-            grant,
-            scope: texts.scope,
-            redirect,
-            issuer,
-        }
+        let issuer = issuer.and_then(|issuer| self.endpoint_url("oauth.issuer", &issuer));
+        oauth::Settings { client, metadata_url, grant, scope, redirect, issuer }
     }
 
     /// Finds keys that exclude each other, or that do nothing without another.
@@ -109,7 +91,7 @@ impl Check<'_> {
         let no_key = table.private_key.is_none();
         for (key, present) in [
             ("key_id", table.key_id.is_some()),
-            ("signing_algorithm", table.signing_algorithm != SigningAlgorithm::default()),
+            ("signing_algorithm", table.signing_algorithm != Algorithm::default()),
         ] {
             if present && no_key {
                 self.wrong(
@@ -136,19 +118,6 @@ impl Check<'_> {
         }
     }
 
-    fn texts(&mut self, table: &OauthTable) -> Texts {
-        Texts {
-            client_id: self.public("client_id", table.client_id.as_deref()),
-            client_secret: self.secret("client_secret", table.client_secret.as_ref()),
-            private_key: self.secret("private_key", table.private_key.as_ref()),
-            key_id: self.public("key_id", table.key_id.as_deref()),
-            metadata_url: self.public("client_metadata_url", table.client_metadata_url.as_deref()),
-            scope: self.public("scope", table.scope.as_deref()),
-            redirect_uri: self.public("redirect_uri", table.redirect_uri.as_deref()),
-            issuer: self.public("issuer", table.issuer.as_deref()),
-        }
-    }
-
     fn public(&mut self, key: &str, text: Option<&str>) -> Option<String> {
         let place = format!("oauth.{key}");
         let text = self.text(&place, text?, May::Everything)?;
@@ -169,25 +138,20 @@ impl Check<'_> {
         Some(secret)
     }
 
-    fn client(&mut self, table: &OauthTable, texts: &Texts) -> Option<RegisteredClient> {
-        let id = texts.client_id.clone()?;
-        let authentication = match (&texts.client_secret, &texts.private_key) {
-            (Some(secret), _) => Authentication::Secret(Secret::new(secret.as_str())),
+    fn client(&mut self, table: &OauthTable) -> Option<RegisteredClient> {
+        let id = self.public("client_id", table.client_id.as_deref());
+        let secret = self.secret("client_secret", table.client_secret.as_ref());
+        let private_key = self.secret("private_key", table.private_key.as_ref());
+        let key_id = self.public("key_id", table.key_id.as_deref());
+        let id = id?;
+        let authentication = match (secret, private_key) {
+            (Some(secret), _) => Authentication::Secret(Secret::new(secret)),
             (None, Some(pem)) => {
                 if !pem.trim_start().starts_with(PEM_START) {
                     let why = format!("must be PKCS#8 as PEM, which begins with `{PEM_START}`");
                     self.wrong("oauth.private_key", why);
                 }
-                let algorithm = match table.signing_algorithm {
-                    SigningAlgorithm::Es256 => Algorithm::Es256,
-                    SigningAlgorithm::Rs256 => Algorithm::Rs256,
-                    SigningAlgorithm::EdDsa => Algorithm::EdDsa,
-                };
-                Authentication::Key {
-                    pem: Secret::new(pem.as_str()),
-                    algorithm,
-                    key_id: texts.key_id.clone(),
-                }
+                Authentication::Key { pem: Secret::new(pem), algorithm: table.signing_algorithm, key_id }
             }
             (None, None) => Authentication::Public,
         };
@@ -239,7 +203,7 @@ impl Check<'_> {
         }
         match (uri, table.callback_port) {
             (Some(uri), _) => {
-                if !is_endpoint(&uri) {
+                if !oauth::is_endpoint(&uri) {
                     let why = "must be an http address of this machine, such as \"http://127.0.0.1:8123/callback\", or https";
                     self.wrong("oauth.redirect_uri", why);
                 }
@@ -251,27 +215,11 @@ impl Check<'_> {
     }
 
     fn endpoint_url(&mut self, place: &str, url: &str) -> Option<Uri> {
-        if !is_endpoint(url) {
+        if !oauth::is_endpoint(url) {
             self.wrong(place, "must be an https address, or an http address of this machine");
         }
         url.parse().ok()
     }
-}
-
-/// True for an address that a secret may be sent to: https, or http that does not leave the machine.
-fn is_endpoint(url: &str) -> bool {
-    let Ok(uri) = url.parse::<Uri>() else { return false };
-    let Some(authority) = uri.authority() else { return false };
-    let host = uri.host().unwrap_or_default();
-    let bare = host.trim_matches(['[', ']']);
-    let is_here = bare.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    let is_safe = match uri.scheme_str() {
-        Some("https") => !host.is_empty(),
-        Some("http") => is_here,
-        _ => false,
-    };
-    is_safe && !authority.as_str().contains('@') && !url.contains('#')
 }
 
 #[cfg(test)]
