@@ -9,14 +9,17 @@ use crate::schema::Violation;
 use crate::seal::StateFault;
 
 /// A call that gave no outcome.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The gate did not let it through.
-    Refused(Refusal),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// The tool could not do its work.
-    Tool(ToolError),
+    #[error(transparent)]
+    Tool(#[from] ToolError),
     /// We failed.
-    Internal(Internal),
+    #[error(transparent)]
+    Internal(#[from] Internal),
 }
 
 /// Why the gate did not let a call through. Each says what to try.
@@ -270,34 +273,6 @@ impl Refusal {
             Refusal::NoQuota(_) => "limits_unavailable",
             Refusal::NoAuditLog(_) => "book_unavailable",
         }
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Failure::Refused(refusal) => refusal.fmt(f),
-            Failure::Tool(error) => error.fmt(f),
-            Failure::Internal(internal) => internal.fmt(f),
-        }
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        Failure::Refused(refusal)
-    }
-}
-
-impl From<Internal> for Failure {
-    fn from(internal: Internal) -> Failure {
-        Failure::Internal(internal)
-    }
-}
-
-impl From<ToolError> for Failure {
-    fn from(error: ToolError) -> Failure {
-        Failure::Tool(error)
     }
 }
 

@@ -68,9 +68,12 @@ impl Meta {
 
     /// Of a `_meta` object as JSON text; nothing if all of it is the protocol's.
     fn of(meta: &[u8]) -> Option<Meta> {
-        let own = match serde_json::from_slice::<Own<'_>>(meta) {
-            Ok(Own(members)) if members.is_empty() => return None,
-            Ok(Own(members)) => written(members.iter().map(|(name, value)| (&**name, *value))),
+        let own = match serde_json::from_slice(meta) {
+            Ok(Members(members)) => {
+                let mut own = members.iter().filter(|(name, value)| !is_protocols(name, value)).peekable();
+                own.peek()?;
+                written(own.map(|(name, value)| (&**name, *value)))
+            }
             Err(_) => String::from_utf8_lossy(meta).into_owned(),
         };
         Some(Meta { own, is_changed: false })
@@ -79,8 +82,8 @@ impl Meta {
     /// The same without what is other each time, which a rule would take for something else: where contents and paths are
     /// judged, it stays here.
     fn uncounted(self) -> Meta {
-        let has_counted = serde_json::from_str::<All<'_>>(&self.own)
-            .is_ok_and(|All(members)| members.iter().any(|(name, _)| is_counted(name)));
+        let has_counted = serde_json::from_str::<Members<'_>>(&self.own)
+            .is_ok_and(|Members(members)| members.iter().any(|(name, _)| is_counted(name)));
         match has_counted {
             true => Meta { own: self.bound().unwrap_or_else(|| "{}".to_owned()), is_changed: true },
             false => self,
@@ -104,8 +107,8 @@ impl Meta {
 
     /// What a permission is bound to: nothing if there is nothing but what is other each time.
     pub(crate) fn bound(&self) -> Option<String> {
-        match serde_json::from_str::<All<'_>>(&self.own) {
-            Ok(All(members)) => {
+        match serde_json::from_str::<Members<'_>>(&self.own) {
+            Ok(Members(members)) => {
                 let bound: Vec<_> = members.into_iter().filter(|(name, _)| !is_counted(name)).collect();
                 (!bound.is_empty()).then(|| written(bound.iter().map(|(name, value)| (&**name, *value))))
             }
@@ -120,8 +123,8 @@ pub(crate) fn onward(meta: Option<Bytes>, left: Option<&Meta>, is_allowed: bool)
     let Some(left) = left.filter(|left| left.is_changed || is_allowed) else { return meta };
     let own = if is_allowed { left.bound() } else { Some(left.own.clone()) };
     // What cannot be read is not sent on.
-    let All(all) = serde_json::from_slice(meta.as_deref()?).ok()?;
-    let All(own) = serde_json::from_str(own.as_deref().unwrap_or("{}")).ok()?;
+    let Members(all) = serde_json::from_slice(meta.as_deref()?).ok()?;
+    let Members(own) = serde_json::from_str(own.as_deref().unwrap_or("{}")).ok()?;
     let protocols = all.into_iter().filter(|(name, value)| is_protocols(name, value));
     let members: Vec<_> = protocols.chain(own).collect();
     Some(written(members.iter().map(|(name, value)| (&**name, *value))).into())
@@ -153,47 +156,30 @@ fn written<'m>(members: impl Iterator<Item = (&'m str, &'m RawValue)>) -> String
 
 /// A name, without a copy if it has no escapes.
 #[derive(Deserialize)]
-struct Name<'m>(#[serde(borrow)] Cow<'m, str>);
+pub(crate) struct Name<'m>(#[serde(borrow)] pub(crate) Cow<'m, str>);
 
-type Members<'m> = Vec<(Cow<'m, str>, &'m RawValue)>;
+/// The members of an object in their order; those that come twice are there twice.
+pub(crate) struct Members<'m>(pub(crate) Vec<(Cow<'m, str>, &'m RawValue)>);
 
-/// The members that are not the protocol's.
-struct Own<'m>(Members<'m>);
-
-/// All members.
-struct All<'m>(Members<'m>);
-
-impl<'de: 'm, 'm> Deserialize<'de> for Own<'m> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Own<'m>, D::Error> {
-        from.deserialize_map(Reading { wants: |name, value| !is_protocols(name, value) }).map(Own)
+impl<'de: 'm, 'm> Deserialize<'de> for Members<'m> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Members<'m>, D::Error> {
+        from.deserialize_map(Reading).map(Members)
     }
 }
 
-impl<'de: 'm, 'm> Deserialize<'de> for All<'m> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<All<'m>, D::Error> {
-        from.deserialize_map(Reading { wants: |_, _| true }).map(All)
-    }
-}
-
-/// Reads the members that are wanted.
-struct Reading {
-    wants: fn(&str, &RawValue) -> bool,
-}
+struct Reading;
 
 impl<'de> Visitor<'de> for Reading {
-    type Value = Members<'de>;
+    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some(Name(name)) = map.next_key()? {
-            let value = map.next_value()?;
-            if (self.wants)(&name, value) {
-                members.push((name, value));
-            }
+            members.push((name, map.next_value()?));
         }
         Ok(members)
     }

@@ -1,30 +1,32 @@
 //! JSON Schema, compiled once per definition, and violations that a model can act on.
 //!
 //! The draft is the one that a schema names, and 2020-12 if it names none. Nothing is fetched; a format is a remark and
-//! no check, as both drafts have it by default. A pattern that cannot be run in linear time is not checked, which the log says
-//! when its schema is first used.
+//! no check, as both drafts have it by default. A pattern that is not of ECMAScript and Rust alike, cannot be run in linear time
+//! or would be large is not checked, which the log says when its schema is first used.
 
 mod cost;
 mod counted;
 mod meter;
 mod mild;
 mod pattern;
+mod references;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the suite is read from files")]
 mod suite;
 #[cfg(test)]
 mod tests;
 mod unique;
-mod validator;
+
+use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
+use jsonschema::{Draft, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
 use serde::Serialize;
 use serde_json::Value;
 
 use cost::{Cost, SCHEMA_BYTES_MAX};
 use counted::Counted;
-use validator::{Options, validator};
+use pattern::Patterns;
 
 /// Most violations told at once; the first few are what gets repaired.
 pub const VIOLATIONS_MAX: usize = 10;
@@ -99,6 +101,9 @@ impl Misfit {
     }
 }
 
+/// How schemas are compiled.
+type Options<'r> = ValidationOptions<'r, Arc<dyn Retrieve>, Counted>;
+
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Schema {
@@ -116,20 +121,34 @@ impl Schema {
             return Err(format!("it has {} bytes, and at most {SCHEMA_BYTES_MAX} are read", text.len()));
         }
         let schema: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        Schema::build(&schema, Cost::of(&schema)?, jsonschema::options_for())
+        Schema::build(schema, jsonschema::options_for())
     }
 
-    fn build(schema: &Value, cost: Cost, options: Options<'_>) -> Result<Schema, String> {
-        let options = options.should_validate_formats(false);
-        let validator = validator(schema, &options).or_else(|why| {
-            let (milder, left_out) = mild::milder(schema);
+    fn build(mut schema: Value, options: Options<'_>) -> Result<Schema, String> {
+        let cost = Cost::of(&schema)?;
+        let patterns = Patterns::default();
+        mild::without_unusable_names(&mut schema, &patterns);
+        let own = patterns.clone();
+        let options = options
+            .should_validate_formats(false)
+            .with_keyword("pattern", move |_, text, _| own.keyword(text))
+            .with_pattern_options(PatternOptions::regex());
+        let validator = options.build(&schema).or_else(|why| {
+            let (milder, unknown_draft) = mild::milder(&schema);
             // Without a name it is 2020-12; much that has none was written for the one before.
             let older = options.clone().with_draft(Draft::Draft7);
-            let found = validator(&milder, &options).or_else(|_| validator(&milder, &older));
+            let found = options.build(&milder).or_else(|_| older.build(&milder));
             let found = found.map_err(|_| cut(&why.to_string(), EXPECTED_CHARS_MAX))?;
-            tracing::warn!(%why, ?left_out, "a schema is not as its draft wants it; arguments are checked as far as it goes");
+            tracing::warn!(%why, ?unknown_draft, "a schema is not as its draft wants it; values are checked as far as it goes");
             Ok::<_, String>(found)
         })?;
+        let left_out = patterns.left_out();
+        if !left_out.is_empty() {
+            tracing::warn!(
+                ?left_out,
+                "a schema has patterns that are not checked: they are none, or not run in linear time"
+            );
+        }
         Ok(Schema { validator, cost })
     }
 
@@ -159,10 +178,7 @@ impl Schema {
         if !self.cost.is_bearable(value) {
             return None;
         }
-        meter::within(steps, self.cost.steps_per_value, || {
-            meter::name_costs(self.cost.name_patterns.rehearse(value));
-            look()
-        })
+        meter::within(steps, self.cost.looks_per_value, look)
     }
 }
 

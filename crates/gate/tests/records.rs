@@ -29,7 +29,6 @@ impl Tool for Keep {
         title: "Keep",
         summary: "a sample",
         effect: Effect::Writes,
-        needs: &[],
         arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
         scopes: &["write_workspace"],
         idempotent: true,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, Need, ToolError, ToolName};
+use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, ToolError, ToolName};
 
 use crate::run::{call, call_with};
 use crate::schema::{compiled, objections};
@@ -80,13 +80,14 @@ fn check_schemas(definition: &Definition) {
     assert_eq!(schema["additionalProperties"], false, "the schema of {name} is open");
     if let Listing::Ours(about) = definition.listing {
         let roles = about.arguments;
-        roles.names().for_each(|field| assert!(schema["properties"][field].is_object(), "{name}.{field}"));
+        roles
+            .paths
+            .iter()
+            .for_each(|&field| assert!(schema["properties"][field].is_object(), "{name}.{field}"));
         assert!(
             roles.writes.iter().all(|field| roles.paths.contains(field)),
             "{name} writes what is no path"
         );
-        let needs_files = about.needs.contains(&Need::Files);
-        assert!(needs_files || roles.paths.is_empty(), "{name} takes paths and needs no files");
     }
     for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
         assert!(schema["description"].is_string(), "{name}.{field} is not described");

@@ -81,7 +81,6 @@ const fn about(name: &'static str) -> About {
         title: "Sample",
         summary: "a sample",
         effect: Effect::Reads,
-        needs: &[],
         arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
         scopes: &["read_workspace"],
         idempotent: true,

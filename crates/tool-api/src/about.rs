@@ -27,19 +27,6 @@ impl Effect {
     }
 }
 
-/// Something beside its arguments that a tool works with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
-    /// Files of the workspace.
-    Files,
-    /// Other programs.
-    Processes,
-    /// Services elsewhere.
-    Network,
-    /// Secrets that are kept for it.
-    Secrets,
-}
-
 /// What the arguments of a tool are, by their names, as the rules, the policy and the gate read it: nobody guesses it by what
 /// they are called. One that stands in no list is none of this.
 #[derive(Debug, Clone, Copy)]
@@ -48,26 +35,11 @@ pub struct ArgumentRoles {
     pub paths: &'static [&'static str],
     /// Of those, the ones that name files it writes. What is not named here cannot be written where others obey it.
     pub writes: &'static [&'static str],
-    /// Become what a file or a message holds.
-    pub contents: &'static [&'static str],
-    /// Are addresses of services elsewhere.
-    pub addresses: &'static [&'static str],
-    /// Are secrets.
-    pub secrets: &'static [&'static str],
-    /// Are run as commands.
-    pub commands: &'static [&'static str],
 }
 
 impl ArgumentRoles {
     /// Of arguments that are nothing of the kind.
-    pub const NONE: ArgumentRoles =
-        ArgumentRoles { paths: &[], writes: &[], contents: &[], addresses: &[], secrets: &[], commands: &[] };
-
-    /// All names, those with several roles more than once.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let lists = [self.paths, self.writes, self.contents, self.addresses, self.secrets, self.commands];
-        lists.into_iter().flatten().copied()
-    }
+    pub const NONE: ArgumentRoles = ArgumentRoles { paths: &[], writes: &[] };
 }
 
 /// A sample call that shows how a tool is meant.
@@ -90,8 +62,6 @@ pub struct About {
     pub summary: &'static str,
     /// The strongest thing it can do.
     pub effect: Effect,
-    /// What it needs in its hands.
-    pub needs: &'static [Need],
     /// What its arguments are.
     pub arguments: ArgumentRoles,
     /// What a caller must have been given to see it.

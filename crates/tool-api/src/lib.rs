@@ -16,7 +16,7 @@ pub mod permit;
 mod secrets;
 mod tool;
 
-pub use about::{About, ArgumentRoles, Effect, Example, Need};
+pub use about::{About, ArgumentRoles, Effect, Example};
 pub use arguments::{Arguments, ArgumentsFault};
 pub use cancel::Cancel;
 pub use client::{Client, Input};

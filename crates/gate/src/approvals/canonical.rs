@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 
 use audit::Hash;
+use serde_json::value::RawValue;
+
+use crate::meta::{Members, Name};
 
 /// Most members of a call's arguments that a standing permission can be bound to one by one.
 const MEMBERS_MAX: usize = 64;
@@ -28,12 +31,31 @@ pub(super) enum Canonical<'t> {
 }
 
 impl<'t> Canonical<'t> {
-    /// Reads a JSON text that was checked before, its depth included; nothing if it was not.
+    /// Reads a JSON text; nothing if it is none. Each level is gone through once more for those below it: what people are
+    /// asked about may take a while longer.
     pub(super) fn read(json: &'t str) -> Option<Canonical<'t>> {
-        let mut reader = Reader { text: json, at: 0 };
-        let value = reader.value()?;
-        reader.skip_blanks();
-        (reader.at == json.len()).then_some(value)
+        let whole: &RawValue = serde_json::from_str(json).ok()?;
+        Canonical::of(whole.get())
+    }
+
+    fn of(json: &'t str) -> Option<Canonical<'t>> {
+        Some(match json.as_bytes().first()? {
+            b'{' => {
+                let Members(members) = serde_json::from_str(json).ok()?;
+                let read = |(key, value): (_, &'t RawValue)| Some((key, Canonical::of(value.get())?));
+                let mut members: Vec<_> = members.into_iter().map(read).collect::<Option<_>>()?;
+                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                Canonical::Object(members)
+            }
+            b'[' => {
+                let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+                Canonical::Array(
+                    items.into_iter().map(|item| Canonical::of(item.get())).collect::<Option<_>>()?,
+                )
+            }
+            b'"' => Canonical::Text(serde_json::from_str::<Name<'_>>(json).ok()?.0),
+            _ => Canonical::Word(json),
+        })
     }
 
     /// The one spelling.
@@ -126,103 +148,6 @@ fn ends(text: &str, bytes_max: usize) -> String {
 
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string can always be written")
-}
-
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Reader<'t> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    /// Steps over this byte, and blanks before it, if it is the next.
-    fn takes(&mut self, byte: u8) -> bool {
-        self.skip_blanks();
-        let is_next = self.peek() == Some(byte);
-        self.at += usize::from(is_next);
-        is_next
-    }
-
-    fn value(&mut self) -> Option<Canonical<'t>> {
-        self.skip_blanks();
-        match self.peek()? {
-            b'{' => self.object(),
-            b'[' => self.array(),
-            b'"' => self.string().map(Canonical::Text),
-            _ => self.word(),
-        }
-    }
-
-    fn object(&mut self) -> Option<Canonical<'t>> {
-        self.at += 1;
-        let mut members = Vec::new();
-        while !self.takes(b'}') {
-            if !members.is_empty() && !self.takes(b',') {
-                return None;
-            }
-            self.skip_blanks();
-            let key = self.string()?;
-            if !self.takes(b':') {
-                return None;
-            }
-            members.push((key, self.value()?));
-        }
-        members.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Some(Canonical::Object(members))
-    }
-
-    fn array(&mut self) -> Option<Canonical<'t>> {
-        self.at += 1;
-        let mut items = Vec::new();
-        while !self.takes(b']') {
-            if !items.is_empty() && !self.takes(b',') {
-                return None;
-            }
-            items.push(self.value()?);
-        }
-        Some(Canonical::Array(items))
-    }
-
-    fn string(&mut self) -> Option<Cow<'t, str>> {
-        let start = self.at;
-        if self.peek() != Some(b'"') {
-            return None;
-        }
-        self.at += 1;
-        let mut is_escaped = false;
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => {
-                    is_escaped = true;
-                    self.at += 2;
-                }
-                _ => self.at += 1,
-            }
-        }
-        self.at += 1;
-        let written = self.text.get(start..self.at)?;
-        match is_escaped {
-            true => serde_json::from_str(written).ok().map(Cow::Owned),
-            false => written.get(1..written.len() - 1).map(Cow::Borrowed),
-        }
-    }
-
-    fn word(&mut self) -> Option<Canonical<'t>> {
-        let rest = self.text.get(self.at..)?;
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c)).unwrap_or(rest.len());
-        self.at += end;
-        rest.get(..end).filter(|word| !word.is_empty()).map(Canonical::Word)
-    }
 }
 
 #[cfg(test)]

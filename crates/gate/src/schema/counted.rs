@@ -1,11 +1,11 @@
-//! JSON as the validator looks at it, with every look counted. When the steps are used up, a value has nothing in it any
-//! more, so that the validator comes to its end at once; what it then says is not used.
+//! JSON as the validator looks at it, with every value counted that it comes by. When the steps are used up, a value has
+//! nothing in it any more, so that the validator comes to its end; what it then says is not used.
 
 use std::borrow::Cow;
 
 use jsonschema::JsonType;
-use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, cmp};
-use serde_json::{Map, Value};
+use jsonschema::json::{Array, Json, Node, NodeIdentity, Object, SerdeJson, cmp};
+use serde_json::{Map, Number, Value};
 
 use super::{meter, unique};
 
@@ -13,7 +13,7 @@ use super::{meter, unique};
 const CHARS_A_STEP: usize = 64;
 
 /// Steps for the hash of a value without what is in it.
-const HASH_STEPS: u64 = 8;
+const HASH_STEPS: u64 = 32;
 
 /// The kind of JSON whose values are `serde_json`'s, looked at through the meter.
 pub(super) struct Counted;
@@ -31,7 +31,7 @@ impl Json for Counted {
     }
 
     fn with_string_node<T>(buffer: &mut Value, string: &str, check: impl FnOnce(&Value) -> T) -> T {
-        meter::take((string.len() / CHARS_A_STEP) as u64);
+        meter::take(pieces(string));
         *buffer = Value::String(string.to_owned());
         check(buffer)
     }
@@ -40,68 +40,39 @@ impl Json for Counted {
 impl<'a> Node<'a, Counted> for &'a Value {
     type Object = Members<'a>;
     type Array = Items<'a>;
-    type Number = &'a serde_json::Number;
+    type Number = &'a Number;
 
     fn as_object(&self) -> Option<Members<'a>> {
-        let goes_on = meter::look();
-        match self {
-            Value::Object(members) if goes_on => Some(Members(members)),
-            _ => None,
-        }
+        Value::as_object(self).map(Members)
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
-        let goes_on = meter::look();
-        match self {
-            Value::Array(items) if goes_on => Some(Items(items)),
-            _ => None,
-        }
+        Value::as_array(self).map(|items| Items(items))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        let goes_on = meter::look();
-        match self {
-            Value::String(text) if goes_on => Some(Cow::Borrowed(text)),
-            _ => None,
-        }
+        self.as_str().map(Cow::Borrowed)
     }
 
-    fn as_number(&self) -> Option<&'a serde_json::Number> {
-        let goes_on = meter::look();
-        match self {
-            Value::Number(number) if goes_on => Some(number),
-            _ => None,
-        }
+    fn as_number(&self) -> Option<&'a Number> {
+        Value::as_number(self)
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        let goes_on = meter::look();
-        match self {
-            Value::Bool(flag) if goes_on => Some(*flag),
-            _ => None,
-        }
+        self.as_bool()
     }
 
     fn is_null(&self) -> bool {
-        meter::look();
-        matches!(self, Value::Null)
+        Value::is_null(self)
     }
 
     fn json_type(&self) -> JsonType {
-        meter::look();
-        match self {
-            Value::Null => JsonType::Null,
-            Value::Bool(_) => JsonType::Boolean,
-            Value::Number(_) => JsonType::Number,
-            Value::String(_) => JsonType::String,
-            Value::Array(_) => JsonType::Array,
-            Value::Object(_) => JsonType::Object,
-        }
+        Node::<SerdeJson>::json_type(self)
     }
 
     fn string_length(&self) -> Option<u64> {
-        let text = Node::<Counted>::as_string(self)?;
-        meter::take((text.len() / CHARS_A_STEP) as u64).then(|| text.chars().count() as u64)
+        let text = self.as_str()?;
+        meter::take(pieces(text)).then(|| text.chars().count() as u64)
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
@@ -133,7 +104,9 @@ impl<'a> Object<'a, Counted> for Members<'a> {
     }
 
     fn get(&self, key: &String) -> Option<&'a Value> {
-        if meter::value() { self.0.get(key.as_str()) } else { None }
+        // A name that is looked for in vain leads nowhere.
+        let member = self.0.get(key.as_str()).filter(|_| meter::value(0));
+        if meter::take(1) { member } else { None }
     }
 
     fn members(&self) -> EachMember<'a> {
@@ -146,7 +119,7 @@ impl<'a> Iterator for EachMember<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (name, member) = self.0.next()?;
-        meter::member().then_some((name.as_str(), member))
+        meter::value(pieces(name)).then_some((name.as_str(), member))
     }
 }
 
@@ -169,7 +142,7 @@ impl<'a> Array<'a, Counted> for Items<'a> {
     }
 
     fn is_unique(&self) -> bool {
-        // Each item is hashed to its depths.
+        // Each item is copied and hashed to its depths.
         let steps = HASH_STEPS.saturating_mul(self.0.iter().map(size).sum());
         meter::take(steps) && unique::all_differ(self.0)
     }
@@ -180,31 +153,31 @@ impl<'a> Iterator for EachItem<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let item = self.0.next()?;
-        meter::value().then_some(item)
+        meter::value(0).then_some(item)
     }
 }
 
 /// Steps of a comparison: what differs in kind or length is told apart at once.
 fn least_size(one: &Value, other: &Value) -> u64 {
     match (one, other) {
-        (Value::String(one), Value::String(other)) if one.len() == other.len() => text_size(one),
-        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => size(other),
+        (Value::String(one), Value::String(other)) if one.len() != other.len() => 1,
+        (Value::String(_), Value::String(_))
+        | (Value::Array(_), Value::Array(_))
+        | (Value::Object(_), Value::Object(_)) => size(other),
         _ => 1,
     }
 }
 
 /// Values and pieces of text within a value, itself among them.
 fn size(value: &Value) -> u64 {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
-        Value::String(text) => text_size(text),
-        Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
-        Value::Object(members) => {
-            1 + members.iter().map(|(name, member)| text_size(name) + size(member)).sum::<u64>()
-        }
+    1 + match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => pieces(text),
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(members) => members.iter().map(|(name, member)| 1 + pieces(name) + size(member)).sum(),
     }
 }
 
-fn text_size(text: &str) -> u64 {
-    1 + (text.len() / CHARS_A_STEP) as u64
+fn pieces(text: &str) -> u64 {
+    (text.len() / CHARS_A_STEP) as u64
 }

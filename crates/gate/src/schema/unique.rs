@@ -4,68 +4,34 @@
 //! compared with all others.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-use jsonschema::json::cmp;
 use serde_json::{Number, Value};
 
 /// True if no two items are equal.
 pub(super) fn all_differ(items: &[Value]) -> bool {
-    let state = RandomState::new();
     let mut seen = HashSet::with_capacity(items.len());
-    items.iter().all(|value| seen.insert(Item { hash: hash(&state, value), value }))
+    items.iter().all(|item| seen.insert(in_one_way(item)))
 }
 
-/// An item with its hash, which is made once.
-struct Item<'v> {
-    hash: u64,
-    value: &'v Value,
-}
-
-impl Hash for Item<'_> {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(self.hash);
-    }
-}
-
-impl PartialEq for Item<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && cmp::equal(self.value, other.value)
-    }
-}
-
-impl Eq for Item<'_> {}
-
-fn hash(state: &RandomState, value: &Value) -> u64 {
-    let one = |kind: u8, value: u64| state.hash_one((kind, value));
+/// The same value with every whole number written as an integer.
+fn in_one_way(value: &Value) -> Value {
     match value {
-        Value::Null => one(0, 0),
-        Value::Bool(flag) => one(1, u64::from(*flag)),
-        Value::Number(number) => one(2, number_bits(number)),
-        Value::String(text) => state.hash_one((3_u8, text)),
-        Value::Array(items) => {
-            items.iter().fold(one(4, 0), |before, item| one(4, before ^ hash(state, item).rotate_left(1)))
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+        Value::Number(number) => Value::Number(whole(number).unwrap_or_else(|| number.clone())),
+        Value::Array(items) => items.iter().map(in_one_way).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), in_one_way(member))).collect()
         }
-        Value::Object(members) => members
-            .iter()
-            .fold(5, |sum, (name, member)| sum ^ state.hash_one((5_u8, name, hash(state, member)))),
     }
 }
 
-/// The same for numbers that are equal: of an integer the integer, however it is written.
-fn number_bits(number: &Number) -> u64 {
-    if let Some(integer) = number.as_u64() {
-        return integer;
+/// The integer that a float is, if it is one and stands for it exactly.
+fn whole(number: &Number) -> Option<Number> {
+    let float = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0)?;
+    match float < 0.0 {
+        true => Some((float as i64).into()).filter(|_| float >= i64::MIN as f64),
+        false => Some((float as u64).into()).filter(|_| float < u64::MAX as f64),
     }
-    if let Some(integer) = number.as_i64() {
-        return integer.cast_unsigned();
-    }
-    let float = number.as_f64().unwrap_or_default();
-    // Whole ones beyond both ranges, and those with a fraction, are equal to no integer that stands as one.
-    if float.fract() != 0.0 || float.abs() >= u64::MAX as f64 {
-        return float.to_bits();
-    }
-    if float < 0.0 { (float as i64).cast_unsigned() } else { float as u64 }
 }
 
 #[cfg(test)]

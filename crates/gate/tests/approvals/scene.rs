@@ -33,12 +33,7 @@ const ABOUT: About = About {
     title: "Burn",
     summary: "burns",
     effect: Effect::Executes,
-    needs: &[],
-    arguments: tool_api::ArgumentRoles {
-        paths: &["path"],
-        writes: &["path"],
-        ..tool_api::ArgumentRoles::NONE
-    },
+    arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"] },
     scopes: &[],
     idempotent: true,
     open_world: false,

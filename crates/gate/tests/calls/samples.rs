@@ -37,8 +37,7 @@ const fn about(name: &'static str, effect: Effect) -> About {
         title: name,
         summary: "a sample",
         effect,
-        needs: &[],
-        arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
+        arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &[] },
         scopes: match effect {
             Effect::Reads => &["read_workspace"],
             Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
@@ -92,11 +91,7 @@ struct Put;
 
 impl Tool for Put {
     const ABOUT: About = About {
-        arguments: tool_api::ArgumentRoles {
-            paths: &["path"],
-            writes: &["path"],
-            ..tool_api::ArgumentRoles::NONE
-        },
+        arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"] },
         ..about("put", Effect::Writes)
     };
     type Input = Placed;

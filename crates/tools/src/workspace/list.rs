@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Need, Structured, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Structured, Tool, ToolError};
 
 use super::file_error::refused;
 use super::listing::Listing;
@@ -58,7 +58,6 @@ impl Tool for List {
                   folders below, without `.git` and what ignore files leave out. At most 2000 entries per call, in \
                   order of their paths; the last line then says how to go on. Links are not followed.",
         effect: Effect::Reads,
-        needs: &[Need::Files],
         arguments: ArgumentRoles { paths: &["path", "glob", "after"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
         idempotent: true,

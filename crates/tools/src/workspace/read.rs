@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_api::{About, ArgumentRoles, Context, Document, Effect, Example, Need, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Context, Document, Effect, Example, Tool, ToolError};
 
 use super::content::{Asked, TEXT_BYTES_MAX};
 use super::file_error::refused;
@@ -54,7 +54,6 @@ impl Tool for Read {
                   on. Pictures (PNG, JPEG, GIF, WebP), sounds (WAV, MP3, Ogg, FLAC) and other binary files are \
                   shown as such, up to 5 MiB.",
         effect: Effect::Reads,
-        needs: &[Need::Files],
         arguments: ArgumentRoles { paths: &["path"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
         idempotent: true,

@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, Expect, FileError, Inside, Need, Root, Secrets,
-    Structured, Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, Expect, FileError, Inside, Root, Secrets, Structured,
+    Tool, ToolError,
 };
 
 use super::file_error::refused;
@@ -105,13 +105,7 @@ impl Tool for Write {
                   kept. With `expected_sha256` a file that has changed meanwhile is left alone. `[REDACTED:…]` stands in \
                   place of a secret: content with it never replaces a file that holds secrets.",
         effect: Effect::Writes,
-        needs: &[Need::Files],
-        arguments: ArgumentRoles {
-            paths: &["path"],
-            writes: &["path"],
-            contents: &["content"],
-            ..ArgumentRoles::NONE
-        },
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
         scopes: &["write_workspace"],
         idempotent: true,
         open_world: false,
