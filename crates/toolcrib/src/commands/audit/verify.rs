@@ -60,11 +60,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
             (Ending::Failed, facts, why)
         }
     };
-    if cli.json {
-        print::json(&facts)?
-    } else {
-        print::foreign(&words)?
-    }
+    print::found(cli.json, &facts, &words)?;
     Ok(ending)
 }
 
