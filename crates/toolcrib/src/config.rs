@@ -154,7 +154,7 @@ fn without_strangers(
     let consent = consent(&sources, surroundings);
     let is_strange = |source: &Source| {
         let folder = find::declaring_folder(source, surroundings);
-        source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.knows(&folder))
+        source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.of_folder(&folder).is_any())
     };
     let strange: Vec<bool> = sources.iter().map(is_strange).collect();
     let is_at_fault =
@@ -224,7 +224,7 @@ fn consent(sources: &[Source], surroundings: &Surroundings) -> Result<Consent, V
     let users = read::users(sources)?;
     let (file, _) = read::file(&users);
     let state = settings::state(&file, &users, sources, surroundings);
-    Ok(Consent::kept_in(state))
+    Ok(Consent::KeptIn(state))
 }
 
 /// The JSON Schema of a configuration file.

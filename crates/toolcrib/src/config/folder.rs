@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::consent::{Agreement, Consent};
+use super::consent::{Agreement, FolderConsent};
 use super::declaration::{self, Declaration};
 use super::join;
 use super::tree::{Member, Node, Place, Written};
@@ -50,18 +50,12 @@ pub(super) struct FolderFile<'a> {
     pub(super) name: &'a str,
     /// `name:line:column` of a place in it.
     pub(super) spot: &'a dyn Fn(Place) -> String,
+    pub(super) consent: &'a FolderConsent,
 }
 
 impl Folders {
     /// Lays a folder's file over `tree`, as far as it may be; `users` is the user's alone.
-    pub(super) fn lay(
-        &mut self,
-        tree: Node,
-        users: &Node,
-        mut said: Node,
-        file: &FolderFile<'_>,
-        consent: &Consent,
-    ) -> Node {
+    pub(super) fn lay(&mut self, tree: Node, users: &Node, mut said: Node, file: &FolderFile<'_>) -> Node {
         let servers = self.take_servers(&mut said, users, file);
         let permissions = take_permissions(&mut said);
         self.passed_over.extend(join::take_unsaid(&mut said, users));
@@ -70,7 +64,7 @@ impl Folders {
         let mut own = BTreeSet::new();
         for part in servers {
             let name = part.declaration.server().unwrap_or_default().to_owned();
-            if let Some(secrets) = self.agreed(&part, consent) {
+            if let Some(secrets) = self.agreed(&part, file.consent) {
                 self.servers.insert(name.clone(), secrets);
                 part.lay(&mut tree);
             }
@@ -79,7 +73,7 @@ impl Folders {
         let (place, permissions) = permissions;
         let permissions = self.for_own_servers(permissions, &own);
         if let Some(part) = permissions.and_then(|what| permitting(what, place, file))
-            && self.agreed(&part, consent).is_some()
+            && self.agreed(&part, file.consent).is_some()
         {
             part.lay(&mut tree);
         }
@@ -87,7 +81,7 @@ impl Folders {
     }
 
     /// The kept secrets that it may use, if a person has agreed to it; it is held back if not.
-    fn agreed(&mut self, part: &Part, consent: &Consent) -> Option<BTreeSet<String>> {
+    fn agreed(&mut self, part: &Part, consent: &FolderConsent) -> Option<BTreeSet<String>> {
         match consent.to(&part.declaration) {
             Agreement::Given { secrets } => Some(secrets.into_iter().collect()),
             why => {

@@ -48,13 +48,14 @@ pub(crate) fn tree(
         let folder = declaring_folder(source, surroundings);
         let spot = |place| spot(sources, place).unwrap_or_default();
         let name = if source.is_others() { OTHERS_FILE } else { FILE };
-        let file = FolderFile { folder: &folder, name, spot: &spot };
+        let consent = consent.of_folder(&folder);
+        let file = FolderFile { folder: &folder, name, spot: &spot, consent: &consent };
         match parsed(nth, source) {
-            Ok(said) if source.is_others() => {
-                let said = of_another_program(said, &read.tree);
-                read.tree = read.folders.lay(read.tree, &users, said, &file, consent);
+            Ok(written) => {
+                let others = source.is_others();
+                let written = if others { of_another_program(written, &read.tree) } else { written };
+                read.tree = read.folders.lay(read.tree, &users, written, &file);
             }
-            Ok(said) => read.tree = read.folders.lay(read.tree, &users, said, &file, consent),
             Err(errors) => problems.extend(errors),
         }
     }

@@ -62,34 +62,15 @@ pub(crate) struct Settings {
 impl Settings {
     /// The defaults, but with everything below one folder, no rule and no limit in the way, and no upstream.
     pub(crate) fn for_selftest(folder: &Path) -> Settings {
-        let everything = policy::Config { allow: vec!["*".to_owned()], ..policy::Config::default() };
-        Settings {
-            server: server::Config::default(),
-            identity: server::identity::Config::default(),
-            workspace: folder.to_owned(),
-            too_wide: None,
-            writable: sandbox::Writable::default(),
-            state: folder.join("state"),
-            files: Vec::new(),
-            secret_files: Vec::new(),
-            offer: tools::Offer::default(),
-            rates: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() }.into(),
-            rules: rules::Settings {
-                workspace: folder.to_owned(),
-                vocabulary: vocabulary::rules_vocabulary(),
-                ..rules::Settings::default()
-            },
-            policy: policy::Policy::new(&everything).expect("`*` is a glob"),
-            approvals: gate::approvals::Config::default(),
-            telemetry: telemetry::Config::default(),
-            audit: audit::Config::default(),
-            redactor: redactor(&redact::Config::default()),
-            redaction: redact::Config::default(),
-            secrets: Vec::new(),
-            kept: Kept::new(&folder.join("state"), KeySource::State),
-            upstreams: Vec::new(),
-            log: crate::log::Config::default(),
-        }
+        let config = serde_json::json!({
+            "workspace": { "root": folder }, "state": { "dir": folder.join("state") },
+            "policy": { "allow": ["*"] }, "limits": { "rate": { "per_second": 0 } },
+        });
+        let file = serde_json::from_value(config).expect("it is a configuration");
+        let surroundings = Surroundings { current_dir: folder.to_owned(), ..Surroundings::default() };
+        let (tree, folders) = (Node::nothing(), BTreeMap::new());
+        let whole = Whole { tree: &tree, sources: &[], surroundings: &surroundings, folders: &folders };
+        settle(file, whole, Unfollowed::IsWrong).unwrap_or_else(|problems| panic!("{problems:?}"))
     }
 }
 
