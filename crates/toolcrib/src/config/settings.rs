@@ -220,8 +220,7 @@ impl Settling<'_> {
         let config = server::Config { socket, ..config };
         for problem in config.check().err().into_iter().flatten() {
             let nth = problem.nth.map(|nth| nth.to_string());
-            let keys: Vec<&str> = ["server", problem.key].into_iter().chain(nth.as_deref()).collect();
-            self.report(&keys, problem.to_string());
+            self.report_below("server", [problem.key].into_iter().chain(nth.as_deref()), problem.to_string());
         }
         config
     }
@@ -232,9 +231,7 @@ impl Settling<'_> {
         server: &server::Config,
     ) -> server::identity::Config {
         for problem in config.check(server.bind).err().into_iter().flatten() {
-            let keys: Vec<&str> =
-                ["identity"].into_iter().chain(problem.keys.iter().map(String::as_str)).collect();
-            self.report(&keys, problem.to_string());
+            self.report_below("identity", problem.keys.iter().map(String::as_str), problem.to_string());
         }
         config
     }
@@ -297,15 +294,13 @@ impl Settling<'_> {
     }
 
     fn offer(&mut self, config: &tools::Config) -> Option<tools::Offer> {
-        let error = match config.check() {
-            Ok(offer) => return Some(offer),
-            Err(error) => error,
-        };
+        let offer = config.check();
         let listed = config.offer.as_deref().unwrap_or_default();
-        for problem in error.problems {
-            self.report_item(&["tools", "offer"], listed, &problem.name, problem.to_string());
+        for problem in offer.as_ref().err().into_iter().flat_map(|error| &error.problems) {
+            let nth = listed.iter().position(|name| *name == problem.name).map(|nth| nth.to_string());
+            self.report_below("tools", ["offer"].into_iter().chain(nth.as_deref()), problem.to_string());
         }
-        None
+        offer.ok()
     }
 
     fn redaction(&mut self, config: &redact::Config) {
@@ -370,10 +365,8 @@ impl Settling<'_> {
         self.problems.push(Problem::at(place, what));
     }
 
-    /// Reports an item of a list at its own place.
-    fn report_item(&mut self, keys: &[&str], listed: &[String], item: &str, what: String) {
-        let nth = listed.iter().position(|listed| listed == item).map(|nth| nth.to_string());
-        let keys: Vec<&str> = keys.iter().copied().chain(nth.as_deref()).collect();
+    fn report_below<'k>(&mut self, section: &'k str, keys: impl Iterator<Item = &'k str>, what: String) {
+        let keys: Vec<&str> = std::iter::once(section).chain(keys).collect();
         self.report(&keys, what);
     }
 }
