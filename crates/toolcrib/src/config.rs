@@ -120,11 +120,10 @@ fn loaded(
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
 ) -> Result<Loaded, Problems> {
-    let (sources, settled, mistaken) = match settle(&sources, surroundings, unfollowed) {
+    let (sources, (settings, read), mistaken) = match settle(&sources, surroundings, unfollowed) {
         Ok(settled) => (sources, settled, Vec::new()),
         Err(problems) => without_strangers(sources, problems, surroundings, unfollowed)?,
     };
-    let Settled { settings, read } = settled;
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let learner = Arc::new(Learner::new(&settings.redactor));
     let passed_over = passed_over(&sources, &read.folders.passed_over, surroundings);
@@ -192,10 +191,7 @@ fn passed_over(
 }
 
 /// A configuration with nothing wrong in it, and how it came about.
-struct Settled {
-    settings: Settings,
-    read: read::Read,
-}
+type Settled = (Settings, read::Read);
 
 fn settle(
     sources: &[Source],
@@ -207,7 +203,7 @@ fn settle(
     let (file, mut problems) = read::file(&read.tree);
     let whole = settings::Whole { tree: &read.tree, sources, surroundings, folders: &read.folders.servers };
     match settings::settle(file, whole, unfollowed) {
-        Ok(settings) if problems.is_empty() => Ok(Settled { settings, read }),
+        Ok(settings) if problems.is_empty() => Ok((settings, read)),
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);

@@ -95,24 +95,27 @@ fn to_stdout(text: &str) -> io::Result<()> {
 
 /// Says something to the person at the terminal, without secrets and without what could drive it.
 pub(crate) fn remark(text: &str) {
-    // With stderr gone there is nobody to tell.
-    let _ = io::stderr().write_all(format!("{}\n", harmless(&clean(text))).as_bytes());
+    to_stderr(&clean(text), "\n");
 }
 
 /// As [`remark`] does, for our own words around what the configuration says in the open: known secrets are struck out, but
 /// nothing that only looks like one, since what searches for that would stay in memory for as long as we serve.
 pub(crate) fn banner(text: &str) {
     let struck = REDACTOR.get().and_then(|redactor| redactor.bytes(text.as_bytes()));
-    let text = struck
-        .map_or(Cow::Borrowed(text), |(struck, _)| String::from_utf8_lossy(&struck).into_owned().into());
-    // With stderr gone there is nobody to tell.
-    let _ = io::stderr().write_all(format!("{}\n", harmless(&text)).as_bytes());
+    match struck {
+        Some((struck, _)) => to_stderr(&String::from_utf8_lossy(&struck), "\n"),
+        None => to_stderr(text, "\n"),
+    }
 }
 
 /// Asks the person at the terminal, who answers behind it; otherwise as [`remark`].
 pub(crate) fn question(text: &str) {
-    // With stderr gone there is nobody to ask, and the answers will end.
-    let _ = io::stderr().write_all(format!("{} ", harmless(&clean(text))).as_bytes());
+    to_stderr(&clean(text), " ");
+}
+
+fn to_stderr(text: &str, end: &str) {
+    // With stderr gone there is nobody to tell or ask, and the answers will end.
+    let _ = io::stderr().write_all(format!("{}{end}", harmless(text)).as_bytes());
 }
 
 fn clean(text: &str) -> Cow<'_, str> {

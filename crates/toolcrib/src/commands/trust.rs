@@ -53,7 +53,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
 
 fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
     let agreed = trust::receipts(&**loaded.settings.kept.store(), folder).map_err(Trouble::Failed)?;
-    let keys: Vec<&str> = agreed.iter().map(|(key, _)| key).collect();
+    let keys: Vec<&str> = agreed.keys().map(String::as_str).collect();
     let words = match keys[..] {
         [] => format!("nothing that {} declares waits for your agreement", folder.display()),
         _ => format!("nothing waits; you have agreed to {} of {}", keys.join(", "), folder.display()),

@@ -55,7 +55,7 @@ impl FolderConsent {
             FolderConsent::Receipts(Err(why)) => return Agreement::Unreadable(why.clone()),
             FolderConsent::Receipts(Ok(receipts)) => receipts,
         };
-        match receipts.of(&declaration.key) {
+        match receipts.get(&declaration.key) {
             None => Agreement::Unknown,
             Some(receipt) if receipt.sha256 == declaration.sha256 => {
                 Agreement::Given { secrets: receipt.secrets.clone() }

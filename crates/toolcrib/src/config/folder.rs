@@ -92,18 +92,13 @@ impl Folders {
 
     /// The servers that the user's file does not name, nor a folder's file before this one.
     fn take_servers(&mut self, said: &mut Node, users: &Node) -> Vec<(String, Member)> {
-        let timeout = |node: &Node| node.member("experimental")?.node.member("mcp_timeout").cloned();
+        let timeout = |node: &Node| node.at(&["experimental"])?.member("mcp_timeout").cloned();
         let timeout = timeout(said).filter(|_| timeout(users).is_none());
-        let Some(Written::Table(servers)) = said.member_mut("mcp").map(|servers| &mut servers.node.written)
-        else {
-            return Vec::new();
-        };
+        let Some(servers) = said.at_mut(&["mcp"]).and_then(Node::table_mut) else { return Vec::new() };
         let is_new = |name: &String| !join::is_server_of(users, name);
         let own: Vec<(String, Member)> = servers.extract_if(.., |name, _| is_new(name)).collect();
-        if servers.is_empty()
-            && let Written::Table(sections) = &mut said.written
-        {
-            sections.remove("mcp");
+        if servers.is_empty() {
+            said.table_mut().and_then(|sections| sections.remove("mcp"));
         }
         let mut parts = Vec::new();
         for (nth, (name, mut member)) in own.into_iter().enumerate() {
@@ -183,32 +178,29 @@ fn without_users_prefix(name: &str, table: &mut Node, users: &Node) -> Option<(P
         let theirs = member.node.member("prefix").and_then(|prefix| prefix.node.text()).unwrap_or(name);
         theirs.eq_ignore_ascii_case(&prefix)
     };
-    let servers = users.member("mcp").map(|servers| &servers.node.written);
-    let is_taken = matches!(servers, Some(Written::Table(servers)) if servers.iter().any(is_theirs));
+    let is_taken =
+        users.at(&["mcp"]).and_then(Node::table).is_some_and(|servers| servers.iter().any(is_theirs));
     if !prefix.is_empty() && !is_taken {
         return None;
     }
-    let Written::Table(keys) = &mut table.written else { return None };
-    keys.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
+    table.table_mut()?.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
 }
 
 /// Takes out what is stated of the effects of a server's tools: it could only loosen the rules for them.
 fn without_effects(name: &str, table: &mut Node) -> Vec<(Place, String)> {
-    let Some(Written::Table(tools)) = table.member_mut("tool").map(|tools| &mut tools.node.written) else {
-        return Vec::new();
-    };
+    let tools = table.at_mut(&["tool"]).and_then(Node::table_mut);
     let effect = |(tool, member): (&String, &mut Member)| {
-        let Written::Table(keys) = &mut member.node.written else { return None };
-        keys.remove("effect").map(|effect| (effect.key, format!("mcp.{name}.tool.{tool}.effect")))
+        let effect = member.node.table_mut()?.remove("effect")?;
+        Some((effect.key, format!("mcp.{name}.tool.{tool}.effect")))
     };
-    tools.iter_mut().filter_map(effect).collect()
+    tools.into_iter().flatten().filter_map(effect).collect()
 }
 
 /// Takes out what permits.
 fn take_permissions(said: &mut Node) -> (Place, Permissions) {
     let mut place = said.place;
     let (mut allow, mut rules) = (Vec::new(), Vec::new());
-    if let Some(Written::Table(policy)) = said.member_mut("policy").map(|policy| &mut policy.node.written) {
+    if let Some(policy) = said.at_mut(&["policy"]).and_then(Node::table_mut) {
         let is_list = |member: &Member| matches!(member.node.written, Written::List(_));
         if policy.get("allow").is_some_and(is_list)
             && let Some(Member { key, node: Node { written: Written::List(items), .. } }) =

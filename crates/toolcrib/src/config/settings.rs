@@ -351,8 +351,7 @@ impl Settling<'_> {
 
     /// The file in which this is written, if it is.
     fn source(&self, keys: &[&str]) -> Option<&Source> {
-        let written = keys.iter().try_fold(self.tree, |node, key| Some(&node.member(key)?.node));
-        written.and_then(|node| self.sources.get(node.place.file))
+        self.sources.get(self.tree.at(keys)?.place.file)
     }
 
     fn folder(&self, keys: &[&str]) -> PathBuf {

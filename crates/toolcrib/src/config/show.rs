@@ -45,10 +45,7 @@ impl Show<'_> {
     }
 
     fn table(&self, schema: &Value, node: Option<&Node>, path: &mut Vec<String>) -> Shown {
-        let members = match node.map(|node| &node.written) {
-            Some(Written::Table(members)) => Some(members),
-            _ => None,
-        };
+        let members = node.and_then(Node::table);
         let none = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&none);
         let mut shown = BTreeMap::new();

@@ -54,8 +54,7 @@ pub(crate) fn files_of_server(
 }
 
 fn has_server(source: &Source, name: &str) -> bool {
-    read::written(source)
-        .is_some_and(|tree| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_some())
+    read::written(source).is_some_and(|tree| tree.at(&[SERVERS, name]).is_some())
 }
 
 /// What stands in a file of configuration; nothing if there is no such file.
