@@ -42,7 +42,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         Ok(found) if audit_log.is_some() && found.records == 0 => {
             return Err(Trouble::Failed(format!("{} holds no record of an audit log", path.display())));
         }
-        // A audit log is begun with its first record. If that did not reach the disk, no other did.
+        // An audit log is begun with its first record. If that did not reach the disk, no other did.
         Ok(found) if found.records == 0 && found.segments > 0 => {
             return Err(Trouble::Failed(format!(
                 "the audit log in {} was begun and holds no record: the disk was full, or whoever began it died at once",
