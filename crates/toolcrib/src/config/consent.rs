@@ -1,5 +1,6 @@
 //! Whether a person has agreed to what a folder declares: asked of the receipts in the user's own state.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use super::declaration::Declaration;
@@ -30,21 +31,26 @@ pub(crate) enum Consent {
 impl Consent {
     /// What a person has agreed to of a folder's declarations.
     pub(super) fn of_folder(&self, folder: &Path) -> FolderConsent {
-        match self {
-            Consent::ForThisRun => FolderConsent::Whole,
-            Consent::KeptIn(Some(state)) => {
-                FolderConsent::Receipts(trust::receipts(&*state::open(state), folder))
-            }
+        let kept_in = match self {
+            Consent::ForThisRun => return FolderConsent::Whole,
+            Consent::KeptIn(state) => state.clone(),
+        };
+        let folder = folder.to_owned();
+        FolderConsent::Receipts(LazyCell::new(Box::new(move || match kept_in {
+            Some(state) => trust::receipts(&*state::open(&state), &folder),
             // Nothing is made where nothing is kept.
-            Consent::KeptIn(None) => FolderConsent::Receipts(Ok(Receipts::default())),
-        }
+            None => Ok(Receipts::default()),
+        })))
     }
 }
+
+type Found = Result<Receipts, String>;
 
 /// What a person has agreed to of one folder.
 pub(super) enum FolderConsent {
     Whole,
-    Receipts(Result<Receipts, String>),
+    /// The store is not opened for a folder that declares nothing.
+    Receipts(LazyCell<Found, Box<dyn FnOnce() -> Found>>),
 }
 
 impl FolderConsent {
@@ -52,15 +58,15 @@ impl FolderConsent {
     pub(super) fn to(&self, declaration: &Declaration) -> Agreement {
         let receipts = match self {
             FolderConsent::Whole => return Agreement::Given { secrets: declaration.secrets.clone() },
-            FolderConsent::Receipts(Err(why)) => return Agreement::Unreadable(why.clone()),
-            FolderConsent::Receipts(Ok(receipts)) => receipts,
+            FolderConsent::Receipts(receipts) => &**receipts,
         };
-        match receipts.get(&declaration.key) {
-            None => Agreement::Unknown,
-            Some(receipt) if receipt.sha256 == declaration.sha256 => {
+        match receipts.as_ref().map(|receipts| receipts.get(&declaration.key)) {
+            Err(why) => Agreement::Unreadable(why.clone()),
+            Ok(None) => Agreement::Unknown,
+            Ok(Some(receipt)) if receipt.sha256 == declaration.sha256 => {
                 Agreement::Given { secrets: receipt.secrets.clone() }
             }
-            Some(receipt) => Agreement::Changed { before: receipt.lines.clone() },
+            Ok(Some(receipt)) => Agreement::Changed { before: receipt.lines.clone() },
         }
     }
 
