@@ -220,7 +220,7 @@ pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World,
 
 impl Crib {
     /// Ends the upstreams, then closes the audit log. The doors must be closed by now.
-    pub(crate) async fn close(self) {
+    pub(crate) async fn close(&self) {
         self.upstreams.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
         if let Err(error) = self.audit_log.sign_end() {

@@ -20,6 +20,7 @@ mod serve;
 mod start;
 mod stdio;
 mod tools;
+mod troubles;
 mod trust;
 
 use crate::cli::{Cli, Command};

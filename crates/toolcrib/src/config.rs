@@ -89,7 +89,7 @@ pub(crate) fn load(
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
 ) -> Result<Loaded, Problems> {
-    let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
     Ok(Loaded { passed_over: found.refused.into_iter().chain(loaded.passed_over).collect(), ..loaded })
 }
@@ -100,7 +100,7 @@ pub(crate) fn load(
 /// # Errors
 /// If it is no TOML, or what is wrong with `[state]` and `[secrets]`.
 pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<(Kept, Uses), Problems> {
-    let found = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let found = find::find(named, surroundings)?;
     // What is wrong with a folder's file stands in nobody's way who only looks after what is kept.
     kept_by(&found.sources, surroundings).or_else(|_| {
         let own: Vec<Source> = found.sources.into_iter().filter(|source| !source.is_projects).collect();
@@ -120,11 +120,10 @@ fn loaded(
     surroundings: &Surroundings,
     unfollowed: Unfollowed,
 ) -> Result<Loaded, Problems> {
-    let (sources, settled, mistaken) = match settle(&sources, surroundings, unfollowed) {
+    let (sources, (settings, read), mistaken) = match settle(&sources, surroundings, unfollowed) {
         Ok(settled) => (sources, settled, Vec::new()),
         Err(problems) => without_strangers(sources, problems, surroundings, unfollowed)?,
     };
-    let Settled { settings, read } = settled;
     let log_override = surroundings.variable(LOG_VARIABLE).map(|text| text.to_string_lossy().into_owned());
     let learner = Arc::new(Learner::new(&settings.redactor));
     let passed_over = passed_over(&sources, &read.folders.passed_over, surroundings);
@@ -154,7 +153,7 @@ fn without_strangers(
     let consent = consent(&sources, surroundings);
     let is_strange = |source: &Source| {
         let folder = find::declaring_folder(source, surroundings);
-        source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.knows(&folder))
+        source.is_projects && consent.as_ref().is_ok_and(|consent| !consent.of_folder(&folder).is_any())
     };
     let strange: Vec<bool> = sources.iter().map(is_strange).collect();
     let is_at_fault =
@@ -192,10 +191,7 @@ fn passed_over(
 }
 
 /// A configuration with nothing wrong in it, and how it came about.
-struct Settled {
-    settings: Settings,
-    read: read::Read,
-}
+type Settled = (Settings, read::Read);
 
 fn settle(
     sources: &[Source],
@@ -207,7 +203,7 @@ fn settle(
     let (file, mut problems) = read::file(&read.tree);
     let whole = settings::Whole { tree: &read.tree, sources, surroundings, folders: &read.folders.servers };
     match settings::settle(file, whole, unfollowed) {
-        Ok(settings) if problems.is_empty() => Ok(Settled { settings, read }),
+        Ok(settings) if problems.is_empty() => Ok((settings, read)),
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);
@@ -224,7 +220,7 @@ fn consent(sources: &[Source], surroundings: &Surroundings) -> Result<Consent, V
     let users = read::users(sources)?;
     let (file, _) = read::file(&users);
     let state = settings::state(&file, &users, sources, surroundings);
-    Ok(Consent::kept_in(state))
+    Ok(Consent::KeptIn(state))
 }
 
 /// The JSON Schema of a configuration file.
@@ -247,33 +243,30 @@ impl Sections {
 impl Loaded {
     /// All sections that take effect when the program starts.
     pub(crate) fn sections(&self) -> Sections {
-        let mut sections = self.written();
-        if let Some(Value::Object(keys)) = sections.get_mut(TAKEN_UP_KEY[0]) {
-            keys.remove(TAKEN_UP_KEY[1]);
-        }
+        let is_apart = |name: &str| OF_UPSTREAMS.contains(&name) || TAKEN_UP.contains(&name);
+        let (mut sections, _) = self.written();
         // A section in which nothing is left says no more than one that is not there.
-        let is_empty = |section: &Value| section.as_object().is_some_and(serde_json::Map::is_empty);
         sections.retain(|name, section| {
-            !OF_UPSTREAMS.contains(&&**name) && !TAKEN_UP.contains(&&**name) && !is_empty(section)
+            !is_apart(name) && section.as_object().is_none_or(|section| !section.is_empty())
         });
         Sections(sections.into_iter().map(|(name, section)| (format!("[{name}]"), section)).collect())
     }
 
     /// Those that take effect when they are read again, beside those of the upstreams.
     pub(crate) fn sections_taken_up(&self) -> Sections {
-        let mut sections = self.written();
-        let [section, key] = TAKEN_UP_KEY;
-        let apart = sections.get_mut(section).and_then(|section| section.get_mut(key)).map(Value::take);
+        let (mut sections, apart) = self.written();
         sections.retain(|name, _| TAKEN_UP.contains(&&**name));
         let whole = sections.into_iter().map(|(name, section)| (format!("[{name}]"), section));
-        Sections(whole.chain(apart.map(|value| (format!("{section}.{key}"), value))).collect())
+        Sections(whole.chain(apart.map(|value| (TAKEN_UP_KEY.join("."), value))).collect())
     }
 
-    fn written(&self) -> serde_json::Map<String, Value> {
-        match self.tree.to_json() {
-            Value::Object(sections) => sections,
-            _ => serde_json::Map::new(),
-        }
+    /// The sections, and the key of one of them that is taken up by itself.
+    fn written(&self) -> (serde_json::Map<String, Value>, Option<Value>) {
+        let Value::Object(mut sections) = self.tree.to_json() else { return Default::default() };
+        let [section, key] = TAKEN_UP_KEY;
+        let apart =
+            sections.get_mut(section).and_then(Value::as_object_mut).and_then(|keys| keys.remove(key));
+        (sections, apart)
     }
 
     /// The files that were read.

@@ -9,6 +9,8 @@ use redact::Redactor;
 use sandbox::is_hidden;
 use serde_json::Value;
 
+use crate::ending::{Ending, Trouble};
+
 /// Set with the first result.
 static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
 
@@ -52,6 +54,36 @@ pub(crate) fn foreign(text: &str) -> io::Result<()> {
     to_stdout(&harmless(&clean(text)))
 }
 
+/// Prints what a command has to say, as [`foreign`] does for people, or as JSON for programs.
+pub(crate) fn found(is_json: bool, facts: &Value, words: &str) -> Result<Ending, Trouble> {
+    if is_json {
+        json(facts)?
+    } else {
+        foreign(words)?
+    }
+    Ok(Ending::Good)
+}
+
+/// The same with a table for people, or a remark if there is nothing in it.
+pub(crate) fn list<const N: usize>(
+    is_json: bool,
+    facts: &Value,
+    titles: [&str; N],
+    rows: &[Vec<String>],
+    nothing: &str,
+) -> Result<Ending, Trouble> {
+    if rows.is_empty() && !is_json {
+        remark(nothing);
+        return Ok(Ending::Good);
+    }
+    found(is_json, facts, &titled(titles, rows.iter().cloned()))
+}
+
+/// Says what somebody should know besides, one remark each.
+pub(crate) fn notes<T: AsRef<str>>(kind: &str, notes: impl IntoIterator<Item = T>) {
+    notes.into_iter().for_each(|note| remark(&format!("{kind}: {}", note.as_ref())));
+}
+
 fn to_stdout(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -63,24 +95,27 @@ fn to_stdout(text: &str) -> io::Result<()> {
 
 /// Says something to the person at the terminal, without secrets and without what could drive it.
 pub(crate) fn remark(text: &str) {
-    // With stderr gone there is nobody to tell.
-    let _ = io::stderr().write_all(format!("{}\n", harmless(&clean(text))).as_bytes());
+    to_stderr(&clean(text), "\n");
 }
 
 /// As [`remark`] does, for our own words around what the configuration says in the open: known secrets are struck out, but
 /// nothing that only looks like one, since what searches for that would stay in memory for as long as we serve.
 pub(crate) fn banner(text: &str) {
     let struck = REDACTOR.get().and_then(|redactor| redactor.bytes(text.as_bytes()));
-    let text = struck
-        .map_or(Cow::Borrowed(text), |(struck, _)| String::from_utf8_lossy(&struck).into_owned().into());
-    // With stderr gone there is nobody to tell.
-    let _ = io::stderr().write_all(format!("{}\n", harmless(&text)).as_bytes());
+    match struck {
+        Some((struck, _)) => to_stderr(&String::from_utf8_lossy(&struck), "\n"),
+        None => to_stderr(text, "\n"),
+    }
 }
 
 /// Asks the person at the terminal, who answers behind it; otherwise as [`remark`].
 pub(crate) fn question(text: &str) {
-    // With stderr gone there is nobody to ask, and the answers will end.
-    let _ = io::stderr().write_all(format!("{} ", harmless(&clean(text))).as_bytes());
+    to_stderr(&clean(text), " ");
+}
+
+fn to_stderr(text: &str, end: &str) {
+    // With stderr gone there is nobody to tell or ask, and the answers will end.
+    let _ = io::stderr().write_all(format!("{}{end}", harmless(text)).as_bytes());
 }
 
 fn clean(text: &str) -> Cow<'_, str> {
@@ -92,6 +127,20 @@ fn clean(text: &str) -> Cow<'_, str> {
 pub(crate) fn harmless(text: &str) -> String {
     let shown = |c: char| if is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{fe0f}') { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
+}
+
+/// So many of a thing: "1 rule", "2 rules".
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A table of rows below their titles.
+pub(crate) fn titled<const N: usize>(
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let titles = titles.map(str::to_owned).to_vec();
+    table(&std::iter::once(titles).chain(rows).collect::<Vec<_>>())
 }
 
 /// Rows in columns, each as wide as its widest cell; the last one runs free.

@@ -18,10 +18,10 @@ use crate::error_chain::chain;
 use crate::nearest::nearest;
 use crate::state;
 
-pub(crate) use bound::{Bound, bind, unbind};
+pub(crate) use bound::{bind, bound_to, unbind};
 pub(crate) use config::Config;
 pub(crate) use learner::Learner;
-pub(crate) use weak::{LengthClass, is_struck_out, weakness};
+pub(crate) use weak::{is_struck_out, length_class, weakness};
 
 /// Under which name the redactor is told of the kept secrets.
 const STORE: &str = "store";
@@ -120,8 +120,8 @@ impl Kept {
         if !self.may_be_there() {
             return Ok(false);
         }
-        let bound = Bound::of(&*self.store, name)?;
-        Ok(bound.has(server) || host.is_some_and(|host| bound.has(&host)))
+        let bound = bound_to(&*self.store, name)?;
+        Ok(bound.contains(server) || host.is_some_and(|host| bound.contains(&host)))
     }
 
     /// All of them, for the redactor.

@@ -14,8 +14,7 @@ use crate::records::Record;
 const WHAT: &str = "what you have agreed to";
 
 /// What a person has agreed to of one folder, by the keys of its declarations.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Receipts(BTreeMap<String, Receipt>);
+pub(crate) type Receipts = BTreeMap<String, Receipt>;
 
 /// One agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,22 +28,6 @@ pub(crate) struct Receipt {
     pub(crate) secrets: Vec<String>,
     /// When, in milliseconds since 1970.
     pub(crate) agreed_at_ms: i64,
-}
-
-impl Receipts {
-    /// The one for this declaration.
-    pub(crate) fn of(&self, key: &str) -> Option<&Receipt> {
-        self.0.get(key)
-    }
-
-    /// All of them, by their declarations' keys.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Receipt)> {
-        self.0.iter().map(|(key, receipt)| (key.as_str(), receipt))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// The receipts of a folder, a path without links.
@@ -74,7 +57,7 @@ pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, Stri
 /// # Errors
 /// A sentence, if they cannot be kept.
 pub(crate) fn agree(store: &dyn Store, folder: &Path, new: &[(String, Receipt)]) -> Result<(), String> {
-    change(store, folder, |receipts| receipts.0.extend(new.iter().cloned()))
+    change(store, folder, |receipts| receipts.extend(new.iter().cloned()))
 }
 
 /// Takes every agreement back that concerns the folder. False if there was none.
@@ -85,7 +68,7 @@ pub(crate) fn revoke(store: &dyn Store, folder: &Path) -> Result<bool, String> {
     let mut was_any = false;
     change(store, folder, |receipts| {
         was_any = !receipts.is_empty();
-        receipts.0.clear();
+        receipts.clear();
     })?;
     Ok(was_any)
 }
@@ -134,7 +117,7 @@ mod tests {
         for sha256 in ["a", "b"] {
             agree(&store, one, &[("toolcrib.toml mcp.x".to_owned(), receipt(sha256))]).expect("kept");
             let kept = receipts(&store, one).expect("readable");
-            assert_eq!(kept.of("toolcrib.toml mcp.x"), Some(&receipt(sha256)));
+            assert_eq!(kept.get("toolcrib.toml mcp.x"), Some(&receipt(sha256)));
         }
         agree(&store, other, &[("toolcrib.toml mcp.x".to_owned(), receipt("c"))]).expect("kept");
         let folders: Vec<_> = all(&store).expect("readable").into_keys().collect();

@@ -51,10 +51,9 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
         }
         Approvals::Grants => grants(cli, &kept),
         Approvals::Revoke { id } => match kept.revoke(&id, &caller()) {
-            Ok(grant) if cli.json => Ok(print::json(&grant.to_json()).map(|()| Ending::Good)?),
             Ok(grant) => {
-                print::line(&format!("revoked {}: `{}` asks again", grant.id, grant.tool))?;
-                Ok(Ending::Good)
+                let words = format!("revoked {}: `{}` asks again", grant.id, grant.tool);
+                print::found(cli.json, &grant.to_json(), &words)
             }
             Err(fault) => refused(cli, &kept, fault),
         },
@@ -172,28 +171,17 @@ fn list(cli: &Cli, kept: &Kept, all: bool) -> Result<Ending, Trouble> {
     let now_ms = kept.now_ms();
     let mut found = kept.approvals(&caller()).map_err(Trouble::because)?;
     found.retain(|approval| all || shown::is_open(approval, now_ms));
-    if cli.json {
-        let found: Vec<_> = found.iter().map(|approval| approval.to_json(now_ms)).collect();
-        print::json(&json!({ "approvals": found }))?;
-    } else if found.is_empty() {
-        print::remark("no call waits for a person");
-    } else {
-        print::foreign(&shown::table(&found, now_ms))?;
-    }
-    Ok(Ending::Good)
+    let facts: Vec<_> = found.iter().map(|approval| approval.to_json(now_ms)).collect();
+    let rows: Vec<_> = found.iter().map(|approval| shown::row(approval, now_ms)).collect();
+    let facts = json!({ "approvals": facts });
+    print::list(cli.json, &facts, shown::TITLES, &rows, "no call waits for a person")
 }
 
 fn grants(cli: &Cli, kept: &Kept) -> Result<Ending, Trouble> {
     let found = kept.grants(&caller()).map_err(Trouble::because)?;
-    if cli.json {
-        let found: Vec<_> = found.iter().map(|grant| grant.to_json()).collect();
-        print::json(&json!({ "grants": found }))?;
-    } else if found.is_empty() {
-        print::remark("nothing is allowed without asking again");
-    } else {
-        print::foreign(&shown::grants(&found))?;
-    }
-    Ok(Ending::Good)
+    let facts = json!({ "grants": found.iter().map(|grant| grant.to_json()).collect::<Vec<_>>() });
+    let rows: Vec<_> = found.iter().map(shown::grant_row).collect();
+    print::list(cli.json, &facts, shown::GRANT_TITLES, &rows, "nothing is allowed without asking again")
 }
 
 fn answer(cli: &Cli, here: &Here<'_>, id: &str, answer: &Answer) -> Result<Ending, Trouble> {
@@ -216,11 +204,12 @@ fn told(
     words: fn(&Approval, i64) -> String,
 ) -> Result<Ending, Trouble> {
     match found {
-        Ok(approval) if cli.json => print::json(&approval.to_json(kept.now_ms()))?,
-        Ok(approval) => print::foreign(&words(&approval, kept.now_ms()))?,
-        Err(fault) => return refused(cli, kept, fault),
+        Ok(approval) => {
+            let now_ms = kept.now_ms();
+            print::found(cli.json, &approval.to_json(now_ms), &words(&approval, now_ms))
+        }
+        Err(fault) => refused(cli, kept, fault),
     }
-    Ok(Ending::Good)
 }
 
 fn refused(cli: &Cli, kept: &Kept, fault: AnswerFault) -> Result<Ending, Trouble> {

@@ -1,6 +1,5 @@
 //! `audit`: the records of the audit log, whether it is as it was written, and how it leaves this machine.
 
-mod acknowledge;
 mod export;
 mod filter;
 mod headers;
@@ -8,7 +7,7 @@ mod tail;
 mod unreadable;
 mod verify;
 
-use audit::{AuditLog, PublicKey};
+use audit::{AuditLog, Loss, PublicKey, Removed};
 use serde_json::json;
 
 use super::start::start_nobody;
@@ -27,7 +26,7 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
             let asked = verify::Asked { audit_log: folder.as_deref(), keys: &keys, from };
             verify::run(cli, &settings.state, &asked)
         }
-        Audit::Acknowledge { because } => acknowledge::run(cli, settings, because.as_deref()),
+        Audit::Acknowledge { because } => acknowledge(cli, settings, because.as_deref()),
         Audit::Export(export) => export::run(&settings.state, &export),
         Audit::Prune => prune(cli, settings),
         Audit::Key => key(cli, &settings),
@@ -39,26 +38,34 @@ fn prune(cli: &Cli, settings: Settings) -> Result<Ending, Trouble> {
     let (keep, max_bytes) = (audit.keep, audit.max_bytes);
     let removed = AuditLog::with(&state, now_ms, audit, redactor).prune();
     let removed = removed.map_err(|error| Trouble::Failed(error.to_string()))?;
-    if cli.json {
-        print::json(&json!({ "removed": removed }))?;
-    } else if removed.is_empty() {
-        print::line(&format!("nothing to remove: the audit log keeps {keep} and at most {max_bytes}"))?;
-    }
-    for segment in removed.iter().filter(|_| !cli.json) {
-        print::line(&format!("removed {}, up to record {}", segment.segment, segment.seq))?;
-    }
-    Ok(Ending::Good)
+    let line = |one: &Removed| format!("removed {}, up to record {}", one.segment, one.seq);
+    let words = match removed.is_empty() {
+        true => format!("nothing to remove: the audit log keeps {keep} and at most {max_bytes}"),
+        false => removed.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    print::found(cli.json, &json!({ "removed": removed }), &words)
 }
 
 fn key(cli: &Cli, settings: &Settings) -> Result<Ending, Trouble> {
     let key = PublicKey::of_folder(&settings.state).map_err(unreadable)?;
-    let Some(key) = key else {
-        return Err(Trouble::Failed("there is no key yet: it is made with the first call".to_owned()));
+    let none = || Trouble::Failed("there is no key yet: it is made with the first call".to_owned());
+    let key = key.ok_or_else(none)?;
+    print::found(cli.json, &json!({ "key": key }), &key.to_string())
+}
+
+/// Tells of losses that a person has signed that they know of.
+fn acknowledge(cli: &Cli, settings: Settings, because: Option<&str>) -> Result<Ending, Trouble> {
+    let Settings { state, audit, redactor, .. } = settings;
+    let because = because.map(|because| redactor.text(because).into_owned());
+    let losses = AuditLog::with(&state, now_ms, audit, redactor).acknowledge(because.as_deref());
+    let losses = losses.map_err(|error| Trouble::Failed(error.to_string()))?;
+    let facts: Vec<_> = losses.iter().map(|loss| json!({ "record": loss.seq, "kept": loss.kept })).collect();
+    let line = |loss: &Loss| format!("acknowledged: {loss} (told by record {})", loss.seq);
+    let words = match losses.is_empty() {
+        true => {
+            "nothing to acknowledge: the audit log has lost nothing that somebody does not know of".to_owned()
+        }
+        false => losses.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
-    if cli.json {
-        print::json(&json!({ "key": key }))?
-    } else {
-        print::line(&key.to_string())?
-    }
-    Ok(Ending::Good)
+    print::found(cli.json, &json!({ "acknowledged": facts }), &words)
 }

@@ -48,13 +48,12 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
                 .chain(upstreams.iter().flat_map(too_short))
                 .chain(upstreams.iter().flat_map(withheld))
                 .collect();
-            notes.iter().for_each(|note| print::remark(&print::harmless(&format!("note: {note}"))));
-            match (cli.json, files.is_empty()) {
-                (true, _) => print::json(&json!({ "files": files, "problems": [], "notes": notes }))?,
-                (false, true) => print::line("there is no configuration file; the defaults are good")?,
-                (false, false) => print::line(&format!("{}: good", files.join(", ")))?,
-            }
-            Ok(Ending::Good)
+            print::notes("note", &notes);
+            let words = match files.is_empty() {
+                true => "there is no configuration file; the defaults are good".to_owned(),
+                false => format!("{}: good", files.join(", ")),
+            };
+            print::found(cli.json, &json!({ "files": files, "problems": [], "notes": notes }), &words)
         }
         Err(Trouble::Config(problems)) if cli.json => {
             print::json(&json!({ "problems": problems.lines() }))?;
@@ -104,10 +103,6 @@ fn withheld(settings: &Settings) -> impl Iterator<Item = String> {
 fn show(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
     let notes = loaded.passed_over.iter().cloned().chain(trust::line(&loaded.held));
-    notes.for_each(|line| print::remark(&print::harmless(&format!("note: {line}"))));
-    match cli.json {
-        true => print::json(&loaded.to_json())?,
-        false => print::line(loaded.to_toml().trim_end())?,
-    }
-    Ok(Ending::Good)
+    print::notes("note", notes);
+    print::found(cli.json, &loaded.to_json(), loaded.to_toml().trim_end())
 }

@@ -166,7 +166,7 @@ pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
         }
         print::json(&json!({ "error": error }))?;
     } else {
-        print::remark(&print::harmless(&failure.to_string()));
+        print::remark(&failure.to_string());
         hint(failure).iter().for_each(|hint| print::remark(hint));
     }
     Ok(ending(failure))

@@ -91,20 +91,14 @@ fn people(identity: &identity::Config) {
 
 fn list(cli: &Cli, store: &SqliteStore) -> Result<Ending, Trouble> {
     let entries = identity::all(store).map_err(trouble)?;
-    if cli.json {
-        print::json(&json!({ "keys": entries.iter().map(facts).collect::<Vec<_>>() }))?;
-    } else if entries.is_empty() {
-        match store.lost().map_err(Trouble::because)?.filter(|lost| lost.keys) {
-            Some(lost) => print::remark(&format!("there is no key any more: {lost}")),
-            None => print::remark("there is no key; `toolcrib keys create NAME` makes one"),
-        }
-    } else {
-        let head =
-            ["ID", "NAME", "ROLES", "PERSON", "MAY", "CREATED", "LAST USED", "EXPIRES"].map(str::to_owned);
-        let rows = [head.to_vec()].into_iter().chain(entries.iter().map(row)).collect::<Vec<_>>();
-        print::line(&print::table(&rows))?;
-    }
-    Ok(Ending::Good)
+    let lost = store.lost().map_err(Trouble::because)?.filter(|lost| lost.keys);
+    let nothing = match lost {
+        Some(lost) => format!("there is no key any more: {lost}"),
+        None => "there is no key; `toolcrib keys create NAME` makes one".to_owned(),
+    };
+    let titles = ["ID", "NAME", "ROLES", "PERSON", "MAY", "CREATED", "LAST USED", "EXPIRES"];
+    let facts = json!({ "keys": entries.iter().map(facts).collect::<Vec<_>>() });
+    print::list(cli.json, &facts, titles, &entries.iter().map(row).collect::<Vec<_>>(), &nothing)
 }
 
 fn revoke(cli: &Cli, store: Arc<dyn Store>, open: Option<bool>, key: &str) -> Result<Ending, Trouble> {
@@ -112,26 +106,18 @@ fn revoke(cli: &Cli, store: Arc<dyn Store>, open: Option<bool>, key: &str) -> Re
     let was_last = identity::all(&*store).map_err(trouble)?.is_empty();
     // After the key, so that nothing is asked in between.
     let ended = Approvals::new(store).forget(&entry.caller()).map_err(Trouble::because)?;
-    if cli.json {
-        let mut facts = facts(&entry);
-        facts["was_last"] = json!(was_last);
-        facts["ended"] = json!({ "grants": ended.grants, "approvals": ended.approvals });
-        print::json(&facts)?;
-        return Ok(Ending::Good);
-    }
-    print::line(&revoked(&entry, ended))?;
-    if was_last {
-        print::remark(&after_the_last(open));
+    let mut facts = facts(&entry);
+    facts["was_last"] = json!(was_last);
+    facts["ended"] = json!({ "grants": ended.grants, "approvals": ended.approvals });
+    print::found(cli.json, &facts, &revoked(&entry, ended))?;
+    if was_last && !cli.json {
+        print::remark(after_the_last(open));
     }
     Ok(Ending::Good)
 }
 
 fn revoked(entry: &KeyEntry, ended: Forgotten) -> String {
-    let counted = |count: usize, one: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{count} {one}s")),
-    };
+    let counted = |count: usize, one: &str| (count > 0).then(|| print::counted(count, one));
     let with_it = [counted(ended.grants, "grant"), counted(ended.approvals, "open approval")];
     let with_it = with_it.into_iter().flatten().collect::<Vec<_>>().join(" and ");
     let with_it = if with_it.is_empty() { with_it } else { format!(", and with it {with_it}") };
@@ -139,17 +125,17 @@ fn revoked(entry: &KeyEntry, ended: Forgotten) -> String {
 }
 
 /// What follows from there being no key any more.
-fn after_the_last(open: Option<bool>) -> String {
-    let door = match open {
+fn after_the_last(open: Option<bool>) -> &'static str {
+    match open {
         Some(true) => {
-            "whoever is on this machine may still call over HTTP without one, since server.open_on_loopback = true"
+            "That was the last key; whoever is on this machine may still call over HTTP without one, since \
+             server.open_on_loopback = true."
         }
         Some(false) | None => {
-            "over HTTP nobody is let in by one now, nor without one: `toolcrib keys create NAME` makes another, and \
-             server.open_on_loopback = true lets in whoever is on this machine"
+            "That was the last key; over HTTP nobody is let in by one now, nor without one: `toolcrib keys create NAME` \
+             makes another, and server.open_on_loopback = true lets in whoever is on this machine."
         }
-    };
-    format!("That was the last key; {door}.")
+    }
 }
 
 fn trouble(error: KeyError) -> Trouble {

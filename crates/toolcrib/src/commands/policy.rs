@@ -4,7 +4,7 @@ mod cases;
 mod explain;
 mod replay;
 
-use policy::{Problem, RuleConfig};
+use policy::RuleConfig;
 use serde_json::json;
 
 use super::gated::{settled, with_crib};
@@ -40,40 +40,34 @@ fn check(cli: &Cli, offline: bool) -> Result<Ending, Trouble> {
         !policy.lists().0.is_empty() || policy.rules().iter().any(|rule| !rule.tools.is_empty());
     let wants_names = !offline && names_tools;
     if wants_names && can_ask_servers(cli, &loaded.settings.kept) {
-        let named = |odd: &mut Vec<Problem>| {
-            with_crib(cli, async |crib| {
-                let offer = settled(crib).await?;
-                let known: Vec<(&str, Option<&str>)> = (offer.tools().iter())
-                    .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream()))
-                    .collect();
-                odd.extend(policy.review_names(&known));
-                Ok(Ending::Good)
-            })
-        };
-        named(&mut odd)?;
+        with_crib(cli, async |crib| {
+            let offer = settled(crib).await?;
+            let known: Vec<(&str, Option<&str>)> = (offer.tools().iter())
+                .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream()))
+                .collect();
+            odd.extend(policy.review_names(&known));
+            Ok(Ending::Good)
+        })?;
     }
     let warnings: Vec<&str> = odd.iter().map(|problem| problem.what.as_str()).collect();
-    if cli.json {
-        print::json(&json!({ "problems": [], "warnings": warnings }))?;
-        return Ok(Ending::Good);
+    if !cli.json {
+        print::notes("warning", &warnings);
     }
-    warnings.iter().for_each(|warning| print::remark(&print::harmless(&format!("warning: {warning}"))));
-    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let own = policy.rules().iter().filter(|rule| !is_default(rule)).count();
-    print::line(&format!(
+    let words = format!(
         "the policy is good: {}, {} of the default policy, {}",
-        counted(own, "rule"),
-        counted(policy.rules().len() - own, "rule"),
-        counted(policy.cases().len(), "case")
-    ))?;
-    Ok(Ending::Good)
+        print::counted(own, "rule"),
+        print::counted(policy.rules().len() - own, "rule"),
+        print::counted(policy.cases().len(), "case")
+    );
+    print::found(cli.json, &json!({ "problems": [], "warnings": warnings }), &words)
 }
 
 /// Whether servers can be asked for their tools. Why they cannot is told here, since what else is asked needs none.
 fn can_ask_servers(cli: &Cli, kept: &Kept) -> bool {
     let hindered = load(cli).err().map(|trouble| trouble.to_string()).or_else(|| kept.known().err());
     if let Some(why) = &hindered {
-        print::remark(&print::harmless(&format!("no server is asked for its tools: {why}")));
+        print::remark(&format!("no server is asked for its tools: {why}"));
     }
     hindered.is_none()
 }
@@ -87,12 +81,7 @@ fn show(cli: &Cli) -> Result<Ending, Trouble> {
     let policy = load_resting(cli)?.settings.policy;
     let (allow, deny) = policy.lists();
     let written = json!({ "allow": allow, "deny": deny, "defaults": false, "rules": policy.rules() });
-    if cli.json {
-        print::json(&written)?;
-    } else {
-        print::foreign(&toml_of(allow, deny, policy.rules())?)?;
-    }
-    Ok(Ending::Good)
+    print::found(cli.json, &written, &toml_of(allow, deny, policy.rules())?)
 }
 
 fn toml_of(allow: &[String], deny: &[String], rules: &[RuleConfig]) -> Result<String, Trouble> {

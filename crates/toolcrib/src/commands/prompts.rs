@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use gate::{Action, Call, Failure, Payload, Refusal, Shown, Target};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::gated::{block, carry, failed, settled, with_crib};
 use super::resources::{ASKS, described, listing, visible};
-use super::tools::troubles;
+use super::troubles::{tell_troubles, unknown};
 use crate::assemble::Crib;
 use crate::cli::{Cli, Prompts};
 use crate::ending::{Ending, Trouble};
@@ -44,16 +45,12 @@ fn given(arguments: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
 async fn list(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
     let prompts = visible(crib, &offer, offer.prompts(), Action::GetPrompt);
-    if json {
-        let prompts: Vec<Value> = prompts.iter().map(|one| described(one)).collect();
-        print::json(&json!({ "prompts": prompts }))?;
-    } else {
-        let title = ["PROMPT", "FROM", "ARGUMENTS", "WHAT IT IS FOR"].map(str::to_owned).to_vec();
-        let rows = prompts.iter().map(|one| row(one));
-        print::foreign(&print::table(&[title].into_iter().chain(rows).collect::<Vec<_>>()))?;
-        for trouble in troubles(&crib.upstreams) {
-            print::remark(&print::harmless(&trouble));
-        }
+    let facts: Vec<Value> = prompts.iter().map(|one| described(one)).collect();
+    let titles = ["PROMPT", "FROM", "ARGUMENTS", "WHAT IT IS FOR"];
+    let words = print::titled(titles, prompts.iter().map(|one| row(one)));
+    print::found(json, &json!({ "prompts": facts }), &words)?;
+    if !json {
+        tell_troubles(&crib.upstreams);
     }
     Ok(Ending::Good)
 }
@@ -70,21 +67,18 @@ fn row(one: &Shown) -> Vec<String> {
 }
 
 /// An argument that a prompt takes.
+#[derive(Deserialize)]
 struct Argument {
     name: String,
+    #[serde(default)]
     description: String,
+    #[serde(default)]
     required: bool,
 }
 
 fn arguments(listing: &Value) -> Vec<Argument> {
-    let argument = |value: &Value| {
-        Some(Argument {
-            name: value["name"].as_str()?.to_owned(),
-            description: value["description"].as_str().unwrap_or_default().to_owned(),
-            required: value["required"].as_bool().unwrap_or(false),
-        })
-    };
-    listing["arguments"].as_array().into_iter().flatten().filter_map(argument).collect()
+    let listed = listing["arguments"].as_array().into_iter().flatten();
+    listed.filter_map(|argument| Argument::deserialize(argument).ok()).collect()
 }
 
 async fn get(
@@ -96,7 +90,7 @@ async fn get(
     let offer = settled(crib).await?;
     let visible = visible(crib, &offer, offer.prompts(), Action::GetPrompt);
     let Some(prompt) = visible.iter().find(|one| &*one.item.key == name) else {
-        return Err(unknown(crib, name, &visible));
+        return Err(no_prompt(crib, name, &visible));
     };
     fits(name, &arguments(&listing(prompt)), given)?;
     let target = Target::Prompt { action: Action::GetPrompt, name };
@@ -104,7 +98,7 @@ async fn get(
     let call = || Call { target, ..Call::tool(name, Some(params.clone())) };
     let outcome = match carry(crib, call).await? {
         Ok(outcome) => outcome,
-        Err(Failure::Refused(Refusal::UnknownPrompt(_))) => return Err(unknown(crib, name, &visible)),
+        Err(Failure::Refused(Refusal::UnknownPrompt(_))) => return Err(no_prompt(crib, name, &visible)),
         Err(failure) => return failed(&failure, json),
     };
     let Payload::Relayed { result, .. } = &outcome.payload else {
@@ -134,13 +128,9 @@ fn fits(prompt: &str, takes: &[Argument], given: &BTreeMap<String, String>) -> R
     if wrong.is_empty() { Ok(()) } else { Err(Trouble::Misused(print::harmless(&wrong.join("\n")))) }
 }
 
-fn unknown(crib: &Crib, name: &str, known: &[&Shown]) -> Trouble {
-    let said = match nearest(name, known.iter().map(|one| &*one.item.key)) {
-        Some(near) => format!("there is no prompt `{name}`; did you mean `{near}`?"),
-        None => format!("there is no prompt `{name}`; `toolcrib prompts list` names them all"),
-    };
-    let said = print::harmless(&[vec![said], troubles(&crib.upstreams)].concat().join("\n"));
-    Trouble::Unknown { code: "unknown_prompt", said }
+fn no_prompt(crib: &Crib, name: &str, known: &[&Shown]) -> Trouble {
+    let known = known.iter().map(|one| &*one.item.key);
+    unknown(&crib.upstreams, ("prompt", "unknown_prompt"), name, known)
 }
 
 /// A filled-in prompt for people: what is to be said alone, or with who says it if there are several.

@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 
 use super::caller::caller;
 use super::gated::{binary, carry, failed, settled, with_crib};
-use super::tools::troubles;
+use super::troubles::{tell_troubles, unknown};
 use crate::assemble::Crib;
 use crate::cli::{Cli, Resources};
 use crate::ending::{Ending, Trouble};
-use crate::nearest::nearest;
 use crate::print;
 
 /// What is said of a call that wants to ask somebody, by all commands that cannot.
@@ -31,14 +30,11 @@ async fn list(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
     let resources = visible(crib, &offer, offer.resources(), Action::ReadResource);
     let templates = visible(crib, &offer, offer.templates(), Action::ReadResource);
-    if json {
-        let all = |listed: &[&Shown]| listed.iter().map(|one| described(one)).collect::<Vec<_>>();
-        print::json(&json!({ "resources": all(&resources), "templates": all(&templates) }))?;
-    } else {
-        print::foreign(&table(&resources, &templates))?;
-        for trouble in troubles(&crib.upstreams) {
-            print::remark(&print::harmless(&trouble));
-        }
+    let all = |listed: &[&Shown]| listed.iter().map(|one| described(one)).collect::<Vec<_>>();
+    let facts = json!({ "resources": all(&resources), "templates": all(&templates) });
+    print::found(json, &facts, &table(&resources, &templates))?;
+    if !json {
+        tell_troubles(&crib.upstreams);
     }
     Ok(Ending::Good)
 }
@@ -64,7 +60,6 @@ pub(super) fn listing(one: &Shown) -> Value {
 }
 
 fn table(resources: &[&Shown], templates: &[&Shown]) -> String {
-    let title = ["URI", "FROM", "TYPE", "WHAT IT IS"].map(str::to_owned).to_vec();
     let row = |one: &&Shown, is_template: bool| {
         let listing = listing(one);
         let word = |key: &str| listing[key].as_str().unwrap_or_default().to_owned();
@@ -76,7 +71,7 @@ fn table(resources: &[&Shown], templates: &[&Shown]) -> String {
     };
     let resources = resources.iter().map(|one| row(one, false));
     let templates = templates.iter().map(|one| row(one, true));
-    print::table(&[title].into_iter().chain(resources).chain(templates).collect::<Vec<_>>())
+    print::titled(["URI", "FROM", "TYPE", "WHAT IT IS"], resources.chain(templates))
 }
 
 async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
@@ -85,9 +80,9 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
     let call = || Call { target, ..Call::tool(uri, Some(arguments.clone())) };
     let outcome = match carry(crib, call).await? {
         Ok(outcome) => outcome,
-        Err(Failure::Refused(Refusal::UnknownResource(_))) => return Err(unknown(crib, uri)),
+        Err(Failure::Refused(Refusal::UnknownResource(_))) => return Err(no_resource(crib, uri)),
         // The only server that has resources was asked for it, and it cannot be its own.
-        Err(failure) if failure.code() == UNKNOWN => return Err(unknown(crib, uri)),
+        Err(failure) if failure.code() == UNKNOWN => return Err(no_resource(crib, uri)),
         Err(failure) => return failed(&failure, json),
     };
     let Payload::Relayed { result, .. } = &outcome.payload else {
@@ -109,16 +104,8 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
     Ok(Ending::Good)
 }
 
-fn unknown(crib: &Crib, uri: &str) -> Trouble {
+fn no_resource(crib: &Crib, uri: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
     let known = offer.resources().iter().map(|one| &*one.item.key);
-    let said = match nearest(uri, known) {
-        Some(near) => format!("there is no resource `{uri}`; did you mean `{near}`?"),
-        None => {
-            format!("there is no resource `{uri}`; `toolcrib resources list` names those that are listed")
-        }
-    };
-    let troubles = troubles(&crib.upstreams);
-    let said = print::harmless(&[vec![said], troubles].concat().join("\n"));
-    Trouble::Unknown { code: UNKNOWN, said }
+    unknown(&crib.upstreams, ("resource", UNKNOWN), uri, known)
 }

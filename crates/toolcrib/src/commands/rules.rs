@@ -33,29 +33,22 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
         let notes = files.iter().flat_map(|file| rules_of(file).filter_map(|rule| note(file, rule)));
         (counted.collect::<Vec<_>>(), notes.collect::<Vec<_>>())
     });
-    notes.iter().for_each(|note| print::remark(&print::harmless(&format!("note: {note}"))));
-    if cli.json {
-        let files: Vec<&String> = files.iter().map(|(path, _)| path).collect();
-        print::json(&json!({ "files": files, "problems": [], "notes": notes }))?;
-    } else if files.is_empty() {
-        print::line(
-            "there is no rules file, so no rule for AI; write .toolcrib/ai-rules.json in the workspace",
-        )?;
-    } else {
-        let line = |(path, count): &(String, usize)| match count {
-            1 => format!("{path}: good, 1 rule"),
-            count => format!("{path}: good, {count} rules"),
-        };
-        print::line(&files.iter().map(line).collect::<Vec<_>>().join("\n"))?;
-    }
-    Ok(Ending::Good)
+    print::notes("note", &notes);
+    let line = |(path, count): &(String, usize)| format!("{path}: good, {}", print::counted(*count, "rule"));
+    let words = match files.is_empty() {
+        true => "there is no rules file, so no rule for AI; write .toolcrib/ai-rules.json in the workspace"
+            .to_owned(),
+        false => files.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    let files: Vec<&String> = files.iter().map(|(path, _)| path).collect();
+    print::found(cli.json, &json!({ "files": files, "problems": [], "notes": notes }), &words)
 }
 
 /// Tells what is wrong with rules files.
 pub(super) fn wrong(cli: &Cli, problems: &[String]) -> Result<Ending, Trouble> {
     match cli.json {
         true => print::json(&json!({ "problems": problems }))?,
-        false => print::remark(&print::harmless(&problems.join("\n"))),
+        false => print::remark(&problems.join("\n")),
     }
     Ok(Ending::Misused)
 }
@@ -67,28 +60,19 @@ fn show(cli: &Cli) -> Result<Ending, Trouble> {
         return wrong(cli, &problems);
     }
     rules.show(|files, concerns| {
-        if cli.json {
-            let all = files.iter().flat_map(|file| {
-                rules_of(file).map(move |rule| to_json(file, rule, concerns(rule, file.layer)))
-            });
-            print::json(&json!({ "rules": all.collect::<Vec<_>>() }))?;
-            return Ok(Ending::Good);
-        }
-        let mut rows = vec![["FROM", "RULE", "DOES", "WHERE"].map(str::to_owned).to_vec()];
-        for file in files {
-            rows.extend(rules_of(file).map(|rule| {
-                let does = match concerns(rule, file.layer) {
-                    true => rule.effect().into_owned(),
-                    false => "nothing here: it is about other projects".to_owned(),
-                };
-                vec![file.layer.word().to_owned(), rule.id.to_string(), does, place(file, rule)]
-            }));
-        }
-        match rows.len() {
-            1 => print::line("there is no rule for AI")?,
-            _ => print::line(&print::harmless(&print::table(&rows)))?,
-        }
-        Ok(Ending::Good)
+        let all = || files.iter().flat_map(|file| rules_of(file).map(move |rule| (file, rule)));
+        let facts = all().map(|(file, rule)| to_json(file, rule, concerns(rule, file.layer)));
+        let facts = json!({ "rules": facts.collect::<Vec<_>>() });
+        let row = |(file, rule): (&Found, &Rule)| {
+            let does = match concerns(rule, file.layer) {
+                true => rule.effect().into_owned(),
+                false => "nothing here: it is about other projects".to_owned(),
+            };
+            vec![file.layer.word().to_owned(), rule.id.to_string(), does, place(file, rule)]
+        };
+        let rows: Vec<_> = all().map(row).collect();
+        let titles = ["FROM", "RULE", "DOES", "WHERE"];
+        print::list(cli.json, &facts, titles, &rows, "there is no rule for AI")
     })
 }
 

@@ -4,6 +4,7 @@ mod banner;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gate::Cancel;
 use server::{Server, http, unix};
@@ -41,10 +42,10 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let format = loaded.settings.log.format;
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
     let instructions = loaded.instructions();
-    let crib = assemble(loaded.settings, Start::AtOnce)?;
+    let crib = Arc::new(assemble(loaded.settings, Start::AtOnce)?);
     crib.instructions.set(instructions);
     let reloader = at_start.reloader(&crib, Some(identity.clone()));
-    let desk = Desk::new(banner.url(), crib.upstreams.clone(), reloader.clone());
+    let desk = Desk::new(banner.url(), reloader.clone());
     // Whoever reads the banner may ask at once.
     let control = Control::open(&state, desk, Opening::AtOnce).await;
     announce(&banner, format);

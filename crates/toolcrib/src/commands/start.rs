@@ -71,7 +71,7 @@ pub(super) fn start_nobody(cli: &Cli) -> Result<Loaded, Trouble> {
 /// Starts the log of what starts no server.
 pub(super) fn begin_resting(loaded: &Loaded) -> Result<(), Trouble> {
     let kept = loaded.settings.kept.known().unwrap_or_else(|why| {
-        print::remark(&print::harmless(&format!("the kept secrets are not struck out of this: {why}")));
+        print::remark(&format!("the kept secrets are not struck out of this: {why}"));
         Vec::new()
     });
     begin_knowing(loaded, kept, Log::Quiet)

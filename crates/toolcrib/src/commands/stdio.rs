@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let signals = Signals::listen()?;
         let (at_start, state) = (AtStart::of(&loaded, cli.config.clone()), loaded.settings.state.clone());
         let (instructions, keeper) = (loaded.instructions(), ReceiptStore::of(&loaded));
-        let crib = assemble(loaded.settings, Start::WhenWanted)?;
+        let crib = Arc::new(assemble(loaded.settings, Start::WhenWanted)?);
         let of_clients = state.clone();
         crib.gate
             .approvals()
@@ -35,7 +35,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         let reloader = at_start.reloader(&crib, None);
         let greeting = FolderGreeting::new(&loaded.held, keeper, &reloader);
         let greeting = greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>);
-        let desk = Desk::new(DOOR, crib.upstreams.clone(), reloader);
+        let desk = Desk::new(DOOR, reloader);
         let control = Control::open(&state, desk, Opening::Later).await;
         let server = Server::new(crib.gate.clone(), crib.instructions.clone());
         let served = server::stdio::serve(server, greeting, signals.stop()).await;

@@ -3,11 +3,8 @@
 mod call;
 mod list;
 mod show;
-mod unknown;
 
 pub(super) use call::arguments;
-pub(super) use list::troubles;
-pub(super) use unknown::unknown;
 
 use super::gated::with_crib;
 use crate::cli::{Cli, Tools};

@@ -5,14 +5,15 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::load::surroundings;
 use super::mcp::{ask, running};
 use crate::cli::{Cli, TrustFolder};
 use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::{person, print, runtime, times, trust};
+use crate::trust::{self, Receipt};
+use crate::{person, print, runtime, times};
 
 pub(super) use agree::{ReceiptStore, agree_here, agree_to_written};
 pub(super) use show::{declarations, line, name as name_of, to_json};
@@ -52,16 +53,13 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
 
 fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
     let agreed = trust::receipts(&**loaded.settings.kept.store(), folder).map_err(Trouble::Failed)?;
-    if cli.json {
-        print::json(&json!({ "folder": folder.display().to_string(), "waiting": [], "agreed": agreed }))?;
-    } else {
-        let keys: Vec<&str> = agreed.iter().map(|(key, _)| key).collect();
-        print::line(&match keys[..] {
-            [] => format!("nothing that {} declares waits for your agreement", folder.display()),
-            _ => format!("nothing waits; you have agreed to {} of {}", keys.join(", "), folder.display()),
-        })?;
-    }
-    Ok(Ending::Good)
+    let keys: Vec<&str> = agreed.keys().map(String::as_str).collect();
+    let words = match keys[..] {
+        [] => format!("nothing that {} declares waits for your agreement", folder.display()),
+        _ => format!("nothing waits; you have agreed to {} of {}", keys.join(", "), folder.display()),
+    };
+    let facts = json!({ "folder": folder.display().to_string(), "waiting": [], "agreed": agreed });
+    print::found(cli.json, &facts, &words)
 }
 
 /// The folder that is meant, without links.
@@ -80,24 +78,17 @@ fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
 fn list(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = super::start::start_nobody(cli)?;
     let folders = trust::all(&**loaded.settings.kept.store()).map_err(Trouble::Failed)?;
-    if cli.json {
-        let folder = |(folder, agreed)| json!({ "folder": folder, "agreed": agreed });
-        let folders: Vec<Value> = folders.iter().map(folder).collect();
-        print::json(&json!({ "folders": folders }))?;
-        return Ok(Ending::Good);
-    }
-    let mut rows = vec![["FOLDER", "DECLARATION", "AGREED", "WHAT IT DOES"].map(str::to_owned).to_vec()];
-    for (folder, agreed) in &folders {
-        rows.extend(agreed.iter().map(|(key, receipt)| {
-            let what = receipt.lines.first().cloned().unwrap_or_default();
-            vec![folder.display().to_string(), key.to_owned(), times::shown(receipt.agreed_at_ms), what]
-        }));
-    }
-    match rows.len() {
-        1 => print::line("you have agreed to nothing that a folder declares")?,
-        _ => print::foreign(&print::table(&rows))?,
-    }
-    Ok(Ending::Good)
+    let facts = folders.iter().map(|(folder, agreed)| json!({ "folder": folder, "agreed": agreed }));
+    let facts = json!({ "folders": facts.collect::<Vec<_>>() });
+    let row = |folder: &Path, key: &str, receipt: &Receipt| {
+        let what = receipt.lines.first().cloned().unwrap_or_default();
+        vec![folder.display().to_string(), key.to_owned(), times::shown(receipt.agreed_at_ms), what]
+    };
+    let rows: Vec<Vec<String>> = (folders.iter())
+        .flat_map(|(folder, agreed)| agreed.iter().map(|(key, receipt)| row(folder, key, receipt)))
+        .collect();
+    let titles = ["FOLDER", "DECLARATION", "AGREED", "WHAT IT DOES"];
+    print::list(cli.json, &facts, titles, &rows, "you have agreed to nothing that a folder declares")
 }
 
 fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
@@ -111,10 +102,8 @@ fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> 
         true => "what you had agreed to is taken back; its servers end in every running Toolcrib",
         false => "you had agreed to nothing there",
     };
-    match cli.json {
-        true => print::json(&json!({ "folder": folder.display().to_string(), "revoked": was_any }))?,
-        false => print::line(&format!("{}: {said}", folder.display()))?,
-    }
+    let facts = json!({ "folder": folder.display().to_string(), "revoked": was_any });
+    print::found(cli.json, &facts, &format!("{}: {said}", folder.display()))?;
     if was_any {
         reload(loaded)?;
     }

@@ -19,22 +19,13 @@ const UNKNOWN: &str = "unknown key";
 /// Every difference between the tree and the schema.
 pub(crate) fn check(schema: &Value, tree: &Node) -> Vec<Problem> {
     let mut check = Check { root: schema, problems: Vec::new() };
-    check.node(schema, tree, &Path(Vec::new()));
+    check.node(schema, tree, &[]);
     check.problems
 }
 
-/// Keys from the top of the file.
-#[derive(Clone)]
-struct Path<'a>(Vec<&'a str>);
-
-impl<'a> Path<'a> {
-    fn with(&self, key: &'a str) -> Path<'a> {
-        Path(self.0.iter().copied().chain([key]).collect())
-    }
-
-    fn shown(&self) -> String {
-        self.0.join(".").replace(".[", "[")
-    }
+/// Keys from the top of the file, as people read them.
+fn shown(path: &[&str]) -> String {
+    path.join(".").replace(".[", "[")
 }
 
 struct Check<'s> {
@@ -43,8 +34,8 @@ struct Check<'s> {
 }
 
 impl<'s> Check<'s> {
-    fn node(&mut self, schema: &'s Value, node: &Node, path: &Path<'_>) {
-        if path.0.len() > DEPTH_MAX {
+    fn node(&mut self, schema: &'s Value, node: &Node, path: &[&str]) {
+        if path.len() > DEPTH_MAX {
             return;
         }
         let schema = self.resolved(schema);
@@ -56,9 +47,9 @@ impl<'s> Check<'s> {
         }
         if !fits_type(schema, node) {
             let what = match types(schema).is_empty() {
-                true => format!("{} cannot be {}", path.shown(), node.kind()),
+                true => format!("{} cannot be {}", shown(path), node.kind()),
                 false => {
-                    format!("{} must be {}, not {}", path.shown(), expected(self.root, schema), node.kind())
+                    format!("{} must be {}, not {}", shown(path), expected(self.root, schema), node.kind())
                 }
             };
             return self.report(node.place, what);
@@ -69,26 +60,26 @@ impl<'s> Check<'s> {
             Written::Table(_) => self.table(schema, node, path),
             Written::List(items) => {
                 for (nth, item) in items.iter().enumerate() {
-                    self.node(&schema["items"], item, &path.with(&format!("[{nth}]")));
+                    self.node(&schema["items"], item, &[path, &[&format!("[{nth}]")]].concat());
                 }
             }
             _ => {}
         }
     }
 
-    fn table(&mut self, schema: &'s Value, node: &Node, path: &Path<'_>) {
+    fn table(&mut self, schema: &'s Value, node: &Node, path: &[&str]) {
         let Written::Table(members) = &node.written else { return };
         let before = self.problems.len();
         let properties = schema["properties"].as_object();
         let known = || properties.into_iter().flatten().map(|(name, _)| name.as_str());
         for (name, member) in members {
             match (properties.and_then(|properties| properties.get(name)), &schema["additionalProperties"]) {
-                (Some(property), _) => self.node(property, &member.node, &path.with(name)),
+                (Some(property), _) => self.node(property, &member.node, &[path, &[name]].concat()),
                 (None, Value::Bool(false)) => self.report(member.key, unknown(name, path, known())),
                 (None, Value::Null) if schema["unevaluatedProperties"] == false => {
                     self.report(member.key, unknown(name, path, known()));
                 }
-                (None, values) => self.node(values, &member.node, &path.with(name)),
+                (None, values) => self.node(values, &member.node, &[path, &[name]].concat()),
             }
         }
         if self.problems[before..].iter().any(|problem| problem.what.starts_with(UNKNOWN)) {
@@ -96,13 +87,13 @@ impl<'s> Check<'s> {
         }
         for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if !members.contains_key(required) {
-                self.report(node.place, format!("{} needs the key `{required}`", path.shown()));
+                self.report(node.place, format!("{} needs the key `{required}`", shown(path)));
             }
         }
     }
 
     /// The value must fit one of these. If it fits none, the one of its own type says what is wrong.
-    fn any_of(&mut self, choices: &'s [Value], node: &Node, path: &Path<'_>) {
+    fn any_of(&mut self, choices: &'s [Value], node: &Node, path: &[&str]) {
         let words: Vec<&str> = choices.iter().flat_map(|choice| words(self.resolved(choice))).collect();
         if !words.is_empty() && matches!(node.written, Written::Text(_)) {
             return self.word(&words, node, path);
@@ -119,7 +110,7 @@ impl<'s> Check<'s> {
             return;
         }
         if let Some(keys) = self.several(choices, node) {
-            return self.report(node.place, format!("{} takes one of {keys}, not several", path.shown()));
+            return self.report(node.place, format!("{} takes one of {keys}, not several", shown(path)));
         }
         let of_its_type =
             choices.iter().zip(tried).filter(|(choice, _)| fits_type(self.resolved(choice), node));
@@ -130,7 +121,7 @@ impl<'s> Check<'s> {
                     choices.iter().map(|choice| expected(self.root, choice)).collect();
                 kinds.retain(|kind| kind != "nothing");
                 kinds.dedup();
-                let what = format!("{} must be {}, not {}", path.shown(), kinds.join(" or "), node.kind());
+                let what = format!("{} must be {}, not {}", shown(path), kinds.join(" or "), node.kind());
                 self.report(node.place, what);
             }
         }
@@ -147,19 +138,19 @@ impl<'s> Check<'s> {
     }
 
     /// The text must be one of these words.
-    fn word(&mut self, words: &[&str], node: &Node, path: &Path<'_>) {
+    fn word(&mut self, words: &[&str], node: &Node, path: &[&str]) {
         let Written::Text(text) = &node.written else { return };
         if words.is_empty() || words.contains(&text.as_str()) {
             return;
         }
-        let mut what = format!("{} must be one of {}", path.shown(), quoted(words));
+        let mut what = format!("{} must be one of {}", shown(path), quoted(words));
         if let Some(word) = nearest(text, words.iter().copied()) {
             let _ = write!(what, "; did you mean \"{word}\"?"); // memory takes every byte
         }
         self.report(node.place, what);
     }
 
-    fn range(&mut self, schema: &Value, node: &Node, path: &Path<'_>) {
+    fn range(&mut self, schema: &Value, node: &Node, path: &[&str]) {
         let number = match &node.written {
             Written::Integer(number) => *number as f64,
             Written::Float(number) => number.as_f64().unwrap_or(f64::NAN),
@@ -168,8 +159,8 @@ impl<'s> Check<'s> {
         let least = schema["minimum"].as_f64().filter(|least| number < *least);
         let most = schema["maximum"].as_f64().filter(|most| number > *most);
         match (least, most) {
-            (Some(least), _) => self.report(node.place, format!("{} must be at least {least}", path.shown())),
-            (_, Some(most)) => self.report(node.place, format!("{} must be at most {most}", path.shown())),
+            (Some(least), _) => self.report(node.place, format!("{} must be at least {least}", shown(path))),
+            (_, Some(most)) => self.report(node.place, format!("{} must be at most {most}", shown(path))),
             (None, None) => {}
         }
     }
@@ -196,9 +187,9 @@ pub(crate) fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     schema
 }
 
-fn unknown<'a>(name: &str, path: &Path<'_>, known: impl Iterator<Item = &'a str>) -> String {
+fn unknown<'a>(name: &str, path: &[&str], known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
-    let table = if path.0.is_empty() { "the file".to_owned() } else { format!("[{}]", path.shown()) };
+    let table = if path.is_empty() { "the file".to_owned() } else { format!("[{}]", shown(path)) };
     match nearest(name, known.iter().copied()) {
         Some(key) => format!("{UNKNOWN} `{name}` in {table}; did you mean `{key}`?"),
         None => format!("{UNKNOWN} `{name}` in {table}; its keys are {}", known.join(", ")),

@@ -1,8 +1,6 @@
-//! Whether a person has agreed to what a folder declares: asked of the receipts in the user's own state, and for each
-//! folder no more than once.
+//! Whether a person has agreed to what a folder declares: asked of the receipts in the user's own state.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use super::declaration::Declaration;
@@ -27,54 +25,56 @@ pub(crate) enum Consent {
     /// Everything counts as agreed to, for one run.
     ForThisRun,
     /// In the user's state, if they have one.
-    Kept { state: Option<PathBuf>, folders: RefCell<BTreeMap<PathBuf, Result<Receipts, String>>> },
+    KeptIn(Option<PathBuf>),
 }
 
 impl Consent {
-    /// As it is kept in the folder `state`.
-    pub(crate) fn kept_in(state: Option<PathBuf>) -> Consent {
-        Consent::Kept { state, folders: RefCell::default() }
-    }
-
-    /// Whether a person has agreed to this.
-    pub(crate) fn to(&self, declaration: &Declaration) -> Agreement {
-        let receipts = match self {
-            Consent::ForThisRun => return Agreement::Given { secrets: declaration.secrets.clone() },
-            Consent::Kept { state, folders } => receipts(state.as_deref(), folders, &declaration.folder),
+    /// What a person has agreed to of a folder's declarations.
+    pub(super) fn of_folder(&self, folder: &Path) -> FolderConsent {
+        let kept_in = match self {
+            Consent::ForThisRun => return FolderConsent::Whole,
+            Consent::KeptIn(state) => state.clone(),
         };
-        match receipts {
-            Err(why) => Agreement::Unreadable(why),
-            Ok(receipts) => match receipts.of(&declaration.key) {
-                None => Agreement::Unknown,
-                Some(receipt) if receipt.sha256 == declaration.sha256 => {
-                    Agreement::Given { secrets: receipt.secrets.clone() }
-                }
-                Some(receipt) => Agreement::Changed { before: receipt.lines.clone() },
-            },
-        }
-    }
-
-    /// Whether a person has ever agreed to anything of this folder: then its mistakes are theirs to mend.
-    pub(crate) fn knows(&self, folder: &Path) -> bool {
-        match self {
-            Consent::ForThisRun => true,
-            Consent::Kept { state, folders } => {
-                receipts(state.as_deref(), folders, folder).is_ok_and(|receipts| !receipts.is_empty())
-            }
-        }
+        let folder = folder.to_owned();
+        FolderConsent::Receipts(LazyCell::new(Box::new(move || match kept_in {
+            Some(state) => trust::receipts(&*state::open(&state), &folder),
+            // Nothing is made where nothing is kept.
+            None => Ok(Receipts::default()),
+        })))
     }
 }
 
-fn receipts(
-    state: Option<&Path>,
-    folders: &RefCell<BTreeMap<PathBuf, Result<Receipts, String>>>,
-    folder: &Path,
-) -> Result<Receipts, String> {
-    let mut folders = folders.borrow_mut();
-    let read = || match state {
-        // Nothing is made where nothing is kept.
-        Some(state) => trust::receipts(&*state::open(state), folder),
-        None => Ok(Receipts::default()),
-    };
-    folders.entry(folder.to_owned()).or_insert_with(read).clone()
+type Found = Result<Receipts, String>;
+
+/// What a person has agreed to of one folder.
+pub(super) enum FolderConsent {
+    Whole,
+    /// The store is not opened for a folder that declares nothing.
+    Receipts(LazyCell<Found, Box<dyn FnOnce() -> Found>>),
+}
+
+impl FolderConsent {
+    /// Whether they have agreed to this.
+    pub(super) fn to(&self, declaration: &Declaration) -> Agreement {
+        let receipts = match self {
+            FolderConsent::Whole => return Agreement::Given { secrets: declaration.secrets.clone() },
+            FolderConsent::Receipts(receipts) => &**receipts,
+        };
+        match receipts.as_ref().map(|receipts| receipts.get(&declaration.key)) {
+            Err(why) => Agreement::Unreadable(why.clone()),
+            Ok(None) => Agreement::Unknown,
+            Ok(Some(receipt)) if receipt.sha256 == declaration.sha256 => {
+                Agreement::Given { secrets: receipt.secrets.clone() }
+            }
+            Ok(Some(receipt)) => Agreement::Changed { before: receipt.lines.clone() },
+        }
+    }
+
+    /// Whether they have ever agreed to anything of it: then its mistakes are theirs to mend.
+    pub(super) fn is_any(&self) -> bool {
+        match self {
+            FolderConsent::Whole => true,
+            FolderConsent::Receipts(receipts) => receipts.as_ref().is_ok_and(|kept| !kept.is_empty()),
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::problem::{OTHERS_FILE, Problem, Source};
 use super::surroundings::Surroundings;
-use super::text_file::{self, Exposed};
+use super::text_file;
 
 /// The name of a configuration file, the project's and the user's.
 pub(crate) const FILE: &str = "toolcrib.toml";
@@ -42,7 +42,7 @@ pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<
         return Ok(found);
     }
     if let Some(path) = user(surroundings) {
-        match read_own(&path) {
+        match text_file::read_own(&path, FILE_BYTES_MAX) {
             Ok(Ok(text)) => found.sources.push(Source { path, text, is_projects: false }),
             Ok(Err(exposed)) => return Err(Problem::nowhere(format!("{} {exposed}", path.display()))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -50,7 +50,7 @@ pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<
         }
     }
     for path in nearest(OTHERS_FILE, surroundings, None).into_iter().chain(project(surroundings)) {
-        match read_own(&path) {
+        match text_file::read_own(&path, FILE_BYTES_MAX) {
             Ok(Ok(text)) => found.sources.push(Source { path, text, is_projects: true }),
             Ok(Err(exposed)) => {
                 found.refused.push(format!("{} is not obeyed: it {exposed}", path.display()));
@@ -103,11 +103,6 @@ fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Optio
 /// Reads a file that people write.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     text_file::read(path, FILE_BYTES_MAX)
-}
-
-/// The same, unless somebody else could have written it.
-fn read_own(path: &Path) -> io::Result<Result<String, Exposed>> {
-    text_file::read_own(path, FILE_BYTES_MAX)
 }
 
 /// The folder that relative paths of a file start at: its own, or the project's for a file that lies below it.

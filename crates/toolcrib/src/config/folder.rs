@@ -4,23 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::consent::{Agreement, Consent};
-use super::declaration::{self, Declaration};
+use super::consent::{Agreement, FolderConsent};
+use super::declaration::{self, Declaration, Line};
 use super::join;
 use super::tree::{Member, Node, Place, Written};
 
 /// Servers of one file that are read; a file with more was not written by a person, and each is shown to one.
 const SERVERS_MAX: usize = 200;
 
-/// What is declared, and what it is laid into the configuration as.
-struct Part {
-    declaration: Declaration,
-    what: What,
-}
-
-enum What {
-    Server(Member),
-    Permissions { allow: Vec<Node>, rules: Vec<Node> },
+/// Permissions for servers of the folder's own.
+struct Permissions {
+    allow: Vec<Node>,
+    rules: Vec<Node>,
 }
 
 /// A declaration that is not in force.
@@ -50,67 +45,60 @@ pub(super) struct FolderFile<'a> {
     pub(super) name: &'a str,
     /// `name:line:column` of a place in it.
     pub(super) spot: &'a dyn Fn(Place) -> String,
+    pub(super) consent: &'a FolderConsent,
 }
 
 impl Folders {
     /// Lays a folder's file over `tree`, as far as it may be; `users` is the user's alone.
-    pub(super) fn lay(
-        &mut self,
-        tree: Node,
-        users: &Node,
-        mut said: Node,
-        file: &FolderFile<'_>,
-        consent: &Consent,
-    ) -> Node {
-        let servers = self.take_servers(&mut said, users, file);
-        let permissions = take_permissions(&mut said);
+    pub(super) fn lay(&mut self, tree: Node, users: &Node, mut said: Node, file: &FolderFile<'_>) -> Node {
+        let servers = self.take_servers(&mut said, users);
+        let (place, permissions) = take_permissions(&mut said);
         self.passed_over.extend(join::take_unsaid(&mut said, users));
         let mut tree = join::joined(&tree, said.clone());
         self.passed_over.extend(join::passed_over(&said, &tree));
         let mut own = BTreeSet::new();
-        for part in servers {
-            let name = part.declaration.server().unwrap_or_default().to_owned();
-            if let Some(secrets) = self.agreed(&part, consent) {
+        for (name, member) in servers {
+            let declared = declaration::of_server(&name, &member.node.to_json());
+            let declaration = file.declaration(&format!("mcp.{name}"), member.key, declared);
+            own.insert(name.clone());
+            if let Some(secrets) = self.agreed(declaration, file.consent) {
                 self.servers.insert(name.clone(), secrets);
-                part.lay(&mut tree);
+                if let Some(servers) = tree.table_at(&["mcp"], member.key) {
+                    servers.insert(name, member);
+                }
             }
-            own.insert(name);
         }
-        let (place, permissions) = permissions;
         let permissions = self.for_own_servers(permissions, &own);
-        if let Some(part) = permissions.and_then(|what| permitting(what, place, file))
-            && self.agreed(&part, consent).is_some()
-        {
-            part.lay(&mut tree);
+        let written: Vec<_> = permissions.allow.iter().chain(&permissions.rules).map(Node::to_json).collect();
+        if !written.is_empty() {
+            let declared = declaration::of_permissions(&written);
+            if self.agreed(file.declaration("policy", place, declared), file.consent).is_some() {
+                permissions.lay(&mut tree);
+            }
         }
         tree
     }
 
     /// The kept secrets that it may use, if a person has agreed to it; it is held back if not.
-    fn agreed(&mut self, part: &Part, consent: &Consent) -> Option<BTreeSet<String>> {
-        match consent.to(&part.declaration) {
+    fn agreed(&mut self, declaration: Declaration, consent: &FolderConsent) -> Option<BTreeSet<String>> {
+        match consent.to(&declaration) {
             Agreement::Given { secrets } => Some(secrets.into_iter().collect()),
             why => {
-                self.held.push(HeldBack { declaration: part.declaration.clone(), why });
+                self.held.push(HeldBack { declaration, why });
                 None
             }
         }
     }
 
     /// The servers that the user's file does not name, nor a folder's file before this one.
-    fn take_servers(&mut self, said: &mut Node, users: &Node, file: &FolderFile<'_>) -> Vec<Part> {
-        let timeout = |node: &Node| node.member("experimental")?.node.member("mcp_timeout").cloned();
+    fn take_servers(&mut self, said: &mut Node, users: &Node) -> Vec<(String, Member)> {
+        let timeout = |node: &Node| node.at(&["experimental"])?.member("mcp_timeout").cloned();
         let timeout = timeout(said).filter(|_| timeout(users).is_none());
-        let Some(Written::Table(servers)) = said.member_mut("mcp").map(|servers| &mut servers.node.written)
-        else {
-            return Vec::new();
-        };
+        let Some(servers) = said.at_mut(&["mcp"]).and_then(Node::table_mut) else { return Vec::new() };
         let is_new = |name: &String| !join::is_server_of(users, name);
         let own: Vec<(String, Member)> = servers.extract_if(.., |name, _| is_new(name)).collect();
-        if servers.is_empty()
-            && let Written::Table(sections) = &mut said.written
-        {
-            sections.remove("mcp");
+        if servers.is_empty() {
+            said.table_mut().and_then(|sections| sections.remove("mcp"));
         }
         let mut parts = Vec::new();
         for (nth, (name, mut member)) in own.into_iter().enumerate() {
@@ -126,16 +114,7 @@ impl Folders {
             if let (Some(timeout), Written::Table(keys)) = (&timeout, &mut member.node.written) {
                 keys.entry("timeout".to_owned()).or_insert_with(|| timeout.clone());
             }
-            let (sha256, lines, secrets) = declaration::of_server(&name, &member.node.to_json());
-            let declaration = Declaration {
-                folder: file.folder.to_owned(),
-                key: format!("{} mcp.{name}", file.name),
-                place: (file.spot)(member.key),
-                sha256,
-                lines,
-                secrets,
-            };
-            parts.push(Part { declaration, what: What::Server(member) });
+            parts.push((name, member));
         }
         parts
     }
@@ -146,58 +125,49 @@ impl Folders {
     }
 
     /// The permissions as far as they are for the folder's own servers; the others are passed over.
-    fn for_own_servers(&mut self, what: What, own: &BTreeSet<String>) -> Option<What> {
-        let What::Permissions { allow, rules } = what else { return None };
-        let mut over = |node: &Node, key: &str| self.passed_over.push((node.place, key.to_owned()));
-        let mut kept = Vec::new();
-        for entry in allow {
-            let of_whom = entry.text().and_then(|text| text.split_once('/'));
-            match of_whom {
-                Some((server, _)) if own.contains(server) => kept.push(entry),
-                _ => over(&entry, "policy.allow"),
-            }
+    fn for_own_servers(&mut self, permissions: Permissions, own: &BTreeSet<String>) -> Permissions {
+        let is_own = |node: &Node| node.text().is_some_and(|name| own.contains(name));
+        let is_allowed = |entry: &Node| {
+            let server = entry.text().and_then(|text| text.split_once('/'));
+            server.is_some_and(|(server, _)| own.contains(server))
+        };
+        let is_ruled = |rule: &Node| match rule.member("upstream").map(|member| &member.node.written) {
+            Some(Written::List(names)) => !names.is_empty() && names.iter().all(is_own),
+            _ => false,
+        };
+        let (allow, no_allow): (Vec<_>, Vec<_>) = permissions.allow.into_iter().partition(is_allowed);
+        let (rules, no_rules): (Vec<_>, Vec<_>) = permissions.rules.into_iter().partition(is_ruled);
+        for (nodes, key) in [(no_allow, "policy.allow"), (no_rules, "policy.rules")] {
+            self.passed_over.extend(nodes.iter().map(|node| (node.place, key.to_owned())));
         }
-        let mut permitting = Vec::new();
-        for rule in rules {
-            let whose = rule.member("upstream").map(|member| &member.node.written);
-            let is_own = |node: &Node| node.text().is_some_and(|name| own.contains(name));
-            match whose {
-                Some(Written::List(names)) if !names.is_empty() && names.iter().all(is_own) => {
-                    permitting.push(rule);
-                }
-                _ => over(&rule, "policy.rules"),
-            }
-        }
-        let is_any = !kept.is_empty() || !permitting.is_empty();
-        is_any.then_some(What::Permissions { allow: kept, rules: permitting })
+        Permissions { allow, rules }
     }
 }
 
-impl Part {
+impl Permissions {
     fn lay(self, tree: &mut Node) {
-        match self.what {
-            What::Server(member) => {
-                let name = self.declaration.server().unwrap_or_default().to_owned();
-                if let Some(servers) = tree.table_at(&["mcp"], member.key) {
-                    servers.insert(name, member);
-                }
-            }
-            What::Permissions { allow, rules } => {
-                for (key, items) in [("allow", allow), ("rules", rules)] {
-                    let Some(first) = items.first().map(|item| item.place) else { continue };
-                    let Some(policy) = tree.table_at(&["policy"], first) else { continue };
-                    let empty = || Member {
-                        key: first,
-                        node: Node { place: first, written: Written::List(Vec::new()) },
-                    };
-                    if let Written::List(list) =
-                        &mut policy.entry(key.to_owned()).or_insert_with(empty).node.written
-                    {
-                        list.extend(items);
-                    }
-                }
+        for (key, items) in [("allow", self.allow), ("rules", self.rules)] {
+            let Some(first) = items.first().map(|item| item.place) else { continue };
+            let Some(policy) = tree.table_at(&["policy"], first) else { continue };
+            let empty =
+                || Member { key: first, node: Node { place: first, written: Written::List(Vec::new()) } };
+            let member = policy.entry(key.to_owned()).or_insert_with(empty);
+            if let Written::List(list) = &mut member.node.written {
+                list.extend(items);
             }
         }
+    }
+}
+
+impl FolderFile<'_> {
+    fn declaration(
+        &self,
+        what: &str,
+        place: Place,
+        (sha256, lines, secrets): (String, Vec<Line>, Vec<String>),
+    ) -> Declaration {
+        let (folder, key) = (self.folder.to_owned(), format!("{} {what}", self.name));
+        Declaration { folder, key, place: (self.spot)(place), sha256, lines, secrets }
     }
 }
 
@@ -208,32 +178,29 @@ fn without_users_prefix(name: &str, table: &mut Node, users: &Node) -> Option<(P
         let theirs = member.node.member("prefix").and_then(|prefix| prefix.node.text()).unwrap_or(name);
         theirs.eq_ignore_ascii_case(&prefix)
     };
-    let servers = users.member("mcp").map(|servers| &servers.node.written);
-    let is_taken = matches!(servers, Some(Written::Table(servers)) if servers.iter().any(is_theirs));
+    let is_taken =
+        users.at(&["mcp"]).and_then(Node::table).is_some_and(|servers| servers.iter().any(is_theirs));
     if !prefix.is_empty() && !is_taken {
         return None;
     }
-    let Written::Table(keys) = &mut table.written else { return None };
-    keys.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
+    table.table_mut()?.remove("prefix").map(|member| (member.key, format!("mcp.{name}.prefix")))
 }
 
 /// Takes out what is stated of the effects of a server's tools: it could only loosen the rules for them.
 fn without_effects(name: &str, table: &mut Node) -> Vec<(Place, String)> {
-    let Some(Written::Table(tools)) = table.member_mut("tool").map(|tools| &mut tools.node.written) else {
-        return Vec::new();
-    };
+    let tools = table.at_mut(&["tool"]).and_then(Node::table_mut);
     let effect = |(tool, member): (&String, &mut Member)| {
-        let Written::Table(keys) = &mut member.node.written else { return None };
-        keys.remove("effect").map(|effect| (effect.key, format!("mcp.{name}.tool.{tool}.effect")))
+        let effect = member.node.table_mut()?.remove("effect")?;
+        Some((effect.key, format!("mcp.{name}.tool.{tool}.effect")))
     };
-    tools.iter_mut().filter_map(effect).collect()
+    tools.into_iter().flatten().filter_map(effect).collect()
 }
 
 /// Takes out what permits.
-fn take_permissions(said: &mut Node) -> (Place, What) {
+fn take_permissions(said: &mut Node) -> (Place, Permissions) {
     let mut place = said.place;
     let (mut allow, mut rules) = (Vec::new(), Vec::new());
-    if let Some(Written::Table(policy)) = said.member_mut("policy").map(|policy| &mut policy.node.written) {
+    if let Some(policy) = said.at_mut(&["policy"]).and_then(Node::table_mut) {
         let is_list = |member: &Member| matches!(member.node.written, Written::List(_));
         if policy.get("allow").is_some_and(is_list)
             && let Some(Member { key, node: Node { written: Written::List(items), .. } }) =
@@ -250,20 +217,5 @@ fn take_permissions(said: &mut Node) -> (Place, What) {
             place = rules.first().map_or(place, |rule| rule.place);
         }
     }
-    (place, What::Permissions { allow, rules })
-}
-
-fn permitting(what: What, place: Place, file: &FolderFile<'_>) -> Option<Part> {
-    let What::Permissions { allow, rules } = &what else { return None };
-    let said: Vec<_> = allow.iter().chain(rules).map(Node::to_json).collect();
-    let (sha256, lines, secrets) = declaration::of_permissions(&said);
-    let declaration = Declaration {
-        folder: file.folder.to_owned(),
-        key: format!("{} policy", file.name),
-        place: (file.spot)(place),
-        sha256,
-        lines,
-        secrets,
-    };
-    Some(Part { declaration, what })
+    (place, Permissions { allow, rules })
 }

@@ -115,15 +115,9 @@ pub(super) fn take_unsaid(folders: &mut Node, users: &Node) -> Vec<(Place, Strin
             taken.push((key, path.join(".")));
         }
     }
-    let Some(Written::Table(servers)) = folders.member_mut("mcp").map(|servers| &mut servers.node.written)
-    else {
-        return taken;
-    };
-    for (name, server) in servers.iter_mut() {
-        let Written::Table(keys) = &mut server.node.written else { continue };
-        if !is_server_of(users, name) {
-            continue;
-        }
+    let servers = folders.at_mut(&["mcp"]).and_then(Node::table_mut);
+    for (name, server) in servers.into_iter().flatten().filter(|(name, _)| is_server_of(users, name)) {
+        let Some(keys) = server.node.table_mut() else { continue };
         let others = keys.extract_if(.., |key, _| !matches!(key.as_str(), "exclude" | "enabled"));
         taken.extend(others.map(|(key, member)| (member.key, format!("mcp.{name}.{key}"))));
     }
@@ -132,17 +126,12 @@ pub(super) fn take_unsaid(folders: &mut Node, users: &Node) -> Vec<(Place, Strin
 
 /// Whether the user's file has a server of this name.
 pub(super) fn is_server_of(users: &Node, name: &str) -> bool {
-    users.member("mcp").is_some_and(|servers| servers.node.member(name).is_some())
+    users.at(&["mcp", name]).is_some()
 }
 
 fn taken_out(node: &mut Node, path: &[&str]) -> Option<Place> {
     let (last, way) = path.split_last()?;
-    let mut node = node;
-    for step in way {
-        node = &mut node.member_mut(step)?.node;
-    }
-    let Written::Table(members) = &mut node.written else { return None };
-    members.remove(*last).map(|member| member.key)
+    node.at_mut(way)?.table_mut()?.remove(*last).map(|member| member.key)
 }
 
 /// What tightens in the folder's file laid over the user's.
@@ -159,7 +148,7 @@ pub(super) fn joined(users: &Node, folders: Node) -> Node {
 
 /// Takes out what was held because it is the default: it is so anyway.
 fn drop_defaults(node: &mut Node) {
-    let Written::Table(members) = &mut node.written else { return };
+    let Some(members) = node.table_mut() else { return };
     members.retain(|_, member| {
         drop_defaults(&mut member.node);
         !is_default(member) || matches!(member.node.written, Written::Table(_))

@@ -1,7 +1,7 @@
 //! What is wrong with a configuration, each with its place, all of it at once.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::tree::Place;
 
@@ -72,6 +72,13 @@ impl Problems {
     }
 }
 
+/// What stands in no file.
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems::new(&[], vec![problem])
+    }
+}
+
 impl fmt::Display for Problems {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.lines.len().min(PROBLEMS_SHOWN_MAX);
@@ -87,7 +94,7 @@ impl fmt::Display for Problems {
 pub(crate) fn spot(sources: &[Source], place: Place) -> Option<String> {
     let source = sources.get(place.file)?;
     let (line, column) = line_and_column(&source.text, place.byte);
-    Some(format!("{}:{line}:{column}", shown(&source.path)))
+    Some(format!("{}:{line}:{column}", source.path.display()))
 }
 
 /// `what` of a problem's line `file:line:column: what`, for one in a text that nobody has written.
@@ -103,10 +110,6 @@ pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(byte)];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-fn shown(path: &Path) -> std::path::Display<'_> {
-    path.display()
 }
 
 #[cfg(test)]

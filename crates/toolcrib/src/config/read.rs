@@ -48,13 +48,14 @@ pub(crate) fn tree(
         let folder = declaring_folder(source, surroundings);
         let spot = |place| spot(sources, place).unwrap_or_default();
         let name = if source.is_others() { OTHERS_FILE } else { FILE };
-        let file = FolderFile { folder: &folder, name, spot: &spot };
+        let consent = consent.of_folder(&folder);
+        let file = FolderFile { folder: &folder, name, spot: &spot, consent: &consent };
         match parsed(nth, source) {
-            Ok(said) if source.is_others() => {
-                let said = of_another_program(said, &read.tree);
-                read.tree = read.folders.lay(read.tree, &users, said, &file, consent);
+            Ok(written) => {
+                let others = source.is_others();
+                let written = if others { of_another_program(written, &read.tree) } else { written };
+                read.tree = read.folders.lay(read.tree, &users, written, &file);
             }
-            Ok(said) => read.tree = read.folders.lay(read.tree, &users, said, &file, consent),
             Err(errors) => problems.extend(errors),
         }
     }
@@ -88,10 +89,8 @@ fn parsed(file: usize, source: &Source) -> Result<Node, Vec<Problem>> {
 /// Of another program's file, the servers that `tree` does not name, and their common timeout.
 fn of_another_program(said: Node, tree: &Node) -> Node {
     let mut taken = only(&said, &[SERVERS]).overlaid(only(&said, &OTHERS_SETTING));
-    if let Some(Written::Table(servers)) = taken.member_mut(SERVERS).map(|servers| &mut servers.node.written)
-    {
-        servers
-            .retain(|name, _| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_none());
+    if let Some(servers) = taken.at_mut(&[SERVERS]).and_then(Node::table_mut) {
+        servers.retain(|name, _| tree.at(&[SERVERS, name]).is_none());
     }
     taken
 }
@@ -101,10 +100,8 @@ fn only(node: &Node, path: &[&str]) -> Node {
     let Some((first, rest)) = path.split_first() else { return node.clone() };
     let mut members = BTreeMap::new();
     if let Some(member) = node.member(first) {
-        let is_empty_table =
-            |node: &Node| matches!(&node.written, Written::Table(inside) if inside.is_empty());
         let inner = only(&member.node, rest);
-        if rest.is_empty() || !is_empty_table(&inner) {
+        if rest.is_empty() || inner.table().is_none_or(|inside| !inside.is_empty()) {
             members.insert((*first).to_owned(), Member { key: member.key, node: inner });
         }
     }
@@ -144,7 +141,7 @@ pub(crate) fn file(tree: &Node) -> (File, Vec<Problem>) {
 
 /// The tree in parts that can be judged one by one.
 fn parts(tree: &Node) -> Vec<Node> {
-    members(tree)
+    (tree.table().into_iter().flatten())
         .flat_map(|(name, member)| match &member.node.written {
             Written::Table(servers) if name == SERVERS => {
                 let alone = |server| Member { key: member.key, node: with_only(&member.node, server) };
@@ -153,15 +150,6 @@ fn parts(tree: &Node) -> Vec<Node> {
             _ => vec![with_only(tree, (name, member))],
         })
         .collect()
-}
-
-fn members(node: &Node) -> impl Iterator<Item = (&String, &Member)> {
-    match &node.written {
-        Written::Table(members) => Some(members),
-        _ => None,
-    }
-    .into_iter()
-    .flatten()
 }
 
 fn with_only(table: &Node, (name, member): (&String, &Member)) -> Node {

@@ -62,34 +62,15 @@ pub(crate) struct Settings {
 impl Settings {
     /// The defaults, but with everything below one folder, no rule and no limit in the way, and no upstream.
     pub(crate) fn for_selftest(folder: &Path) -> Settings {
-        let everything = policy::Config { allow: vec!["*".to_owned()], ..policy::Config::default() };
-        Settings {
-            server: server::Config::default(),
-            identity: server::identity::Config::default(),
-            workspace: folder.to_owned(),
-            too_wide: None,
-            writable: sandbox::Writable::default(),
-            state: folder.join("state"),
-            files: Vec::new(),
-            secret_files: Vec::new(),
-            offer: tools::Offer::default(),
-            rates: gate::RateConfig { per_second: 0, ..gate::RateConfig::default() }.into(),
-            rules: rules::Settings {
-                workspace: folder.to_owned(),
-                vocabulary: vocabulary::rules_vocabulary(),
-                ..rules::Settings::default()
-            },
-            policy: policy::Policy::new(&everything).expect("`*` is a glob"),
-            approvals: gate::approvals::Config::default(),
-            telemetry: telemetry::Config::default(),
-            audit: audit::Config::default(),
-            redactor: redactor(&redact::Config::default()),
-            redaction: redact::Config::default(),
-            secrets: Vec::new(),
-            kept: Kept::new(&folder.join("state"), KeySource::State),
-            upstreams: Vec::new(),
-            log: crate::log::Config::default(),
-        }
+        let config = serde_json::json!({
+            "workspace": { "root": folder }, "state": { "dir": folder.join("state") },
+            "policy": { "allow": ["*"] }, "limits": { "rate": { "per_second": 0 } },
+        });
+        let file = serde_json::from_value(config).expect("it is a configuration");
+        let surroundings = Surroundings { current_dir: folder.to_owned(), ..Surroundings::default() };
+        let (tree, folders) = (Node::nothing(), BTreeMap::new());
+        let whole = Whole { tree: &tree, sources: &[], surroundings: &surroundings, folders: &folders };
+        settle(file, whole, Unfollowed::IsWrong).unwrap_or_else(|problems| panic!("{problems:?}"))
     }
 }
 
@@ -239,8 +220,7 @@ impl Settling<'_> {
         let config = server::Config { socket, ..config };
         for problem in config.check().err().into_iter().flatten() {
             let nth = problem.nth.map(|nth| nth.to_string());
-            let keys: Vec<&str> = ["server", problem.key].into_iter().chain(nth.as_deref()).collect();
-            self.report(&keys, problem.to_string());
+            self.report_below("server", [problem.key].into_iter().chain(nth.as_deref()), problem.to_string());
         }
         config
     }
@@ -251,9 +231,7 @@ impl Settling<'_> {
         server: &server::Config,
     ) -> server::identity::Config {
         for problem in config.check(server.bind).err().into_iter().flatten() {
-            let keys: Vec<&str> =
-                ["identity"].into_iter().chain(problem.keys.iter().map(String::as_str)).collect();
-            self.report(&keys, problem.to_string());
+            self.report_below("identity", problem.keys.iter().map(String::as_str), problem.to_string());
         }
         config
     }
@@ -316,15 +294,13 @@ impl Settling<'_> {
     }
 
     fn offer(&mut self, config: &tools::Config) -> Option<tools::Offer> {
-        let error = match config.check() {
-            Ok(offer) => return Some(offer),
-            Err(error) => error,
-        };
+        let offer = config.check();
         let listed = config.offer.as_deref().unwrap_or_default();
-        for problem in error.problems {
-            self.report_item(&["tools", "offer"], listed, &problem.name, problem.to_string());
+        for problem in offer.as_ref().err().into_iter().flat_map(|error| &error.problems) {
+            let nth = listed.iter().position(|name| *name == problem.name).map(|nth| nth.to_string());
+            self.report_below("tools", ["offer"].into_iter().chain(nth.as_deref()), problem.to_string());
         }
-        None
+        offer.ok()
     }
 
     fn redaction(&mut self, config: &redact::Config) {
@@ -375,8 +351,7 @@ impl Settling<'_> {
 
     /// The file in which this is written, if it is.
     fn source(&self, keys: &[&str]) -> Option<&Source> {
-        let written = keys.iter().try_fold(self.tree, |node, key| Some(&node.member(key)?.node));
-        written.and_then(|node| self.sources.get(node.place.file))
+        self.sources.get(self.tree.at(keys)?.place.file)
     }
 
     fn folder(&self, keys: &[&str]) -> PathBuf {
@@ -389,10 +364,8 @@ impl Settling<'_> {
         self.problems.push(Problem::at(place, what));
     }
 
-    /// Reports an item of a list at its own place.
-    fn report_item(&mut self, keys: &[&str], listed: &[String], item: &str, what: String) {
-        let nth = listed.iter().position(|listed| listed == item).map(|nth| nth.to_string());
-        let keys: Vec<&str> = keys.iter().copied().chain(nth.as_deref()).collect();
+    fn report_below<'k>(&mut self, section: &'k str, keys: impl Iterator<Item = &'k str>, what: String) {
+        let keys: Vec<&str> = std::iter::once(section).chain(keys).collect();
         self.report(&keys, what);
     }
 }

@@ -45,10 +45,7 @@ impl Show<'_> {
     }
 
     fn table(&self, schema: &Value, node: Option<&Node>, path: &mut Vec<String>) -> Shown {
-        let members = match node.map(|node| &node.written) {
-            Some(Written::Table(members)) => Some(members),
-            _ => None,
-        };
+        let members = node.and_then(Node::table);
         let none = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&none);
         let mut shown = BTreeMap::new();
@@ -159,22 +156,10 @@ fn write_table(shown: &Shown, path: &mut Vec<String>, out: &mut String) {
 
 /// A key as TOML spells it.
 fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+    toml_edit::Key::new(name).display_repr().into_owned()
 }
 
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
+/// A value on one line, as TOML spells it.
 fn toml_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(toml_text).collect::<Vec<_>>().join(", ")),
-        Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| format!("{} = {}", key(name), toml_text(value));
-            format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
+    toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
 }

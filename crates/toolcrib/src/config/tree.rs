@@ -74,25 +74,40 @@ impl Node {
         }
     }
 
-    /// The member of a table under this key.
-    pub(crate) fn member(&self, key: &str) -> Option<&Member> {
+    /// What is in it, if it is a table.
+    pub(crate) fn table(&self) -> Option<&BTreeMap<String, Member>> {
         match &self.written {
-            Written::Table(members) => members.get(key),
+            Written::Table(members) => Some(members),
             _ => None,
         }
     }
 
     /// The same, to be changed.
-    pub(crate) fn member_mut(&mut self, key: &str) -> Option<&mut Member> {
+    pub(crate) fn table_mut(&mut self) -> Option<&mut BTreeMap<String, Member>> {
         match &mut self.written {
-            Written::Table(members) => members.get_mut(key),
+            Written::Table(members) => Some(members),
             _ => None,
         }
     }
 
+    /// The member of a table under this key.
+    pub(crate) fn member(&self, key: &str) -> Option<&Member> {
+        self.table()?.get(key)
+    }
+
+    /// The value to which these keys lead.
+    pub(crate) fn at(&self, keys: &[&str]) -> Option<&Node> {
+        keys.iter().try_fold(self, |node, key| Some(&node.member(key)?.node))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn at_mut(&mut self, keys: &[&str]) -> Option<&mut Node> {
+        keys.iter().try_fold(self, |node, key| Some(&mut node.table_mut()?.get_mut(*key)?.node))
+    }
+
     /// The table in which `path` leads, made where it is missing; nothing if something else stands there.
     pub(crate) fn table_at(&mut self, path: &[&str], place: Place) -> Option<&mut BTreeMap<String, Member>> {
-        let Written::Table(members) = &mut self.written else { return None };
+        let members = self.table_mut()?;
         let Some((first, rest)) = path.split_first() else { return Some(members) };
         let empty = || Member { key: place, node: Node { place, written: Written::Table(BTreeMap::new()) } };
         members.entry((*first).to_owned()).or_insert_with(empty).node.table_at(rest, place)

@@ -24,7 +24,7 @@ pub(crate) fn load_as_if(
     // A file that was named and does not exist yet stands alone all the same.
     let is_new = find::named(named, surroundings).is_some() && !text_file::exists(path);
     let found = if is_new { Ok(find::Found::default()) } else { find::find(named, surroundings) };
-    let mut sources = found.map_err(|problem| Problems::new(&[], vec![problem]))?.sources;
+    let mut sources = found?.sources;
     match sources.iter_mut().find(|source| is_it(source)) {
         Some(source) => source.text = text,
         None => {
@@ -48,14 +48,13 @@ pub(crate) fn files_of_server(
     surroundings: &Surroundings,
     name: &str,
 ) -> Result<Vec<PathBuf>, Problems> {
-    let sources = find::find(named, surroundings).map_err(|problem| Problems::new(&[], vec![problem]))?;
+    let sources = find::find(named, surroundings)?;
     let files = sources.sources.iter().filter(|source| has_server(source, name));
     Ok(files.map(|source| surroundings.absolute(&source.path)).collect())
 }
 
 fn has_server(source: &Source, name: &str) -> bool {
-    read::written(source)
-        .is_some_and(|tree| tree.member(SERVERS).and_then(|servers| servers.node.member(name)).is_some())
+    read::written(source).is_some_and(|tree| tree.at(&[SERVERS, name]).is_some())
 }
 
 /// What stands in a file of configuration; nothing if there is no such file.

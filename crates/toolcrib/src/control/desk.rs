@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
+use upstream::Upstream;
 
 use super::line::Talk;
 use super::reload::Reloader;
-use super::words::{Answer, Request, Running};
-use crate::upstreams::Upstreams;
+use super::words::{Answer, Refused, Request, Running};
 
 /// A server that is connected to anew is waited for so long; what it is doing then is the answer.
 pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
@@ -19,14 +19,13 @@ pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
 /// Answers for this process.
 pub(crate) struct Desk {
     door: String,
-    upstreams: Arc<Upstreams>,
     reloader: Arc<Reloader>,
 }
 
 impl Desk {
     /// For a process whose clients come in at `door`.
-    pub(crate) fn new(door: &str, upstreams: Arc<Upstreams>, reloader: Arc<Reloader>) -> Arc<Desk> {
-        Arc::new(Desk { door: door.to_owned(), upstreams, reloader })
+    pub(crate) fn new(door: &str, reloader: Arc<Reloader>) -> Arc<Desk> {
+        Arc::new(Desk { door: door.to_owned(), reloader })
     }
 
     /// Takes up what was changed before anybody could ask.
@@ -56,35 +55,31 @@ impl Desk {
     async fn answer_to(&self, request: Request) -> Answer {
         match request {
             Request::Status | Request::Watch => self.running(),
-            Request::Reload => match self.reloader.reload().await {
-                Ok(reloaded) => ok(&reloaded),
-                Err(refused) => refused.into(),
-            },
-            Request::Learn => match self.reloader.learn().await {
-                Ok(()) => Answer::Ok(Value::Null),
-                Err(refused) => refused.into(),
-            },
-            Request::Reconnect { name } => match self.upstreams.reconnect(&name, RECONNECT_MAX).await {
-                Ok(report) => ok(&report),
-                Err(why) => Answer::Error(why),
-            },
-            Request::Trust { name } => match self.upstreams.get(&name) {
-                Some(upstream) => {
+            Request::Reload => answered(self.reloader.reload().await),
+            Request::Learn => answered(self.reloader.learn().await),
+            Request::Reconnect { name } => {
+                let report = self.reloader.upstreams().reconnect(&name, RECONNECT_MAX).await;
+                answered(report.map_err(Refused::Because))
+            }
+            Request::Trust { name } => match self.upstream(&name) {
+                Ok(upstream) => {
                     upstream.take_up_decisions().await;
                     ok(&upstream.status())
                 }
-                None => Answer::Error(format!("it has no server `{name}`")),
+                Err(refused) => refused.into(),
             },
-            Request::Stderr { name } => match self.upstreams.get(&name) {
-                Some(upstream) => Answer::Ok(Value::String(upstream.last_stderr())),
-                None => Answer::Error(format!("it has no server `{name}`")),
-            },
+            Request::Stderr { name } => answered(self.upstream(&name).map(|upstream| upstream.last_stderr())),
         }
+    }
+
+    fn upstream(&self, name: &str) -> Result<Arc<Upstream>, Refused> {
+        let missing = || Refused::Because(format!("it has no server `{name}`"));
+        self.reloader.upstreams().get(name).ok_or_else(missing)
     }
 
     /// Says how everything is, and then every change, until the client goes away.
     pub(super) async fn watch(&self, mut talk: Talk) -> io::Result<()> {
-        let mut news = self.upstreams.statuses();
+        let mut news = self.reloader.upstreams().statuses();
         talk.say(&self.clean(self.running())).await?;
         loop {
             let said = tokio::select! {
@@ -109,9 +104,13 @@ impl Desk {
             pid: std::process::id(),
             door: self.door.clone(),
             configuration: self.reloader.files().iter().map(|file| file.display().to_string()).collect(),
-            upstreams: self.upstreams.iter().map(|upstream| json!(upstream.status())).collect(),
+            upstreams: self.reloader.upstreams().iter().map(|upstream| json!(upstream.status())).collect(),
         })
     }
+}
+
+fn answered(result: Result<impl Serialize, Refused>) -> Answer {
+    result.map_or_else(Answer::from, |value| ok(&value))
 }
 
 fn ok(said: &impl Serialize) -> Answer {

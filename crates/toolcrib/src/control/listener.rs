@@ -88,24 +88,23 @@ struct Bound {
 
 impl Bound {
     async fn at(state: &Path) -> Option<Bound> {
-        let folder = match Folder::make(state) {
-            Ok(folder) => folder,
-            Err(error) => {
-                warn(&error.to_string());
-                return None;
+        let bind = async {
+            let folder = Folder::make(state).map_err(|error| error.to_string())?;
+            match unix::bind(&folder.socket(std::process::id())).await {
+                Ok(socket) => Ok(Bound { socket, folder }),
+                Err(BindError::Other(_, error)) => Err(error.to_string()),
+                Err(BindError::InUse(_) | BindError::NoSocket(_)) => {
+                    Err("something else has taken its socket".to_owned())
+                }
             }
         };
-        match unix::bind(&folder.socket(std::process::id())).await {
-            Ok(socket) => Some(Bound { socket, folder }),
-            Err(BindError::Other(_, error)) => {
-                warn(&error.to_string());
-                None
-            }
-            Err(BindError::InUse(_) | BindError::NoSocket(_)) => {
-                warn("something else has taken its socket");
-                None
-            }
-        }
+        let warn = |why: &String| {
+            tracing::warn!(
+                why,
+                "other commands cannot reach this process: `mcp status` and `mcp reload` will not see it"
+            );
+        };
+        bind.await.inspect_err(warn).ok()
     }
 
     /// Answers whoever asks, until it is dropped.
@@ -135,13 +134,6 @@ impl Bound {
             }
         }
     }
-}
-
-fn warn(why: &str) {
-    tracing::warn!(
-        why,
-        "other commands cannot reach this process: `mcp status` and `mcp reload` will not see it"
-    );
 }
 
 /// The folder keeps everybody else out; this is the second lock.

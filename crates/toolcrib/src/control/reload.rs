@@ -6,19 +6,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use audit::AuditLog;
-use gate::Gate;
 use redact::{Known, Redactor};
-use server::Instructions;
 use server::identity::Identity;
-use store::Secrets;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
-use crate::assemble::{self, Crib, Guarded};
+use crate::assemble::{self, Crib};
 use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
-use crate::observing::Observing;
 use crate::secrets::{Kept, Learner};
 use crate::upstreams::{Changes, Upstreams};
 
@@ -27,42 +22,31 @@ const READ_MAX: Duration = Duration::from_secs(5);
 
 /// Reads the configuration again that a process was started with.
 pub(crate) struct Reloader {
-    /// The file of the command line.
-    named: Option<PathBuf>,
-    /// What else it said of the configuration.
-    flags: Flags,
-    /// What the other sections said at the start, which they go by until the next one.
-    at_start: Sections,
-    /// What is taken up, as it was read last.
-    taken_up: Mutex<Sections>,
-    /// The files that were read last.
-    files: Mutex<Vec<PathBuf>>,
-    gate: Arc<Gate>,
-    /// What models are told of us.
-    instructions: Instructions,
-    guarded: Guarded,
-    upstreams: Arc<Upstreams>,
-    audit_log: Arc<AuditLog>,
-    observing: Arc<Observing>,
+    start: AtStart,
+    crib: Arc<Crib>,
     /// Knows who comes over HTTP, if that is a way to come.
     identity: Option<Arc<Identity>>,
-    /// Knows what is struck out.
-    learner: Arc<Learner>,
-    /// What servers are signed in with.
-    sealed: Arc<Secrets>,
-    /// The secrets that are kept, where they were found last.
-    kept: Mutex<Kept>,
     turn: Arc<Semaphore>,
 }
 
 /// What is kept of a configuration to tell later what has changed in it.
 pub(crate) struct AtStart {
+    /// The file of the command line.
     named: Option<PathBuf>,
+    /// What else it said of the configuration.
     flags: Flags,
+    /// What the sections said that are gone by until the next start.
     sections: Sections,
+    /// Knows what is struck out.
+    learner: Arc<Learner>,
+    last: Mutex<ReadLast>,
+}
+
+/// What was read last.
+struct ReadLast {
+    /// The sections that are taken up.
     taken_up: Sections,
     files: Vec<PathBuf>,
-    learner: Arc<Learner>,
     kept: Kept,
 }
 
@@ -70,54 +54,42 @@ impl AtStart {
     /// Of the configuration that was loaded, with the file of the command line.
     pub(crate) fn of(loaded: &Loaded, named: Option<PathBuf>) -> AtStart {
         let settings = &loaded.settings;
+        let (taken_up, files) = (loaded.sections_taken_up(), settings.files.clone());
         AtStart {
             named,
             flags: loaded.flags.clone(),
             sections: loaded.sections(),
-            taken_up: loaded.sections_taken_up(),
-            files: settings.files.clone(),
             learner: loaded.learner.clone(),
-            kept: settings.kept.again(),
+            last: Mutex::new(ReadLast { taken_up, files, kept: settings.kept.again() }),
         }
     }
 
     /// What reads it again for the parts that were put together from it, and for who knows callers over HTTP.
-    pub(crate) fn reloader(self, crib: &Crib, identity: Option<Arc<Identity>>) -> Arc<Reloader> {
-        Arc::new(Reloader {
-            named: self.named,
-            flags: self.flags,
-            at_start: self.sections,
-            taken_up: Mutex::new(self.taken_up),
-            files: Mutex::new(self.files),
-            gate: crib.gate.clone(),
-            instructions: crib.instructions.clone(),
-            guarded: crib.guarded.clone(),
-            upstreams: crib.upstreams.clone(),
-            audit_log: crib.audit_log.clone(),
-            observing: crib.observing.clone(),
-            identity,
-            learner: self.learner,
-            sealed: crib.sealed.clone(),
-            kept: Mutex::new(self.kept),
-            turn: Arc::new(Semaphore::new(1)),
-        })
+    pub(crate) fn reloader(self, crib: &Arc<Crib>, identity: Option<Arc<Identity>>) -> Arc<Reloader> {
+        let (crib, turn) = (crib.clone(), Arc::new(Semaphore::new(1)));
+        Arc::new(Reloader { start: self, crib, identity, turn })
     }
 }
 
 impl Reloader {
     /// The files that were read last, as absolute paths.
     pub(super) fn files(&self) -> Vec<PathBuf> {
-        self.files_now().clone()
+        self.last().files.clone()
+    }
+
+    /// The servers that it exchanges.
+    pub(super) fn upstreams(&self) -> &Arc<Upstreams> {
+        &self.crib.upstreams
     }
 
     /// What it says goes through this.
     pub(super) fn redactor(&self) -> &Redactor {
-        self.learner.redactor()
+        self.start.learner.redactor()
     }
 
     /// Reads again which secrets are kept, if there may be any.
     pub(super) async fn catch_up(&self) {
-        let may_be_there = self.kept().may_be_there();
+        let may_be_there = self.last().kept.may_be_there();
         if may_be_there && let Err(why) = self.learn().await {
             tracing::warn!(%why, "secrets that were set in this moment are not struck out");
         }
@@ -129,7 +101,8 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.kept().again());
+        let (named, flags, before) =
+            (self.start.named.clone(), self.start.flags.clone(), self.last().kept.again());
         let read = in_turn(&self.turn, move || {
             let kept = kept_now(named, flags, before);
             let known = kept.known();
@@ -137,7 +110,7 @@ impl Reloader {
         });
         let ((kept, known), _turn) = read.await?;
         let known = known.map_err(Refused::Because)?;
-        self.learner.kept(known);
+        self.start.learner.kept(known);
         self.take_key(kept);
         Ok(())
     }
@@ -147,7 +120,7 @@ impl Reloader {
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
     pub(crate) async fn reload(&self) -> Result<Reloaded, Refused> {
-        let (named, flags) = (self.named.clone(), self.flags.clone());
+        let (named, flags) = (self.start.named.clone(), self.start.flags.clone());
         // One after the other: what was read last is what is in effect.
         let read = in_turn(&self.turn, move || read(named, flags)).await;
         let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
@@ -155,8 +128,8 @@ impl Reloader {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
         })?;
         // Before anybody is given one of them.
-        self.learner.configured(loaded.settings.secrets.clone());
-        self.learner.kept(kept);
+        self.start.learner.configured(loaded.settings.secrets.clone());
+        self.start.learner.kept(kept);
         let reloaded = self.take_up(loaded);
         let Reloaded { added, removed, changed, unchanged, in_force, next_start } = &reloaded;
         tracing::info!(
@@ -181,52 +154,44 @@ impl Reloader {
     }
 
     fn take_up(&self, loaded: Loaded) -> Reloaded {
-        let next_start = self.at_start.differing(&loaded.sections());
+        let next_start = self.start.sections.differing(&loaded.sections());
         let taken_up = loaded.sections_taken_up();
-        let before = std::mem::replace(&mut *self.taken_up_now(), taken_up.clone());
+        let before = std::mem::replace(&mut self.last().taken_up, taken_up.clone());
         let in_force = before.differing(&taken_up);
-        self.instructions.set(loaded.instructions());
+        self.crib.instructions.set(loaded.instructions());
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
         if let Some(identity) = &self.identity {
             identity.govern(&settings.identity, settings.server.open_on_loopback);
         }
         // Before a program is started, nobody may be able to write it any longer.
-        let running = self.upstreams.own_files();
-        self.guarded.guard(&settings, running);
-        self.files_now().clone_from(&settings.files);
+        let running = self.crib.upstreams.own_files();
+        self.crib.guarded.guard(&settings, running);
+        self.last().files.clone_from(&settings.files);
         self.redactor().configure(&settings.redaction);
         self.take_key(settings.kept.again());
-        self.audit_log.govern(&settings.audit);
-        self.observing.govern(&settings.telemetry);
+        self.crib.audit_log.govern(&settings.audit);
+        self.crib.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
         // Before a new server's tools are on offer.
-        self.gate.govern(assemble::ruleset(settings));
-        let Changes { added, removed, changed, unchanged } = self.upstreams.replace(upstreams);
+        self.crib.gate.govern(assemble::ruleset(settings));
+        let Changes { added, removed, changed, unchanged } = self.crib.upstreams.replace(upstreams);
         if !added.is_empty() {
             // Clients that have listed before hear of a new server by a change, which comes once it has been asked.
-            self.gate.catalog().want();
+            self.crib.gate.catalog().want();
         }
         Reloaded { added, removed, changed, unchanged, in_force, next_start }
     }
 
     /// Has what is sealed opened with the key that `found` has, in the state folder of the start.
     fn take_key(&self, found: Kept) {
-        let mut kept = self.kept();
-        self.sealed.use_key_from(found.source().clone());
-        *kept = kept.sealed_by(found.source());
+        let mut last = self.last();
+        self.crib.sealed.use_key_from(found.source().clone());
+        last.kept = last.kept.sealed_by(found.source());
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().expect("nothing panics while it holds the lock")
-    }
-
-    fn taken_up_now(&self) -> MutexGuard<'_, Sections> {
-        self.taken_up.lock().expect("nothing panics while it holds the lock")
-    }
-
-    fn files_now(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.files.lock().expect("nothing panics while it holds the lock")
+    fn last(&self) -> MutexGuard<'_, ReadLast> {
+        self.start.last.lock().expect("nothing panics while it holds the lock")
     }
 }
 

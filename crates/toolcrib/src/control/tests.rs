@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A Toolcrib that serves nobody and can be asked.
 struct Process {
     folder: tempfile::TempDir,
-    crib: Crib,
+    crib: Arc<Crib>,
     identity: Arc<Identity>,
     control: Control,
 }
@@ -44,9 +44,9 @@ impl Process {
         let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
         let identity = identity(&loaded.settings);
         identity.served_at(([127, 0, 0, 1], 3000).into());
-        let crib = assemble(loaded.settings, Start::WhenWanted).expect("an assembly");
+        let crib = Arc::new(assemble(loaded.settings, Start::WhenWanted).expect("an assembly"));
         let reloader = at_start.reloader(&crib, Some(identity.clone()));
-        let desk = Desk::new("stdio", crib.upstreams.clone(), reloader);
+        let desk = Desk::new("stdio", reloader);
         let control = Control::open(&state, desk, Opening::AtOnce).await;
         Process { folder, crib, identity, control }
     }

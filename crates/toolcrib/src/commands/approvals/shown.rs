@@ -3,7 +3,6 @@
 
 use gate::approvals::{Approval, Bound, Grant, Status, Through};
 
-use crate::print;
 use crate::times::shown;
 
 /// How much of the arguments stands in a table, in characters.
@@ -14,23 +13,19 @@ pub(super) fn is_open(approval: &Approval, now_ms: i64) -> bool {
     approval.status(now_ms) == Status::Pending
 }
 
-/// One line for each.
-pub(super) fn table(approvals: &[Approval], now_ms: i64) -> String {
-    let head = ["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"].map(str::to_owned).to_vec();
-    let row = |approval: &Approval| {
-        let cut: String = approval.arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
-        let more = if cut.len() < approval.arguments.len() { "\u{2026}" } else { "" };
-        vec![
-            approval.id.to_string(),
-            approval.status(now_ms).as_str().to_owned(),
-            approval.caller.to_string(),
-            approval.tool.clone(),
-            shown(approval.expires_at_ms),
-            format!("{cut}{more}"),
-        ]
-    };
-    let rows: Vec<_> = std::iter::once(head).chain(approvals.iter().map(row)).collect();
-    print::table(&rows)
+pub(super) const TITLES: [&str; 6] = ["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"];
+
+pub(super) fn row(approval: &Approval, now_ms: i64) -> Vec<String> {
+    let cut: String = approval.arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
+    let more = if cut.len() < approval.arguments.len() { "\u{2026}" } else { "" };
+    vec![
+        approval.id.to_string(),
+        approval.status(now_ms).as_str().to_owned(),
+        approval.caller.to_string(),
+        approval.tool.clone(),
+        shown(approval.expires_at_ms),
+        format!("{cut}{more}"),
+    ]
 }
 
 /// Everything that helps to answer.
@@ -94,17 +89,13 @@ pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
     }
 }
 
-/// One line for each.
-pub(super) fn grants(grants: &[Grant]) -> String {
-    let head = ["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"].map(str::to_owned).to_vec();
-    let row = |grant: &Grant| {
-        let until = match &grant.bound {
-            Bound::Session { until_ms, .. } => format!("the session ends, at most {}", shown(*until_ms)),
-            Bound::Always => "revoked".to_owned(),
-        };
-        let (by, caller) = (grant.by.to_string(), grant.caller.to_string());
-        vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.pattern()]
+pub(super) const GRANT_TITLES: [&str; 6] = ["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"];
+
+pub(super) fn grant_row(grant: &Grant) -> Vec<String> {
+    let until = match &grant.bound {
+        Bound::Session { until_ms, .. } => format!("the session ends, at most {}", shown(*until_ms)),
+        Bound::Always => "revoked".to_owned(),
     };
-    let rows: Vec<_> = std::iter::once(head).chain(grants.iter().map(row)).collect();
-    print::table(&rows)
+    let (by, caller) = (grant.by.to_string(), grant.caller.to_string());
+    vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.pattern()]
 }

@@ -1,8 +1,8 @@
 //! `audit export`: the audit log as JSON Lines, as a table, or as OpenTelemetry logs.
 #![expect(clippy::disallowed_methods, reason = "an export goes where the person at the command line says")]
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -21,9 +21,6 @@ use crate::times::time_ms;
 
 /// Only the owner may read what they did.
 const FILE_MODE: u32 = 0o600;
-
-/// Text that is printed or written in one go.
-const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble> {
     let mut lines = Lines {
@@ -98,51 +95,32 @@ impl Lines {
     }
 }
 
-/// Where text goes.
-enum Sink {
-    Printed(String),
-    File(BufWriter<File>),
-}
+/// Standard output as a writer: what is printed passes the redactor, some lines at a time.
+struct Printed;
 
-impl Sink {
-    fn put(&mut self, text: &str) -> std::io::Result<()> {
-        match self {
-            Sink::File(file) => file.write_all(text.as_bytes()),
-            Sink::Printed(waiting) => {
-                waiting.push_str(text);
-                if waiting.len() < CHUNK_BYTES { Ok(()) } else { print::line(&std::mem::take(waiting)) }
-            }
-        }
+impl Write for Printed {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        print::line(&String::from_utf8_lossy(text))?;
+        Ok(text.len())
     }
 
-    fn end(self) -> std::io::Result<()> {
-        match self {
-            Sink::File(file) => file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all(),
-            Sink::Printed(waiting) if waiting.is_empty() => Ok(()),
-            Sink::Printed(waiting) => print::line(&waiting),
-        }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending, Trouble> {
-    let mut sink = match to {
-        None => Sink::Printed(String::new()),
-        Some(path) => {
-            let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
-            let file = file.map_err(|error| unwritten(path, &error))?;
-            Sink::File(BufWriter::new(file))
-        }
+    let Some(path) = to else {
+        fill(lines, format, &mut Printed)??;
+        return Ok(Ending::Good);
     };
-    let done = fill(lines, format, &mut sink)?;
-    match (done.and_then(|written| sink.end().map(|()| written)), to) {
-        (Err(error), Some(path)) => Err(unwritten(path, &error)),
-        (Err(error), None) => Err(error.into()),
-        (Ok(written), Some(path)) => {
-            written.remark(&format!("written to {}", path.display()));
-            Ok(Ending::Good)
-        }
-        (Ok(_), None) => Ok(Ending::Good),
-    }
+    let unwritten = |error| Trouble::Failed(format!("{} cannot be written: {error}", path.display()));
+    let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
+    let mut file = file.map_err(unwritten)?;
+    let written = fill(lines, format, &mut file)?.map_err(unwritten)?;
+    file.sync_all().map_err(unwritten)?;
+    written.remark(&format!("written to {}", path.display()));
+    Ok(Ending::Good)
 }
 
 /// What left the audit log.
@@ -166,10 +144,10 @@ impl Left {
     }
 }
 
-fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::Result<Left>, Trouble> {
+fn fill(lines: &mut Lines, format: Format, sink: &mut dyn Write) -> Result<io::Result<Left>, Trouble> {
     let mut left = Left::default();
     if format == Format::Csv
-        && let Err(error) = sink.put(&audit::csv_head())
+        && let Err(error) = sink.write_all(audit::csv_head().as_bytes())
     {
         return Ok(Err(error));
     }
@@ -190,15 +168,11 @@ fn fill(lines: &mut Lines, format: Format, sink: &mut Sink) -> Result<std::io::R
             // One request on each line, as the file exporter of collectors writes them.
             Format::Otlp => format!("{}\n", audit::otlp_logs(batch.iter().map(String::as_str))),
         };
-        if let Err(error) = sink.put(&text) {
+        if let Err(error) = sink.write_all(text.as_bytes()) {
             return Ok(Err(error));
         }
         left.add(&batch, rows);
     }
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::Failed(format!("{} cannot be written: {error}", path.display()))
 }
 
 fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {

@@ -85,7 +85,7 @@ fn seq(line: &str) -> Option<u64> {
 
 fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
     if cli.json {
-        // the audit log's own lines: one JSON object each, byte for byte.
+        // The audit log's own lines: one JSON object each, byte for byte.
         lines.iter().try_for_each(|line| print::line(line))?;
     } else if !lines.is_empty() {
         print::foreign(&print::table(&lines.iter().map(|line| row(line)).collect::<Vec<_>>()))?;

@@ -47,7 +47,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
         Ok(found) if audit_log.is_some() && found.records == 0 => {
             return Err(Trouble::Failed(format!("{} holds no record of an audit log", path.display())));
         }
-        // A audit log is begun with its first record. If that did not reach the disk, no other did.
+        // An audit log is begun with its first record. If that did not reach the disk, no other did.
         Ok(found) if found.records == 0 && found.segments > 0 => {
             return Err(Trouble::Failed(format!(
                 "the audit log in {} was begun and holds no record: the disk was full, or whoever began it died at once",
@@ -65,11 +65,7 @@ pub(super) fn run(cli: &Cli, state: &Path, asked: &Asked<'_>) -> Result<Ending, 
             (Ending::Failed, facts, why)
         }
     };
-    if cli.json {
-        print::json(&facts)?
-    } else {
-        print::foreign(&words)?
-    }
+    print::found(cli.json, &facts, &words)?;
     Ok(ending)
 }
 

@@ -47,14 +47,10 @@ pub(super) fn run(cli: &Cli, files: &[PathBuf]) -> Result<Ending, Trouble> {
     }
     let results: Vec<CaseResult> = cases.iter().map(|case| loaded.settings.policy.try_case(case)).collect();
     let bad = results.iter().filter(|result| !result.is_good()).count();
-    if cli.json {
-        let cases: Vec<Value> = results.iter().map(to_json).collect();
-        print::json(&json!({ "cases": cases, "failed": bad }))?;
-    } else {
-        let lines: Vec<String> = results.iter().map(ToString::to_string).collect();
-        print::foreign(&lines.join("\n"))?;
-        print::line(&format!("{} of {} cases as expected", results.len() - bad, results.len()))?;
-    }
+    let facts: Vec<Value> = results.iter().map(to_json).collect();
+    let mut lines: Vec<String> = results.iter().map(ToString::to_string).collect();
+    lines.push(format!("{} of {} cases as expected", results.len() - bad, results.len()));
+    print::found(cli.json, &json!({ "cases": facts, "failed": bad }), &lines.join("\n"))?;
     Ok(if bad == 0 { Ending::Good } else { Ending::Failed })
 }
 

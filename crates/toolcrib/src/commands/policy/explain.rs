@@ -10,7 +10,8 @@ use tool_api::Definition;
 use crate::cli::{Cli, PolicyExplain as Asked};
 use crate::commands::gated::{settled, with_remembered};
 use crate::commands::load::load_resting;
-use crate::commands::tools::{arguments, unknown};
+use crate::commands::tools::arguments;
+use crate::commands::troubles::unknown_tool;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
@@ -24,7 +25,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     };
     with_remembered(cli, async |crib| {
         let offer = settled(crib).await?;
-        let Some(tool) = offer.get(&asked.tool) else { return Err(unknown(crib, &asked.tool)) };
+        let Some(tool) = offer.get(&asked.tool) else { return Err(unknown_tool(crib, &asked.tool)) };
         let definition = tool.definition();
         let mut explained = policy.explain(&gate::facts(&caller, definition, None), given.as_ref(), None);
         let missing: Vec<&str> = gate::missing_scopes(&caller, definition).collect();
@@ -36,12 +37,8 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
         let obeyed = named.map(|arguments| gate::obeyed_files(crib.guarded.files(), definition, arguments));
         let obeyed = obeyed.unwrap_or_default();
         explained.advice.extend(obeyed.iter().map(free));
-        if cli.json {
-            print::json(&to_json(&caller, definition, &missing, &explained, &obeyed))?;
-        } else {
-            print::foreign(&page(&caller, definition, &missing, &explained, &obeyed))?;
-        }
-        Ok(Ending::Good)
+        let facts = to_json(&caller, definition, &missing, &explained, &obeyed);
+        print::found(cli.json, &facts, &page(&caller, definition, &missing, &explained, &obeyed))
     })
 }
 
@@ -108,16 +105,15 @@ fn page(
     if !explained.is_visible && missing.is_empty() {
         page.push_str("not shown to this caller: no arguments could make it run\n");
     }
-    let title = ["RULE", "SAYS", "HERE"].map(str::to_owned).to_vec();
     let row = |looked: &Looked| {
         let here = match &looked.finding {
             Finding::Fits if explained.decision.is_none() => "fits".to_owned(),
-            finding => found(finding),
+            finding => found(finding).2,
         };
         vec![looked.rule.clone(), looked.verdict.as_str().to_owned(), here]
     };
-    let rows: Vec<Vec<String>> = [title].into_iter().chain(explained.looked.iter().map(row)).collect();
-    let _ = write!(page, "\n{}\n", print::table(&rows));
+    let table = print::titled(["RULE", "SAYS", "HERE"], explained.looked.iter().map(row));
+    let _ = write!(page, "\n{table}\n");
     if !explained.advice.is_empty() {
         page.push_str("\nWhat would change it:\n");
     }
@@ -130,16 +126,21 @@ fn page(
     page
 }
 
-/// What was found of a rule, for people.
-fn found(finding: &Finding) -> String {
+/// What was found of a rule: in a word for programs, with its detail, and for people.
+fn found(finding: &Finding) -> (&'static str, Option<String>, String) {
     match finding {
-        Finding::Decides => "decides".to_owned(),
-        Finding::Fits => "fits, but another decides".to_owned(),
-        Finding::NothingToAskAbout => "asks about what another rule permits, and none does".to_owned(),
-        Finding::Misfit(key) => format!("does not fit: {key}"),
-        Finding::DoesNotHold => "its condition does not hold".to_owned(),
-        Finding::DependsOnArguments => "its condition depends on the arguments".to_owned(),
-        Finding::Failed(why) => format!("its condition failed: {why}"),
+        Finding::Decides => ("decides", None, "decides".to_owned()),
+        Finding::Fits => ("fits", None, "fits, but another decides".to_owned()),
+        Finding::NothingToAskAbout => {
+            let words = "asks about what another rule permits, and none does";
+            ("nothing_to_ask_about", None, words.to_owned())
+        }
+        Finding::Misfit(key) => ("does_not_fit", Some((*key).into()), format!("does not fit: {key}")),
+        Finding::DoesNotHold => ("does_not_hold", None, "its condition does not hold".to_owned()),
+        Finding::DependsOnArguments => {
+            ("depends_on_arguments", None, "its condition depends on the arguments".to_owned())
+        }
+        Finding::Failed(why) => ("failed", Some(why.clone()), format!("its condition failed: {why}")),
     }
 }
 
@@ -151,15 +152,7 @@ fn to_json(
     obeyed: &[ObeyedFile],
 ) -> Value {
     let looked = |it: &Looked| {
-        let (finding, detail) = match &it.finding {
-            Finding::Decides => ("decides", Value::Null),
-            Finding::Fits => ("fits", Value::Null),
-            Finding::NothingToAskAbout => ("nothing_to_ask_about", Value::Null),
-            Finding::Misfit(key) => ("does_not_fit", (*key).into()),
-            Finding::DoesNotHold => ("does_not_hold", Value::Null),
-            Finding::DependsOnArguments => ("depends_on_arguments", Value::Null),
-            Finding::Failed(why) => ("failed", why.clone().into()),
-        };
+        let (finding, detail, _) = found(&it.finding);
         json!({ "rule": it.rule, "effect": it.verdict.as_str(), "finding": finding, "detail": detail })
     };
     let advice = |it: &policy::Advice| json!({ "what": it.what, "toml": it.toml });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use audit::Reader;
 use gate::{Action, Definition, Offer};
-use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Role, Roles, Scopes, Via};
+use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Roles, Scopes, Via};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,15 +32,12 @@ struct Record {
     caller: String,
     #[serde(default)]
     caller_kind: String,
-    #[serde(default)]
     caller_roles: Option<String>,
-    #[serde(default)]
     caller_scopes: Option<String>,
-    via: String,
+    via: Option<Via>,
     tool: String,
     upstream: Option<String>,
     effect: Option<String>,
-    #[serde(default)]
     arguments: Option<Value>,
     #[serde(default)]
     arguments_bytes: u64,
@@ -64,7 +61,6 @@ struct Known {
 /// What comes of a call that is decided again.
 #[derive(Debug, PartialEq)]
 enum Again {
-    /// The same.
     Same,
     /// Another verdict.
     Differs(Decision),
@@ -94,8 +90,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
         .iter()
         .map(|record| (record, decided_again(&policy, record, known.get(&record.tool))))
         .collect();
-    report(cli, &again)?;
-    Ok(Ending::Good)
+    report(cli, &again)
 }
 
 /// The records that are meant, oldest first.
@@ -143,22 +138,14 @@ fn known_of(offer: &Offer) -> HashMap<String, Known> {
 }
 
 fn decided_again(policy: &Policy, record: &Record, known: Option<&Known>) -> Again {
-    let Some(before) = record.decisions.iter().find(|decided| decided.by == "policy") else {
-        return Again::Undecided;
+    let Some(before) = then(record) else { return Again::Undecided };
+    let Some(caller) = caller(record) else {
+        return Again::Depends("the roles or scopes of the caller, which the audit log does not hold");
     };
-    let callers = callers(record);
-    let mut decisions: Vec<Option<Decision>> =
-        callers.iter().map(|caller| decide(policy, record, known, caller)).collect();
-    decisions.dedup_by(|a, b| match (a, b) {
-        (Some(a), Some(b)) => a.verdict == b.verdict,
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
-    });
-    match &decisions[..] {
-        [Some(now)] if now.verdict.as_str() == before.effect => Again::Same,
-        [Some(now)] => Again::Differs(now.clone()),
-        [None] => Again::Depends("arguments that the audit log does not hold"),
-        _ => Again::Depends("the roles or scopes of the caller, which the audit log does not hold"),
+    match decide(policy, record, known, &caller) {
+        Some(now) if now.verdict.as_str() == before.effect => Again::Same,
+        Some(now) => Again::Differs(now),
+        None => Again::Depends("arguments that the audit log does not hold"),
     }
 }
 
@@ -202,59 +189,44 @@ fn action_of(tool: &str, is_tool: bool) -> Option<&'static str> {
     names.into_iter().find(is_it).filter(|name| !is_tool && *name != ActionWord::ToolsCall.as_str())
 }
 
-/// Everybody who the caller may have been: one, unless the audit log does not know what they were granted then.
-fn callers(record: &Record) -> Vec<Caller> {
-    let via = match record.via.as_str() {
-        "stdio" => Via::Stdio,
-        "socket" => Via::Socket,
-        "command_line" => Via::CommandLine,
-        _ => Via::Http,
-    };
+/// The caller, if the audit log holds what they were granted then, in words that this version knows.
+fn caller(record: &Record) -> Option<Caller> {
+    let via = record.via.unwrap_or(Via::Http);
     let kind = match record.caller_kind.as_str() {
         "key" => CallerKind::Key,
         "token" => CallerKind::Token,
-        _ => return vec![Caller::local_user(via)],
+        _ => return Some(Caller::local_user(via)),
     };
-    let caller =
-        |roles: Roles, scopes: Scopes| Caller::new(record.caller.as_str().into(), kind, roles, scopes, via);
-    let known = record.caller_roles.as_deref().and_then(Roles::of_words);
-    let granted = record.caller_scopes.as_deref().and_then(|names| names.parse::<Scopes>().ok());
-    if let (Some(roles), Some(scopes)) = (known, &granted) {
-        return vec![caller(roles, scopes.clone())];
-    }
-    let of_roles = [Roles::default()].into_iter().chain(Role::ALL.map(Roles::from));
-    of_roles.flat_map(|roles| [caller(roles, roles.scopes()), caller(roles, Scopes::all())]).collect()
+    let roles = Roles::of_words(record.caller_roles.as_deref()?)?;
+    let scopes = record.caller_scopes.as_deref()?.parse::<Scopes>().ok()?;
+    Some(Caller::new(record.caller.as_str().into(), kind, roles, scopes, via))
 }
 
-fn report(cli: &Cli, again: &[(&Record, Again)]) -> Result<(), Trouble> {
+fn report(cli: &Cli, again: &[(&Record, Again)]) -> Result<Ending, Trouble> {
     let count = |is: fn(&Again) -> bool| again.iter().filter(|(_, it)| is(it)).count();
     let same = count(|it| *it == Again::Same);
     let undecided = count(|it| *it == Again::Undecided);
     let differing = count(|it| matches!(it, Again::Differs(_)));
     let depending = count(|it| matches!(it, Again::Depends(_)));
     let shown = || again.iter().filter(|(_, it)| matches!(it, Again::Differs(_) | Again::Depends(_)));
-    if cli.json {
-        let calls: Vec<Value> = shown().map(|(record, it)| to_json(record, it)).collect();
-        print::json(&json!({
-            "calls": calls, "same": same, "differ": differing, "depend": depending, "undecided": undecided,
-        }))?;
-        return Ok(());
-    }
-    let title = ["WHEN", "CALLER", "TOOL", "THEN", "NOW"].map(str::to_owned).to_vec();
-    let rows: Vec<Vec<String>> =
-        [title].into_iter().chain(shown().take(SHOWN_MAX).map(|(record, it)| row(record, it))).collect();
-    if rows.len() > 1 {
-        print::foreign(&print::table(&rows))?;
-    }
-    if let Some(more) = (differing + depending).checked_sub(SHOWN_MAX).filter(|more| *more > 0) {
-        print::remark(&format!("and {more} more; --json shows them"));
-    }
-    print::line(&format!(
+    let calls: Vec<Value> = shown().map(|(record, it)| to_json(record, it)).collect();
+    let facts = json!({
+        "calls": calls, "same": same, "differ": differing, "depend": depending, "undecided": undecided,
+    });
+    let mut words = format!(
         "{} calls: {same} as before, {differing} differently, {depending} that depend on what the audit log does not hold, \
          {undecided} that the policy had no say in",
         again.len()
-    ))?;
-    Ok(())
+    );
+    if !calls.is_empty() {
+        let rows = shown().take(SHOWN_MAX).map(|(record, it)| row(record, it));
+        words = format!("{}\n{words}", print::titled(["WHEN", "CALLER", "TOOL", "THEN", "NOW"], rows));
+    }
+    print::found(cli.json, &facts, &words)?;
+    if let Some(more) = calls.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0 && !cli.json) {
+        print::remark(&format!("and {more} more; --json shows them"));
+    }
+    Ok(Ending::Good)
 }
 
 fn then(record: &Record) -> Option<&Decided> {
@@ -382,8 +354,12 @@ mod tests {
         let unknown = "depends on the roles or scopes of the caller, which the audit log does not hold";
         check("", held("emperor", "*"), unknown);
         check("", held("agent", "No Scope"), unknown);
-        check("deny = [\"git_*\"]", server.clone(), "deny by policy.deny");
-        check("[[rules]]\nid = \"x\"\neffect = \"deny\"\ncallers = [\"c*\"]", server, "deny by x");
+        check("deny = [\"git_*\"]", held("agent", "git:call"), "deny by policy.deny");
+        check(
+            "[[rules]]\nid = \"x\"\neffect = \"deny\"\ncallers = [\"c*\"]",
+            held("agent", "*"),
+            "deny by x",
+        );
         let reading = json!({ "tool": "git_resources_read", "upstream": "git", "effect": "executes" });
         check(
             "[[rules]]\nid = \"x\"\neffect = \"deny\"\nactions = [\"resources_read\"]",

@@ -8,7 +8,8 @@ use super::{place, rules_of};
 use crate::cli::Cli;
 use crate::commands::gated::{settled, with_crib};
 use crate::commands::load::load_resting;
-use crate::commands::tools::{arguments, unknown};
+use crate::commands::tools::arguments;
+use crate::commands::troubles::unknown_tool;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
@@ -23,7 +24,6 @@ pub(super) struct Asked<'a> {
 struct Where {
     upstream: Option<String>,
     open_world: bool,
-    /// What it declares of its arguments.
     /// The arguments that name paths, if the tool says so of itself.
     paths: Option<&'static [&'static str]>,
     input_schema: Option<Bytes>,
@@ -67,7 +67,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
     }
     with_crib(cli, async |crib| {
         let offer = settled(crib).await?;
-        let found = offer.get(asked.tool).ok_or_else(|| unknown(crib, asked.tool))?;
+        let found = offer.get(asked.tool).ok_or_else(|| unknown_tool(crib, asked.tool))?;
         let definition = found.definition();
         let upstream = definition.upstream().map(str::to_owned);
         let input_schema = Some(definition.input_schema.clone());

@@ -8,8 +8,10 @@ use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
 use crate::error_chain::chain;
 use crate::print;
-use crate::secrets::{Bound, Kept, LengthClass, weakness};
+use crate::secrets::{Kept, bound_to, length_class, weakness};
 use crate::times::shown;
+
+const TITLES: [&str; 6] = ["NAME", "LENGTH", "SET", "CHANGED", "FOR", "USED BY"];
 
 /// One secret as it is listed.
 struct Row {
@@ -21,12 +23,7 @@ struct Row {
 }
 
 enum State {
-    Kept {
-        set_at_ms: i64,
-        changed_at_ms: i64,
-        length: LengthClass,
-        warning: Option<String>,
-    },
+    Kept(Named),
     /// It cannot be opened.
     Closed(String),
     /// Something refers to it, but it is not kept.
@@ -35,15 +32,19 @@ enum State {
 
 pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses) -> Result<Ending, Trouble> {
     let rows = rows(kept, uses)?;
-    let is_good = rows.iter().all(|row| matches!(row.state, State::Kept { .. }));
-    if cli.json {
-        print::json(&json!({ "secrets": rows.iter().map(Row::to_json).collect::<Vec<_>>() }))?;
-    } else if rows.is_empty() {
-        print::line("no secrets are kept; `toolcrib secrets set NAME` keeps one")?;
-    } else {
-        print::line(&table(&rows))?;
+    let facts = json!({ "secrets": rows.iter().map(Row::to_json).collect::<Vec<_>>() });
+    let cells: Vec<_> = rows.iter().map(Row::cells).collect();
+    print::list(
+        cli.json,
+        &facts,
+        TITLES,
+        &cells,
+        "no secrets are kept; `toolcrib secrets set NAME` keeps one",
+    )?;
+    if !cli.json {
         remarks(&rows).iter().for_each(|remark| print::remark(remark));
     }
+    let is_good = rows.iter().all(|row| matches!(row.state, State::Kept(_)));
     Ok(if is_good { Ending::Good } else { Ending::Failed })
 }
 
@@ -51,20 +52,16 @@ fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
     let secrets = kept.sealed();
     let is_there = secrets.may_have_named().map_err(Trouble::because)?;
     let names = if is_there { secrets.named_names().map_err(Trouble::because)? } else { Vec::new() };
-    let bound = |name: &str| -> Result<Vec<String>, Trouble> {
-        let bound = Bound::of(&**kept.store(), name).map_err(Trouble::Failed)?;
-        Ok(bound.names().map(str::to_owned).collect())
-    };
     let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();
     let mut rows = Vec::with_capacity(names.len());
     for name in &names {
         let state = match secrets.named(name) {
-            Ok(Some(named)) => State::of(&named),
+            Ok(Some(named)) => State::Kept(named),
             // Removed meanwhile.
             Ok(None) => continue,
             Err(error) => State::Closed(chain(&error)),
         };
-        let bound = bound(name.as_str())?;
+        let bound = bound_to(&**kept.store(), name.as_str()).map_err(Trouble::Failed)?.into_iter().collect();
         rows.push(Row { name: name.to_string(), state, used: used(name.as_str()), bound });
     }
     let is_missing = |name: &&str| !names.iter().map(SecretName::as_str).any(|kept| kept == *name);
@@ -78,20 +75,12 @@ fn rows(kept: &Kept, uses: &Uses) -> Result<Vec<Row>, Trouble> {
     Ok(rows)
 }
 
-impl State {
-    fn of(named: &Named) -> State {
-        let Named { value, set_at_ms, changed_at_ms, .. } = named;
-        let (length, warning) = (LengthClass::of(value.expose()), weakness(value.expose()));
-        State::Kept { set_at_ms: *set_at_ms, changed_at_ms: *changed_at_ms, length, warning }
-    }
-}
-
 impl Row {
     fn to_json(&self) -> Value {
         let mut object = match &self.state {
-            State::Kept { set_at_ms, changed_at_ms, length, warning } => json!({
+            State::Kept(Named { value, set_at_ms, changed_at_ms, .. }) => json!({
                 "state": "kept", "set_at_ms": set_at_ms, "changed_at_ms": changed_at_ms,
-                "length": length.as_str(), "warning": warning,
+                "length": length_class(value.expose()), "warning": weakness(value.expose()),
             }),
             State::Closed(why) => json!({ "state": "closed", "error": why }),
             State::Missing => json!({ "state": "missing" }),
@@ -104,8 +93,8 @@ impl Row {
 
     fn cells(&self) -> Vec<String> {
         let [length, set, changed] = match &self.state {
-            State::Kept { set_at_ms, changed_at_ms, length, .. } => {
-                [length.as_str().to_owned(), shown(*set_at_ms), shown(*changed_at_ms)]
+            State::Kept(Named { value, set_at_ms, changed_at_ms, .. }) => {
+                [length_class(value.expose()).to_owned(), shown(*set_at_ms), shown(*changed_at_ms)]
             }
             State::Closed(_) => ["cannot be opened", "-", "-"].map(str::to_owned),
             State::Missing => ["not kept", "-", "-"].map(str::to_owned),
@@ -119,8 +108,8 @@ impl Row {
     fn remark(&self) -> Option<String> {
         let Row { name, state, .. } = self;
         match state {
-            State::Kept { warning, .. } => {
-                warning.as_ref().map(|warning| format!("warning: {name} is a poor secret: {warning}"))
+            State::Kept(named) => {
+                Some(format!("warning: {name} is a poor secret: {}", weakness(named.value.expose())?))
             }
             State::Closed(why) => Some(why.clone()),
             State::Missing => Some(format!("{name} is not kept: `toolcrib secrets set {name}`")),
@@ -139,11 +128,6 @@ fn remarks(rows: &[Row]) -> Vec<String> {
     remarks
 }
 
-fn table(rows: &[Row]) -> String {
-    let head = ["NAME", "LENGTH", "SET", "CHANGED", "FOR", "USED BY"].map(str::to_owned).to_vec();
-    print::table(&[head].into_iter().chain(rows.iter().map(Row::cells)).collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -159,7 +143,7 @@ mod tests {
     fn kept(value: &str) -> State {
         let name = SecretName::parse("A").expect("a name");
         let value = store::SecretValue::parse(value).expect("a value");
-        State::of(&Named { name, value, set_at_ms: 1_700_000_000_000, changed_at_ms: 1_800_000_000_000 })
+        State::Kept(Named { name, value, set_at_ms: 1_700_000_000_000, changed_at_ms: 1_800_000_000_000 })
     }
 
     #[test]
@@ -189,7 +173,7 @@ mod tests {
             the key file k cannot be read
             MISSING is not kept: `toolcrib secrets set MISSING`
             warning: ONE is a poor secret: it has fewer than 4 characters, so it is NOT struck out of results, errors, logs and records: it would stand in every text"#]]
-        .assert_eq(&format!("{}\n{}", table(&rows), remarks.join("\n")));
+        .assert_eq(&format!("{}\n{}", print::titled(TITLES, rows.iter().map(Row::cells)), remarks.join("\n")));
         let json = rows.iter().map(|row| row.to_json().to_string()).collect::<Vec<_>>().join("\n");
         assert!(!json.contains("ghp_"), "{json}");
         assert_eq!(rows[3].to_json()["changed_at_ms"], 1_800_000_000_000_i64);

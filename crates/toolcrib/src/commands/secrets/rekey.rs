@@ -28,10 +28,8 @@ pub(super) fn run(cli: &Cli, kept: &Kept, from: Option<PathBuf>) -> Result<Endin
     };
     let resealed = kept.sealed().reseal(&old).map_err(Trouble::because)?;
     let (told, untold) = runtime::run(tell(kept, NOT_TAKEN))?;
-    match cli.json {
-        true => print::json(&json!({ "resealed": resealed, "told": told, "untold": untold }))?,
-        false => print::line(&said(resealed, told))?,
-    }
+    let facts = json!({ "resealed": resealed, "told": told, "untold": untold });
+    print::found(cli.json, &facts, &said(resealed, told))?;
     untold.iter().for_each(|untold| print::remark(untold));
     Ok(if untold.is_empty() { Ending::Good } else { Ending::Failed })
 }

@@ -28,11 +28,8 @@ pub(super) fn run(cli: &Cli, kept: &Kept, uses: &Uses, name: &str) -> Result<End
     // What they have learnt they strike out all the same, as long as they run.
     let (_, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let used = uses.of_secret(name.as_str());
-    if cli.json {
-        print::json(&json!({ "name": name.as_str(), "used_by": used, "untold": untold }))?;
-    } else {
-        print::line(&format!("{name} is removed"))?;
-    }
+    let facts = json!({ "name": name.as_str(), "used_by": used, "untold": untold });
+    print::found(cli.json, &facts, &format!("{name} is removed"))?;
     if !used.is_empty() {
         print::remark(&format!(
             "warning: {} still refers to it, and that server does not start before `toolcrib secrets set {name}`",

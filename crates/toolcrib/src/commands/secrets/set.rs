@@ -26,30 +26,21 @@ pub(super) fn run(
         bind(&**kept.store(), name.as_str(), whom).map_err(Trouble::Failed)?;
     }
     let Some(value) = value else {
-        match cli.json {
-            true => print::json(&json!({ "name": name.as_str(), "was": "unchanged", "for": whom }))?,
-            false => {
-                print::line(&format!("{name} is for {} too now; its value is as it was", whom.join(", ")))?
-            }
-        }
-        return Ok(Ending::Good);
+        let words = format!("{name} is for {} too now; its value is as it was", whom.join(", "));
+        let facts = json!({ "name": name.as_str(), "was": "unchanged", "for": whom });
+        return print::found(cli.json, &facts, &words);
     };
     let was = kept.sealed().set_named(&name, &value, now_ms()).map_err(Trouble::because)?;
     let (told, untold) = runtime::run(tell(kept, NOT_STRUCK_OUT))?;
     let warning = weakness(value.expose());
     let used = uses.of_secret(name.as_str());
-    if cli.json {
-        let was = match was {
-            WasSet::Anew => "new",
-            WasSet::Again => "changed",
-        };
-        print::json(
-            &json!({ "name": name.as_str(), "was": was, "warning": warning, "used_by": used, "told": told,
-            "untold": untold }),
-        )?;
-    } else {
-        print::line(&said(name.as_str(), was, &used, told))?;
-    }
+    let change = match was {
+        WasSet::Anew => "new",
+        WasSet::Again => "changed",
+    };
+    let facts = json!({ "name": name.as_str(), "was": change, "warning": warning, "used_by": used, "told": told,
+        "untold": untold });
+    print::found(cli.json, &facts, &said(name.as_str(), was, &used, told))?;
     warning.iter().for_each(|warning| print::remark(&format!("warning: {name} is a poor secret: {warning}")));
     untold.iter().for_each(|untold| print::remark(untold));
     Ok(if untold.is_empty() { Ending::Good } else { Ending::Failed })

@@ -3,9 +3,9 @@
 //! `UPDATE_EXPECT=1` and read the difference.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use gate::Offered;
 use sha2::{Digest as _, Sha256};
 
@@ -23,11 +23,7 @@ pub(super) fn of(tools: &[Arc<Offered>]) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // memory takes every byte
-        text
-    })
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// Every tool that is not as it was released.

@@ -39,13 +39,11 @@ enum Callers {
 impl Callers {
     /// By the settings, and whether everybody is let in, if that could be found out.
     fn of(settings: &Settings, is_open: Option<bool>) -> Callers {
+        let issuers = settings.identity.issuers.iter().map(|issuer| issuer.issuer.clone());
         match is_open {
             None => Callers::Unreadable,
             Some(true) => Callers::Everybody { is_configured: settings.server.open_on_loopback.is_some() },
-            Some(false) => {
-                let issuers = settings.identity.issuers.iter().map(|issuer| issuer.issuer.clone());
-                Callers::Known { issuers: issuers.collect() }
-            }
+            Some(false) => Callers::Known { issuers: issuers.collect() },
         }
     }
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 use tool_api::Arguments;
 use wire::Revision;
 
-use super::unknown::unknown;
 use crate::assemble::Crib;
 use crate::commands::gated::{block, carry, failed};
+use crate::commands::troubles::unknown_tool;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
@@ -47,7 +47,7 @@ pub(super) async fn run(
 ) -> Result<Ending, Trouble> {
     match carry(crib, || Call::tool(name, arguments.clone())).await? {
         Ok(outcome) => shown(outcome, json),
-        Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown(crib, name)),
+        Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown_tool(crib, name)),
         Err(failure) => failed(&failure, json),
     }
 }
@@ -60,7 +60,7 @@ fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
         print::line(&String::from_utf8_lossy(&result))?;
     } else {
         let text = text(&serde_json::from_slice(&result).unwrap_or(Value::Null));
-        if is_error { print::remark(&print::harmless(&text)) } else { print::line(&text)? }
+        if is_error { print::remark(&text) } else { print::line(&text)? }
     }
     Ok(if is_error { Ending::Failed } else { Ending::Good })
 }

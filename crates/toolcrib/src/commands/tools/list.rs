@@ -1,13 +1,14 @@
 //! `tools list`: the tools on offer, and what is wrong with the others.
 
 use gate::{BUILT_IN, Definition, Offer};
+use serde::Serialize;
 use serde_json::{Value, json};
-use upstream::State;
 
 use super::show::description;
 use crate::assemble::Crib;
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
+use crate::commands::troubles::{servers, tell_troubles};
 use crate::ending::{Ending, Trouble};
 use crate::print;
 use crate::upstreams::Upstreams;
@@ -24,39 +25,27 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
         .filter(|tool| crib.gate.may_see(&caller, tool))
         .map(|tool| tool.definition())
         .collect();
-    let servers = servers(&crib.upstreams);
     let left_out = left_out(&offer, &crib.upstreams);
-    if json {
-        let tools: Vec<Value> = seen.iter().map(|definition| description(definition)).collect();
-        let servers: Vec<Value> = servers.iter().map(Server::to_json).collect();
-        let left_out: Vec<Value> = left_out.iter().map(LeftOut::to_json).collect();
-        print::json(&json!({ "tools": tools, "upstreams": servers, "left_out": left_out }))?;
-    } else {
-        print::foreign(&table(&seen))?;
-        for trouble in troubles(&crib.upstreams) {
-            print::remark(&print::harmless(&trouble));
-        }
-        for one in &left_out {
-            print::remark(&print::harmless(&format!(
-                "{}: {} is not offered: {}",
-                one.source, one.tool, one.why
-            )));
+    let tools: Vec<Value> = seen.iter().map(|definition| description(definition)).collect();
+    let facts = json!({ "tools": tools, "upstreams": servers(&crib.upstreams), "left_out": left_out });
+    let words = print::titled(["TOOL", "FROM", "EFFECT", "WHAT IT DOES"], seen.iter().map(|one| row(one)));
+    print::found(json, &facts, &words)?;
+    if !json {
+        tell_troubles(&crib.upstreams);
+        for LeftOut { upstream, tool, why } in &left_out {
+            print::remark(&format!("{upstream}: {tool} is not offered: {why}"));
         }
     }
     Ok(Ending::Good)
 }
 
-fn table(seen: &[&Definition]) -> String {
-    let title = ["TOOL", "FROM", "EFFECT", "WHAT IT DOES"].map(str::to_owned).to_vec();
-    let row = |definition: &&Definition| {
-        vec![
-            definition.name.to_string(),
-            definition.upstream().unwrap_or(BUILT_IN).to_owned(),
-            definition.effect.name().to_owned(),
-            summary(&definition.description),
-        ]
-    };
-    print::table(&[title].into_iter().chain(seen.iter().map(row)).collect::<Vec<_>>())
+fn row(definition: &Definition) -> Vec<String> {
+    vec![
+        definition.name.to_string(),
+        definition.upstream().unwrap_or(BUILT_IN).to_owned(),
+        definition.effect.name().to_owned(),
+        summary(&definition.description),
+    ]
 }
 
 /// The first sentence of a description, or as much of it as fits.
@@ -70,75 +59,24 @@ fn summary(description: &str) -> String {
     }
 }
 
-/// A line for each upstream whose tools are not on offer.
-pub(crate) fn troubles(upstreams: &Upstreams) -> Vec<String> {
-    let bad = servers(upstreams).into_iter().filter(|server| !server.is_good);
-    bad.map(|server| format!("{}: {}", server.name, server.state)).collect()
-}
-
-/// An upstream and how it is doing.
-struct Server {
-    name: String,
-    state: String,
-    tools: usize,
-    is_good: bool,
-}
-
-impl Server {
-    fn to_json(&self) -> Value {
-        json!({ "name": self.name, "state": self.state, "tools": self.tools })
-    }
-}
-
-fn servers(upstreams: &Upstreams) -> Vec<Server> {
-    let server = |upstream: std::sync::Arc<upstream::Upstream>| {
-        let offer = upstream.offers().borrow().clone();
-        let is_good = match offer.state {
-            State::Connected { .. } => true,
-            // Its tools are remembered, or it has not been asked for them.
-            State::Stopped => offer.definitions.is_some(),
-            State::Disabled
-            | State::Connecting
-            | State::Failed { .. }
-            | State::NeedsAuth
-            | State::NeedsClientRegistration { .. } => false,
-        };
-        let (name, mut state) = (upstream.name().to_owned(), offer.state.to_string());
-        if offer.state == State::NeedsAuth {
-            state.push_str(&format!("; run `toolcrib mcp auth {name}`"));
-        }
-        Server { name, state, tools: offer.tools.len(), is_good }
-    };
-    upstreams.iter().map(server).collect()
-}
-
 /// A tool that exists and is not on offer.
+#[derive(Serialize)]
 struct LeftOut {
-    source: String,
+    upstream: String,
     tool: String,
     why: String,
 }
 
-impl LeftOut {
-    fn to_json(&self) -> Value {
-        json!({ "upstream": self.source, "tool": self.tool, "why": self.why })
-    }
-}
-
 fn left_out(offer: &Offer, upstreams: &Upstreams) -> Vec<LeftOut> {
     let taken = offer.collisions().iter().map(|collision| LeftOut {
-        source: collision.source.to_string(),
+        upstream: collision.source.to_string(),
         tool: collision.name.to_string(),
         why: "another tool has this name; set another `prefix`".to_owned(),
     });
     let withheld = upstreams.iter().flat_map(|upstream| {
-        let offer = upstream.offers().borrow().clone();
-        let source = upstream.name().to_owned();
-        offer.withheld.into_iter().map(move |one| LeftOut {
-            source: source.clone(),
-            tool: one.name,
-            why: one.why,
-        })
+        let withheld = upstream.offers().borrow().withheld.clone();
+        let name = upstream.name().to_owned();
+        withheld.into_iter().map(move |one| LeftOut { upstream: name.clone(), tool: one.name, why: one.why })
     });
     taken.chain(withheld).collect()
 }

@@ -4,10 +4,10 @@ use futures_util::FutureExt;
 use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
 
-use super::unknown::unknown;
 use crate::assemble::Crib;
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
+use crate::commands::troubles::unknown_tool;
 use crate::ending::{Ending, Trouble};
 use crate::print;
 
@@ -17,14 +17,9 @@ pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, T
         settled(crib).await?;
         found = Some(crib.gate.find(&caller(), name).await);
     }
-    let Some(Ok(tool)) = found else { return Err(unknown(crib, name)) };
+    let Some(Ok(tool)) = found else { return Err(unknown_tool(crib, name)) };
     let definition = tool.definition();
-    if json {
-        print::json(&description(definition))?;
-    } else {
-        print::foreign(&page(definition))?;
-    }
-    Ok(Ending::Good)
+    print::found(json, &description(definition), &page(definition))
 }
 
 /// A tool as a JSON object: what an agent is told of it, and what we know besides.

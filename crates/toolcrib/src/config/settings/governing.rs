@@ -54,17 +54,13 @@ impl Settling<'_> {
     pub(super) fn policy(&mut self, config: &policy::Config, workspace: &Path) -> Option<policy::Policy> {
         let workspace = rules::Workspace::new(workspace, &sandbox::spellings(workspace));
         let places = Arc::new(move |path: &str| workspace.places(path));
-        let error = match policy::Policy::within(config, places) {
-            Ok(policy) => return Some(policy),
-            Err(error) => error,
-        };
-        for problem in error.problems {
-            let keys: Vec<&str> =
-                ["policy"].into_iter().chain(problem.keys.iter().map(String::as_str)).collect();
+        let policy = policy::Policy::within(config, places);
+        for problem in policy.as_ref().err().into_iter().flat_map(|error| &error.problems) {
             let first = self.first_of_this_id(config, &problem.keys).unwrap_or_default();
-            self.report(&keys, problem.what + &first);
+            let keys = problem.keys.iter().map(String::as_str);
+            self.report_below("policy", keys, format!("{}{first}", problem.what));
         }
-        None
+        policy.ok()
     }
 
     /// Where the rule stands whose id one after it repeats, which may be in another file.

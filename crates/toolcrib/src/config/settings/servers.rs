@@ -19,8 +19,17 @@ impl Settling<'_> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
         let settle = |(name, config): (&String, _)| self.upstream(name, config, timeout, kept);
         let mut settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
-        self.check_uri_prefixes(&settled);
-        self.check_scopes(&settled);
+        self.check_unique(&settled, upstream::Settings::uri_prefix, |prefix, first| {
+            format!(
+                "its resources would begin with `{prefix}` like those of mcp.{first}; set another `prefix`"
+            )
+        });
+        self.check_unique(&settled, |upstream| policy::scope_of(upstream.name(), "call"), |scope, first| {
+            format!(
+                "its scope would be `{scope}` like that of mcp.{first}, so whoever may call one could call the other; \
+                 rename one"
+            )
+        });
         let is_folders = |upstream: &upstream::Settings| self.secrets_of_folders(upstream.name()).is_some();
         // Where two have a name for something, the user's is offered; a folder's server takes none away from it.
         settled.sort_by_key(is_folders);
@@ -51,37 +60,24 @@ impl Settling<'_> {
         self.folders?.get(name)
     }
 
-    /// Keys and tokens are given servers by the scopes that bear their names.
-    fn check_scopes(&mut self, upstreams: &[upstream::Settings]) {
+    /// Reports the servers that would share with another what tells them apart: keys and tokens are given servers by the
+    /// scopes that bear their names, and URIs are known by prefixes in which `_` reads as `-` and capitals as small letters.
+    fn check_unique(
+        &mut self,
+        upstreams: &[upstream::Settings],
+        mark: fn(&upstream::Settings) -> String,
+        why: fn(&str, &str) -> String,
+    ) {
         let mut taken: HashMap<String, &str> = HashMap::new();
         for upstream in upstreams.iter().filter(|upstream| upstream.is_enabled()) {
-            let scope = policy::scope_of(upstream.name(), "call");
-            if let Some(first) = taken.get(&scope) {
-                let why = format!(
-                    "its scope would be `{scope}` like that of mcp.{first}, so whoever may call one could call the other; \
-                     rename one"
-                );
-                self.report(&["mcp", upstream.name()], why);
-            }
-            taken.insert(scope, upstream.name());
-        }
-    }
-
-    /// URIs are told apart by their prefixes, in which `_` reads as `-` and capitals as small letters.
-    fn check_uri_prefixes(&mut self, upstreams: &[upstream::Settings]) {
-        let mut taken: HashMap<String, &str> = HashMap::new();
-        for upstream in upstreams.iter().filter(|upstream| upstream.is_enabled()) {
-            let prefix = upstream.uri_prefix();
-            if prefix.is_empty() {
+            let mark = mark(upstream);
+            if mark.is_empty() {
                 continue;
             }
-            if let Some(first) = taken.get(&prefix) {
-                let why = format!(
-                    "its resources would begin with `{prefix}` like those of mcp.{first}; set another `prefix`"
-                );
-                self.report(&["mcp", upstream.name()], why);
+            if let Some(first) = taken.get(&mark) {
+                self.report(&["mcp", upstream.name()], why(&mark, first));
             }
-            taken.insert(prefix, upstream.name());
+            taken.insert(mark, upstream.name());
         }
     }
 

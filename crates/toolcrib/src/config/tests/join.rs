@@ -18,7 +18,7 @@ fn check(path: &str, user: &str, project: &str, expected: Expect) {
 /// What both files come to at `path`, where nothing is agreed to; `; ` ends a line.
 #[track_caller]
 fn came_to(path: &str, user: &str, project: &str) -> String {
-    come_to(path, user, project, &Consent::kept_in(None))
+    come_to(path, user, project, &Consent::KeptIn(None))
 }
 
 #[track_caller]
@@ -90,7 +90,7 @@ fn a_folder_permits_nothing_of_the_users() {
 #[test]
 fn what_is_not_for_a_folder_to_say_holds_nowhere() {
     let unsaid = |table: &str, project: &str, expected: &str| {
-        for consent in [Consent::kept_in(None), Consent::ForThisRun] {
+        for consent in [Consent::KeptIn(None), Consent::ForThisRun] {
             for user in ["", "[log]; level = 'warn'"] {
                 let found = come_to(table, user, &format!("[{table}]; {project}"), &consent);
                 let found = if user.is_empty() { found } else { found.replace(r#"{"level":"warn"}"#, "-") };
@@ -244,7 +244,7 @@ fn the_stricter_word_holds() {
 fn the_users_servers_are_as_without_the_folder() {
     let user = "[mcp.mail]; command = 'mail-mcp'; args = ['-a']; env = { TOKEN = 'secret' }; timeout = '9s'; exclude = ['rm']";
     let alone = came_to("mcp.mail", user, "");
-    for consent in [Consent::kept_in(None), Consent::ForThisRun] {
+    for consent in [Consent::KeptIn(None), Consent::ForThisRun] {
         for said in [
             "command = './evil'",
             "args = ['-e', 'evil']",
