@@ -300,11 +300,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Why a call cannot begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BeginFault {
-    /// A call under this id has not been answered.
+    #[error("a request with this id has not been answered yet")]
     Duplicate,
-    /// The client has too many unanswered calls.
+    #[error("too many requests wait for their answers; let some finish")]
     TooMany,
 }
 
