@@ -1,13 +1,12 @@
 //! Spans: one for a call, one for each of its steps, in the trace that its caller has begun or in a new one.
 
 mod export;
-mod finished;
 mod otlp;
 mod parent;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::Uri;
 use tokio::sync::mpsc;
@@ -15,8 +14,6 @@ use tokio::sync::mpsc;
 use crate::collector::Signal;
 use crate::config::TracesConfig;
 pub use export::Exporter;
-pub use finished::Finished;
-use finished::{Facts, Step};
 pub use parent::TraceParent;
 
 /// Calls whose spans wait to be sent; more are let go, and counted.
@@ -43,6 +40,27 @@ pub struct Trace {
     begun_at: SystemTime,
     begun: Instant,
     steps: Vec<Step>,
+}
+
+/// One step of a call, by how far into the call it began and ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Step {
+    name: &'static str,
+    from: Duration,
+    to: Duration,
+    is_good: bool,
+}
+
+/// The spans of one call that has ended. What they say of it are names and words, never values.
+#[derive(Debug)]
+pub struct Finished {
+    trace: Trace,
+    took: Duration,
+    method: &'static str,
+    tool: Arc<str>,
+    upstream: Option<Arc<str>>,
+    outcome: &'static str,
+    code: Option<String>,
 }
 
 impl Tracer {
@@ -129,10 +147,8 @@ impl Trace {
         outcome: &'static str,
         code: Option<String>,
     ) -> Finished {
-        let begun_ns = self.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let facts = Facts { method, tool, upstream, outcome, code };
         let took = self.begun.elapsed();
-        Finished { parent: self.parent, above: self.above, begun_ns, took, steps: self.steps, facts }
+        Finished { trace: self, took, method, tool, upstream, outcome, code }
     }
 }
 
