@@ -1,12 +1,13 @@
 //! Spans: one for a call, one for each of its steps, in the trace that its caller has begun or in a new one.
 
 mod export;
+mod finished;
 mod otlp;
 mod parent;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use http::Uri;
 use tokio::sync::mpsc;
@@ -14,13 +15,12 @@ use tokio::sync::mpsc;
 use crate::collector::Signal;
 use crate::config::TracesConfig;
 pub use export::Exporter;
+use finished::STEPS_MAX;
+pub use finished::{Finished, Trace};
 pub use parent::TraceParent;
 
 /// Calls whose spans wait to be sent; more are let go, and counted.
 pub const SPANS_WAITING_MAX: usize = 2_048;
-
-/// Most steps of one call: those of the gate, with room for more.
-const STEPS_MAX: usize = 16;
 
 /// Begins traces and takes in finished ones. Costs a call that is not traced one comparison.
 pub struct Tracer {
@@ -29,38 +29,6 @@ pub struct Tracer {
     /// Below this, a random number makes a trace.
     threshold: AtomicU64,
     dropped: Arc<AtomicU64>,
-}
-
-/// The spans of one call on its way.
-#[derive(Debug)]
-pub struct Trace {
-    parent: TraceParent,
-    /// The span that our own is below, if the caller told one.
-    above: Option<[u8; 8]>,
-    begun_at: SystemTime,
-    begun: Instant,
-    steps: Vec<Step>,
-}
-
-/// One step of a call, by how far into the call it began and ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Step {
-    name: &'static str,
-    from: Duration,
-    to: Duration,
-    is_good: bool,
-}
-
-/// The spans of one call that has ended. What they say of it are names and words, never values.
-#[derive(Debug)]
-pub struct Finished {
-    trace: Trace,
-    took: Duration,
-    method: &'static str,
-    tool: Arc<str>,
-    upstream: Option<Arc<str>>,
-    outcome: &'static str,
-    code: Option<String>,
 }
 
 impl Tracer {
@@ -122,34 +90,6 @@ fn endpoint(config: &TracesConfig) -> Option<Uri> {
 fn threshold(config: &TracesConfig) -> u64 {
     // The product is at most 2^64, and a number above the largest becomes that.
     (config.sample * u64::MAX as f64) as u64
-}
-
-impl Trace {
-    /// Who stands above whatever this call calls: for the `traceparent` of an upstream.
-    pub fn parent(&self) -> &TraceParent {
-        &self.parent
-    }
-
-    /// Notes a step that lasted from `from` until now.
-    pub fn step(&mut self, name: &'static str, from: Instant, is_good: bool) {
-        if self.steps.len() < STEPS_MAX {
-            let from = from.saturating_duration_since(self.begun);
-            self.steps.push(Step { name, from, to: self.begun.elapsed(), is_good });
-        }
-    }
-
-    /// The call is over. `code` is a stable word for what went wrong.
-    pub fn finish(
-        self,
-        method: &'static str,
-        tool: Arc<str>,
-        upstream: Option<Arc<str>>,
-        outcome: &'static str,
-        code: Option<String>,
-    ) -> Finished {
-        let took = self.begun.elapsed();
-        Finished { trace: self, took, method, tool, upstream, outcome, code }
-    }
 }
 
 #[cfg(test)]

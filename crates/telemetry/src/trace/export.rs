@@ -10,7 +10,8 @@ use sandbox::Client;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Finished, otlp};
+use super::finished::Finished;
+use super::otlp;
 use crate::collector::{Collector, SendError, Signal};
 
 /// Most calls in one request.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use super::{Finished, Step, Trace};
+use super::finished::{Finished, Step, Trace};
 
 /// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
 const SERVER: u8 = 2;
