@@ -161,11 +161,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
             .await
         }
         (Place::Grants(None), &Method::GET) => {
-            on_disk(endpoint, move |approvals| {
-                let grants = approvals.grants(&caller)?;
-                Ok(json!({ "grants": grants.iter().map(Grant::to_json).collect::<Vec<_>>() }))
-            })
-            .await
+            on_disk(endpoint, move |approvals| grants(approvals, &caller)).await
         }
         (Place::Grants(Some(_)), &Method::GET) => {
             on_disk(endpoint, move |approvals| {
@@ -188,6 +184,11 @@ fn list(approvals: &Approvals, caller: &Caller, state: Option<&str>) -> Result<V
     let all = approvals.approvals(caller)?;
     let wanted = all.iter().filter(|it| state.is_none_or(|state| it.status(now_ms).as_str() == state));
     Ok(json!({ "approvals": wanted.map(|it| it.to_json(now_ms)).collect::<Vec<_>>() }))
+}
+
+fn grants(approvals: &Approvals, caller: &Caller) -> Result<Value, AnswerFault> {
+    let all = approvals.grants(caller)?;
+    Ok(json!({ "grants": all.iter().map(Grant::to_json).collect::<Vec<_>>() }))
 }
 
 /// The state that a list is of; nothing for all.
