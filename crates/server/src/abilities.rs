@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use gate::{Abilities, Offer};
 use wire::message::Text;
-use wire::{Object, Revision, patch, string};
+use wire::{Object, Revision, WireError, meta, patch, string};
 
 /// The extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// What a client must declare to use tasks.
-pub(crate) const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 /// Our `ServerCapabilities` as JSON text.
 ///
@@ -101,10 +101,14 @@ pub(crate) fn has_url_elicitation(revision: Revision) -> bool {
     revision == Revision::V2025_11_25
 }
 
-/// True if the client declares an extension.
-pub(crate) fn has_extension(capabilities: &str, name: &str) -> bool {
-    let all = Object::parse(capabilities);
-    all.and_then(|all| all.object("extensions")).is_some_and(|extensions| extensions.get(name).is_some())
+/// Checks that the client declares tasks.
+///
+/// # Errors
+/// `MissingClientCapability`.
+pub(crate) fn check_tasks(capabilities: &str) -> Result<(), WireError> {
+    let extensions = Object::parse(capabilities).and_then(|all| all.object("extensions"));
+    let has_tasks = extensions.is_some_and(|extensions| extensions.get(TASKS).is_some());
+    has_tasks.then_some(()).ok_or_else(|| meta::missing_capability(NEEDS_TASKS))
 }
 
 /// What a client must declare to be asked by `method`: a `ClientCapabilities` object as JSON text. Nothing if it
@@ -216,8 +220,8 @@ mod tests {
             assert_eq!(found, expected, "{capabilities} {method} {params}");
         }
         assert!(can_be_asked(br#"{"roots":{}}"#) && !can_be_asked(br#"{"experimental":{}}"#));
-        assert!(has_extension(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#, TASKS));
-        assert!(!has_extension(r#"{"extensions":{}}"#, TASKS) && !has_extension("{}", TASKS));
+        assert!(check_tasks(NEEDS_TASKS).is_ok());
+        assert!(check_tasks(r#"{"extensions":{}}"#).is_err() && check_tasks("{}").is_err());
     }
 
     #[test]

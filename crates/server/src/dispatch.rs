@@ -13,13 +13,14 @@ mod welcome;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use gate::Action;
 use tracing::debug;
 use wire::message::{Rejected, Text};
-use wire::{Code, Id, Message, WireError, meta, write};
+use wire::{Id, Message, WireError, meta, write};
 
 use crate::Server;
 use crate::list_kind::ListKind;
-use crate::outgoing::{Later, Now, OpenOutbox, Reply};
+use crate::outgoing::{Later, Now, OpenOutbox, Reply, invalid_request};
 use crate::session::Session;
 use request::Request;
 pub(crate) use request::without_secrets;
@@ -37,14 +38,7 @@ pub(crate) fn dispatch(
         Ok(Message::Request { id, method, params }) => {
             debug!(target: "mcp", %method, %id, "received request");
             let mut request = Request { server, session, id, params, envelope: None, outbox, out };
-            match meta::envelope(request.params.as_ref()) {
-                None => legacy_method(request, &method),
-                Some(Ok(envelope)) => {
-                    request.envelope = Some(envelope);
-                    modern_method(request, &method)
-                }
-                Some(Err(error)) => request.refuse(&error),
-            }
+            answer(&mut request, &method).unwrap_or_else(|error| request.refuse(&error))
         }
         Ok(Message::Notification { method, params }) => {
             debug!(target: "mcp", %method, "received notification");
@@ -64,28 +58,10 @@ pub(crate) fn dispatch(
     }
 }
 
-/// The methods of the revisions with a handshake.
-fn legacy_method(request: Request<'_>, method: &str) -> Now {
-    match method {
-        "tools/call" => calls::tool(request),
-        "tools/list" => list::list(request, ListKind::Tools),
-        "prompts/list" => list::list(request, ListKind::Prompts),
-        "prompts/get" => calls::get_prompt(request),
-        "resources/list" => list::list(request, ListKind::Resources),
-        "resources/templates/list" => list::list(request, ListKind::Templates),
-        "resources/read" => calls::read_resource(request),
-        "resources/subscribe" => legacy::subscribe(request),
-        "resources/unsubscribe" => legacy::unsubscribe(request),
-        "completion/complete" => calls::complete(request),
-        "logging/setLevel" => legacy::set_level(request),
-        "initialize" => welcome::initialize(request),
-        "ping" => request.answer(b"{}"),
-        _ => calls::extension_method(request, method),
-    }
-}
-
-/// The methods of the revision without a handshake.
-fn modern_method(request: Request<'_>, method: &str) -> Now {
+/// The methods. The modern revision says in each request what those with a handshake say once.
+fn answer(request: &mut Request<'_>, method: &str) -> Result<Now, WireError> {
+    request.envelope = meta::envelope(request.params.as_ref()).transpose()?;
+    let is_modern = request.envelope.is_some();
     match method {
         "tools/call" => calls::tool(request),
         "tools/list" => list::list(request, ListKind::Tools),
@@ -95,29 +71,29 @@ fn modern_method(request: Request<'_>, method: &str) -> Now {
         "resources/templates/list" => list::list(request, ListKind::Templates),
         "resources/read" => calls::read_resource(request),
         "completion/complete" => calls::complete(request),
-        "server/discover" => welcome::discover(request),
-        "subscriptions/listen" => listen::listen(request),
-        "tasks/get" => calls::task(request, gate::Action::GetTask),
-        "tasks/update" => calls::task(request, gate::Action::UpdateTask),
-        "tasks/cancel" => calls::task(request, gate::Action::CancelTask),
+        "server/discover" if is_modern => welcome::discover(request),
+        "subscriptions/listen" if is_modern => listen::listen(request),
+        "tasks/get" if is_modern => calls::task(request, Action::GetTask),
+        "tasks/update" if is_modern => calls::task(request, Action::UpdateTask),
+        "tasks/cancel" if is_modern => calls::task(request, Action::CancelTask),
+        "resources/subscribe" if !is_modern => legacy::subscribe(request),
+        "resources/unsubscribe" if !is_modern => legacy::unsubscribe(request),
+        "logging/setLevel" if !is_modern => legacy::set_level(request),
+        "initialize" if !is_modern => welcome::initialize(request),
+        "ping" if !is_modern => request.answer(b"{}"),
         _ => calls::extension_method(request, method),
     }
 }
 
 fn notification(session: &Session, method: &str, params: Option<&Text>) {
-    if method == "notifications/initialized" {
-        session.ready();
-    }
-    if method != "notifications/cancelled" {
+    match method {
+        "notifications/initialized" => session.ready(),
+        "notifications/cancelled" => {
+            let id = params.and_then(|text| Id::parse(text, text.object()?.get("requestId")?));
+            id.iter().for_each(|id| session.cancel(id));
+        }
         // `notifications/roots/list_changed` and all others change nothing here, and none is answered.
-        return;
-    }
-    let id = params.and_then(|text| {
-        let written = text.object()?.get("requestId")?;
-        Id::parse(text, written)
-    });
-    if let Some(id) = id {
-        session.cancel(&id);
+        _ => {}
     }
 }
 
@@ -134,8 +110,7 @@ pub(crate) fn batch(
 ) -> Result<Option<Later>, WireError> {
     let revision = session.revision();
     if !revision.has_batches() {
-        let why = format!("Invalid request: revision {} has no batches", revision.name());
-        return Err(WireError::new(Code::InvalidRequest, why));
+        return Err(invalid_request(format_args!("revision {} has no batches", revision.name())));
     }
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
@@ -161,9 +136,7 @@ pub(crate) fn batch(
 /// has no batches.
 fn refuse_in_batch(message: Result<Message, Rejected>) -> Result<Message, Rejected> {
     let refused = |id, why| {
-        let error =
-            WireError::new(Code::InvalidRequest, format!("Invalid request: {why} must not be in a batch"));
-        Err(Rejected { id: Some(id), error })
+        Err(Rejected { id: Some(id), error: invalid_request(format_args!("{why} must not be in a batch")) })
     };
     match message {
         Ok(Message::Request { id, method, .. }) if method == "initialize" => refused(id, "initialize"),

@@ -11,7 +11,7 @@ mod detached;
 mod endpoint;
 mod event_log;
 mod events;
-mod first;
+mod exchange;
 mod get;
 mod head;
 mod health;
@@ -47,7 +47,7 @@ use tokio::time::MissedTickBehavior;
 pub use crate::config::MCP_PATH as PATH;
 use crate::identity::Identity;
 use crate::{Config, Server};
-use answer::Answer;
+use answer::{Answer, Answered};
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind};
 use turns::Turns;
@@ -175,7 +175,7 @@ async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming
             unauthenticated::well_known(&endpoint.identity, path, method, request.headers(), page.is_some())
         }
         _ => match endpoint.identity.identify(request.headers(), peer).await {
-            Ok(caller) => handle(endpoint, caller, request).await,
+            Ok(caller) => handle(endpoint, caller, request).await.unwrap_or_else(|refusal| *refusal),
             Err(unknown) => unauthenticated::refuse(&endpoint.identity, &unknown, request.headers()),
         },
     };
@@ -186,16 +186,16 @@ async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming
 }
 
 /// Answers somebody whom we know.
-async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answer {
+async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
     match (request.uri().path(), request.method()) {
         (PATH, &Method::POST) => post::handle(endpoint, caller, request).await,
         (PATH, &Method::GET) => get::open(endpoint, &caller, request.headers()),
         (PATH, &Method::DELETE) => endpoint.sessions.end_named(&caller, request.headers()),
-        (PATH, _) => answer::not_allowed(cors::METHODS),
+        (PATH, _) => Ok(answer::not_allowed(cors::METHODS)),
         (channel::PATH, _) => channel::open(endpoint, caller, &request),
         (channel::POST_PATH, _) => channel::post(endpoint, &caller, request).await,
-        (health::METRICS, method) => health::metrics(endpoint, &caller, method),
+        (health::METRICS, method) => Ok(health::metrics(endpoint, &caller, method)),
         (path, _) if approvals::is_here(path) => approvals::handle(endpoint, caller, request).await,
-        _ => answer::nothing_here(),
+        _ => Ok(answer::nothing_here()),
     }
 }

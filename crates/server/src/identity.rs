@@ -86,7 +86,7 @@ impl Identity {
         let Parts { config, open_on_loopback, store, client, now_ms } = parts;
         Identity {
             keys: Keys::new(store),
-            settings: ArcSwap::from_pointee(AuthSettings::new(config, open_on_loopback, &client)),
+            settings: ArcSwap::from_pointee(AuthSettings::new(config, open_on_loopback, &client, None)),
             changes: watch::Sender::new(()),
             attempts: Attempts::default(),
             local_user: Caller::local_user(Via::Http),
@@ -114,8 +114,9 @@ impl Identity {
     /// Puts another section and another `server.open_on_loopback` in force, which have been checked: whoever comes from
     /// now on is known by them or not at all. Keys that were fetched are kept.
     pub fn govern(&self, config: &Config, open_on_loopback: Option<bool>) {
-        let next = self.settings.load().next(config, open_on_loopback, &self.client);
-        if let Some(next) = next {
+        let settings = self.settings.load();
+        if !settings.are_of(config, open_on_loopback) {
+            let next = AuthSettings::new(config, open_on_loopback, &self.client, Some(&settings));
             self.settings.store(Arc::new(next));
             self.changes.send_replace(());
         }
@@ -163,17 +164,13 @@ impl Identity {
             Ok(Credential::Token(text)) => self.bearer(text).await,
             Err(unknown) => Err(unknown),
         };
+        // What has expired was good once, and clients come with it until they are told that it no longer is.
         found.map_err(|unknown| match unknown {
-            Unknown::Invalid(_) | Unknown::Malformed(_) => match self.attempts.failed(peer) {
-                Ok(()) => unknown,
-                Err(retry_after) => Unknown::TooMany { retry_after },
-            },
-            // It was good once, and clients come with it until they are told that it no longer is.
-            Unknown::Expired(_)
-            | Unknown::Nobody(_)
-            | Unknown::TooLittle { .. }
-            | Unknown::Unavailable(_)
-            | Unknown::TooMany { .. } => unknown,
+            Unknown::Invalid(_) | Unknown::Malformed(_) => {
+                let failed = self.attempts.failed(peer);
+                failed.map_or_else(|retry_after| Unknown::TooMany { retry_after }, |()| unknown)
+            }
+            unknown => unknown,
         })
     }
 
@@ -225,7 +222,7 @@ impl Identity {
             return Ok(verified.caller);
         }
         let token = Token::parse(text).map_err(Unknown::invalid)?;
-        let issuer = settings.issuers.iter().position(|issuer| issuer.id == token.claims.issuer);
+        let issuer = settings.issuers.iter().position(|issuer| issuer.config.issuer == token.claims.issuer);
         let issuer =
             issuer.ok_or_else(|| Unknown::invalid("the issuer of the token is not trusted here (iss)"))?;
         let is_ours =

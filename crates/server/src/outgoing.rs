@@ -37,10 +37,10 @@ pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
 pub(crate) type OpenOutbox<'a> = &'a mut dyn FnMut() -> Option<Outbox>;
 
 impl Reply {
-    /// A result that `write` appends.
-    pub(crate) fn result(id: &Id, write: impl FnOnce(&mut Vec<u8>)) -> Reply {
+    /// A result, as JSON text.
+    pub(crate) fn result(id: &Id, result: &[u8]) -> Reply {
         let mut frame = Vec::new();
-        write::result_by(&mut frame, id, write);
+        write::result(&mut frame, id, result);
         Reply { frame, code: None }
     }
 
@@ -50,4 +50,9 @@ impl Reply {
         write::error(&mut frame, Some(id), error);
         Reply { frame, code: Some(error.code) }
     }
+}
+
+/// An `InvalidRequest`.
+pub(crate) fn invalid_request(why: impl std::fmt::Display) -> WireError {
+    WireError::new(Code::InvalidRequest, format!("Invalid request: {why}"))
 }

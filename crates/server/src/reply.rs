@@ -7,12 +7,11 @@ mod modern;
 use bytes::Bytes;
 use gate::{Block, Failure, Outcome, Payload};
 use wire::message::Text;
-use wire::{Id, Revision, completion, reduce, tools, write};
+use wire::{ByteString, Id, Revision, completion, reduce, tools, write};
 
 use crate::ourselves::OUR_META;
 use crate::outgoing::Reply;
 pub(crate) use facts::{About, RequestFacts};
-use failure::Answer;
 pub(crate) use failure::protocol_error;
 use modern::{input_required, mark_complete, under_token, write_modern};
 
@@ -27,15 +26,13 @@ pub(crate) fn answer(facts: &RequestFacts, id: &Id, result: Result<Outcome, Fail
     match result {
         Ok(outcome) => write::result_by(&mut frame, id, |out| outcome_text(out, facts, &outcome)),
         Err(failure) => match failure::answer(facts, &failure) {
-            Answer::Protocol(error) => {
+            Err(error) => {
                 code = Some(error.code);
                 write::error(&mut frame, Some(id), &error);
             }
-            Answer::Result { details } => {
-                write::result_by(&mut frame, id, |out| {
-                    failure::write_result(out, facts.revision, &failure, details);
-                });
-            }
+            Ok(details) => write::result_by(&mut frame, id, |out| {
+                failure::write_result(out, facts.revision, &failure, details);
+            }),
         },
     }
     Reply { frame, code }
@@ -44,7 +41,8 @@ pub(crate) fn answer(facts: &RequestFacts, id: &Id, result: Result<Outcome, Fail
 /// The result object that a client of `revision` gets for the outcome of a tool, as JSON text.
 pub fn outcome_json(revision: Revision, outcome: &Outcome) -> Vec<u8> {
     let mut out = Vec::new();
-    outcome_text(&mut out, &RequestFacts { revision, about: About::Tool, has_state: false }, outcome);
+    let about = About::Tool(ByteString::new());
+    outcome_text(&mut out, &RequestFacts { revision, about, has_state: false }, outcome);
     out
 }
 
@@ -87,13 +85,13 @@ fn relayed(out: &mut Vec<u8>, facts: &RequestFacts, result: &Bytes) {
     let revision = facts.revision;
     let fitting = match &facts.about {
         // What only a modern result has is added as it is written.
-        About::Tool | About::Prompt | About::Completion if revision.is_modern() => known,
-        About::Extension => known,
-        About::Tool => reduce::call_result(revision, &known),
-        About::Prompt => reduce::prompt_result(revision, &known),
-        About::Resource(_) => reduce::read_result(revision, &known),
-        About::Completion => reduce::complete_result(revision, &known),
-        About::Task(token) => match under_token(&known, token) {
+        About::Tool(_) | About::Prompt(_) | About::Completion(_) if revision.is_modern() => known,
+        About::Extension(_) => known,
+        About::Tool(_) => reduce::call_result(revision, &known),
+        About::Prompt(_) => reduce::prompt_result(revision, &known),
+        About::Resource(..) => reduce::read_result(revision, &known),
+        About::Completion(_) => reduce::complete_result(revision, &known),
+        About::Task(_, token) => match under_token(&known, token) {
             Some(result) => return write_modern(out, &result),
             None => known,
         },
@@ -124,7 +122,11 @@ mod tests {
 
     #[track_caller]
     fn check(result: Result<Outcome, Failure>, expected: Expect) {
-        let facts = RequestFacts { revision: Revision::LATEST_LEGACY, about: About::Tool, has_state: false };
+        let facts = RequestFacts {
+            revision: Revision::LATEST_LEGACY,
+            about: About::Tool("t".into()),
+            has_state: false,
+        };
         let reply = answer(&facts, &Id::number(1), result);
         expected.assert_eq(&String::from_utf8(reply.frame).expect("UTF-8"));
     }
@@ -188,7 +190,7 @@ mod tests {
             "#]],
             ),
         ] {
-            check_error(About::Task("x".into()), &refusal.into(), expected);
+            check_error(About::Task(gate::Action::GetTask, "x".into()), &refusal.into(), expected);
         }
     }
 
@@ -198,7 +200,7 @@ mod tests {
             let protocol = Protocol { code, message: "m".into(), data: data.map(str::to_owned) };
             Failure::Tool(ToolError::new("upstream_error", "u").with_protocol(protocol))
         };
-        let resource = || About::Resource("our:x".into());
+        let resource = || About::Resource(gate::Action::ReadResource, "our:x".into());
         let theirs = Some(r#"{"uri":"their:x"}"#);
         check_error(
             resource(),
@@ -225,7 +227,7 @@ mod tests {
         "#]],
         );
         check_error(
-            About::Prompt,
+            About::Prompt("p".into()),
             &failure(-32002, theirs),
             expect![[r#"
             -32002 m {"uri":"their:x"}
@@ -233,7 +235,7 @@ mod tests {
         "#]],
         );
         check_error(
-            About::Prompt,
+            About::Prompt("p".into()),
             &failure(-32021, Some("{}")),
             expect![[r#"
             -32021 m {}
@@ -241,7 +243,7 @@ mod tests {
         "#]],
         );
         check_error(
-            About::Prompt,
+            About::Prompt("p".into()),
             &failure(-32022, None),
             expect![[r#"
             -32603 m
@@ -249,7 +251,7 @@ mod tests {
         "#]],
         );
         check_error(
-            About::Prompt,
+            About::Prompt("p".into()),
             &failure(7, Some("[1]")),
             expect![[r#"
             7 m [1]
@@ -258,7 +260,7 @@ mod tests {
         );
         let plain = Failure::Tool(ToolError::new("timeout", "too slow"));
         check_error(
-            About::Completion,
+            About::Completion(completion::Reference::Prompt("p".into())),
             &plain,
             expect![[r#"
             -32603 too slow {"code":"timeout"}

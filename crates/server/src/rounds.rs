@@ -223,11 +223,11 @@ impl Drop for Open<'_> {
     }
 }
 
-/// Checks what a modern client is to be asked for, and gives the requests in its form if they have another one.
+/// Checks what a modern client is to be asked for, and gives the requests in its form.
 ///
 /// # Errors
 /// The client has not declared what is asked for, or no client can be asked it.
-pub(crate) fn for_modern(requests: &Bytes, capabilities: &Bytes) -> Result<Option<Bytes>, WireError> {
+pub(crate) fn for_modern(requests: &Bytes, capabilities: &Bytes) -> Result<Bytes, WireError> {
     let internal = |why: String| WireError::new(Code::InternalError, why);
     let text = checked(requests).map_err(|error| internal(error.to_string()))?;
     let wishes = read(&text).map_err(|error| internal(error.to_string()))?;
@@ -254,5 +254,5 @@ pub(crate) fn for_modern(requests: &Bytes, capabilities: &Bytes) -> Result<Optio
         out.push(b'}');
     }
     out.push(b'}');
-    Ok(is_changed.then(|| out.into()))
+    Ok(if is_changed { out.into() } else { requests.clone() })
 }

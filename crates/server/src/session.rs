@@ -1,23 +1,22 @@
 //! What we remember of one client between its messages.
 
-mod questions;
 mod seen;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use gate::approvals::Asker;
 use gate::{Caller, Cancel, Client, Event, HeaderCheck, Via};
 use sandbox::Process;
+use tokio::sync::oneshot;
+use wire::message::Text;
 use wire::{Id, LogLevel, Revision};
 
 use crate::abilities;
 use crate::subscription::ResourceSubscription;
-use questions::Questions;
-pub(crate) use questions::{Answer, Question};
 pub(crate) use seen::Seen;
 
 /// Most calls that one client may have unanswered.
@@ -29,6 +28,9 @@ pub(crate) const SUBSCRIBED_MAX: usize = 1_000;
 /// Most subscriptions that may be open on one connection of the modern revision.
 pub(crate) const LISTENS_MAX: usize = 64;
 
+/// Most requests of ours that one client may leave unanswered.
+const QUESTIONS_MAX: usize = 1_000;
+
 /// Longest capabilities, and longest information about itself, that are kept of a client, in bytes.
 const SAID_BYTES_MAX: usize = 4 * 1024;
 
@@ -37,6 +39,9 @@ const LOG_LEVEL_UNSAID: LogLevel = LogLevel::Info;
 
 /// Tells conversations apart. 0 is for clients in none.
 static CONVERSATIONS: AtomicU64 = AtomicU64::new(1);
+
+/// A result, or an error object, as JSON text.
+pub(crate) type Answer = Result<Text, Text>;
 
 /// One client's conversation: a connection on stdio, a session over HTTP. A modern request over HTTP stands
 /// alone and has one for itself.
@@ -47,33 +52,38 @@ pub(crate) struct Session {
     pub(crate) conversation: u64,
     /// Which states of the lists it was shown.
     pub(crate) seen: Seen,
-    revision: AtomicU8,
-    log_level: AtomicU8,
-    said: Mutex<Said>,
-    /// Whether the client has said that it is ready.
-    is_ready: AtomicBool,
-    calls: Mutex<HashMap<Id, Cancel>>,
-    questions: Questions,
-    subscribed: Mutex<HashMap<Arc<str>, ResourceSubscription>>,
-    listens: AtomicUsize,
     /// Holds calls of tools to the head of their request, where a request has one and must repeat itself in it.
     pub(crate) header_check: OnceLock<HeaderCheck>,
     /// The processes at its other end, as far as the system tells.
     askers: OnceLock<Arc<[Asker]>>,
+    revision: AtomicU8,
+    listens: AtomicUsize,
+    state: Mutex<State>,
 }
 
-fn next_conversation() -> u64 {
-    CONVERSATIONS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// What a legacy client says when it connects.
-struct Said {
+/// What changes with the messages of a conversation.
+struct State {
+    log_level: LogLevel,
+    /// What the client says in its handshake that it can do.
     capabilities: Bytes,
+    /// What it says there about itself.
     info: Option<Bytes>,
     /// True if there is anything that it can be asked for.
     can_be_asked: bool,
     /// Set when the conversation ends; nothing before the handshake.
     over: Option<Cancel>,
+    /// Whether the client has said that it is ready.
+    is_ready: bool,
+    calls: HashMap<Id, Cancel>,
+    /// The number of our latest request.
+    asked: u64,
+    /// Our requests that the client has not answered.
+    unanswered: HashMap<u64, oneshot::Sender<Answer>>,
+    subscribed: HashMap<Arc<str>, ResourceSubscription>,
+}
+
+fn next_conversation() -> u64 {
+    CONVERSATIONS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Session {
@@ -85,28 +95,35 @@ impl Session {
 
     /// A conversation in `revision` until the client settles on another.
     pub(crate) fn new(caller: Caller, revision: Revision) -> Arc<Session> {
+        let state = State {
+            log_level: LOG_LEVEL_UNSAID,
+            capabilities: Bytes::from_static(b"{}"),
+            info: None,
+            can_be_asked: false,
+            over: None,
+            is_ready: false,
+            calls: HashMap::new(),
+            asked: 0,
+            unanswered: HashMap::new(),
+            subscribed: HashMap::new(),
+        };
         let session = Session {
             caller,
             conversation: next_conversation(),
             seen: Seen::default(),
-            revision: AtomicU8::new(0),
-            log_level: AtomicU8::new(LOG_LEVEL_UNSAID as u8),
-            is_ready: AtomicBool::new(false),
-            said: Mutex::new(Said {
-                capabilities: Bytes::from_static(b"{}"),
-                info: None,
-                can_be_asked: false,
-                over: None,
-            }),
-            calls: Mutex::default(),
-            questions: Questions::default(),
-            subscribed: Mutex::default(),
-            listens: AtomicUsize::new(0),
             header_check: OnceLock::new(),
             askers: OnceLock::new(),
+            revision: AtomicU8::new(0),
+            listens: AtomicUsize::new(0),
+            state: Mutex::new(state),
         };
         session.settle(revision);
         Arc::new(session)
+    }
+
+    /// The lock is held for moments, and what it guards is sound between any two statements.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The revision spoken, by the requests that do not name one themselves.
@@ -124,33 +141,36 @@ impl Session {
     /// who it is.
     pub(crate) fn introduce(&self, capabilities: Bytes, info: Option<Bytes>) {
         let capabilities = kept(&capabilities).unwrap_or(Bytes::from_static(b"{}"));
-        let can_be_asked = abilities::can_be_asked(&capabilities);
-        let info = info.as_ref().and_then(kept);
-        *lock(&self.said) = Said { capabilities, info, can_be_asked, over: Some(Cancel::new()) };
+        let mut state = self.state();
+        state.can_be_asked = abilities::can_be_asked(&capabilities);
+        state.capabilities = capabilities;
+        state.info = info.as_ref().and_then(kept);
+        state.over = Some(Cancel::new());
     }
 
     /// The client of a legacy call, and whether there is anything that it can be asked for.
     pub(crate) fn client(&self) -> (Client, bool) {
-        let said = lock(&self.said);
+        let state = self.state();
         let client = Client {
-            capabilities: said.capabilities.clone(),
-            info: said.info.clone(),
-            log_level: Some(self.log_level().name()),
+            capabilities: state.capabilities.clone(),
+            info: state.info.clone(),
+            log_level: Some(state.log_level.name()),
             conversation: self.conversation,
-            over: said.over.clone(),
+            over: state.over.clone(),
             ..Client::default()
         };
-        (client, said.can_be_asked)
+        (client, state.can_be_asked)
     }
 
     /// The client has said that it is ready for requests.
     pub(crate) fn ready(&self) {
-        self.is_ready.store(true, Ordering::Relaxed);
+        self.state().is_ready = true;
     }
 
     /// Whether it has, after a handshake.
     pub(crate) fn is_ready(&self) -> bool {
-        self.is_ready.load(Ordering::Relaxed) && lock(&self.said).over.is_some()
+        let state = self.state();
+        state.is_ready && state.over.is_some()
     }
 
     /// Notes which processes are at its other end. Once; a second time changes nothing.
@@ -165,101 +185,100 @@ impl Session {
         self.askers.get().cloned().unwrap_or_default()
     }
 
-    /// The least grave level of log messages that the client wants.
-    pub(crate) fn log_level(&self) -> LogLevel {
-        LogLevel::ALL[usize::from(self.log_level.load(Ordering::Relaxed))]
-    }
-
-    /// Changes it.
+    /// Changes the least grave level of log messages that the client wants.
     pub(crate) fn set_log_level(&self, level: LogLevel) {
-        self.log_level.store(level as u8, Ordering::Relaxed);
+        self.state().log_level = level;
     }
 
     /// Begins a call under `id`.
     pub(crate) fn begin(self: &Arc<Session>, id: &Id) -> Result<InFlight, BeginFault> {
-        let mut calls = lock(&self.calls);
-        if calls.len() >= CALLS_IN_FLIGHT_MAX {
+        let mut state = self.state();
+        if state.calls.len() >= CALLS_IN_FLIGHT_MAX {
             return Err(BeginFault::TooMany);
         }
-        let Entry::Vacant(free) = calls.entry(id.clone()) else { return Err(BeginFault::Duplicate) };
+        let Entry::Vacant(free) = state.calls.entry(id.clone()) else { return Err(BeginFault::Duplicate) };
         let cancel = free.insert(Cancel::new()).clone();
         Ok(InFlight { session: self.clone(), id: id.clone(), cancel })
     }
 
     /// True if any call has not been answered.
     pub(crate) fn is_busy(&self) -> bool {
-        !lock(&self.calls).is_empty()
+        !self.state().calls.is_empty()
     }
 
     /// True if a call under `id` has not been answered.
     pub(crate) fn is_running(&self, id: &Id) -> bool {
-        lock(&self.calls).contains_key(id)
+        self.state().calls.contains_key(id)
     }
 
     /// Cancels the call under `id`, if it is still running.
     pub(crate) fn cancel(&self, id: &Id) {
-        if let Some(cancel) = lock(&self.calls).get(id) {
-            cancel.cancel();
-        }
-    }
-
-    /// Cancels every call.
-    pub(crate) fn cancel_all(&self) {
-        for cancel in lock(&self.calls).values() {
-            cancel.cancel();
-        }
+        self.state().calls.get(id).into_iter().for_each(Cancel::cancel);
     }
 
     /// Ends the conversation: cancels every call, stops watching resources, and tells whoever keeps something for it.
     pub(crate) fn end(&self) {
-        self.cancel_all();
-        let over = lock(&self.said).over.take();
+        let mut state = self.state();
+        state.calls.values().for_each(Cancel::cancel);
+        let (over, subscribed) = (state.over.take(), std::mem::take(&mut state.subscribed));
+        // Outside the lock, since each subscription then asks for something.
+        drop(state);
         over.iter().for_each(Cancel::cancel);
-        // Let go of outside the lock, since each then asks for something.
-        let subscribed = std::mem::take(&mut *lock(&self.subscribed));
         drop(subscribed);
     }
 
-    /// A request of ours to the client; nothing if too many are unanswered.
-    pub(crate) fn ask(&self) -> Option<Question> {
-        self.questions.ask()
+    /// A request of ours to the client; nothing if too many are unanswered. An answer is matched within its session, so
+    /// no other client can give it.
+    pub(crate) fn ask(self: &Arc<Session>) -> Option<Question> {
+        let mut state = self.state();
+        if state.unanswered.len() >= QUESTIONS_MAX {
+            return None;
+        }
+        state.asked += 1;
+        let number = state.asked;
+        let (sender, answer) = oneshot::channel();
+        state.unanswered.insert(number, sender);
+        Some(Question { session: self.clone(), number, answer })
     }
 
     /// Hands the client's answer to whoever asked. False if nobody did.
     pub(crate) fn answer(&self, id: &Id, answer: Answer) -> bool {
-        self.questions.answer(id, answer)
+        let waiting = id.as_number().and_then(|number| self.state().unanswered.remove(&number));
+        // The call that waited may have ended meanwhile.
+        waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
     /// True if the client is subscribed to the resource.
     pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
-        lock(&self.subscribed).contains_key(uri)
+        self.state().subscribed.contains_key(uri)
     }
 
     /// True if the client may subscribe to one more resource.
     pub(crate) fn may_subscribe(&self) -> bool {
-        lock(&self.subscribed).len() < SUBSCRIBED_MAX
+        self.state().subscribed.len() < SUBSCRIBED_MAX
     }
 
     /// Keeps a subscription until the client ends it. What cannot be kept ends at once.
     pub(crate) fn keep_subscription(&self, subscription: ResourceSubscription) {
-        let mut subscribed = lock(&self.subscribed);
-        let surplus = if subscribed.len() < SUBSCRIBED_MAX || subscribed.contains_key(subscription.uri()) {
-            subscribed.insert(subscription.uri().clone(), subscription)
+        let mut state = self.state();
+        let has_room = state.subscribed.len() < SUBSCRIBED_MAX;
+        let surplus = if has_room || state.subscribed.contains_key(subscription.uri()) {
+            state.subscribed.insert(subscription.uri().clone(), subscription)
         } else {
             Some(subscription)
         };
-        drop(subscribed);
+        drop(state);
         drop(surplus);
     }
 
     /// Gives up a subscription, for its end to be told.
     pub(crate) fn end_subscription(&self, uri: &str) -> Option<ResourceSubscription> {
-        lock(&self.subscribed).remove(uri)
+        self.state().subscribed.remove(uri)
     }
 
     /// All that is subscribed.
     pub(crate) fn subscribed(&self) -> Vec<Arc<str>> {
-        lock(&self.subscribed).keys().cloned().collect()
+        self.state().subscribed.keys().cloned().collect()
     }
 
     /// True if a legacy client is told of this.
@@ -294,17 +313,12 @@ fn kept(said: &Bytes) -> Option<Bytes> {
     (said.len() <= SAID_BYTES_MAX).then(|| Bytes::copy_from_slice(said))
 }
 
-/// The locks are held for moments, and what they guard is sound between any two statements.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Why a call cannot begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BeginFault {
-    /// A call under this id has not been answered.
+    #[error("a request with this id has not been answered yet")]
     Duplicate,
-    /// The client has too many unanswered calls.
+    #[error("too many requests wait for their answers; let some finish")]
     TooMany,
 }
 
@@ -318,7 +332,7 @@ pub(crate) struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        lock(&self.session.calls).remove(&self.id);
+        self.session.state().calls.remove(&self.id);
     }
 }
 
@@ -333,104 +347,30 @@ impl Drop for Listening {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// One request of ours; forgotten when dropped.
+pub(crate) struct Question {
+    session: Arc<Session>,
+    number: u64,
+    answer: oneshot::Receiver<Answer>,
+}
 
-    fn session() -> Arc<Session> {
-        Session::new(Caller::local_user(Via::Stdio), Revision::LATEST_LEGACY)
+impl Question {
+    /// The id that it goes out under.
+    pub(crate) fn id(&self) -> Id {
+        Id::number(self.number)
     }
 
-    #[test]
-    fn an_id_is_free_again_once_its_call_has_ended() {
-        let session = session();
-        let id = Id::number(1);
-        assert!(!session.is_busy());
-        let running = session.begin(&id).expect("free");
-        assert!(session.is_busy());
-        assert_eq!(session.begin(&id).err(), Some(BeginFault::Duplicate));
-        session.cancel(&Id::number(2));
-        assert!(!running.cancel.is_cancelled());
-        session.cancel(&id);
-        assert!(running.cancel.is_cancelled());
-        drop(running);
-        assert!(session.begin(&id).is_ok());
-    }
-
-    #[test]
-    fn calls_in_flight_are_bounded() {
-        let session = session();
-        let running: Vec<_> =
-            (0..CALLS_IN_FLIGHT_MAX as u64).map(|n| session.begin(&Id::number(n)).expect("free")).collect();
-        let over = Id::number(u64::MAX);
-        assert_eq!(session.begin(&over).err(), Some(BeginFault::TooMany));
-        drop(running);
-        assert!(session.begin(&over).is_ok());
-    }
-
-    #[test]
-    fn what_is_kept_of_a_client_is_bounded() {
-        for (length, is_kept) in [(0, true), (4 * 1024, true), (4 * 1024 + 1, false)] {
-            let session = session();
-            let said = Bytes::from(vec![b' '; length]);
-            session.introduce(said.clone(), Some(said.clone()));
-            let (client, _) = session.client();
-            assert_eq!(client.info, is_kept.then_some(said.clone()), "{length}");
-            let capabilities = if is_kept { said } else { Bytes::from_static(b"{}") };
-            assert_eq!(client.capabilities, capabilities, "{length}");
-        }
-    }
-
-    #[test]
-    fn open_subscriptions_are_bounded() {
-        let session = session();
-        let open: Vec<_> = (0..LISTENS_MAX).map(|_| session.listen().expect("room")).collect();
-        assert!(session.listen().is_none());
-        assert_eq!(session.listens(), LISTENS_MAX, "one that was refused is not counted");
-        drop(open);
-        assert!(session.listen().is_some());
-    }
-
-    #[test]
-    fn every_revision_and_level_can_be_settled_on() {
-        let session = session();
-        assert_eq!(session.log_level(), LogLevel::Info);
-        for revision in Revision::ALL {
-            session.settle(revision);
-            assert_eq!(session.revision(), revision);
-        }
-        for level in LogLevel::ALL {
-            session.set_log_level(level);
-            assert_eq!(session.log_level(), level);
-        }
-    }
-
-    #[test]
-    fn modern_requests_behind_a_socket_are_of_nobody_known() {
-        let number = |via| {
-            let session = Session::new(Caller::local_user(via), Revision::LATEST_LEGACY);
-            [session.conversation_of_request(), session.conversation_of_request()]
-        };
-        let [first, second] = number(Via::Stdio);
-        assert_eq!(first, second);
-        let [first, second] = number(Via::Socket);
-        assert_ne!(first, second);
-    }
-
-    #[test]
-    fn whoever_keeps_something_for_a_conversation_hears_of_its_end() {
-        let session = session();
-        assert!(session.client().0.over.is_none(), "before the handshake there is nothing to keep");
-        session.introduce(Bytes::from_static(b"{}"), None);
-        let over = session.client().0.over.expect("it is known now");
-        assert!(!over.is_cancelled());
-        session.end();
-        assert!(over.is_cancelled());
-    }
-
-    #[test]
-    fn conversations_have_numbers_of_their_own() {
-        assert_ne!(session().conversation, session().conversation);
-        assert_ne!(session().conversation, 0);
+    /// What the client answers; nothing if its session ends before.
+    pub(crate) async fn answered(&mut self) -> Option<Answer> {
+        (&mut self.answer).await.ok()
     }
 }
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.session.state().unanswered.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! `Collector`: where spans and logs are sent, as OTLP over HTTP in its JSON form. It is asked again while it is busy,
 //! and says what it did not take.
 
-use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -49,25 +48,17 @@ pub struct Collector {
 }
 
 /// Why a request was not taken. Its text holds neither the address's query nor a header.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// It says no, in words of its own.
+    #[error("it answers {0}{colon}{1}", colon = if .1.is_empty() { "" } else { ": " })]
     Refused(StatusCode, String),
     /// It took a part of the request only: how many spans or logs it rejected, and why.
+    #[error("it rejected {0} of them: {1}")]
     Partly(u64, String),
     /// No answer that means anything, however often it was asked.
+    #[error("{0}, after {ATTEMPTS_MAX} attempts")]
     Unreachable(String),
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(status, words) if words.is_empty() => write!(f, "it answers {status}"),
-            Self::Refused(status, words) => write!(f, "it answers {status}: {words}"),
-            Self::Partly(rejected, words) => write!(f, "it rejected {rejected} of them: {words}"),
-            Self::Unreachable(why) => write!(f, "{why}, after {ATTEMPTS_MAX} attempts"),
-        }
-    }
 }
 
 /// What came of one attempt.
@@ -78,6 +69,14 @@ enum Attempt {
 }
 
 impl Signal {
+    /// The protocol's own path for it, and how an answer calls what it rejected.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Signal::Traces => ("/v1/traces", "rejectedSpans"),
+            Signal::Logs => ("/v1/logs", "rejectedLogRecords"),
+        }
+    }
+
     /// The address at which a collector takes this. To one without a path the protocol's own is added. Nothing for what
     /// is no http or https address.
     pub fn address(self, text: &str) -> Option<Uri> {
@@ -90,19 +89,8 @@ impl Signal {
             return Some(uri);
         }
         let mut parts = uri.into_parts();
-        parts.path_and_query = Some(PathAndQuery::from_static(match self {
-            Signal::Traces => "/v1/traces",
-            Signal::Logs => "/v1/logs",
-        }));
+        parts.path_and_query = Some(PathAndQuery::from_static(self.words().0));
         Uri::from_parts(parts).ok()
-    }
-
-    /// How an answer calls what it rejected.
-    fn rejected(self) -> &'static str {
-        match self {
-            Signal::Traces => "rejectedSpans",
-            Signal::Logs => "rejectedLogRecords",
-        }
     }
 }
 
@@ -161,7 +149,7 @@ impl Collector {
     fn accepted(&self, text: &str) -> Result<(), SendError> {
         let answer: Value = serde_json::from_str(text).unwrap_or_default();
         let partial = &answer["partialSuccess"];
-        let rejected = match &partial[self.signal.rejected()] {
+        let rejected = match &partial[self.signal.words().1] {
             // 64-bit numbers are texts in this form.
             Value::String(number) => number.parse().unwrap_or(0),
             number => number.as_u64().unwrap_or(0),

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -61,16 +61,10 @@ impl Ended {
     }
 }
 
-impl EncodeLabelValue for Ended {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
-        EncodeLabelValue::encode(&self.as_str(), encoder)
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CallLabels {
     tool: Arc<str>,
-    outcome: Ended,
+    outcome: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -111,7 +105,10 @@ impl Meter {
     pub fn ended(&self, ended: Ended, took: Duration) {
         match ended {
             Ended::Result => self.results.inc(),
-            outcome => self.calls.get_or_create(&CallLabels { tool: self.tool.clone(), outcome }).inc(),
+            other => {
+                let labels = CallLabels { tool: self.tool.clone(), outcome: other.as_str() };
+                self.calls.get_or_create(&labels).inc()
+            }
         };
         self.duration.observe(took.as_secs_f64());
     }
@@ -137,7 +134,7 @@ impl Metrics {
         registry.register("redactions", "Places that were struck out of results", redactions.clone());
         registry.register("calls_running", "Calls on their way", running.clone());
         let reader = Arc::new(OnceLock::new());
-        registry.register_collector(Box::new(Scraped::new(reader.clone())));
+        registry.register_collector(Box::new(Scraped(reader.clone())));
         let other = Arc::new(Meter::of(&calls, &durations, OTHER.into()));
         let meters = Mutex::default();
         Metrics { registry, calls, durations, refusals, redactions, running, meters, other, reader }
@@ -202,7 +199,8 @@ impl Meter {
         durations: &Family<ToolLabel, Histogram, fn() -> Histogram>,
         tool: Arc<str>,
     ) -> Meter {
-        let results = calls.get_or_create(&CallLabels { tool: tool.clone(), outcome: Ended::Result }).clone();
+        let labels = CallLabels { tool: tool.clone(), outcome: Ended::Result.as_str() };
+        let results = calls.get_or_create(&labels).clone();
         let duration = durations.get_or_create(&ToolLabel { tool: tool.clone() }).clone();
         Meter { calls: calls.clone(), tool, results, duration }
     }

@@ -7,7 +7,7 @@ mod parent;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
 use http::Uri;
 use tokio::sync::mpsc;
@@ -15,15 +15,12 @@ use tokio::sync::mpsc;
 use crate::collector::Signal;
 use crate::config::TracesConfig;
 pub use export::Exporter;
-pub use finished::Finished;
-use finished::{Facts, Step};
+use finished::STEPS_MAX;
+pub use finished::{Finished, Trace};
 pub use parent::TraceParent;
 
 /// Calls whose spans wait to be sent; more are let go, and counted.
 pub const SPANS_WAITING_MAX: usize = 2_048;
-
-/// Most steps of one call: those of the gate, with room for more.
-const STEPS_MAX: usize = 16;
 
 /// Begins traces and takes in finished ones. Costs a call that is not traced one comparison.
 pub struct Tracer {
@@ -32,17 +29,6 @@ pub struct Tracer {
     /// Below this, a random number makes a trace.
     threshold: AtomicU64,
     dropped: Arc<AtomicU64>,
-}
-
-/// The spans of one call on its way.
-#[derive(Debug)]
-pub struct Trace {
-    parent: TraceParent,
-    /// The span that our own is below, if the caller told one.
-    above: Option<[u8; 8]>,
-    begun_at: SystemTime,
-    begun: Instant,
-    steps: Vec<Step>,
 }
 
 impl Tracer {
@@ -104,36 +90,6 @@ fn endpoint(config: &TracesConfig) -> Option<Uri> {
 fn threshold(config: &TracesConfig) -> u64 {
     // The product is at most 2^64, and a number above the largest becomes that.
     (config.sample * u64::MAX as f64) as u64
-}
-
-impl Trace {
-    /// Who stands above whatever this call calls: for the `traceparent` of an upstream.
-    pub fn parent(&self) -> &TraceParent {
-        &self.parent
-    }
-
-    /// Notes a step that lasted from `from` until now.
-    pub fn step(&mut self, name: &'static str, from: Instant, is_good: bool) {
-        if self.steps.len() < STEPS_MAX {
-            let from = from.saturating_duration_since(self.begun);
-            self.steps.push(Step { name, from, to: self.begun.elapsed(), is_good });
-        }
-    }
-
-    /// The call is over. `code` is a stable word for what went wrong.
-    pub fn finish(
-        self,
-        method: &'static str,
-        tool: Arc<str>,
-        upstream: Option<Arc<str>>,
-        outcome: &'static str,
-        code: Option<String>,
-    ) -> Finished {
-        let begun_ns = self.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let facts = Facts { method, tool, upstream, outcome, code };
-        let took = self.begun.elapsed();
-        Finished { parent: self.parent, above: self.above, begun_ns, took, steps: self.steps, facts }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The requests that go through the gate: tools, prompts, resources, completions, tasks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,10 +8,10 @@ use bytes::Bytes;
 use gate::approvals;
 use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
 use tracing::{Level, debug};
-use wire::completion::{self, Reference};
+use wire::completion;
 use wire::message::Text;
 use wire::relayed::Extras;
-use wire::{ByteString, Code, Id, LogLevel, WireError, meta, prompts, resources, tools};
+use wire::{Code, Id, LogLevel, WireError, prompts, resources, tools};
 
 use super::request::Request;
 use crate::outgoing::{Now, Outbox, Reply};
@@ -43,117 +44,48 @@ const PROTOCOL_PREFIXES: [&str; 13] = [
 /// Longest method of an extension, in bytes: it stands in records.
 const METHOD_BYTES_MAX: usize = 128;
 
-/// What is to be done, in the client's words.
-enum Wanted {
-    Tool(ByteString),
-    Prompt(Action, String),
-    Resource(Action, String),
-    Task(Action, String),
-    Extension(String),
-}
-
-impl Wanted {
-    fn target(&self) -> Target<'_> {
-        match self {
-            Wanted::Tool(name) => Target::Tool(name),
-            Wanted::Prompt(action, name) => Target::Prompt { action: *action, name },
-            Wanted::Resource(action, uri) => Target::Resource { action: *action, uri },
-            Wanted::Task(action, token) => Target::Task { action: *action, token },
-            Wanted::Extension(method) => Target::Extension(method),
-        }
-    }
-
-    /// What logs say of it: no URI, no token and no method that a client made up.
-    fn logged(&self) -> &str {
-        match self {
-            Wanted::Tool(name) => name,
-            Wanted::Extension(_) => "extension",
-            Wanted::Prompt(action, _) | Wanted::Resource(action, _) | Wanted::Task(action, _) => {
-                action.name()
-            }
-        }
-    }
-}
-
-/// What a request says beside what it is about.
-struct Said {
-    arguments: Option<Bytes>,
-    extras: Extras,
-}
-
 /// Answers `tools/call`.
-pub(super) fn tool(request: Request<'_>) -> Now {
-    let params = match tools::call_params(request.params.as_ref()) {
-        Ok(params) => params,
-        Err(error) => return request.refuse(&error),
-    };
-    let said = Said { arguments: params.arguments.map(Text::into_bytes), extras: params.extras };
-    start(request, Wanted::Tool(params.name), About::Tool, said)
+pub(super) fn tool(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let params = tools::call_params(request.params.as_ref())?;
+    start(request, About::Tool(params.name), params.arguments.map(Text::into_bytes), params.extras)
 }
 
 /// Answers `prompts/get`.
-pub(super) fn get_prompt(request: Request<'_>) -> Now {
-    let params = match prompts::get_params(request.params.as_ref()) {
-        Ok(params) => params,
-        Err(error) => return request.refuse(&error),
-    };
+pub(super) fn get_prompt(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let params = prompts::get_params(request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    let said = Said { arguments, extras: params.extras };
-    start(request, Wanted::Prompt(Action::GetPrompt, params.name), About::Prompt, said)
+    start(request, About::Prompt(params.name), arguments, params.extras)
 }
 
 /// Answers `resources/read`.
-pub(super) fn read_resource(request: Request<'_>) -> Now {
-    let params = match resources::uri_params("resources/read", request.params.as_ref()) {
-        Ok(params) => params,
-        Err(error) => return request.refuse(&error),
-    };
+pub(super) fn read_resource(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let params = resources::uri_params("resources/read", request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    let said = Said { arguments, extras: params.extras };
-    let about = About::Resource(params.uri.clone());
-    start(request, Wanted::Resource(Action::ReadResource, params.uri), about, said)
+    start(request, About::Resource(Action::ReadResource, params.uri), arguments, params.extras)
 }
 
 /// Answers `completion/complete`.
-pub(super) fn complete(request: Request<'_>) -> Now {
-    let params = match completion::complete_params(request.params.as_ref()) {
-        Ok(params) => params,
-        Err(error) => return request.refuse(&error),
-    };
+pub(super) fn complete(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let params = completion::complete_params(request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    let said = Said { arguments, extras: params.extras };
-    let wanted = match params.reference {
-        Reference::Prompt(name) => Wanted::Prompt(Action::Complete, name),
-        Reference::Resource(uri) => Wanted::Resource(Action::Complete, uri),
-    };
-    start(request, wanted, About::Completion, said)
+    start(request, About::Completion(params.reference), arguments, params.extras)
 }
 
 /// Answers the three requests about tasks.
-pub(super) fn task(request: Request<'_>, action: Action) -> Now {
-    let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
-    if !abilities::has_extension(capabilities, abilities::TASKS) {
-        return request.refuse(&meta::missing_capability(abilities::NEEDS_TASKS));
-    }
-    let params = request.params.as_ref().and_then(Text::object);
-    let Some(token) = params.and_then(|params| params.string("taskId")).map(std::borrow::Cow::into_owned)
-    else {
+pub(super) fn task(request: &mut Request<'_>, action: Action) -> Result<Now, WireError> {
+    abilities::check_tasks(request.capabilities())?;
+    let Some(token) = request.object().and_then(|params| params.string("taskId")).map(Cow::into_owned) else {
         let why = "Invalid params: a request about a task needs the string \"taskId\"";
-        return request.refuse(&WireError::new(Code::InvalidParams, why));
+        return Err(WireError::new(Code::InvalidParams, why));
     };
     // What a task is given is what this request is about, not an answer to a round of its own.
-    let meta = params
-        .and_then(|params| params.object("_meta"))
-        .and_then(|meta| Some(request.params.as_ref()?.slice(meta.text())));
-    let said = Said {
-        arguments: own_params(request.params.as_ref(), &["_meta", "requestState"]),
-        extras: Extras { meta, ..Extras::default() },
-    };
-    start(request, Wanted::Task(action, token.clone()), About::Task(token), said)
+    let arguments = own_params(request.params.as_ref(), &["_meta", "requestState"]);
+    let extras = only_meta(request);
+    start(request, About::Task(action, token), arguments, extras)
 }
 
 /// Answers a method of an extension that a source declares, and says of any other that there is none.
-pub(super) fn extension_method(request: Request<'_>, method: &str) -> Now {
+pub(super) fn extension_method(request: &mut Request<'_>, method: &str) -> Result<Now, WireError> {
     let revision = request.revision();
     let is_declarable = revision.is_modern() || revision.has_execution();
     let is_protocols = method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
@@ -167,16 +99,17 @@ pub(super) fn extension_method(request: Request<'_>, method: &str) -> Now {
         || method.len() > METHOD_BYTES_MAX
         || (offer.is_settled() && !is_declared())
     {
-        return request.refuse_method(method);
+        return Err(request.unknown_method(method));
     }
-    let params = request.params.as_ref().and_then(Text::object);
-    let meta = params.and_then(|params| params.object("_meta"));
-    let extras = Extras {
-        meta: meta.and_then(|meta| Some(request.params.as_ref()?.slice(meta.text()))),
-        ..Extras::default()
-    };
-    let said = Said { arguments: own_params(request.params.as_ref(), &PROTOCOL_MEMBERS), extras };
-    start(request, Wanted::Extension(method.to_owned()), About::Extension, said)
+    let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
+    let extras = only_meta(request);
+    start(request, About::Extension(method.to_owned()), arguments, extras)
+}
+
+fn only_meta(request: &Request<'_>) -> Extras {
+    let meta = request.object().and_then(|params| params.object("_meta"));
+    let meta = meta.and_then(|meta| Some(request.params.as_ref()?.slice(meta.text())));
+    Extras { meta, ..Extras::default() }
 }
 
 /// The parameters without those members. Where there are none of them it is the same bytes.
@@ -203,7 +136,6 @@ struct Job {
     server: Arc<Server>,
     session: Arc<Session>,
     id: Id,
-    wanted: Wanted,
     facts: RequestFacts,
     /// What the client can do.
     capabilities: Bytes,
@@ -222,12 +154,14 @@ struct Handed {
     input: Option<Input>,
 }
 
-fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now {
-    let Said { arguments, extras } = said;
-    let in_flight = match request.begin() {
-        Ok(in_flight) => in_flight,
-        Err(error) => return request.refuse(&error),
-    };
+/// Has the gate do what the request is about. `extras` is what it carries besides.
+fn start(
+    request: &mut Request<'_>,
+    about: About,
+    arguments: Option<Bytes>,
+    extras: Extras,
+) -> Result<Now, WireError> {
+    let in_flight = request.begin()?;
     let (client, can_be_asked) = request.client();
     let revision = request.revision();
     let level = client.log_level.and_then(LogLevel::parse).filter(|_| may_log(request.server));
@@ -249,18 +183,17 @@ fn start(request: Request<'_>, wanted: Wanted, about: About, said: Said) -> Now 
     let job = Job {
         server: request.server.clone(),
         session: request.session.clone(),
-        id: request.id,
-        wanted,
+        id: request.id.clone(),
         facts: RequestFacts { revision, about, has_state },
         capabilities: client.capabilities.clone(),
         handed: Handed { arguments, meta: extras.meta.map(Text::into_bytes), client, listener, input },
         outbox,
         in_flight,
     };
-    // The room comes first, so that the future, which is large, is made in it and not moved there.
+    // Allocate the box first: the future is large and would otherwise be moved.
     let room = Box::new_uninit();
     let later = Box::into_pin(Box::write(room, job.run()));
-    Now::Later(later)
+    Ok(Now::Later(later))
 }
 
 /// False if there is nobody who might send log messages.
@@ -276,21 +209,25 @@ impl Job {
     )]
     fn run(mut self) -> impl Future<Output = Option<Reply>> + Send {
         async move {
-            debug!(target: "mcp", id = %self.id, tool = self.wanted.logged(), "received call");
+            debug!(target: "mcp", id = %self.id, tool = self.facts.about.logged(), "received call");
             let since = tracing::enabled!(target: "mcp", Level::DEBUG).then(Instant::now);
             let result = self.pass().await;
             let success = matches!(&result, Ok(outcome) if !outcome.is_error);
-            let (tool, duration) = (self.wanted.logged(), since.map(|since| since.elapsed()));
+            let (tool, duration) = (self.facts.about.logged(), since.map(|since| since.elapsed()));
             debug!(target: "mcp", id = %self.id, tool, ?duration, success, "tool execution completed");
             match result {
                 Err(failure) if failure.is_cancelled() => None,
                 Err(Failure::Refused(Refusal::Unsupported { .. }))
-                    if matches!(self.facts.about, About::Completion) =>
+                    if matches!(self.facts.about, About::Completion(_)) =>
                 {
                     // Clients ask for completions as a person types; that there are none is no error.
                     Some(reply::no_completions(&self.facts, &self.id))
                 }
-                result => Some(self.reply(result)),
+                result => Some(match result.map(|outcome| self.fitting(outcome)) {
+                    Ok(Err(error)) => Reply::error(&self.id, &error),
+                    Ok(Ok(outcome)) => reply::answer(&self.facts, &self.id, Ok(outcome)),
+                    Err(failure) => reply::answer(&self.facts, &self.id, Err(failure)),
+                }),
             }
         }
     }
@@ -339,11 +276,11 @@ impl Job {
         let Handed { arguments, meta, client, listener, input } = handed;
         let cancel = self.in_flight.cancel.clone();
         let askers = self.session.askers();
-        let header_check = match self.wanted {
-            Wanted::Tool(_) => self.session.header_check.get().cloned(),
-            Wanted::Prompt(..) | Wanted::Resource(..) | Wanted::Task(..) | Wanted::Extension(_) => None,
+        let target = self.facts.about.target();
+        let header_check = match target {
+            Target::Tool(_) => self.session.header_check.get().cloned(),
+            _ => None,
         };
-        let target = self.wanted.target();
         Call { target, arguments, meta, header_check, cancel, listener, client, input, askers }
     }
 
@@ -358,35 +295,24 @@ impl Job {
         }
     }
 
-    fn reply(&self, result: Result<Outcome, Failure>) -> Reply {
-        let refused = match &result {
-            Ok(Outcome { payload: Payload::InputRequired { requests: Some(requests), .. }, .. }) => {
-                rounds::for_modern(requests, &self.capabilities)
+    /// What the client may be given of it: only what it has declared.
+    fn fitting(&self, outcome: Outcome) -> Result<Outcome, WireError> {
+        let Outcome { mut payload, is_error } = outcome;
+        match &mut payload {
+            Payload::InputRequired { requests, hold, .. } => {
+                if let Some(all) = requests {
+                    *all = rounds::for_modern(all, &self.capabilities)?;
+                }
+                // A modern client keeps nothing open between two rounds; it may take its time.
+                hold.iter().for_each(|hold| hold.leave());
             }
-            Ok(Outcome { payload: Payload::Task { .. }, .. }) if !self.may_have_tasks() => {
-                Err(meta::missing_capability(abilities::NEEDS_TASKS))
+            Payload::Task { .. } if self.facts.revision.is_modern() => {
+                abilities::check_tasks(std::str::from_utf8(&self.capabilities).unwrap_or("{}"))?;
             }
-            _ => Ok(None),
-        };
-        if let (Ok(_), Ok(Outcome { payload: Payload::InputRequired { hold: Some(hold), .. }, .. })) =
-            (&refused, &result)
-        {
-            // A modern client keeps nothing open between two rounds; it may take its time.
-            hold.leave();
+            Payload::Task { .. } => abilities::check_tasks("{}")?,
+            Payload::Ours { .. } | Payload::Relayed { .. } => {}
         }
-        match (refused, result) {
-            (Err(error), _) => Reply::error(&self.id, &error),
-            (Ok(Some(requests)), Ok(Outcome { payload: Payload::InputRequired { state, .. }, is_error })) => {
-                let payload = Payload::InputRequired { requests: Some(requests), state, hold: None };
-                reply::answer(&self.facts, &self.id, Ok(Outcome { payload, is_error }))
-            }
-            (Ok(_), result) => reply::answer(&self.facts, &self.id, result),
-        }
-    }
-
-    fn may_have_tasks(&self) -> bool {
-        let capabilities = std::str::from_utf8(&self.capabilities).unwrap_or("{}");
-        self.facts.revision.is_modern() && abilities::has_extension(capabilities, abilities::TASKS)
+        Ok(Outcome { payload, is_error })
     }
 }
 

@@ -1,17 +1,14 @@
 //! The four lists. One that can be given at once is; else it waits for sources that have not reported.
 
-use wire::paging;
+use wire::{WireError, paging};
 
 use super::request::Request;
 use crate::list_kind::ListKind;
 use crate::outgoing::{Now, Reply};
 
 /// Answers a list request.
-pub(super) fn list(request: Request<'_>, kind: ListKind) -> Now {
-    let cursor = match paging::list_cursor(request.params.as_ref()) {
-        Ok(cursor) => cursor,
-        Err(error) => return request.refuse(&error),
-    };
+pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, WireError> {
+    let cursor = paging::list_cursor(request.params.as_ref())?;
     let revision = request.revision();
     let (server, session) = (request.server.clone(), request.session.clone());
     let page = move |offer: &gate::Offer| {
@@ -22,29 +19,23 @@ pub(super) fn list(request: Request<'_>, kind: ListKind) -> Now {
         }
         page
     };
-    let offer = request.server.gate.catalog().offer();
+    let catalog = request.server.gate.catalog();
+    let offer = catalog.offer();
     if offer.is_settled() {
-        return match page(&offer) {
-            Ok(page) => request.answer(&page),
-            Err(error) => request.refuse(&error),
-        };
+        return request.answer(&page(&offer)?);
     }
-    let in_flight = match request.begin() {
-        Ok(in_flight) => in_flight,
-        Err(error) => return request.refuse(&error),
-    };
-    let (server, id) = (request.server.clone(), request.id);
-    Now::Later(Box::pin(async move {
+    let (in_flight, catalog, id) = (request.begin()?, catalog.clone(), request.id.clone());
+    Ok(Now::Later(Box::pin(async move {
         let offer = tokio::select! {
             biased;
             () = in_flight.cancel.cancelled() => return None,
-            offer = server.gate.catalog().settled() => offer,
+            offer = catalog.settled() => offer,
         };
         let page = page(&offer);
         tracing::debug!(target: "mcp", %id, "sending response");
         Some(match page {
-            Ok(page) => Reply::result(&id, |out| out.extend_from_slice(&page)),
+            Ok(page) => Reply::result(&id, &page),
             Err(error) => Reply::error(&id, &error),
         })
-    }))
+    })))
 }

@@ -9,13 +9,13 @@ use futures_util::stream::{self, StreamExt};
 use gate::{Cancel, Client, Event, Task, Versions};
 use wire::message::Text;
 use wire::subscriptions::{self, Filter};
-use wire::{Code, Id, Object, WireError, meta, patch, relayed::Relayed, resources};
+use wire::{Id, Object, WireError, patch, relayed::Relayed, resources};
 
 use super::request::Request;
 use crate::list_kind::{PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED};
 use crate::literal::literal;
 use crate::notification_stream::{News, NotificationStream};
-use crate::outgoing::{Now, Outbox, Reply};
+use crate::outgoing::{Now, Outbox, Reply, invalid_request};
 use crate::session::{InFlight, LISTENS_MAX, Listening, Session};
 use crate::subscription::ResourceSubscription;
 use crate::{Server, abilities};
@@ -30,40 +30,29 @@ const BEGIN_WAIT_MAX: Duration = Duration::from_secs(5);
 const TASK_CHANGED: &str = "notifications/tasks";
 
 /// Answers `subscriptions/listen`.
-pub(super) fn listen(request: Request<'_>) -> Now {
-    let filter = match Filter::read(request.params.as_ref()) {
-        Ok(filter) => filter,
-        Err(error) => return request.refuse(&error),
-    };
-    let capabilities = request.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str());
-    if !filter.tasks.is_empty() && !abilities::has_extension(capabilities, abilities::TASKS) {
-        return request.refuse(&meta::missing_capability(abilities::NEEDS_TASKS));
+pub(super) fn listen(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let filter = Filter::read(request.params.as_ref())?;
+    if !filter.tasks.is_empty() {
+        abilities::check_tasks(request.capabilities())?;
     }
-    let in_flight = match request.begin() {
-        Ok(in_flight) => in_flight,
-        Err(error) => return request.refuse(&error),
-    };
-    let invalid = |why: String| WireError::new(Code::InvalidRequest, format!("Invalid request: {why}"));
-    let Some(listening) = request.session.listen() else {
-        return request.refuse(&invalid(format!("at most {LISTENS_MAX} subscriptions can be open at once")));
-    };
-    let Some(outbox) = (request.outbox)() else {
-        return request
-            .refuse(&invalid("a subscription needs a stream: accept text/event-stream".to_owned()));
-    };
-    let (client, _) = request.client();
+    let in_flight = request.begin()?;
+    let listening = request.session.listen().ok_or_else(|| {
+        invalid_request(format_args!("at most {LISTENS_MAX} subscriptions can be open at once"))
+    })?;
+    let outbox = (request.outbox)()
+        .ok_or_else(|| invalid_request("a subscription needs a stream: accept text/event-stream"))?;
     let subscription = Subscription {
         server: request.server.clone(),
         session: request.session.clone(),
-        id: request.id,
+        id: request.id.clone(),
         filter,
         tasks: Vec::new(),
-        client,
+        client: request.client().0,
         outbox,
         in_flight,
         _listening: listening,
     };
-    Now::Later(Box::pin(subscription.run()))
+    Ok(Now::Later(Box::pin(subscription.run())))
 }
 
 /// One subscription.

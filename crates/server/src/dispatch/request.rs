@@ -7,10 +7,10 @@ use gate::Client;
 use tracing::debug;
 use wire::message::Text;
 use wire::meta::Envelope;
-use wire::{Code, Id, Revision, WireError, write};
+use wire::{Code, Id, Object, Revision, WireError, write};
 
 use crate::Server;
-use crate::outgoing::{Now, OpenOutbox};
+use crate::outgoing::{Now, OpenOutbox, invalid_request};
 use crate::session::{BeginFault, InFlight, Session};
 
 /// Longest name of a method that an error repeats, in characters.
@@ -34,6 +34,16 @@ impl Request<'_> {
         if self.envelope.is_some() { Revision::MODERN } else { self.session.revision() }
     }
 
+    /// Its parameters, if they are an object.
+    pub(super) fn object(&self) -> Option<Object<'_>> {
+        self.params.as_ref().and_then(Text::object)
+    }
+
+    /// What a modern client says that it can do, as JSON text.
+    pub(super) fn capabilities(&self) -> &str {
+        self.envelope.as_ref().map_or("{}", |envelope| envelope.capabilities.as_str())
+    }
+
     /// The client, and whether there is anything that it can be asked for in the middle of a call.
     pub(super) fn client(&self) -> (Client, bool) {
         let Some(envelope) = &self.envelope else { return self.session.client() };
@@ -49,41 +59,29 @@ impl Request<'_> {
 
     /// Notes that the request has not been answered, so that it can be cancelled.
     pub(super) fn begin(&self) -> Result<InFlight, WireError> {
-        self.session.begin(&self.id).map_err(|fault| {
-            let why = match fault {
-                BeginFault::Duplicate => "a request with this id has not been answered yet",
-                BeginFault::TooMany => "too many requests wait for their answers; let some finish",
-            };
-            WireError::new(Code::InvalidRequest, format!("Invalid request: {why}"))
-        })
+        self.session.begin(&self.id).map_err(invalid_request)
     }
 
     /// Answers with a result (JSON text) that is the same in all revisions.
-    pub(super) fn answer(self, result: &[u8]) -> Now {
-        self.answer_by(|out| out.extend_from_slice(result))
-    }
-
-    /// Answers with a result that `write` appends.
-    pub(super) fn answer_by(self, write: impl FnOnce(&mut Vec<u8>)) -> Now {
+    pub(super) fn answer(&mut self, result: &[u8]) -> Result<Now, WireError> {
         // A call looks for itself when it begins.
         if self.session.is_running(&self.id) {
-            let error = "Invalid request: a request with this id has not been answered yet";
-            return self.refuse(&WireError::new(Code::InvalidRequest, error));
+            return Err(invalid_request(BeginFault::Duplicate));
         }
-        write::result_by(self.out, &self.id, write);
+        write::result(self.out, &self.id, result);
         debug!(target: "mcp", id = %self.id, "sending response");
-        Now::Written(None)
+        Ok(Now::Written(None))
     }
 
-    /// Answers that there is no such method.
-    pub(super) fn refuse_method(self, method: &str) -> Now {
+    /// There is no such method.
+    pub(super) fn unknown_method(&self, method: &str) -> WireError {
         // Struck before it is cut: of a secret at the end the beginning would be left.
         let shown: String = self.server.gate.redactor().text(method).chars().take(METHOD_CHARS_MAX).collect();
-        self.refuse(&WireError::new(Code::MethodNotFound, format!("Method not found: {shown}")))
+        WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"))
     }
 
     /// Answers with an error.
-    pub(super) fn refuse(self, error: &WireError) -> Now {
+    pub(super) fn refuse(&mut self, error: &WireError) -> Now {
         write::error(self.out, Some(&self.id), &without_secrets(self.server, error));
         debug!(target: "mcp", id = %self.id, code = error.code.number(), "sending error");
         Now::Written(Some(error.code))

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use gate::{Caller, RateConfig, Via};
 use testkit::{SampleGate, Watched, offer_sample_source};
 use tokio::sync::mpsc;
-use wire::{Frame, Revision};
+use wire::{Code, Frame, Revision};
 
 use super::*;
 use crate::Instructions;

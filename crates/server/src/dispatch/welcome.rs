@@ -2,7 +2,7 @@
 
 use gate::Offer;
 use wire::message::Text;
-use wire::{Revision, initialize as handshake, string};
+use wire::{Revision, WireError, initialize as handshake, string};
 
 use super::request::Request;
 use crate::ourselves::{OUR_META, OURSELVES};
@@ -20,11 +20,8 @@ const SOURCE_INSTRUCTIONS_BYTES_MAX: usize = 8 * 1024;
 const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
 
 /// Answers `initialize`.
-pub(super) fn initialize(request: Request<'_>) -> Now {
-    let hello = match handshake::hello(request.params.as_ref()) {
-        Ok(hello) => hello,
-        Err(error) => return request.refuse(&error),
-    };
+pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let hello = handshake::hello(request.params.as_ref())?;
     let session = request.session;
     session.settle(hello.revision);
     session.introduce(
@@ -48,7 +45,7 @@ pub(super) fn initialize(request: Request<'_>) -> Now {
 }
 
 /// Answers `server/discover`.
-pub(super) fn discover(request: Request<'_>) -> Now {
+pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
     let offer = request.server.gate.catalog().offer();
     // What is declared before every source has reported is a guess.
     let ttl_ms = if offer.is_settled() { DISCOVERED_MS } else { 0 };

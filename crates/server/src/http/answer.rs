@@ -1,12 +1,7 @@
 //! HTTP answers in the few forms this endpoint gives.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Frame, SizeHint};
+use http_body_util::{Either, Full};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
@@ -14,49 +9,15 @@ use wire::{Id, WireError, write};
 
 use super::events::Events;
 
-/// An answer of this endpoint.
-pub(super) type Answer = Response<Body>;
+/// An answer of this endpoint: whole, or events as they come.
+pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
 
-/// A body: whole, or events as they come.
-pub(super) enum Body {
-    /// All there is.
-    Whole(Full<Bytes>),
-    /// A stream of events.
-    Events(Events),
-}
-
-impl hyper::body::Body for Body {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
-            Body::Whole(whole) => Pin::new(whole).poll_frame(cx),
-            Body::Events(events) => events.poll(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Body::Whole(whole) => whole.is_end_stream(),
-            Body::Events(_) => false,
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Body::Whole(whole) => whole.size_hint(),
-            Body::Events(_) => SizeHint::default(),
-        }
-    }
-}
+/// An answer, or one that refuses what was asked.
+pub(super) type Answered = Result<Answer, Box<Answer>>;
 
 /// Bytes of this media type.
 pub(super) fn whole(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Body::Whole(Full::new(bytes.into())));
+    let mut answer = Response::new(Either::Left(Full::new(bytes.into())));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
@@ -79,9 +40,19 @@ pub(super) fn text(status: StatusCode, sentence: impl Into<Bytes>) -> Answer {
     whole(status, "text/plain; charset=utf-8", sentence)
 }
 
+/// A refusal in a sentence for people.
+pub(super) fn refusal(status: StatusCode, sentence: impl Into<Bytes>) -> Box<Answer> {
+    text(status, sentence).into()
+}
+
+/// A refusal as a JSON-RPC error.
+pub(super) fn bad_request(id: Option<&Id>, error: &WireError) -> Box<Answer> {
+    self::error(StatusCode::BAD_REQUEST, id, error).into()
+}
+
 /// Taken, and nothing to say.
 pub(super) fn empty(status: StatusCode) -> Answer {
-    let mut answer = Response::new(Body::Whole(Full::default()));
+    let mut answer = Response::new(Either::Left(Full::default()));
     *answer.status_mut() = status;
     answer
 }
@@ -95,7 +66,7 @@ pub(super) fn not_allowed(methods: &'static str) -> Answer {
 
 /// Messages as they come.
 pub(super) fn events(events: Events) -> Answer {
-    let mut answer = Response::new(Body::Events(events));
+    let mut answer = Response::new(Either::Right(events));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -13,7 +13,7 @@ use hyper::{Method, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{self as wired, Answer as Reply};
+use super::answer::{self as wired, Answer as Reply, Answered};
 use super::endpoint::Endpoint;
 use super::{head, intake};
 
@@ -29,13 +29,11 @@ const BODY_BYTES_MAX: usize = 16 * 1024;
 /// The words of the `state` of a list.
 const STATES: [&str; 5] = ["pending", "approved", "denied", "used", "expired"];
 
-/// What a request is about.
+/// What a request is about: all of a kind, or the one of this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place<'a> {
-    Approvals,
-    Approval(&'a str),
-    Grants,
-    Grant(&'a str),
+    Approvals(Option<&'a str>),
+    Grants(Option<&'a str>),
 }
 
 /// True for the paths that are answered here.
@@ -44,14 +42,11 @@ pub(super) fn is_here(path: &str) -> bool {
 }
 
 fn place(path: &str) -> Option<Place<'_>> {
-    let below = |folder: &str| {
-        path.strip_prefix(folder)?.strip_prefix('/').filter(|id| !id.is_empty() && !id.contains('/'))
+    let id_in = |folder: &str| match path.strip_prefix(folder)?.strip_prefix('/') {
+        None => (path == folder).then_some(None),
+        Some(id) => (!id.is_empty() && !id.contains('/')).then_some(Some(id)),
     };
-    match path {
-        APPROVALS => Some(Place::Approvals),
-        GRANTS => Some(Place::Grants),
-        _ => below(APPROVALS).map(Place::Approval).or_else(|| below(GRANTS).map(Place::Grant)),
-    }
+    id_in(APPROVALS).map(Place::Approvals).or_else(|| id_in(GRANTS).map(Place::Grants))
 }
 
 /// An answer as it is posted.
@@ -109,103 +104,79 @@ impl Default for Arguments {
 
 impl Posted {
     /// What it means, or what is wrong with it.
-    fn meant(self) -> Result<(Answer, Option<Code>), String> {
-        let code = self.code.clone();
-        self.answered().map(|answer| (answer, code))
-    }
-
-    fn answered(self) -> Result<Answer, String> {
-        let is_long = self.reason.as_ref().is_some_and(|reason| reason.chars().count() > NOTE_CHARS_MAX);
-        if is_long {
+    fn read(self) -> Result<(Answer, Option<Code>), String> {
+        let Posted { answer, scope, arguments, reason, code } = self;
+        if reason.as_ref().is_some_and(|reason| reason.chars().count() > NOTE_CHARS_MAX) {
             return Err(format!("`reason` may have at most {NOTE_CHARS_MAX} characters"));
         }
-        let pattern = match self.arguments {
+        let pattern = match arguments {
             Arguments::Word(Which::Same) => Pattern::Same,
             Arguments::Word(Which::Any) => Pattern::Any,
             Arguments::Members(pointers) => Pattern::Members(pointers),
         };
-        let is_plain = pattern == Pattern::Same;
-        match (self.answer, self.scope) {
-            (_, Reach::Once | Reach::Session) if !is_plain => {
-                Err("`arguments` goes with the scope \"always\" only".to_owned())
+        let scope = match scope {
+            Reach::Always => Scope::Always(pattern),
+            _ if pattern != Pattern::Same => {
+                return Err("`arguments` goes with the scope \"always\" only".to_owned());
             }
-            (Word::Deny, Reach::Session | Reach::Always) => {
+            Reach::Once => Scope::Once,
+            Reach::Session => Scope::Session,
+        };
+        match (answer, scope) {
+            (Word::Approve, scope) => Ok((Answer::Approve { scope, note: reason }, code)),
+            (Word::Deny, Scope::Once) => Ok((Answer::Deny { reason }, code)),
+            (Word::Deny, Scope::Session | Scope::Always(_)) => {
                 Err("`scope` goes with \"approve\" only; a rule of the policy denies for good".to_owned())
-            }
-            (Word::Deny, Reach::Once) => Ok(Answer::Deny { reason: self.reason }),
-            (Word::Approve, reach) => {
-                let scope = match reach {
-                    Reach::Once => Scope::Once,
-                    Reach::Session => Scope::Session,
-                    Reach::Always => Scope::Always(pattern),
-                };
-                Ok(Answer::Approve { scope, note: self.reason })
             }
         }
     }
 }
 
 /// Answers somebody whom we know.
-pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Reply {
+pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
     let (head, body) = request.into_parts();
-    let Some(place) = place(head.uri.path()) else {
-        return error(StatusCode::NOT_FOUND, "not_found", "there is nothing here");
-    };
-    match (place, &head.method) {
-        (Place::Approvals, &Method::GET) => match state_of(head.uri.query()) {
-            Ok(state) => on_disk(endpoint, move |approvals| list(approvals, &caller, state)).await,
-            Err(why) => error(StatusCode::BAD_REQUEST, "bad_request", &why),
-        },
-        (Place::Approval(id), &Method::GET) => {
-            let id = id.to_owned();
-            let whole = move |approvals: &gate::Approvals| {
-                Ok(approvals.whole_approval(&id, &caller)?.to_json(approvals.now_ms()))
-            };
-            on_disk(endpoint, whole).await
+    let bad = |why: String| Box::new(error(StatusCode::BAD_REQUEST, "bad_request", &why));
+    let Some(place) = place(head.uri.path()) else { return Ok(wired::nothing_here()) };
+    let (Place::Approvals(id) | Place::Grants(id)) = place;
+    let id = id.unwrap_or_default().to_owned();
+    Ok(match (place, &head.method) {
+        (Place::Approvals(None), &Method::GET) => {
+            let state = state_of(head.uri.query()).map_err(bad)?;
+            on_disk(endpoint, move |approvals| list(approvals, &caller, state)).await
         }
-        (Place::Approval(id), &Method::POST) => {
-            if let Err(refusal) = head::content_is_json(&head.headers) {
-                return *refusal;
-            }
-            let answer = match intake::read(&endpoint.bodies, body).await {
-                Ok(bytes) => posted(&bytes),
-                Err(refusal) => return *refusal,
-            };
-            let id = id.to_owned();
-            match answer {
-                Ok((answer, code)) => {
-                    on_disk(endpoint, move |approvals| {
-                        let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
-                        Ok(answered.to_json(approvals.now_ms()))
-                    })
-                    .await
-                }
-                Err(why) => error(StatusCode::BAD_REQUEST, "bad_request", &why),
-            }
-        }
-        (Place::Grants, &Method::GET) => {
+        (Place::Approvals(Some(_)), &Method::GET) => {
             on_disk(endpoint, move |approvals| {
-                let grants = approvals.grants(&caller)?;
-                Ok(json!({ "grants": grants.iter().map(Grant::to_json).collect::<Vec<_>>() }))
+                Ok(approvals.whole_approval(&id, &caller)?.to_json(approvals.now_ms()))
             })
             .await
         }
-        (Place::Grant(id), &Method::GET) => {
-            let id = id.to_owned();
+        (Place::Approvals(Some(_)), &Method::POST) => {
+            head::content_is_json(&head.headers)?;
+            let bytes = intake::read(&endpoint.bodies, body).await?;
+            let (answer, code) = posted(&bytes).map_err(bad)?;
+            on_disk(endpoint, move |approvals| {
+                let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
+                Ok(answered.to_json(approvals.now_ms()))
+            })
+            .await
+        }
+        (Place::Grants(None), &Method::GET) => {
+            on_disk(endpoint, move |approvals| grants(approvals, &caller)).await
+        }
+        (Place::Grants(Some(_)), &Method::GET) => {
             on_disk(endpoint, move |approvals| {
                 let found = approvals.grants(&caller)?.into_iter().find(|grant| *grant.id == *id);
                 found.map(|grant| grant.to_json()).ok_or(AnswerFault::UnknownGrant(id))
             })
             .await
         }
-        (Place::Grant(id), &Method::DELETE) => {
-            let id = id.to_owned();
+        (Place::Grants(Some(_)), &Method::DELETE) => {
             on_disk(endpoint, move |approvals| Ok(approvals.revoke(&id, &caller)?.to_json())).await
         }
-        (Place::Approvals | Place::Grants, _) => wired::not_allowed("GET, OPTIONS"),
-        (Place::Approval(_), _) => wired::not_allowed("GET, POST, OPTIONS"),
-        (Place::Grant(_), _) => wired::not_allowed("GET, DELETE, OPTIONS"),
-    }
+        (Place::Approvals(None) | Place::Grants(None), _) => wired::not_allowed("GET, OPTIONS"),
+        (Place::Approvals(Some(_)), _) => wired::not_allowed("GET, POST, OPTIONS"),
+        (Place::Grants(Some(_)), _) => wired::not_allowed("GET, DELETE, OPTIONS"),
+    })
 }
 
 fn list(approvals: &Approvals, caller: &Caller, state: Option<&str>) -> Result<Value, AnswerFault> {
@@ -213,6 +184,11 @@ fn list(approvals: &Approvals, caller: &Caller, state: Option<&str>) -> Result<V
     let all = approvals.approvals(caller)?;
     let wanted = all.iter().filter(|it| state.is_none_or(|state| it.status(now_ms).as_str() == state));
     Ok(json!({ "approvals": wanted.map(|it| it.to_json(now_ms)).collect::<Vec<_>>() }))
+}
+
+fn grants(approvals: &Approvals, caller: &Caller) -> Result<Value, AnswerFault> {
+    let all = approvals.grants(caller)?;
+    Ok(json!({ "grants": all.iter().map(Grant::to_json).collect::<Vec<_>>() }))
 }
 
 /// The state that a list is of; nothing for all.
@@ -236,7 +212,7 @@ fn posted(body: &[u8]) -> Result<(Answer, Option<Code>), String> {
              {{\"answer\":\"deny\",\"reason\":\"…\"}}: {error}"
         )
     })?;
-    posted.meant()
+    posted.read()
 }
 
 /// Does what waits for the disk on another thread.
@@ -283,10 +259,10 @@ mod tests {
     #[test]
     fn paths_and_states() {
         for (path, expected) in [
-            ("/mcp/approvals", Some(Place::Approvals)),
-            ("/mcp/approvals/k7", Some(Place::Approval("k7"))),
-            ("/mcp/grants", Some(Place::Grants)),
-            ("/mcp/grants/k7", Some(Place::Grant("k7"))),
+            ("/mcp/approvals", Some(Place::Approvals(None))),
+            ("/mcp/approvals/k7", Some(Place::Approvals(Some("k7")))),
+            ("/mcp/grants", Some(Place::Grants(None))),
+            ("/mcp/grants/k7", Some(Place::Grants(Some("k7")))),
             ("/mcp/approvals/", None),
             ("/mcp/approvals/k7/x", None),
             ("/mcp/approvalsx", None),

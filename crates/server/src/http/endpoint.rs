@@ -38,8 +38,6 @@ pub(super) struct Endpoint {
     pub(super) sessions: Sessions,
     /// Sessions of HTTP+SSE, which live as long as their connections.
     pub(super) channels: Sessions,
-    /// How much all of them keep.
-    pub(super) total: Total,
     /// Calls and streams that go on beside their connections.
     pub(super) tasks: TaskTracker,
     /// How many more calls may go on that nobody waits for.
@@ -60,8 +58,7 @@ impl Endpoint {
             visitors: Visitors::new(config),
             identity,
             sessions: Sessions::new(total.clone()),
-            channels: Sessions::new(total.clone()),
-            total,
+            channels: Sessions::new(total),
             bodies: intake::room(),
             tasks: TaskTracker::new(),
             detached: Arc::new(Semaphore::new(DETACHED_MAX)),

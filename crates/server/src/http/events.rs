@@ -1,57 +1,34 @@
 //! A body of server-sent events that never looks idle: while there is nothing to say, comments go out.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream::{self, Stream};
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use futures_util::stream::{self, Stream, StreamExt};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use tokio::time::timeout;
 use wire::sse;
 
 /// How long a stream of a legacy session may say nothing before a comment goes out.
 pub(super) const QUIET_MAX: Duration = Duration::from_secs(30);
 
 /// Pieces of an event stream, each of whole events.
-pub(super) struct Events {
-    pieces: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
-    tick: Interval,
-    spoke: Instant,
-}
+pub(super) type Events = UnsyncBoxBody<Bytes, Infallible>;
 
-impl Events {
-    /// These pieces, and a comment after each `quiet` without one.
-    pub(super) fn new(pieces: impl Stream<Item = Bytes> + Send + 'static, quiet: Duration) -> Events {
-        let spoke = Instant::now();
-        let mut tick = tokio::time::interval_at(spoke + quiet, quiet);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Events { pieces: Box::pin(pieces), tick, spoke }
-    }
-
-    /// A stream without a single event.
-    pub(super) fn none() -> Events {
-        Events::new(stream::empty(), Duration::from_secs(1))
-    }
-
-    /// The next piece.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Poll::Ready(piece) = self.pieces.as_mut().poll_next(cx) {
-            self.spoke = Instant::now();
-            return Poll::Ready(piece);
-        }
-        while self.tick.poll_tick(cx).is_ready() {
-            let due = self.spoke + self.tick.period();
-            if Instant::now() >= due {
-                self.spoke = Instant::now();
-                let mut comment = Vec::new();
-                sse::write_comment(&mut comment, "");
-                return Poll::Ready(Some(comment.into()));
-            }
-            // Something was said since: the silence began later.
-            self.tick.reset_at(due);
-        }
-        Poll::Pending
-    }
+/// These pieces, and a comment after each `quiet` without one.
+pub(super) fn events(pieces: impl Stream<Item = Bytes> + Send + 'static, quiet: Duration) -> Events {
+    let pieces = Box::pin(pieces);
+    let filled = stream::unfold(pieces, move |mut pieces| async move {
+        let piece = timeout(quiet, pieces.next()).await.unwrap_or_else(|_| {
+            let mut comment = Vec::new();
+            sse::write_comment(&mut comment, "");
+            Some(comment.into())
+        })?;
+        Some((Ok(Frame::data(piece)), pieces))
+    });
+    StreamBody::new(filled).boxed_unsync()
 }
 
 /// A message as an event without an id.
@@ -63,9 +40,7 @@ pub(super) fn event(message: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
-
-    use futures_util::StreamExt;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -76,10 +51,11 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             Bytes::from_static(b"said")
         });
-        let mut events = Events::new(stream::iter(said).then(|said| said), QUIET);
+        let mut events = events(stream::iter(said).then(|said| said), QUIET);
         let start = Instant::now();
         let mut heard = Vec::new();
-        while let Some(piece) = poll_fn(|cx| events.poll(cx)).await {
+        while let Some(Ok(piece)) = events.frame().await {
+            let piece = piece.into_data().expect("it is data");
             let what = if piece.starts_with(b":") { "comment" } else { "said" };
             heard.push(format!("{what} at {}", start.elapsed().as_secs()));
         }

@@ -7,67 +7,52 @@ use futures_util::stream;
 use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
-use wire::http::{EVENT_STREAM, LAST_EVENT_ID};
+use wire::http::LAST_EVENT_ID;
 use wire::param_headers::HeaderText;
 use wire::{Code, WireError};
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, Answered};
 use super::endpoint::Endpoint;
 use super::event_log::EventId;
-use super::events::{Events, QUIET_MAX};
-use super::sessions::{self, Named, Open};
+use super::events::{QUIET_MAX, events};
+use super::sessions::Open;
 use super::streams::{NothingKept, Reader, STANDING};
 use super::{head, legacy};
 use crate::Server;
 
 /// Opens the stream.
-pub(super) fn open(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answer {
-    if !head::accepts(headers, EVENT_STREAM) && !head::accepts(headers, "*/*") {
-        return answer::text(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n");
-    }
-    if let Err(refusal) = head::legacy_revision(headers) {
-        return *refusal;
-    }
-    let open = match endpoint.sessions.named(headers, caller) {
-        Named::Open(open) => open,
-        Named::Unknown => return sessions::unknown(),
-        Named::None => {
-            return answer::text(
-                StatusCode::BAD_REQUEST,
-                "a stream belongs to a session: initialize first\n",
-            );
-        }
-    };
+pub(super) fn open(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMap) -> Answered {
+    head::takes_stream(headers)?;
+    head::legacy_revision(headers)?;
+    let open = endpoint.sessions.named(headers, caller)?.ok_or_else(|| {
+        answer::refusal(StatusCode::BAD_REQUEST, "a stream belongs to a session: initialize first\n")
+    })?;
     let last = match head::said(headers, LAST_EVENT_ID) {
         HeaderText::Absent => None,
-        HeaderText::Once(id) => match EventId::parse(id) {
-            Some(id) => Some(id),
-            None => return nothing_kept(),
-        },
-        HeaderText::Repeated | HeaderText::Unreadable => return nothing_kept(),
+        HeaderText::Once(id) => Some(EventId::parse(id).ok_or(NothingKept)?),
+        HeaderText::Repeated | HeaderText::Unreadable => return Err(NothingKept.into()),
     };
     match last {
-        Some(last) if last.stream != STANDING => match open.resume(last) {
-            Ok(reader) => legacy::following(reader),
-            Err(NothingKept) => nothing_kept(),
-        },
-        last => match open.stand(last.map(|last| last.sequence)) {
-            Ok(reader) => standing(endpoint.server.clone(), open, reader),
-            Err(NothingKept) => nothing_kept(),
-        },
+        Some(last) if last.stream != STANDING => Ok(legacy::following(open.streams.resume(last)?)),
+        last => {
+            let reader = open.streams.stand(last.map(|last| last.sequence))?;
+            Ok(standing(endpoint.server.clone(), open, reader))
+        }
     }
 }
 
-/// The answer to a client that asks for what there is no trace of. Not 404, which would mean that the session is
-/// gone.
-fn nothing_kept() -> Answer {
-    let why = "Bad Request: nothing is kept of what followed this Last-Event-ID; ask again without it";
-    answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why))
+impl From<NothingKept> for Box<Answer> {
+    /// The answer to a client that asks for what there is no trace of. Not 404, which would mean that the session is
+    /// gone.
+    fn from(NothingKept: NothingKept) -> Box<Answer> {
+        let why = "Bad Request: nothing is kept of what followed this Last-Event-ID; ask again without it";
+        answer::bad_request(None, &WireError::new(Code::InvalidRequest, why))
+    }
 }
 
 /// Tells what happens until the client hangs up, opens another, or its session ends.
 fn standing(server: Arc<Server>, open: Arc<Open>, reader: Reader) -> Answer {
-    let events = stream::unfold((server, open, reader), |(server, open, mut reader)| async move {
+    let pieces = stream::unfold((server, open, reader), |(server, open, mut reader)| async move {
         loop {
             tokio::select! {
                 biased;
@@ -76,5 +61,5 @@ fn standing(server: Arc<Server>, open: Arc<Open>, reader: Reader) -> Answer {
             }
         }
     });
-    answer::events(Events::new(events, QUIET_MAX))
+    answer::events(events(pieces, QUIET_MAX))
 }

@@ -26,8 +26,18 @@ pub(super) fn forms(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
     if takes_events || takes_json() {
         return Ok(takes_events);
     }
-    let why = "accept application/json and text/event-stream\n";
-    Err(answer::text(StatusCode::NOT_ACCEPTABLE, why).into())
+    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json and text/event-stream\n"))
+}
+
+/// Checks that the client takes a stream of events.
+///
+/// # Errors
+/// The answer to one that does not.
+pub(super) fn takes_stream(headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    if accepts(headers, EVENT_STREAM) || accepts(headers, "*/*") {
+        return Ok(());
+    }
+    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n"))
 }
 
 /// Checks the form of what is posted.
@@ -45,11 +55,11 @@ pub(super) fn content_is_json(headers: &HeaderMap) -> Result<(), Box<Answer>> {
         return Ok(());
     }
     let why = "send the message as Content-Type: application/json\n";
-    Err(answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into())
+    Err(answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
 }
 
 /// True if the client says that it takes this media type.
-pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     headers.get_all(ACCEPT).iter().any(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains(kind)))
 }
 
@@ -88,7 +98,7 @@ pub(super) fn legacy_revision(headers: &HeaderMap) -> Result<Option<Revision>, B
     known.map(Some).ok_or_else(|| {
         let known: Vec<_> = Revision::ALL.iter().map(|revision| revision.name()).collect();
         let why = format!("Bad Request: unsupported MCP-Protocol-Version; supported: {}", known.join(", "));
-        answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why)).into()
+        answer::bad_request(None, &WireError::new(Code::InvalidRequest, why))
     })
 }
 

@@ -12,9 +12,10 @@ use hyper::StatusCode;
 use hyper::body::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use wire::{Code, HTTP_BODY_BYTES_MAX, WireError};
+use wire::HTTP_BODY_BYTES_MAX;
 
 use super::answer::{self, Answer};
+use crate::outgoing::invalid_request;
 
 /// How long a body may take to arrive.
 const BODY_WAIT_MAX: Duration = Duration::from_secs(60);
@@ -52,7 +53,7 @@ where
     }
     match timeout(BODY_WAIT_MAX, collected).await {
         Ok(read) => read,
-        Err(_) => Err(answer::text(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n").into()),
+        Err(_) => Err(answer::refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n")),
     }
 }
 
@@ -65,7 +66,7 @@ where
     let mut taken: Option<OwnedSemaphorePermit> = None;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(answer::text(StatusCode::BAD_REQUEST, "the body ended too early\n").into());
+            return Err(answer::refusal(StatusCode::BAD_REQUEST, "the body ended too early\n"));
         };
         // What is no data is a trailer, and says nothing to us.
         let Ok(data) = frame.into_data() else { continue };
@@ -79,7 +80,7 @@ where
             let missing = u32::try_from(missing).expect("a body is no larger than its limit");
             let Ok(Ok(more)) = timeout(ROOM_WAIT_MAX, room.clone().acquire_many_owned(missing)).await else {
                 let why = "too many large bodies arrive at once; try again later\n";
-                return Err(answer::text(StatusCode::SERVICE_UNAVAILABLE, why).into());
+                return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
             };
             match &mut taken {
                 Some(taken) => taken.merge(more),
@@ -92,8 +93,7 @@ where
 }
 
 fn too_large() -> Box<Answer> {
-    let why = format!("Invalid request: a body may have at most {HTTP_BODY_BYTES_MAX} bytes");
-    let error = WireError::new(Code::InvalidRequest, why);
+    let error = invalid_request(format_args!("a body may have at most {HTTP_BODY_BYTES_MAX} bytes"));
     answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, &error).into()
 }
 

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream::{self, Stream};
 use gate::Caller;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
@@ -15,8 +13,8 @@ use wire::{ByteString, Code, Id, Message, Revision, meta};
 
 use super::answer::{self, Answer};
 use super::endpoint::Endpoint;
-use super::events::{Events, event};
-use super::first::{First, Frames, Outgoing, SILENCE_MAX, only};
+use super::events::events;
+use super::exchange::{Exchange, Outgoing, SILENCE_MAX, only};
 use super::head::TakesEvents;
 use super::mirror;
 use crate::dispatch;
@@ -75,7 +73,7 @@ pub(super) async fn request(
                 true => Box::pin(while_known(endpoint.clone(), session, later)),
                 false => later,
             };
-            finish(later, outgoing.frames(), takes_events).await
+            finish(later, outgoing, takes_events).await
         }
     }
 }
@@ -115,47 +113,15 @@ fn status(code: Option<Code>) -> StatusCode {
 }
 
 /// Waits for an answer, and turns to a stream once there is something to tell before it.
-async fn finish(mut later: Later, mut frames: Frames, takes_events: TakesEvents) -> Answer {
-    match First::of(&mut later, &mut frames, takes_events.then_some(SILENCE_MAX)).await {
-        First::Answer(reply) => {
+async fn finish(later: Later, outgoing: Outgoing, takes_events: TakesEvents) -> Answer {
+    let mut exchange = Exchange::new(later, outgoing);
+    match exchange.only_answer(takes_events.then_some(SILENCE_MAX)).await {
+        Some(reply) => {
             let status = status(reply.as_ref().and_then(|reply| reply.code));
             only(reply.map(|reply| reply.frame), status, takes_events)
         }
-        First::Stream { message, answer } => {
-            let later = match answer {
-                Some(answer) => Box::pin(std::future::ready(answer)),
-                None => later,
-            };
-            answer::events(Events::new(told(message, frames, later), QUIET_MAX))
-        }
+        None => answer::events(events(exchange.pieces(()), QUIET_MAX)),
     }
-}
-
-/// The messages before the answer, and the answer.
-fn told(first: Option<Vec<u8>>, frames: Frames, later: Later) -> impl Stream<Item = Bytes> + Send {
-    struct Told {
-        first: Option<Vec<u8>>,
-        frames: Frames,
-        later: Option<Later>,
-        answer: Option<Vec<u8>>,
-    }
-    stream::unfold(Told { first, frames, later: Some(later), answer: None }, |mut told| async move {
-        if let Some(first) = told.first.take() {
-            return Some((event(&first), told));
-        }
-        if let Some(later) = &mut told.later {
-            tokio::select! {
-                biased;
-                frame = told.frames.next() => return Some((event(&frame), told)),
-                reply = later => {
-                    told.later = None;
-                    told.answer = reply.map(|reply| reply.frame);
-                }
-            }
-        }
-        let last = told.frames.ready().or_else(|| told.answer.take());
-        last.map(|frame| (event(&frame), told))
-    })
 }
 
 #[cfg(test)]

@@ -9,22 +9,18 @@ use hyper::{Request, StatusCode};
 use wire::message::Rejected;
 use wire::{Code, Frame, Message, WireError, meta};
 
-use super::answer::{self, Answer};
+use super::answer::{self, Answer, Answered};
 use super::endpoint::Endpoint;
 use super::head::{self, TakesEvents};
 use super::{intake, legacy, modern};
+use crate::outgoing::invalid_request;
 
 /// Answers a POST to the endpoint.
-pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answer {
+pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
     let (head, body) = request.into_parts();
-    let takes_events = match head::forms(&head.headers) {
-        Ok(takes_events) => takes_events,
-        Err(refusal) => return *refusal,
-    };
-    match intake::read(&endpoint.bodies, body).await {
-        Ok(bytes) => classify(endpoint, caller, &head.headers, takes_events, Frame::parse(bytes)).await,
-        Err(refusal) => *refusal,
-    }
+    let takes_events = head::forms(&head.headers)?;
+    let bytes = intake::read(&endpoint.bodies, body).await?;
+    classify(endpoint, caller, &head.headers, takes_events, Frame::parse(bytes)).await
 }
 
 /// Finds out which era a message belongs to, and has it answered there.
@@ -34,9 +30,9 @@ async fn classify(
     head: &HeaderMap,
     takes_events: TakesEvents,
     frame: Result<Frame, Rejected>,
-) -> Answer {
+) -> Answered {
     let message = match frame {
-        Err(rejected) => return refused(head, &rejected),
+        Err(rejected) => return Ok(refused(head, &rejected)),
         Ok(Frame::Batch(messages)) => {
             return legacy::batch(endpoint, caller, head, takes_events, messages).await;
         }
@@ -44,25 +40,24 @@ async fn classify(
     };
     match message {
         Message::Request { id, method, params } if meta::is_modern(params.as_ref()) => {
-            modern::request(endpoint, caller, head, takes_events, modern::Asked { id, method, params }).await
+            let asked = modern::Asked { id, method, params };
+            Ok(modern::request(endpoint, caller, head, takes_events, asked).await)
         }
         Message::Request { ref method, .. } if method == "initialize" => {
             legacy::handshake(endpoint, caller, message)
         }
         Message::Request { id, .. } if head::names_modern(head) => {
             let why = format!("Invalid params: the request's `_meta` needs \"{}\"", meta::PROTOCOL_VERSION);
-            let error = WireError::new(Code::InvalidParams, why);
-            answer::error(StatusCode::BAD_REQUEST, Some(&id), &error)
+            Err(answer::bad_request(Some(&id), &WireError::new(Code::InvalidParams, why)))
         }
         Message::Notification { ref method, ref params }
             if meta::is_modern(params.as_ref()) || head::names_modern(head) =>
         {
-            modern::notification(head, method, params.as_ref())
+            Ok(modern::notification(head, method, params.as_ref()))
         }
         Message::Response { .. } if head::names_modern(head) => {
-            let why =
-                "Invalid request: revision 2026-07-28 has no requests of servers, so nothing is answered";
-            answer::error(StatusCode::BAD_REQUEST, None, &WireError::new(Code::InvalidRequest, why))
+            let why = "revision 2026-07-28 has no requests of servers, so nothing is answered";
+            Err(answer::bad_request(None, &invalid_request(why)))
         }
         message => legacy::message(endpoint, caller, head, takes_events, message).await,
     }

@@ -12,12 +12,14 @@ use gate::{Caller, Proof};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use wire::http::SESSION_ID;
+use wire::param_headers::HeaderText;
 use wire::{Code, WireError};
 
-use super::answer::{self, Answer};
-use super::event_log::{EventId, Total};
+use super::answer::{self, Answer, Answered};
+use super::event_log::Total;
+use super::head;
 use super::outbound::Outbound;
-use super::streams::{Kind, NothingKept, Reader, Streams, Writer};
+use super::streams::Streams;
 use crate::Server;
 use crate::identity::Identity;
 use crate::notifier::Notifier;
@@ -41,7 +43,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Randomness in a session id, in bytes.
 const ID_BYTES: usize = 16;
 
-/// One client's session, or the place of a request that stands alone.
+/// One client's session.
 pub(super) struct Open {
     /// The conversation.
     pub(super) session: Arc<Session>,
@@ -61,51 +63,11 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// For a request that stands alone: nothing of it is kept.
-    pub(super) fn passing(session: Arc<Session>, total: Total) -> Arc<Open> {
-        Arc::new(Open::new(session, total, Kind::Passing, None, 0))
-    }
-
-    fn new(
-        session: Arc<Session>,
-        total: Total,
-        kind: Kind,
-        outbound: Option<Arc<Outbound>>,
-        now_s: u64,
-    ) -> Open {
-        let (streams, notifier) = (Arc::new(Streams::new(kind, total)), OnceLock::new());
-        let (heard_s, is_used) = (AtomicU64::new(now_s), AtomicBool::new(false));
-        let (good_until_s, opened_at) = (AtomicI64::new(good_until_s(&session.caller)), Instant::now());
-        Open { session, streams, outbound, notifier, heard_s, good_until_s, opened_at, is_used }
-    }
-
     /// The next thing to say without being asked. Whoever listens first takes it; what happens while nobody does
     /// is told to the next who does.
     pub(super) async fn announced(&self, server: &Arc<Server>) -> Vec<u8> {
         let new = || Box::new(tokio::sync::Mutex::new(Notifier::new(server, self.session.clone())));
         self.notifier.get_or_init(new).lock().await.next().await
-    }
-
-    /// Opens a stream for the messages of one POST.
-    pub(super) fn begin(&self) -> (Writer, Reader) {
-        Streams::begin(&self.streams, self.is_primed())
-    }
-
-    /// Takes over the standing stream; see [`Streams::stand`].
-    pub(super) fn stand(&self, last: Option<u64>) -> Result<Reader, NothingKept> {
-        Streams::stand(&self.streams, self.is_primed(), last)
-    }
-
-    /// Takes over the stream of a POST; see [`Streams::resume`].
-    pub(super) fn resume(&self, last: EventId) -> Result<Reader, NothingKept> {
-        Streams::resume(&self.streams, self.is_primed(), last)
-    }
-
-    /// True if its streams begin with an event that has an id and says nothing (2025-11-25): a client can then ask
-    /// for the rest of a stream that broke before its first message. Clients of older revisions take the empty
-    /// event for a broken message.
-    pub(super) fn is_primed(&self) -> bool {
-        self.streams.have_ids() && self.session.revision().has_polling()
     }
 
     /// True if this caller may use it.
@@ -149,25 +111,6 @@ struct Table {
     swept_s: u64,
 }
 
-/// Why no session can be opened.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum OpenFault {
-    /// Without randomness there are no unguessable ids.
-    NoRandomness,
-    /// There are too many, and something goes on in each.
-    Full,
-}
-
-/// What the session header of a request says.
-pub(super) enum Named {
-    /// Nothing: the request stands alone.
-    None,
-    /// A session that is open.
-    Open(Arc<Open>),
-    /// A session that has ended, belongs to somebody else, or never was.
-    Unknown,
-}
-
 impl Sessions {
     /// None yet.
     pub(super) fn new(total: Total) -> Sessions {
@@ -182,21 +125,33 @@ impl Sessions {
     /// Opens a session and gives its id.
     ///
     /// # Errors
-    /// If there is no room for it, or no id.
+    /// The answer if there is no room for it, or no id.
     pub(super) fn open(
         &self,
         session: Arc<Session>,
         outbound: Option<Arc<Outbound>>,
-    ) -> Result<(String, Arc<Open>), OpenFault> {
+    ) -> Result<(String, Arc<Open>), Box<Answer>> {
         let mut random = [0u8; ID_BYTES];
-        getrandom::fill(&mut random).map_err(|_| OpenFault::NoRandomness)?;
+        getrandom::fill(&mut random).map_err(|_| {
+            answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no randomness\n")
+        })?;
         let id: String = HEXLOWER.encode(&random);
         let now_s = self.now_s();
-        let opened = Arc::new(Open::new(session, self.total.clone(), Kind::Kept, outbound, now_s));
+        let opened = Arc::new(Open {
+            streams: Arc::new(Streams::new(session.revision(), self.total.clone())),
+            outbound,
+            notifier: OnceLock::new(),
+            heard_s: AtomicU64::new(now_s),
+            good_until_s: AtomicI64::new(good_until_s(&session.caller)),
+            opened_at: Instant::now(),
+            is_used: AtomicBool::new(false),
+            session,
+        });
         let mut table = self.lock();
         let ended = table.make_room(now_s);
         if table.open.len() >= SESSIONS_MAX {
-            return Err(OpenFault::Full);
+            let why = "too many sessions are in use; try again later\n";
+            return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
         }
         table.open.insert(id.as_str().into(), opened.clone());
         drop(table);
@@ -204,16 +159,15 @@ impl Sessions {
         Ok((id, opened))
     }
 
-    /// The session that the header of a request names.
-    pub(super) fn named(&self, headers: &HeaderMap, caller: &Caller) -> Named {
-        let mut ids = headers.get_all(&SESSION).iter();
-        match (ids.next(), ids.next()) {
-            (None, _) => Named::None,
-            (Some(id), None) => match id.to_str().ok().and_then(|id| self.get(id, caller)) {
-                Some(open) => Named::Open(open),
-                None => Named::Unknown,
-            },
-            _ => Named::Unknown,
+    /// The session that the header of a request names; nothing if it names none.
+    ///
+    /// # Errors
+    /// The answer if that session has ended, belongs to somebody else, or never was.
+    pub(super) fn named(&self, head: &HeaderMap, caller: &Caller) -> Result<Option<Arc<Open>>, Box<Answer>> {
+        match head::said(head, &SESSION) {
+            HeaderText::Absent => Ok(None),
+            HeaderText::Once(id) => self.get(id, caller).map(Some).ok_or_else(unknown),
+            HeaderText::Repeated | HeaderText::Unreadable => Err(unknown()),
         }
     }
 
@@ -243,14 +197,13 @@ impl Sessions {
     }
 
     /// Answers `DELETE`: the client ends its session.
-    pub(super) fn end_named(&self, caller: &Caller, headers: &HeaderMap) -> Answer {
-        let mut ids = headers.get_all(&SESSION).iter();
-        match (ids.next(), ids.next()) {
-            (None, _) => answer::text(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"),
-            (Some(id), None) if id.to_str().is_ok_and(|id| self.end(id, caller)) => {
-                answer::empty(StatusCode::NO_CONTENT)
+    pub(super) fn end_named(&self, caller: &Caller, head: &HeaderMap) -> Answered {
+        match head::said(head, &SESSION) {
+            HeaderText::Absent => {
+                Err(answer::refusal(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"))
             }
-            _ => unknown(),
+            HeaderText::Once(id) if self.end(id, caller) => Ok(answer::empty(StatusCode::NO_CONTENT)),
+            _ => Err(unknown()),
         }
     }
 
@@ -334,9 +287,9 @@ pub(super) fn good_until_s(caller: &Caller) -> i64 {
 }
 
 /// The answer that makes a client open a new session (2025-03-26, "Session Management").
-pub(super) fn unknown() -> Answer {
+pub(super) fn unknown() -> Box<Answer> {
     let error = WireError::new(Code::InvalidRequest, "Session not found; initialize again");
-    answer::error(StatusCode::NOT_FOUND, None, &error)
+    answer::error(StatusCode::NOT_FOUND, None, &error).into()
 }
 
 /// The id of a session as a header's value.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use wire::sse;
+use wire::{Revision, sse};
 
 use super::event_log::{EventId, EventLog, Total};
 
@@ -29,18 +29,12 @@ const RETRY_MS: u64 = 1000;
 /// All streams of a session.
 pub(super) struct Streams {
     inner: Mutex<Option<Box<Inner>>>,
-    kind: Kind,
+    /// True if they begin with an event that has an id and says nothing (2025-11-25): a client can then ask for the rest of
+    /// a stream that broke before its first message. Clients of older revisions take the empty event for a broken
+    /// message.
+    is_primed: bool,
     /// What all sessions keep for their streams.
     total: Total,
-}
-
-/// What the revision and the session make of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// There is no session to resume in: events have no ids.
-    Passing,
-    /// Events have ids.
-    Kept,
 }
 
 struct Inner {
@@ -108,8 +102,8 @@ pub(super) struct NothingKept;
 
 impl Streams {
     /// None yet.
-    pub(super) fn new(kind: Kind, total: Total) -> Streams {
-        Streams { inner: Mutex::new(None), kind, total }
+    pub(super) fn new(revision: Revision, total: Total) -> Streams {
+        Streams { inner: Mutex::new(None), is_primed: revision.has_polling(), total }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<Inner>>> {
@@ -129,9 +123,9 @@ impl Streams {
         }))
     }
 
-    /// True if their events have ids.
-    pub(super) fn have_ids(&self) -> bool {
-        self.kind == Kind::Kept
+    /// True if a client can ask for the rest of a stream, however early it broke.
+    pub(super) fn are_primed(&self) -> bool {
+        self.is_primed
     }
 
     /// Forgets the events that were kept long enough.
@@ -159,13 +153,13 @@ impl Streams {
     }
 
     /// Opens a stream for the messages of one POST.
-    pub(super) fn begin(streams: &Arc<Streams>, primed: bool) -> (Writer, Reader) {
-        let (number, reader) = streams.with(|inner| {
+    pub(super) fn begin(self: &Arc<Streams>) -> (Writer, Reader) {
+        let (number, reader) = self.with(|inner| {
             inner.opened += 1;
             let first = EventId { stream: inner.opened, sequence: 0 };
-            (first.stream, inner.attach_behind(first, primed).readers)
+            (first.stream, inner.attach_behind(first, self.is_primed).readers)
         });
-        (Writer { streams: streams.clone(), number }, Reader { streams: streams.clone(), number, reader })
+        (Writer { streams: self.clone(), number }, Reader { streams: self.clone(), number, reader })
     }
 
     /// Takes over the standing stream: from where its last reader stopped taking, or behind the last event that the
@@ -173,20 +167,16 @@ impl Streams {
     ///
     /// # Errors
     /// If there has not been such an event.
-    pub(super) fn stand(
-        streams: &Arc<Streams>,
-        primed: bool,
-        last: Option<u64>,
-    ) -> Result<Reader, NothingKept> {
-        streams.with(|inner| {
+    pub(super) fn stand(self: &Arc<Streams>, last: Option<u64>) -> Result<Reader, NothingKept> {
+        self.with(|inner| {
             let (taken, sequence) =
                 inner.open.get(&STANDING).map_or((0, 0), |stream| (stream.taken, stream.sequence));
             if last.is_some_and(|last| last > sequence) {
                 return Err(NothingKept);
             }
             let last = EventId { stream: STANDING, sequence: last.unwrap_or(taken) };
-            let reader = inner.attach_behind(last, primed).readers;
-            Ok(Reader { streams: streams.clone(), number: STANDING, reader })
+            let reader = inner.attach_behind(last, self.is_primed).readers;
+            Ok(Reader { streams: self.clone(), number: STANDING, reader })
         })
     }
 
@@ -194,19 +184,19 @@ impl Streams {
     ///
     /// # Errors
     /// If there never was such a stream, or it has ended and nothing of its rest is kept.
-    pub(super) fn resume(streams: &Arc<Streams>, primed: bool, last: EventId) -> Result<Reader, NothingKept> {
-        streams.with(|inner| {
-            let is_known = match inner.open.get(&last.stream) {
-                Some(running) => last.sequence <= running.sequence,
+    pub(super) fn resume(self: &Arc<Streams>, last: EventId) -> Result<Reader, NothingKept> {
+        self.with(|inner| {
+            let running = inner.open.get(&last.stream).map(|running| running.sequence);
+            let is_known = match running {
+                Some(sequence) => last.sequence <= sequence,
                 None => inner.log.after(last).next().is_some(),
             };
             if !is_known {
                 return Err(NothingKept);
             }
-            let has_ended = !inner.open.contains_key(&last.stream);
-            let stream = inner.attach_behind(last, primed);
-            stream.is_done |= has_ended;
-            Ok(Reader { streams: streams.clone(), number: last.stream, reader: stream.readers })
+            let stream = inner.attach_behind(last, self.is_primed);
+            stream.is_done |= running.is_none();
+            Ok(Reader { streams: self.clone(), number: last.stream, reader: stream.readers })
         })
     }
 
@@ -223,19 +213,10 @@ impl Streams {
         let Some(stream) = inner.open.get_mut(&number).filter(|stream| !stream.is_done) else { return };
         stream.sequence += 1;
         let mut event = Vec::with_capacity(message.len() + 64);
-        let event = match self.kind {
-            Kind::Passing => {
-                sse::write_event(&mut event, None, message);
-                Bytes::from(event)
-            }
-            Kind::Kept => {
-                let id = EventId { stream: number, sequence: stream.sequence };
-                sse::write_event(&mut event, Some(&id.to_string()), message);
-                let event = Bytes::from(event);
-                inner.log.keep(id, event.clone());
-                event
-            }
-        };
+        let id = EventId { stream: number, sequence: stream.sequence };
+        sse::write_event(&mut event, Some(&id.to_string()), message);
+        let event = Bytes::from(event);
+        inner.log.keep(id, event.clone());
         if stream.is_read {
             stream.add(stream.sequence, event);
         }

@@ -15,36 +15,26 @@ const TRY_AGAIN_S: u64 = 5;
 
 /// The answer to somebody unknown.
 pub(super) fn refuse(identity: &Identity, unknown: &Unknown, headers: &HeaderMap) -> Answer {
-    let (status, why) = match unknown {
-        Unknown::Nobody(why) => (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}\n")),
-        Unknown::Invalid(why) | Unknown::Expired(why) => {
-            (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}\n"))
+    let (status, why, wait_s) = match unknown {
+        Unknown::Nobody(why) | Unknown::Invalid(why) | Unknown::Expired(why) => {
+            (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}\n"), None)
         }
-        Unknown::Malformed(why) => (StatusCode::BAD_REQUEST, format!("bad request: {why}\n")),
+        Unknown::Malformed(why) => (StatusCode::BAD_REQUEST, format!("bad request: {why}\n"), None),
         Unknown::TooLittle { needed } => {
             let needed = needed.join(", ");
-            (
-                StatusCode::FORBIDDEN,
-                format!("forbidden: the token lacks scopes; sign in again with {needed}\n"),
-            )
+            let why = format!("forbidden: the token lacks scopes; sign in again with {needed}\n");
+            (StatusCode::FORBIDDEN, why, None)
         }
-        Unknown::Unavailable(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("unavailable: {why}\n")),
-        Unknown::TooMany { .. } => {
-            let why = "too many wrong keys or tokens have come from this address; wait a moment\n";
-            (StatusCode::TOO_MANY_REQUESTS, why.to_owned())
+        Unknown::Unavailable(why) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("unavailable: {why}\n"), Some(TRY_AGAIN_S))
+        }
+        Unknown::TooMany { retry_after } => {
+            let why = "too many wrong keys or tokens have come from this address; wait a moment\n".to_owned();
+            (StatusCode::TOO_MANY_REQUESTS, why, Some(retry_after.as_secs().max(1)))
         }
     };
     tracing::debug!(status = status.as_u16(), "somebody unknown was refused: {}", why.trim_end());
     let mut answer = answer::text(status, why);
-    let wait_s = match unknown {
-        Unknown::TooMany { retry_after } => Some(retry_after.as_secs().max(1)),
-        Unknown::Unavailable(_) => Some(TRY_AGAIN_S),
-        Unknown::Nobody(_)
-        | Unknown::Invalid(_)
-        | Unknown::Expired(_)
-        | Unknown::Malformed(_)
-        | Unknown::TooLittle { .. } => None,
-    };
     if let Some(wait_s) = wait_s {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait_s));
     }

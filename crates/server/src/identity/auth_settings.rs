@@ -27,18 +27,23 @@ pub(super) struct AuthSettings {
 }
 
 impl AuthSettings {
-    /// Of a section that has been checked. Nothing is fetched yet.
-    pub(super) fn new(config: &Config, open_on_loopback: Option<bool>, client: &Client) -> AuthSettings {
-        let issuers = config.issuers.iter();
-        let issuers = issuers
-            .map(|issuer| Arc::new(Issuer::new(issuer, Arc::new(KeySource::of(issuer, client.clone())))));
-        AuthSettings::with(config, open_on_loopback, issuers.collect())
-    }
-
-    fn with(config: &Config, open_on_loopback: Option<bool>, issuers: Vec<Arc<Issuer>>) -> AuthSettings {
+    /// Of a section that has been checked. Nothing is fetched yet; what it has in common with those in force `before` goes
+    /// on. Every token is checked anew by them.
+    pub(super) fn new(
+        config: &Config,
+        open_on_loopback: Option<bool>,
+        client: &Client,
+        before: Option<&AuthSettings>,
+    ) -> AuthSettings {
+        let issuer = |issuer: &config::Issuer| {
+            let same = before.and_then(|before| before.taken_over(issuer, config));
+            same.unwrap_or_else(|| {
+                Arc::new(Issuer::new(issuer, Arc::new(KeySource::of(issuer, client.clone()))))
+            })
+        };
         AuthSettings {
             open_on_loopback,
-            issuers,
+            issuers: config.issuers.iter().map(issuer).collect(),
             resource: config.resource.clone().map(Resource::Configured),
             notice: notice(config),
             checked: Checked::default(),
@@ -46,40 +51,25 @@ impl AuthSettings {
         }
     }
 
-    /// The settings that follow on these; nothing if they are the same. Every token is checked anew by them.
-    pub(super) fn next(
-        &self,
-        config: &Config,
-        open_on_loopback: Option<bool>,
-        client: &Client,
-    ) -> Option<AuthSettings> {
-        if self.config == *config && self.open_on_loopback == open_on_loopback {
-            return None;
-        }
-        let issuers = config.issuers.iter().map(|issuer| self.successor(issuer, config, client));
-        Some(AuthSettings::with(config, open_on_loopback, issuers.collect()))
+    /// Whether these follow from that section and that `server.open_on_loopback`.
+    pub(super) fn are_of(&self, config: &Config, open_on_loopback: Option<bool>) -> bool {
+        self.config == *config && self.open_on_loopback == open_on_loopback
     }
 
     /// The issuer that is the same by `next`; or one that takes over the keys, if those come from the same place.
-    fn successor(&self, issuer: &config::Issuer, next: &Config, client: &Client) -> Arc<Issuer> {
-        let before =
-            self.config.issuers.iter().zip(&self.issuers).find(|(one, _)| one.issuer == issuer.issuer);
+    fn taken_over(&self, issuer: &config::Issuer, next: &Config) -> Option<Arc<Issuer>> {
+        let one = self.issuers.iter().find(|one| one.config.issuer == issuer.issuer)?;
         // A token that names no audience of the issuer's own is for the resource.
-        let is_same = |before: &config::Issuer| {
-            before == issuer && (issuer.audience.is_some() || self.config.resource == next.resource)
-        };
-        match before {
-            Some((before, one)) if is_same(before) => one.clone(),
-            Some((before, one)) if before.jwks_uri == issuer.jwks_uri => {
-                Arc::new(Issuer::new(issuer, one.keys().clone()))
-            }
-            _ => Arc::new(Issuer::new(issuer, Arc::new(KeySource::of(issuer, client.clone())))),
+        if one.config == *issuer && (issuer.audience.is_some() || self.config.resource == next.resource) {
+            return Some(one.clone());
         }
+        let has_its_keys = one.config.jwks_uri == issuer.jwks_uri;
+        has_its_keys.then(|| Arc::new(Issuer::new(issuer, one.keys.clone())))
     }
 
     /// Whether the keys are still those by which a token was checked.
     pub(super) fn is_current(&self, verified: &Verified) -> bool {
-        let held = self.issuers.get(verified.issuer).and_then(|issuer| issuer.held());
+        let held = self.issuers.get(verified.issuer).and_then(|issuer| issuer.keys.held());
         held.is_some_and(|held| held.generation == verified.generation && held.is_fresh())
     }
 

@@ -12,6 +12,9 @@ use super::algorithm::Algorithm;
 /// Issuers that are trusted at most.
 const ISSUERS_MAX: usize = 16;
 
+/// What a name of an issuer must be.
+const PLAIN_NAME: &str = "must be 1 to 64 letters, digits, `.`, `-` and `_`, and neither `key` nor `local`";
+
 /// The word for no role.
 const NONE: &str = "none";
 
@@ -129,98 +132,89 @@ impl Config {
             ),
             None => {}
         }
-        for (nth, scope) in self.scopes_supported.iter().flatten().enumerate() {
-            if let Err(error) = Scope::parse(scope) {
-                report(&["scopes_supported", &nth.to_string()], error.to_string());
-            }
+        for (nth, why) in scope_faults(self.scopes_supported.iter().flatten()) {
+            report(&["scopes_supported", &nth], why);
         }
         if self.issuers.len() > ISSUERS_MAX {
             report(&["issuers"], format!("there may be {ISSUERS_MAX} at most"));
         }
         for (nth, issuer) in self.issuers.iter().enumerate() {
-            let nth_text = nth.to_string();
-            let earlier = &self.issuers[..nth];
-            issuer.check(earlier, &mut |keys: &[&str], why| {
-                let keys: Vec<&str> =
-                    ["issuers", &nth_text].into_iter().chain(keys.iter().copied()).collect();
-                report(&keys, why);
-            });
+            for (key, why) in issuer.faults(&self.issuers[..nth]) {
+                report(&["issuers", &nth.to_string(), key], why);
+            }
+            for (word, role) in issuer.roles.iter().filter(|(_, role)| Role::parse(role).is_none()) {
+                report(&["issuers", &nth.to_string(), "roles", word], unknown_role(role));
+            }
+            for (key, scopes) in [("scopes", &issuer.scopes), ("required_scopes", &issuer.required_scopes)] {
+                for (at, why) in scope_faults(scopes) {
+                    report(&["issuers", &nth.to_string(), key, &at], why);
+                }
+            }
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 }
 
 impl Issuer {
-    fn check(&self, earlier: &[Issuer], report: &mut dyn FnMut(&[&str], String)) {
-        address_fault(&self.issuer).into_iter().for_each(|why| report(&["issuer"], why));
-        if let Some(uri) = &self.jwks_uri {
-            address_fault(uri).into_iter().for_each(|why| report(&["jwks_uri"], why));
-        }
-        if earlier.iter().any(|other| other.issuer == self.issuer) {
-            report(&["issuer"], format!("{:?} is there twice", self.issuer));
-        }
-        let key = if self.name.is_some() { "name" } else { "issuer" };
-        let name = self.callers_prefix();
-        if self.name.is_none() && name.is_empty() {
-            // Its address has no host, which is said already.
-        } else if ["key", "local"].contains(&name.as_str())
-            || name.is_empty()
-            || name.len() > 64
-            || !name.bytes().all(is_plain)
-        {
-            let why = "must be 1 to 64 letters, digits, `.`, `-` and `_`, and neither `key` nor `local`";
-            report(&["name"], why.to_owned());
-        } else if earlier.iter().any(|other| other.callers_prefix() == name && other.issuer != self.issuer) {
-            let why = format!(
-                "callers of another issuer are named {name}:… already; give one of the two a `name`, so that they can be told apart"
-            );
-            report(&[key], why);
-        }
-        if self.audience.as_deref() == Some("") {
-            report(&["audience"], "must not be empty; leave it out for the address in `resource`".to_owned());
-        }
-        if self.algorithms.is_empty() {
-            report(&["algorithms"], "must name at least one; leave it out for all".to_owned());
-        }
-        for (key, claim) in [
-            ("id_claim", Some(&self.id_claim)),
-            ("scopes_claim", self.scopes_claim.as_ref()),
-            ("roles_claim", self.roles_claim.as_ref()),
-        ] {
-            if claim.is_some_and(String::is_empty) {
-                report(&[key], "must not be empty".to_owned());
-            }
-        }
-        self.check_rights(report);
+    /// What is wrong with single settings, each under its key.
+    fn faults(&self, earlier: &[Issuer]) -> impl Iterator<Item = (&'static str, String)> {
+        let says = |is_wrong: bool, why: &str| is_wrong.then(|| why.to_owned());
+        let is_empty = |text: Option<&String>| says(text.is_some_and(String::is_empty), "must not be empty");
+        let is_twice = earlier.iter().any(|other| other.issuer == self.issuer);
+        let without_roles =
+            "says nothing without `roles`, such as roles = { \"toolcrib-admins\" = \"owner\" }";
+        let has_no_role = self.default_role != NONE && Role::parse(&self.default_role).is_none();
+        let faults = [
+            ("issuer", address_fault(&self.issuer)),
+            ("jwks_uri", self.jwks_uri.as_deref().and_then(address_fault)),
+            ("issuer", is_twice.then(|| format!("{:?} is there twice", self.issuer))),
+            ("name", says(!self.has_plain_name(), PLAIN_NAME)),
+            (if self.name.is_some() { "name" } else { "issuer" }, self.shared_name(earlier)),
+            (
+                "audience",
+                says(
+                    self.audience.as_deref() == Some(""),
+                    "must not be empty; leave it out for the address in `resource`",
+                ),
+            ),
+            ("algorithms", says(self.algorithms.is_empty(), "must name at least one; leave it out for all")),
+            ("id_claim", is_empty(Some(&self.id_claim))),
+            ("scopes_claim", is_empty(self.scopes_claim.as_ref())),
+            ("roles_claim", is_empty(self.roles_claim.as_ref())),
+            ("roles_claim", says(self.roles_claim.is_some() && self.roles.is_empty(), without_roles)),
+            (
+                "roles",
+                says(
+                    self.roles_claim.is_none() && !self.roles.is_empty(),
+                    "says nothing without `roles_claim`, such as \"groups\"",
+                ),
+            ),
+            (
+                "default_role",
+                has_no_role.then(|| format!("{}, or `{NONE}`", unknown_role(&self.default_role))),
+            ),
+        ];
+        faults.into_iter().filter_map(|(key, why)| Some((key, why?)))
     }
 
-    fn check_rights(&self, report: &mut dyn FnMut(&[&str], String)) {
-        match (&self.roles_claim, self.roles.is_empty()) {
-            (Some(_), true) => report(
-                &["roles_claim"],
-                "says nothing without `roles`, such as roles = { \"toolcrib-admins\" = \"owner\" }"
-                    .to_owned(),
-            ),
-            (None, false) => {
-                report(&["roles"], "says nothing without `roles_claim`, such as \"groups\"".to_owned())
-            }
-            _ => {}
-        }
-        for (word, role) in &self.roles {
-            if Role::parse(role).is_none() {
-                report(&["roles", word], unknown_role(role));
-            }
-        }
-        if self.default_role != NONE && Role::parse(&self.default_role).is_none() {
-            report(&["default_role"], format!("{}, or `{NONE}`", unknown_role(&self.default_role)));
-        }
-        for (key, scopes) in [("scopes", &self.scopes), ("required_scopes", &self.required_scopes)] {
-            for (nth, scope) in scopes.iter().enumerate() {
-                if let Err(error) = Scope::parse(scope) {
-                    report(&[key, &nth.to_string()], error.to_string());
-                }
-            }
-        }
+    /// Whether its callers can be named. An address without a host gives no name, and is refused as such.
+    fn has_plain_name(&self) -> bool {
+        let name = self.callers_prefix();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]".contains(&byte);
+        let is_sound = (1..=64).contains(&name.len()) && name.bytes().all(is_plain);
+        (self.name.is_none() && name.is_empty()) || (is_sound && !["key", "local"].contains(&name.as_str()))
+    }
+
+    fn shared_name(&self, earlier: &[Issuer]) -> Option<String> {
+        let name = self.callers_prefix();
+        let is_shared = !name.is_empty()
+            && self.has_plain_name()
+            && earlier.iter().any(|other| other.callers_prefix() == name && other.issuer != self.issuer);
+        is_shared.then(|| {
+            format!(
+                "callers of another issuer are named {name}:… already; give one of the two a `name`, so that they can be told apart"
+            )
+        })
     }
 
     /// What its callers' names begin with.
@@ -230,15 +224,12 @@ impl Issuer {
             uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
         })
     }
-
-    /// The role of callers who have none by the mapping.
-    pub(super) fn default_role(&self) -> Option<Role> {
-        Role::parse(&self.default_role)
-    }
 }
 
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b".-_[]".contains(&byte)
+/// The scopes that are none, by their places.
+fn scope_faults<'a>(scopes: impl IntoIterator<Item = &'a String>) -> impl Iterator<Item = (String, String)> {
+    let faults = scopes.into_iter().map(|scope| Scope::parse(scope).err()).enumerate();
+    faults.filter_map(|(nth, error)| Some((nth.to_string(), error?.to_string())))
 }
 
 fn unknown_role(role: &str) -> String {
@@ -331,8 +322,8 @@ mod tests {
                 identity.issuers[0].algorithms: must name at least one; leave it out for all
                 identity.issuers[0].id_claim: must not be empty
                 identity.issuers[0].roles: says nothing without `roles_claim`, such as "groups"
-                identity.issuers[0].roles.x: "emperor" is no role; use one of owner, maintainer, developer, auditor, agent
                 identity.issuers[0].default_role: "king" is no role; use one of owner, maintainer, developer, auditor, agent, or `none`
+                identity.issuers[0].roles.x: "emperor" is no role; use one of owner, maintainer, developer, auditor, agent
                 identity.issuers[0].scopes[0]: unknown scope "a:b:c"; use one of read_workspace, write_workspace, run_tests, network, or `area:verb` in lower-case letters, digits and `_`
                 identity.issuers[0].required_scopes[1]: unknown scope "red"; use one of read_workspace, write_workspace, run_tests, network, or `area:verb` in lower-case letters, digits and `_`"#]],
         );

@@ -9,10 +9,9 @@ use gate::{Caller, CallerKind, Role, Roles, Scope, Scopes, Via};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
 
-use super::algorithm::Algorithm;
 use super::config;
-use super::jwt::{Fault, Token};
-use super::key_source::{Held, KeySource};
+use super::jwt::Token;
+use super::key_source::KeySource;
 use super::unknown::Unknown;
 
 /// Longest name of a caller behind its issuer's, in bytes: it stands in every record.
@@ -20,26 +19,18 @@ const SUBJECT_BYTES_MAX: usize = 128;
 
 /// An issuer that is trusted.
 pub(super) struct Issuer {
-    /// As it stands in its tokens.
-    pub(super) id: String,
+    pub(super) config: config::Issuer,
     /// Since when its tokens have meant what they mean now.
     pub(super) since: Instant,
+    /// What its callers' names begin with.
     name: String,
-    audience: Option<String>,
-    algorithms: Vec<Algorithm>,
-    id_claim: String,
-    scopes_claim: Option<String>,
-    roles_claim: Option<String>,
     roles: BTreeMap<String, Role>,
-    default_role: Option<Role>,
     /// What all its callers may do besides what their roles say.
     granted: Scopes,
     required: Vec<Scope>,
-    /// Whether its tokens are in the hands of people only.
-    people: bool,
     /// The scopes that mean something in its tokens.
     vocabulary: Scopes,
-    keys: Arc<KeySource>,
+    pub(super) keys: Arc<KeySource>,
 }
 
 impl Issuer {
@@ -52,37 +43,20 @@ impl Issuer {
         let audit = Role::Auditor.scopes();
         let vocabulary = Scope::known().into_iter().chain(granted.iter().chain(&required).cloned());
         Issuer {
-            id: config.issuer.clone(),
+            config: config.clone(),
             since: Instant::now(),
             name: config.callers_prefix(),
-            audience: config.audience.clone(),
-            algorithms: config.algorithms.clone(),
-            id_claim: config.id_claim.clone(),
-            scopes_claim: config.scopes_claim.clone(),
-            roles_claim: config.roles_claim.clone(),
             roles: roles.collect(),
-            default_role: config.default_role(),
             vocabulary: vocabulary.chain(audit.named().unwrap_or_default().iter().cloned()).collect(),
             granted: granted.into_iter().collect(),
             required,
-            people: config.people,
             keys,
         }
-    }
-
-    /// Where its keys come from.
-    pub(super) fn keys(&self) -> &Arc<KeySource> {
-        &self.keys
     }
 
     /// True for callers whom its tokens speak for.
     pub(super) fn speaks_for(&self, caller: &Caller) -> bool {
         caller.id().strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with(':'))
-    }
-
-    /// Its keys as they are held now.
-    pub(super) fn held(&self) -> Option<Arc<Held>> {
-        self.keys.held()
     }
 
     /// The caller that a token speaks for, and the number of the keys by which it was checked. `is_ours` tells our
@@ -96,7 +70,7 @@ impl Issuer {
         now_s: i64,
         is_ours: impl Fn(&str) -> bool,
     ) -> Result<(Caller, u64), Unknown> {
-        if !self.algorithms.contains(&token.algorithm) {
+        if !self.config.algorithms.contains(&token.algorithm) {
             return Err(Unknown::invalid(
                 "the token is not signed in a way that is accepted from its issuer",
             ));
@@ -105,7 +79,11 @@ impl Issuer {
         if token.claims.has_expired(now_s) {
             return Err(Unknown::Expired("the token has expired".into()));
         }
-        self.check_claims(token, now_s, is_ours).map_err(Unknown::invalid)?;
+        let checked = match &self.config.audience {
+            Some(audience) => token.claims.check(now_s, |one| one == audience),
+            None => token.claims.check(now_s, is_ours),
+        };
+        checked.map_err(Unknown::invalid)?;
         let kid = token.kid.as_deref();
         let held = self.keys.with(|set| set.find(kid, token.algorithm).is_some()).await?;
         let key = held.set.find(kid, token.algorithm);
@@ -116,28 +94,13 @@ impl Issuer {
         Ok((self.made_of(&token.claims.rest)?, held.generation))
     }
 
-    fn check_claims(
-        &self,
-        token: &Token<'_>,
-        now_s: i64,
-        is_ours: impl Fn(&str) -> bool,
-    ) -> Result<(), Fault> {
-        token.claims.check_times(now_s)?;
-        token.claims.check_bearer()?;
-        match &self.audience {
-            Some(audience) => token.claims.check_audience(|one| one == audience),
-            None => token.claims.check_audience(is_ours),
-        }
-    }
-
     /// The caller of a token that is believed.
     fn made_of(&self, claims: &Map<String, Value>) -> Result<Caller, Unknown> {
         let subject =
-            claims.get(&self.id_claim).and_then(Value::as_str).filter(|subject| !subject.is_empty());
+            claims.get(&self.config.id_claim).and_then(Value::as_str).filter(|subject| !subject.is_empty());
         let subject = subject.ok_or_else(|| Unknown::invalid("the token does not say whose it is"))?;
         let said = self.scopes_said(claims);
-        let lacks = |needed: &&Scope| !said.contains(needed.as_str());
-        if self.required.iter().any(|needed| lacks(&needed)) {
+        if self.required.iter().any(|needed| !said.contains(needed.as_str())) {
             let needed = self.required.iter().map(|scope| scope.as_str().to_owned()).collect();
             return Err(Unknown::TooLittle { needed });
         }
@@ -150,12 +113,12 @@ impl Issuer {
         let scopes = if is_silent { rights } else { rights.within(&said) };
         let id = format!("{}:{}", self.name, clean(subject));
         let caller = Caller::new(id.into(), CallerKind::Token, roles, scopes, Via::Http);
-        Ok(if self.people { caller.as_person() } else { caller })
+        Ok(if self.config.people { caller.as_person() } else { caller })
     }
 
     /// The scopes of ours that a token names. Issuers have others in their tokens, of which we know nothing.
     fn scopes_said(&self, claims: &Map<String, Value>) -> Scopes {
-        let claim = match &self.scopes_claim {
+        let claim = match &self.config.scopes_claim {
             Some(claim) => claims.get(claim),
             None => claims.get("scope").or_else(|| claims.get("scp")),
         };
@@ -164,13 +127,13 @@ impl Issuer {
     }
 
     fn roles_said(&self, claims: &Map<String, Value>) -> Roles {
-        let claim = self.roles_claim.as_deref().and_then(|path| at(claims, path));
+        let claim = self.config.roles_claim.as_deref().and_then(|path| at(claims, path));
         let mapped: Roles = match claim {
             // Names of groups may have blanks in them.
             Some(Value::String(word)) => self.roles.get(word).copied().into_iter().collect(),
             claim => words(claim).into_iter().filter_map(|word| self.roles.get(word).copied()).collect(),
         };
-        if mapped.is_empty() { self.default_role.into_iter().collect() } else { mapped }
+        if mapped.is_empty() { Role::parse(&self.config.default_role).into_iter().collect() } else { mapped }
     }
 }
 

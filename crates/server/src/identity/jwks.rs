@@ -119,30 +119,28 @@ fn without_zeros(number: Vec<u8>) -> Vec<u8> {
 
 impl PublicKey {
     fn fits(&self, algorithm: Algorithm) -> bool {
-        use Algorithm::{ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512};
         match self {
-            PublicKey::Rsa { .. } => matches!(algorithm, RS256 | RS384 | RS512 | PS256 | PS384 | PS512),
-            PublicKey::P256(_) => algorithm == ES256,
-            PublicKey::P384(_) => algorithm == ES384,
-            PublicKey::Ed25519(_) => algorithm == EdDSA,
+            PublicKey::Rsa { .. } => rsa(algorithm).is_some(),
+            PublicKey::P256(_) => algorithm == Algorithm::ES256,
+            PublicKey::P384(_) => algorithm == Algorithm::ES384,
+            PublicKey::Ed25519(_) => algorithm == Algorithm::EdDSA,
         }
     }
 
     /// Whether the signature of a message is by this key. RSA keys below 2,048 bits sign nothing.
     pub(super) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
-        if !self.fits(algorithm) {
-            return false;
-        }
         let by = |kind: &'static dyn VerificationAlgorithm, key: &[u8]| {
             UnparsedPublicKey::new(kind, key).verify(message, signature).is_ok()
         };
-        match self {
-            PublicKey::Rsa { n, e } => rsa(algorithm)
-                .is_some_and(|kind| RsaPublicKeyComponents { n, e }.verify(kind, message, signature).is_ok()),
-            PublicKey::P256(point) => by(&signature::ECDSA_P256_SHA256_FIXED, point),
-            PublicKey::P384(point) => by(&signature::ECDSA_P384_SHA384_FIXED, point),
-            PublicKey::Ed25519(key) => by(&signature::ED25519, key),
-        }
+        self.fits(algorithm)
+            && match self {
+                PublicKey::Rsa { n, e } => rsa(algorithm).is_some_and(|kind| {
+                    RsaPublicKeyComponents { n, e }.verify(kind, message, signature).is_ok()
+                }),
+                PublicKey::P256(point) => by(&signature::ECDSA_P256_SHA256_FIXED, point),
+                PublicKey::P384(point) => by(&signature::ECDSA_P384_SHA384_FIXED, point),
+                PublicKey::Ed25519(key) => by(&signature::ED25519, key),
+            }
     }
 }
 

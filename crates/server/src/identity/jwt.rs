@@ -50,10 +50,11 @@ pub(super) struct Claims {
     pub(super) issuer: String,
     #[serde(rename = "aud")]
     audience: Audience,
+    /// Seconds since 1970, perhaps with a fraction.
     #[serde(rename = "exp")]
-    expires_s: Seconds,
+    expires_s: f64,
     #[serde(rename = "nbf")]
-    not_before_s: Option<Seconds>,
+    not_before_s: Option<f64>,
     /// Everything else.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
@@ -64,24 +65,6 @@ pub(super) struct Claims {
 enum Audience {
     One(String),
     Several(Vec<String>),
-}
-
-/// Seconds since 1970, perhaps with a fraction.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged)]
-enum Seconds {
-    Whole(i64),
-    Broken(f64),
-}
-
-impl Seconds {
-    fn whole(self) -> i64 {
-        match self {
-            Seconds::Whole(seconds) => seconds,
-            // A number beyond all times becomes the last of them.
-            Seconds::Broken(seconds) => seconds as i64,
-        }
-    }
 }
 
 impl<'t> Token<'t> {
@@ -131,53 +114,34 @@ impl<'t> Token<'t> {
 impl Claims {
     /// Until when it is good, in seconds since 1970.
     pub(super) fn expires_s(&self) -> i64 {
-        self.expires_s.whole()
-    }
-
-    /// Checks the times.
-    ///
-    /// # Errors
-    /// It is too late or too early.
-    pub(super) fn check_times(&self, now_s: i64) -> Result<(), Fault> {
-        if self.has_expired(now_s) {
-            return Err("the token has expired");
-        }
-        let begins_s = self.not_before_s.map(Seconds::whole);
-        if begins_s.is_some_and(|begins_s| begins_s > now_s.saturating_add(LEEWAY_S)) {
-            return Err("the token is not good yet");
-        }
-        Ok(())
-    }
-
-    /// Checks that whoever brings it may use it.
-    ///
-    /// # Errors
-    /// It is good only with a key that its holder has to show (`cnf`, RFC 7800), as with DPoP: whoever brings it alone may
-    /// have taken it.
-    pub(super) fn check_bearer(&self) -> Result<(), Fault> {
-        match self.rest.contains_key("cnf") {
-            true => Err(
-                "the token is bound to a key of its holder (cnf), which cannot be checked here; ask for a bearer token",
-            ),
-            false => Ok(()),
-        }
+        // A number beyond all times becomes the last of them.
+        self.expires_s as i64
     }
 
     /// Whether it has run out.
     pub(super) fn has_expired(&self, now_s: i64) -> bool {
-        self.expires_s.whole() <= now_s
+        self.expires_s() <= now_s
     }
 
-    /// Checks for whom it was issued.
+    /// Checks that it is good already, for whoever brings it, and for us.
     ///
     /// # Errors
-    /// It was issued for others.
-    pub(super) fn check_audience(&self, is_ours: impl Fn(&str) -> bool) -> Result<(), Fault> {
-        let is_good = match &self.audience {
+    /// It is too early; or it is good only with a key that its holder has to show (`cnf`, RFC 7800), as with DPoP: whoever
+    /// brings it alone may have taken it; or it was issued for others.
+    pub(super) fn check(&self, now_s: i64, is_ours: impl Fn(&str) -> bool) -> Result<(), Fault> {
+        if self.not_before_s.is_some_and(|begins_s| begins_s as i64 > now_s.saturating_add(LEEWAY_S)) {
+            return Err("the token is not good yet");
+        }
+        if self.rest.contains_key("cnf") {
+            return Err(
+                "the token is bound to a key of its holder (cnf), which cannot be checked here; ask for a bearer token",
+            );
+        }
+        let is_for_us = match &self.audience {
             Audience::One(one) => is_ours(one),
             Audience::Several(several) => several.iter().any(|one| is_ours(one)),
         };
-        if is_good { Ok(()) } else { Err("the token was issued for another server (aud)") }
+        if is_for_us { Ok(()) } else { Err("the token was issued for another server (aud)") }
     }
 }
 
@@ -251,7 +215,8 @@ mod tests {
             (&endless, i64::MAX - 1, true),
             (&plain, i64::MAX, false),
         ] {
-            assert_eq!(claims.check_times(now_s).is_ok(), good, "{claims:?} at {now_s}");
+            let is_good = !claims.has_expired(now_s) && claims.check(now_s, |_| true).is_ok();
+            assert_eq!(is_good, good, "{claims:?} at {now_s}");
         }
     }
 
@@ -266,7 +231,7 @@ mod tests {
         ] {
             let claims: Claims =
                 serde_json::from_str(&format!(r#"{{"iss":"i","aud":{audience},"exp":1}}"#)).expect("claims");
-            assert_eq!(claims.check_audience(|one| one == "us").is_ok(), good, "{audience}");
+            assert_eq!(claims.check(0, |one| one == "us").is_ok(), good, "{audience}");
         }
     }
 }

@@ -106,12 +106,8 @@ impl KeyEntry {
     /// What is kept of the key itself.
     pub(super) fn hash(&self) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
-        if self.sha256.len() != 2 * hash.len() || !self.sha256.is_ascii() {
-            return None;
-        }
-        for (nth, byte) in hash.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&self.sha256[2 * nth..2 * nth + 2], 16).ok()?;
-        }
+        let digits = self.sha256.as_bytes();
+        (digits.len() == 2 * hash.len()).then(|| HEXLOWER.decode_mut(digits, &mut hash).ok())??;
         Some(hash)
     }
 

@@ -34,12 +34,8 @@ const LOOK_MAX: Duration = Duration::from_secs(5);
 /// The keys of one process.
 #[derive(Clone)]
 pub(super) struct Keys {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     store: Arc<dyn Store>,
-    seen: ArcSwap<Seen>,
+    seen: Arc<ArcSwap<Seen>>,
     /// Held while the store is asked, so that it is asked once.
     turn: Arc<Mutex<()>>,
 }
@@ -69,7 +65,7 @@ impl Keys {
     /// Those in this store. Nothing is asked yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Keys {
         let seen = Seen { keys: Arc::default(), changes: None, was_any: false, at: None };
-        Keys { inner: Arc::new(Inner { store, seen: ArcSwap::from_pointee(seen), turn: Arc::default() }) }
+        Keys { store, seen: Arc::new(ArcSwap::from_pointee(seen)), turn: Arc::default() }
     }
 
     /// Whether any key was created and not revoked.
@@ -78,7 +74,7 @@ impl Keys {
     /// They cannot be read.
     pub(super) async fn is_any(&self) -> Result<bool, Unknown> {
         self.look_if_old().await?;
-        Ok(!self.inner.seen.load().keys.is_empty())
+        Ok(!self.seen.load().keys.is_empty())
     }
 
     /// Whether any key was ever created, be it revoked by now.
@@ -87,7 +83,7 @@ impl Keys {
     /// They cannot be read.
     pub(super) async fn was_any(&self) -> Result<bool, Unknown> {
         self.look_if_old().await?;
-        Ok(self.inner.seen.load().was_any)
+        Ok(self.seen.load().was_any)
     }
 
     /// The holder of this key.
@@ -97,12 +93,12 @@ impl Keys {
     pub(super) async fn holder(&self, text: &str, now_ms: i64) -> Result<Caller, Unknown> {
         let id = key::id_of(text).map_err(no_key)?;
         self.look_if_old().await?;
-        let mut seen = self.inner.seen.load();
+        let mut seen = self.seen.load();
         if !seen.keys.contains_key(&id) {
             key::check_whole(text).map_err(no_key)?;
             if seen.is_older_than(LOOK_AGAIN) {
                 self.look(LOOK_AGAIN).await?;
-                seen = self.inner.seen.load();
+                seen = self.seen.load();
             }
         }
         let hash = key::hash(text);
@@ -140,50 +136,49 @@ impl Keys {
                     && own.scopes() == caller.scopes()
             })
         };
-        Ok(self.inner.seen.load().keys.values().any(is_same))
+        Ok(self.seen.load().keys.values().any(is_same))
     }
 
     /// Sees to it that what is in memory is young, and waits for that only if it is old.
     async fn look_if_old(&self) -> Result<(), Unknown> {
         let (is_old, is_young) = {
-            let seen = self.inner.seen.load();
+            let seen = self.seen.load();
             (seen.is_older_than(OLD), !seen.is_older_than(YOUNG))
         };
         if is_old {
             return self.look(OLD).await;
         }
-        if !is_young && let Ok(turn) = self.inner.turn.clone().try_lock_owned() {
-            let inner = self.inner.clone();
+        if !is_young && let Ok(turn) = self.turn.clone().try_lock_owned() {
+            let keys = self.clone();
             // Nobody waits for it. What goes wrong is seen by the look that somebody waits for.
-            drop(tokio::task::spawn_blocking(move || inner.look(turn)));
+            drop(tokio::task::spawn_blocking(move || keys.refresh(turn)));
         }
         Ok(())
     }
 
     /// Asks the store, unless somebody else has done so in the meantime and what is in memory is no older than this.
     async fn look(&self, age_max: Duration) -> Result<(), Unknown> {
-        let looked = timeout(LOOK_MAX, self.look_in_turn(age_max)).await;
-        looked.unwrap_or_else(|_| {
-            tracing::error!("the API keys could not be read in time, so nobody is let in by one");
-            Err(Unknown::unavailable("the keys cannot be read at the moment, as the disk does not answer"))
-        })
-    }
-
-    async fn look_in_turn(&self, age_max: Duration) -> Result<(), Unknown> {
-        let turn = self.inner.turn.clone().lock_owned().await;
-        if !self.inner.seen.load().is_older_than(age_max) {
-            return Ok(());
-        }
-        let inner = self.inner.clone();
-        let looked = tokio::task::spawn_blocking(move || inner.look(turn)).await;
-        match looked {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the API keys cannot be read, so nobody is let in by one");
-                Err(Unknown::unavailable("the keys cannot be read at the moment; the server's log says why"))
+        let looked = timeout(LOOK_MAX, async {
+            let turn = self.turn.clone().lock_owned().await;
+            if !self.seen.load().is_older_than(age_max) {
+                return Ok(Ok(()));
             }
-            Err(_) => Err(Unknown::unavailable("the server is ending")),
-        }
+            let keys = self.clone();
+            tokio::task::spawn_blocking(move || keys.refresh(turn)).await
+        });
+        let why = match looked.await {
+            Ok(Ok(Ok(()))) => return Ok(()),
+            Ok(Ok(Err(error))) => {
+                tracing::error!(%error, "the API keys cannot be read, so nobody is let in by one");
+                "the keys cannot be read at the moment; the server's log says why"
+            }
+            Ok(Err(_)) => "the server is ending",
+            Err(_) => {
+                tracing::error!("the API keys could not be read in time, so nobody is let in by one");
+                "the keys cannot be read at the moment, as the disk does not answer"
+            }
+        };
+        Err(Unknown::unavailable(why))
     }
 
     fn note_use(&self, known: &Known, now_ms: i64) {
@@ -192,20 +187,18 @@ impl Keys {
             return;
         }
         known.noted_ms.store(now_ms, Ordering::Relaxed);
-        let (inner, id) = (self.inner.clone(), known.id.clone());
+        let (store, id) = (self.store.clone(), known.id.clone());
         // Nobody waits for it.
         tokio::spawn(async move {
-            let noted = inner.store.overwrite(Kind::KeyUse, &id, now_ms.to_string().into()).await;
+            let noted = store.overwrite(Kind::KeyUse, &id, now_ms.to_string().into()).await;
             if let Err(error) = noted {
                 tracing::warn!(%error, "the last use of a key could not be noted");
             }
         });
     }
-}
 
-impl Inner {
     /// Reads the keys if they have changed. Waits for the disk.
-    fn look(&self, _turn: OwnedMutexGuard<()>) -> Result<(), StoreError> {
+    fn refresh(&self, _turn: OwnedMutexGuard<()>) -> Result<(), StoreError> {
         let at = Some(Instant::now());
         // Before the keys: what changes in between is read again by the next look.
         let changes = Some(wait(self.store.changes(Kind::Key))?);

@@ -1,6 +1,6 @@
 //! Which failure is told how, and the words for it.
 
-use gate::{Failure, Protocol, Refusal, ToolError};
+use gate::{Awaited, Failure, Protocol, Refusal, ToolError};
 use serde_json::{Value, json};
 use wire::{Code, Object, Revision, WireError, resources, tools};
 
@@ -21,58 +21,79 @@ const MISSING_CAPABILITY: i64 = -32021;
 /// revision, and the URL elicitations that older ones told as errors.
 const BETWEEN_US: [i64; 3] = [-32020, -32022, -32042];
 
-/// How a failure is told.
-pub(super) enum Answer {
-    /// As a JSON-RPC error: the request itself was wrong, or we are.
-    Protocol(WireError),
-    /// As the result of a tool that failed, so that the model sees it and can act on it.
-    Result {
-        /// Facts for programs.
-        details: Option<Value>,
-    },
-}
-
-/// Which failure is told how. Every kind is decided here. What a model can act on is told as a result, where there
-/// is a place for it: only `tools/call` has one.
-pub(super) fn answer(facts: &RequestFacts, failure: &Failure) -> Answer {
-    let result = |details| Answer::Result { details };
-    match (failure, &facts.about) {
-        (Failure::Refused(refusal), About::Tool) => match refusal {
-            Refusal::InvalidArguments { .. }
-            | Refusal::Denied { .. }
-            | Refusal::RuleBlocked { .. }
-            | Refusal::NeedsApproval { .. }
-            | Refusal::ApprovalPending(_)
-            | Refusal::ApprovalDenied { .. }
-            | Refusal::ApprovalExpired { .. }
-            | Refusal::KeyRevoked { .. }
-            | Refusal::Outdated { .. }
-            | Refusal::TooManyApprovals { .. } => result(details(refusal)),
-            Refusal::UnusableSchema { .. }
-            | Refusal::HeldBack { .. }
-            | Refusal::NoApprovals(_)
-            | Refusal::NoQuota(_)
-            | Refusal::NoAuditLog(_) => result(None),
-            // A legacy client has no states; ours ran out between two rounds.
-            Refusal::BadState(_) if !facts.revision.is_modern() => result(None),
-            Refusal::UnknownTool(_)
-            | Refusal::UnknownMethod(_)
-            | Refusal::SeveralOwners { .. }
-            | Refusal::UnknownResource(_)
-            | Refusal::UnknownPrompt(_)
-            | Refusal::UnknownTask
-            | Refusal::Unsupported { .. }
-            | Refusal::HeaderMismatch(_)
-            | Refusal::BadState(_)
-            | Refusal::RateLimited { .. } => Answer::Protocol(protocol_error(facts, failure)),
-        },
-        (Failure::Tool(error), About::Tool) if !is_of_the_protocol(facts, error) => {
-            result(error.details().cloned())
-        }
-        (Failure::Refused(_) | Failure::Tool(_) | Failure::Internal(_), _) => {
-            Answer::Protocol(protocol_error(facts, failure))
+/// Which failure is told how: as a JSON-RPC error, or as the result of a tool that failed, with facts for programs. What a
+/// model can act on is told as a result, where there is a place for it: only `tools/call` has one.
+pub(super) fn answer(facts: &RequestFacts, failure: &Failure) -> Result<Option<Value>, WireError> {
+    if let About::Tool(_) = facts.about {
+        match failure {
+            Failure::Refused(refusal) => {
+                let told = told(facts.revision, refusal);
+                if told.is_for_models {
+                    return Ok(told.details);
+                }
+            }
+            Failure::Tool(error) if !is_of_the_protocol(facts, error) => return Ok(error.details().cloned()),
+            Failure::Tool(_) | Failure::Internal(_) => {}
         }
     }
+    Err(protocol_error(facts, failure))
+}
+
+/// How a refusal is told.
+struct Told {
+    /// Whether it is a result where a result can be given.
+    is_for_models: bool,
+    /// The code where it is an error.
+    code: Code,
+    /// What programs are told.
+    details: Option<Value>,
+}
+
+/// How each refusal is told. Every kind is decided here.
+fn told(revision: Revision, refusal: &Refusal) -> Told {
+    let (is_for_models, code, details) = match refusal {
+        Refusal::InvalidArguments { violations, .. } => {
+            (true, Code::InvalidParams, Some(json!({ "violations": violations })))
+        }
+        Refusal::Denied { rule, .. }
+        | Refusal::RuleBlocked { rule, .. }
+        | Refusal::NeedsApproval { rule, .. } => {
+            (true, Code::InvalidParams, Some(json!({ "rule": &**rule })))
+        }
+        Refusal::ApprovalPending(awaited) => {
+            let Awaited { expires_at_ms, roles, .. } = &**awaited;
+            let details = json!({ "code": refusal.code(), "expires_at_ms": expires_at_ms, "roles": roles });
+            (true, Code::InvalidParams, Some(details))
+        }
+        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired { .. } => {
+            (true, Code::InvalidParams, Some(json!({ "code": refusal.code() })))
+        }
+        Refusal::TooManyApprovals { max, .. } => {
+            (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "pending_max": max })))
+        }
+        Refusal::KeyRevoked { .. } | Refusal::Outdated { .. } | Refusal::HeldBack { .. } => {
+            (true, Code::InvalidParams, None)
+        }
+        Refusal::UnusableSchema { .. }
+        | Refusal::NoApprovals(_)
+        | Refusal::NoQuota(_)
+        | Refusal::NoAuditLog(_) => (true, Code::InternalError, None),
+        // A legacy client has no states; ours ran out between two rounds.
+        Refusal::BadState(_) => (!revision.is_modern(), Code::InvalidParams, None),
+        Refusal::UnknownTool(_)
+        | Refusal::UnknownResource(_)
+        | Refusal::UnknownPrompt(_)
+        | Refusal::UnknownTask
+        | Refusal::SeveralOwners { .. }
+        | Refusal::Unsupported { .. } => (false, Code::InvalidParams, None),
+        Refusal::UnknownMethod(_) => (false, Code::MethodNotFound, None),
+        Refusal::HeaderMismatch(_) => (false, Code::HeaderMismatch, None),
+        Refusal::RateLimited { retry_after_ms, limit } => {
+            let details = json!({ "retry_after_ms": retry_after_ms, "limit": &**limit });
+            (false, Code::RateLimited, Some(details))
+        }
+    };
+    Told { is_for_models, code, details }
 }
 
 /// True for the few errors of an upstream that a client must be told as such to go on.
@@ -104,77 +125,22 @@ pub(crate) fn protocol_error(facts: &RequestFacts, failure: &Failure) -> WireErr
 }
 
 fn refused(facts: &RequestFacts, refusal: &Refusal) -> WireError {
-    let (code, message) = match refusal {
-        Refusal::UnknownTool(name) => (Code::InvalidParams, format!("Unknown tool: {name}")),
-        Refusal::UnknownPrompt(name) => (Code::InvalidParams, format!("Unknown prompt: {name}")),
-        Refusal::UnknownResource(uri) if matches!(facts.about, About::Resource(_)) => {
+    let Told { code, details, .. } = told(facts.revision, refusal);
+    let message = match (refusal, code) {
+        (Refusal::UnknownTool(name), _) => format!("Unknown tool: {name}"),
+        (Refusal::UnknownPrompt(name), _) => format!("Unknown prompt: {name}"),
+        (Refusal::UnknownResource(uri), _) if matches!(facts.about, About::Resource(..)) => {
             return not_found(facts.revision, "Resource not found", uri);
         }
-        Refusal::UnknownResource(uri) => (Code::InvalidParams, format!("Unknown resource template: {uri}")),
-        Refusal::UnknownMethod(method) => (Code::MethodNotFound, format!("Method not found: {method}")),
-        Refusal::SeveralOwners { .. }
-        | Refusal::UnknownTask
-        | Refusal::Unsupported { .. }
-        | Refusal::HeldBack { .. }
-        | Refusal::BadState(_)
-        | Refusal::InvalidArguments { .. }
-        | Refusal::Denied { .. }
-        | Refusal::RuleBlocked { .. }
-        | Refusal::NeedsApproval { .. }
-        | Refusal::ApprovalPending(_)
-        | Refusal::ApprovalDenied { .. }
-        | Refusal::ApprovalExpired { .. }
-        | Refusal::KeyRevoked { .. }
-        | Refusal::Outdated { .. }
-        | Refusal::TooManyApprovals { .. } => (Code::InvalidParams, format!("Invalid params: {refusal}")),
-        Refusal::HeaderMismatch(_) => (Code::HeaderMismatch, refusal.to_string()),
-        Refusal::RateLimited { .. } => (Code::RateLimited, refusal.to_string()),
-        Refusal::UnusableSchema { .. }
-        | Refusal::NoApprovals(_)
-        | Refusal::NoQuota(_)
-        | Refusal::NoAuditLog(_) => (Code::InternalError, refusal.to_string()),
+        (Refusal::UnknownResource(uri), _) => format!("Unknown resource template: {uri}"),
+        (Refusal::UnknownMethod(method), _) => format!("Method not found: {method}"),
+        (_, Code::InvalidParams) => format!("Invalid params: {refusal}"),
+        _ => refusal.to_string(),
     };
     let error = WireError::new(code, message);
-    match details(refusal) {
+    match details {
         Some(details) => error.with_data(details.to_string()),
         None => error,
-    }
-}
-
-/// What programs are told of a refusal.
-fn details(refusal: &Refusal) -> Option<Value> {
-    match refusal {
-        Refusal::RateLimited { retry_after_ms, limit } => {
-            Some(json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
-        }
-        Refusal::InvalidArguments { violations, .. } => Some(json!({ "violations": violations })),
-        Refusal::Denied { rule, .. } | Refusal::RuleBlocked { rule, .. } => Some(json!({ "rule": &**rule })),
-        Refusal::NeedsApproval { rule, .. } => Some(json!({ "rule": &**rule })),
-        Refusal::ApprovalPending(awaited) => Some(json!({
-            "code": refusal.code(),
-            "expires_at_ms": awaited.expires_at_ms,
-            "roles": awaited.roles,
-        })),
-        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired { .. } => {
-            Some(json!({ "code": refusal.code() }))
-        }
-        Refusal::TooManyApprovals { max, .. } => Some(json!({ "code": refusal.code(), "pending_max": max })),
-        Refusal::UnknownTool(_)
-        | Refusal::UnknownMethod(_)
-        | Refusal::SeveralOwners { .. }
-        | Refusal::UnknownResource(_)
-        | Refusal::UnknownPrompt(_)
-        | Refusal::UnknownTask
-        | Refusal::Unsupported { .. }
-        | Refusal::HeldBack { .. }
-        | Refusal::HeaderMismatch(_)
-        | Refusal::BadState(_)
-        | Refusal::KeyRevoked { .. }
-        | Refusal::Outdated { .. }
-        | Refusal::UnusableSchema { .. }
-        | Refusal::NoApprovals(_)
-        | Refusal::NoQuota(_)
-        | Refusal::NoAuditLog(_) => None,
     }
 }
 
@@ -187,7 +153,7 @@ fn not_found(revision: Revision, message: &str, uri: &str) -> WireError {
 fn relayed(facts: &RequestFacts, protocol: &Protocol) -> WireError {
     let Protocol { code, message, data } = protocol;
     let names_uri = || data.as_deref().and_then(Object::parse).is_some_and(|data| data.get("uri").is_some());
-    if let About::Resource(uri) = &facts.about
+    if let About::Resource(_, uri) = &facts.about
         && (*code == RESOURCE_NOT_FOUND || (*code == INVALID_PARAMS && names_uri()))
     {
         // Under the URI that the client knows it by.

@@ -4,8 +4,8 @@ use std::fmt::Error;
 use std::sync::{Arc, OnceLock};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::MetricType;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType::{self, Counter, Gauge};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
@@ -41,16 +41,8 @@ pub struct Readings {
     pub started_at_s: u64,
 }
 
-type Reader = Arc<OnceLock<Box<dyn Fn() -> Readings + Send + Sync>>>;
-
 /// Asks, and writes what is told.
-pub(super) struct Scraped(Reader);
-
-impl Scraped {
-    pub(super) fn new(reader: Reader) -> Scraped {
-        Scraped(reader)
-    }
-}
+pub(super) struct Scraped(pub(super) Arc<OnceLock<Box<dyn Fn() -> Readings + Send + Sync>>>);
 
 impl std::fmt::Debug for Scraped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -58,48 +50,55 @@ impl std::fmt::Debug for Scraped {
     }
 }
 
-/// A figure of every upstream: its name, its help, where it stands.
-type Column = (&'static str, &'static str, fn(&UpstreamReading) -> u64);
+/// A figure: its name, its help, its kind, where it stands.
+type Column<T> = (&'static str, &'static str, MetricType, fn(&T) -> u64);
 
-const UPSTREAM_GAUGES: [Column; 4] = [
-    ("upstream_queue", "Calls that wait for their turn", |upstream| upstream.queued),
-    ("upstream_processes", "Processes of the upstream", |upstream| upstream.processes),
-    ("upstream_tools", "Tools on offer", |upstream| upstream.tools),
-    ("upstream_held_back", "What is held back until somebody accepts it", |upstream| upstream.held_back),
+const OF_UPSTREAMS: [Column<UpstreamReading>; 5] = [
+    ("upstream_queue", "Calls that wait for their turn", Gauge, |upstream| upstream.queued),
+    ("upstream_processes", "Processes of the upstream", Gauge, |upstream| upstream.processes),
+    ("upstream_tools", "Tools on offer", Gauge, |upstream| upstream.tools),
+    ("upstream_held_back", "What is held back until somebody accepts it", Gauge, |upstream| {
+        upstream.held_back
+    }),
+    ("upstream_restarts", "How often it was started anew", Counter, |upstream| upstream.restarts),
 ];
+
+const OF_PROGRAM: [Column<Readings>; 3] = [
+    ("start_time_seconds", "When the program was started, since 1970", Gauge, |all| all.started_at_s),
+    (
+        "audit_log_writable",
+        "1, or 0 while calls that change something are refused since the audit log cannot be written",
+        Gauge,
+        |all| u64::from(all.audit_log_writable),
+    ),
+    ("spans_dropped", "Spans that were let go since nobody took them", Counter, |all| all.spans_dropped),
+];
+
+fn write(value: u64, kind: MetricType, out: MetricEncoder<'_>) -> Result<(), Error> {
+    match kind {
+        Counter => ConstCounter::new(value).encode(out),
+        _ => ConstGauge::new(value).encode(out),
+    }
+}
 
 impl Collector for Scraped {
     fn encode(&self, mut out: DescriptorEncoder) -> Result<(), Error> {
         let Some(reader) = self.0.get() else { return Ok(()) };
         let readings = reader();
-        let mut states =
-            out.encode_descriptor("upstream_state", "1 for the state it is in", None, MetricType::Gauge)?;
+        let mut states = out.encode_descriptor("upstream_state", "1 for the state it is in", None, Gauge)?;
         for upstream in &readings.upstreams {
             let labels = [("upstream", &*upstream.name), ("state", upstream.state)];
-            ConstGauge::new(1_u64).encode(states.encode_family(&labels)?)?;
+            write(1, Gauge, states.encode_family(&labels)?)?;
         }
-        for (name, help, value) in UPSTREAM_GAUGES {
-            let mut family = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (name, help, kind, value) in OF_UPSTREAMS {
+            let mut family = out.encode_descriptor(name, help, None, kind)?;
             for upstream in &readings.upstreams {
-                let labels = [("upstream", &*upstream.name)];
-                ConstGauge::new(value(upstream)).encode(family.encode_family(&labels)?)?;
+                write(value(upstream), kind, family.encode_family(&[("upstream", &*upstream.name)])?)?;
             }
         }
-        let help = "How often it was started anew";
-        let mut restarts = out.encode_descriptor("upstream_restarts", help, None, MetricType::Counter)?;
-        for upstream in &readings.upstreams {
-            let labels = [("upstream", &*upstream.name)];
-            ConstCounter::new(upstream.restarts).encode(restarts.encode_family(&labels)?)?;
+        for (name, help, kind, value) in OF_PROGRAM {
+            write(value(&readings), kind, out.encode_descriptor(name, help, None, kind)?)?;
         }
-        let help = "When the program was started, since 1970";
-        let started = out.encode_descriptor("start_time_seconds", help, None, MetricType::Gauge)?;
-        ConstGauge::new(readings.started_at_s).encode(started)?;
-        let help =
-            "1, or 0 while calls that change something are refused since the audit log cannot be written";
-        let audit_log = out.encode_descriptor("audit_log_writable", help, None, MetricType::Gauge)?;
-        ConstGauge::new(u64::from(readings.audit_log_writable)).encode(audit_log)?;
-        let help = "Spans that were let go since nobody took them";
-        let dropped = out.encode_descriptor("spans_dropped", help, None, MetricType::Counter)?;
-        ConstCounter::new(readings.spans_dropped).encode(dropped)
+        Ok(())
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use http::{HeaderMap, Uri};
 use sandbox::Client;
 use tokio::sync::mpsc::Receiver;
-use tokio::time::error::Elapsed;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::finished::Finished;
 use super::otlp;
@@ -43,51 +43,42 @@ impl Exporter {
 
     /// Sends until `ending` resolves, and then what is left, within two seconds. `version` is the program's.
     pub async fn run(mut self, client: Client, version: &str, ending: impl Future<Output = ()>) {
-        tokio::pin!(ending);
         let collector = Collector::new(client, Signal::Traces, self.endpoint.clone(), HeaderMap::new());
+        let ending = async {
+            ending.await;
+            Instant::now() + LAST_MAX
+        };
+        let ending = ending.shared();
         // It outlives each wait, so that nothing that was taken off the queue is lost with one.
         let mut taken = Vec::new();
-        let until = loop {
+        loop {
             tokio::select! {
                 biased;
-                () = &mut ending => break Instant::now() + LAST_MAX,
+                _ = ending.clone() => self.take_the_rest(&mut taken),
                 () = fill(&mut self.queue, &mut taken) => {}
             }
             if taken.is_empty() {
                 return;
             }
-            let ended = {
-                let sending = self.send(&collector, version, &taken);
-                tokio::pin!(sending);
-                tokio::select! {
-                    biased;
-                    () = &mut ending => {
-                        let until = Instant::now() + LAST_MAX;
-                        // What is on its way goes on, or the collector would get it twice.
-                        self.count_late(timeout_at(until, sending).await, taken.len());
-                        Some(until)
-                    }
-                    () = &mut sending => None,
+            // What is on its way when the end comes goes on, or the collector would get it twice.
+            tokio::select! {
+                biased;
+                () = self.send(&collector, version, &taken) => {}
+                () = async { sleep_until(ending.clone().await).await } => {
+                    self.dropped.fetch_add(taken.len() as u64, Ordering::Relaxed);
                 }
-            };
-            taken.clear();
-            if let Some(until) = ended {
-                break until;
             }
-        };
-        self.queue.close();
-        while let Ok(finished) = self.queue.try_recv() {
-            taken.push(finished);
-        }
-        for batch in taken.chunks(BATCH_CALLS_MAX) {
-            self.count_late(timeout_at(until, self.send(&collector, version, batch)).await, batch.len());
+            taken.clear();
         }
     }
 
-    /// Counts calls whose spans could not be sent before the end.
-    fn count_late(&self, sent: Result<(), Elapsed>, calls: usize) {
-        if sent.is_err() {
-            self.dropped.fetch_add(calls as u64, Ordering::Relaxed);
+    /// Takes what is left in the queue, as far as one request holds it.
+    fn take_the_rest(&mut self, taken: &mut Vec<Finished>) {
+        self.queue.close();
+        while taken.len() < BATCH_CALLS_MAX
+            && let Ok(finished) = self.queue.try_recv()
+        {
+            taken.push(finished);
         }
     }
 

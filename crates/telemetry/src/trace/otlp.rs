@@ -1,13 +1,13 @@
 //! Spans as OTLP in its JSON form (OpenTelemetry Protocol 1.x, "JSON Protobuf Encoding"): ids as hexadecimal
 //! digits, 64-bit numbers as texts, names in camel case.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use super::finished::{Finished, Step};
+use super::finished::{Finished, Step, Trace};
 
 /// `SPAN_KIND_SERVER` and `SPAN_KIND_INTERNAL`.
 const SERVER: u8 = 2;
@@ -28,32 +28,33 @@ pub(crate) fn request(version: &str, batch: &[Finished]) -> Bytes {
 }
 
 fn spans(call: &Finished) -> Vec<Value> {
-    let (trace, own) = (HEXLOWER.encode(&call.parent.trace), HEXLOWER.encode(&call.parent.span));
-    let at = |since: Duration| (call.begun_ns + since.as_nanos()).to_string();
-    let facts = &call.facts;
+    let Finished { trace: Trace { parent, above, begun_at, steps, .. }, method, tool, outcome, .. } = call;
+    let (trace, own) = (HEXLOWER.encode(&parent.trace), HEXLOWER.encode(&parent.span));
+    let begun_ns = begun_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let at = |since: Duration| (begun_ns + since.as_nanos()).to_string();
     let mut attributes = vec![
-        text("mcp.method.name", facts.method),
-        text("gen_ai.tool.name", &facts.tool),
-        text("toolcrib.outcome", facts.outcome),
+        text("mcp.method.name", method),
+        text("gen_ai.tool.name", tool),
+        text("toolcrib.outcome", outcome),
     ];
-    attributes.extend(facts.upstream.as_deref().map(|upstream| text("toolcrib.upstream", upstream)));
-    attributes.extend(facts.code.as_deref().map(|code| text("error.type", code)));
+    attributes.extend(call.upstream.as_deref().map(|upstream| text("toolcrib.upstream", upstream)));
+    attributes.extend(call.code.as_deref().map(|code| text("error.type", code)));
     let mut root = json!({
-        "traceId": trace, "spanId": own, "name": format!("{} {}", facts.method, facts.tool), "kind": SERVER,
+        "traceId": trace, "spanId": own, "name": format!("{method} {tool}"), "kind": SERVER,
         "startTimeUnixNano": at(Duration::ZERO), "endTimeUnixNano": at(call.took), "attributes": attributes,
-        "status": status(facts.outcome == "result"),
+        "status": status(*outcome == "result"),
     });
-    if let Some(above) = &call.above {
+    if let Some(above) = above {
         root["parentSpanId"] = HEXLOWER.encode(above).into();
     }
     let step = |(nth, step): (usize, &Step)| {
         json!({
-            "traceId": trace, "spanId": HEXLOWER.encode(&below(call.parent.span, nth)), "parentSpanId": own, "name": step.name,
+            "traceId": trace, "spanId": HEXLOWER.encode(&below(parent.span, nth)), "parentSpanId": own, "name": step.name,
             "kind": INTERNAL, "startTimeUnixNano": at(step.from), "endTimeUnixNano": at(step.to),
             "status": status(step.is_good),
         })
     };
-    std::iter::once(root).chain(call.steps.iter().enumerate().map(step)).collect()
+    std::iter::once(root).chain(steps.iter().enumerate().map(step)).collect()
 }
 
 fn status(is_good: bool) -> Value {
@@ -71,9 +72,10 @@ fn below(span: [u8; 8], nth: usize) -> [u8; 8] {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use expect_test::expect;
 
-    use super::super::finished::Facts;
     use super::super::parent::TraceParent;
 
     use super::*;
@@ -81,22 +83,24 @@ mod tests {
     #[test]
     fn a_call_becomes_a_span_with_its_steps_below() {
         let ms = Duration::from_millis;
-        let finished = Finished {
+        let trace = Trace {
             parent: TraceParent { trace: [0xAB; 16], span: [1, 2, 3, 4, 5, 6, 7, 8], sampled: true },
             above: Some([9; 8]),
-            begun_ns: 1_700_000_000_000_000_000,
-            took: ms(12),
+            begun_at: UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+            begun: Instant::now(),
             steps: vec![
                 Step { name: "scope", from: ms(1), to: ms(2), is_good: true },
                 Step { name: "policy", from: ms(2), to: ms(3), is_good: false },
             ],
-            facts: Facts {
-                method: "tools/call",
-                tool: "git_push".into(),
-                upstream: Some("git".into()),
-                outcome: "refused",
-                code: Some("policy_denied".into()),
-            },
+        };
+        let finished = Finished {
+            trace,
+            took: ms(12),
+            method: "tools/call",
+            tool: "git_push".into(),
+            upstream: Some("git".into()),
+            outcome: "refused",
+            code: Some("policy_denied".into()),
         };
         let body: Value = serde_json::from_slice(&request("1.2.3", &[finished])).expect("it is JSON");
         expect![[r#"

@@ -42,7 +42,7 @@ fn call(buffers: &mut Buffers, frame: &str, result: &Bytes) {
     let revision = envelope.as_ref().map_or(Revision::LATEST_LEGACY, |envelope| envelope.revision);
     let params = tools::call_params(params.as_ref()).expect("the sample is sound");
     assert!(&*params.name == "everything_echo" && params.extras.progress_token.is_some());
-    let asked = RequestFacts { revision, about: About::Tool, has_state: false };
+    let asked = RequestFacts { revision, about: About::Tool(params.name), has_state: false };
     let payload = Payload::Relayed { result: result.clone(), structured: None };
     let reply = reply::answer(&asked, &id, Ok(Outcome { payload, is_error: false }));
     buffers.output.extend_from_slice(&reply.frame);

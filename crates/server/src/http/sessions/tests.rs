@@ -23,21 +23,21 @@ fn open_one(sessions: &Sessions) -> (String, HeaderMap) {
 fn only_an_open_session_of_the_caller_is_found() {
     let sessions = Sessions::new(Total::default());
     let (id, headers) = open_one(&sessions);
-    assert!(matches!(sessions.named(&headers, &caller()), Named::Open(_)));
-    assert!(matches!(sessions.named(&HeaderMap::new(), &caller()), Named::None));
+    assert!(matches!(sessions.named(&headers, &caller()), Ok(Some(_))));
+    assert!(matches!(sessions.named(&HeaderMap::new(), &caller()), Ok(None)));
     let mut twice = headers.clone();
     twice.append(SESSION_ID, HeaderValue::from_static("x"));
-    assert!(matches!(sessions.named(&twice, &caller()), Named::Unknown));
+    assert!(sessions.named(&twice, &caller()).is_err());
     assert_eq!(id.len(), 2 * ID_BYTES);
 
     let others = [caller().with_scopes(std::iter::empty().collect()), Caller::local_user(Via::Stdio)];
     for other in others {
-        assert!(matches!(sessions.named(&headers, &other), Named::Unknown));
+        assert!(sessions.named(&headers, &other).is_err());
         assert!(!sessions.end(&id, &other), "a foreign session is not ended");
     }
     assert!(sessions.end(&id, &caller()));
     assert!(!sessions.end(&id, &caller()));
-    assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
+    assert!(sessions.named(&headers, &caller()).is_err());
 }
 
 #[test]
@@ -48,13 +48,13 @@ fn a_session_that_was_silent_too_long_is_gone() {
     let day = SILENCE_MAX + Duration::from_secs(1);
     let Some(before) = sessions.since.checked_sub(day) else { return };
     sessions.since = before;
-    assert!(matches!(sessions.named(&headers, &caller()), Named::Unknown));
+    assert!(sessions.named(&headers, &caller()).is_err());
     assert_eq!(sessions.lock().open.len(), 1);
     // Another that opens sweeps up the rest.
     let (_, new) = open_one(&sessions);
     assert_eq!(sessions.lock().open.len(), 1);
-    assert!(matches!(sessions.named(&kept, &caller()), Named::Unknown));
-    assert!(matches!(sessions.named(&new, &caller()), Named::Open(_)));
+    assert!(sessions.named(&kept, &caller()).is_err());
+    assert!(matches!(sessions.named(&new, &caller()), Ok(Some(_))));
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ fn a_flood_of_new_sessions_ends_its_own_first() {
     let is_open = |id: &str| sessions.lock().open.contains_key(id);
     let [abandoned, used, read, calling] = std::array::from_fn(|_| heard_at(&sessions, 1));
     let call = calling.1.session.begin(&Id::number(1)).expect("free");
-    let reader = read.1.stand(None).expect("always");
+    let reader = read.1.streams.stand(None).expect("always");
     assert!(sessions.get(&used.0, &caller()).is_some());
     used.1.heard_s.store(1, Ordering::Relaxed);
     let left = |case: &str, expected: [bool; 4]| {
@@ -185,7 +185,7 @@ fn a_new_session_is_refused_if_something_goes_on_in_all() {
         .map(|_| heard_at(&sessions, 1).1.session.begin(&Id::number(1)).expect("free"))
         .collect();
     let another = || sessions.open(Session::new(caller(), Revision::LATEST_LEGACY), None);
-    assert_eq!(another().err(), Some(OpenFault::Full));
+    assert_eq!(another().err().map(|refusal| refusal.status().as_u16()), Some(503));
     assert_eq!(sessions.lock().open.len(), SESSIONS_MAX);
     drop(calls);
     assert!(another().is_ok());
@@ -196,7 +196,7 @@ async fn abandoned_sessions_give_back_what_they_keep() {
     let total = Total::default();
     let sessions = Sessions::new(total.clone());
     let opened: Vec<_> = (0..3).map(|_| heard_at(&sessions, 1)).collect();
-    opened.iter().for_each(|(_, open)| drop(open.stand(None).expect("always")));
+    opened.iter().for_each(|(_, open)| drop(open.streams.stand(None).expect("always")));
     opened.iter().for_each(|(_, open)| open.streams.tell(b"news"));
     assert_ne!(total.load(Ordering::Relaxed), 0);
     tokio::time::advance(KEPT_MAX + Duration::from_secs(1)).await;

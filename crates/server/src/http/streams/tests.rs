@@ -59,7 +59,7 @@ fn check(reader: &mut Reader, expected: &[&str]) {
 #[test]
 fn a_stream_is_read_to_its_end_and_then_forgotten() {
     let open = session();
-    let (writer, mut reader) = open.begin();
+    let (writer, mut reader) = open.streams.begin();
     check(&mut reader, &[]);
     write(&writer, &["a", "b"]);
     check(&mut reader, &["1-1 a", "1-2 b"]);
@@ -68,38 +68,38 @@ fn a_stream_is_read_to_its_end_and_then_forgotten() {
     check(&mut reader, &["1-3 c", "end"]);
     assert_eq!(open.streams.lock().as_ref().expect("used").open.len(), 0);
     // But not what was on it.
-    check(&mut open.resume(id("1-2")).expect("kept"), &["1-3 c", "end"]);
-    assert_eq!(open.resume(id("1-3")).err(), Some(NothingKept));
-    assert_eq!(open.resume(id("2-0")).err(), Some(NothingKept));
+    check(&mut open.streams.resume(id("1-2")).expect("kept"), &["1-3 c", "end"]);
+    assert_eq!(open.streams.resume(id("1-3")).err(), Some(NothingKept));
+    assert_eq!(open.streams.resume(id("2-0")).err(), Some(NothingKept));
 }
 
 #[test]
 fn what_a_lost_reader_missed_is_there_for_the_next() {
     let open = session();
-    let (writer, mut reader) = open.begin();
-    let (other, mut undisturbed) = open.begin();
+    let (writer, mut reader) = open.streams.begin();
+    let (other, mut undisturbed) = open.streams.begin();
     write(&writer, &["a", "b"]);
     check(&mut reader, &["1-1 a", "1-2 b"]);
     drop(reader);
     write(&writer, &["c"]);
     write(&other, &["x"]);
     // The client says that it has only the first.
-    let mut resumed = open.resume(id("1-1")).expect("running");
+    let mut resumed = open.streams.resume(id("1-1")).expect("running");
     check(&mut resumed, &["1-2 b", "1-3 c"]);
     write(&writer, &["d"]);
     check(&mut resumed, &["1-4 d"]);
     drop(resumed);
     drop(writer);
-    check(&mut open.resume(id("1-3")).expect("kept"), &["1-4 d", "end"]);
+    check(&mut open.streams.resume(id("1-3")).expect("kept"), &["1-4 d", "end"]);
     check(&mut undisturbed, &["2-1 x"]);
 }
 
 #[test]
 fn a_stream_has_one_reader_at_a_time() {
     let open = session();
-    let (writer, mut first) = open.begin();
+    let (writer, mut first) = open.streams.begin();
     write(&writer, &["a"]);
-    let mut second = open.resume(id("1-0")).expect("running");
+    let mut second = open.streams.resume(id("1-0")).expect("running");
     check(&mut first, &["end"]);
     // The end of the one before changes nothing for the one after.
     drop(first);
@@ -107,52 +107,46 @@ fn a_stream_has_one_reader_at_a_time() {
     write(&writer, &["b"]);
     check(&mut second, &["1-2 b"]);
 
-    let mut standing = open.stand(None).expect("always");
+    let mut standing = open.streams.stand(None).expect("always");
     open.streams.tell(b"x");
-    let mut thief = open.stand(None).expect("always");
+    let mut thief = open.streams.stand(None).expect("always");
     check(&mut standing, &["end"]);
     open.streams.tell(b"y");
     check(&mut thief, &["0-1 x", "0-2 y"]);
-    check(&mut open.stand(None).expect("always"), &[]);
+    check(&mut open.streams.stand(None).expect("always"), &[]);
 }
 
 #[test]
 fn the_standing_stream_goes_on_where_it_was_left() {
     let open = session();
-    let mut reader = open.stand(None).expect("always");
+    let mut reader = open.streams.stand(None).expect("always");
     for message in [b"a", b"b", b"c"] {
         open.streams.tell(message);
     }
     assert!(reader.next().now_or_never().flatten().is_some());
     drop(reader);
     open.streams.tell(b"d");
-    check(&mut open.stand(None).expect("always"), &["0-2 b", "0-3 c", "0-4 d"]);
-    check(&mut open.stand(None).expect("always"), &[]);
-    check(&mut open.stand(Some(2)).expect("known"), &["0-3 c", "0-4 d"]);
-    check(&mut open.stand(Some(4)).expect("known"), &[]);
-    assert_eq!(open.stand(Some(5)).err(), Some(NothingKept));
+    check(&mut open.streams.stand(None).expect("always"), &["0-2 b", "0-3 c", "0-4 d"]);
+    check(&mut open.streams.stand(None).expect("always"), &[]);
+    check(&mut open.streams.stand(Some(2)).expect("known"), &["0-3 c", "0-4 d"]);
+    check(&mut open.streams.stand(Some(4)).expect("known"), &[]);
+    assert_eq!(open.streams.stand(Some(5)).err(), Some(NothingKept));
 }
 
 #[test]
 fn the_latest_revision_with_sessions_begins_with_an_id() {
     let open = session_of(Revision::V2025_11_25);
-    let (writer, mut reader) = open.begin();
+    let (writer, mut reader) = open.streams.begin();
     write(&writer, &["a"]);
     check(&mut reader, &["1-0", "1-1 a"]);
-    check(&mut open.resume(id("1-1")).expect("running"), &["1-1"]);
-    check(&mut open.stand(None).expect("always"), &["0-0"]);
-
-    let session = Session::new(Caller::local_user(Via::Http), Revision::V2025_11_25);
-    let alone = Open::passing(session, Total::default());
-    let (writer, mut reader) = alone.begin();
-    write(&writer, &["a"]);
-    check(&mut reader, &["a"]);
+    check(&mut open.streams.resume(id("1-1")).expect("running"), &["1-1"]);
+    check(&mut open.streams.stand(None).expect("always"), &["0-0"]);
 }
 
 #[tokio::test]
 async fn a_slow_reader_holds_up_its_writer_and_a_lost_one_does_not() {
     let open = session();
-    let (writer, mut reader) = open.begin();
+    let (writer, mut reader) = open.streams.begin();
     write(&writer, &["x"; PENDING_MAX]);
     let mut waiting = Box::pin(writer.write(b"late"));
     assert!((&mut waiting).now_or_never().is_none());
@@ -164,11 +158,11 @@ async fn a_slow_reader_holds_up_its_writer_and_a_lost_one_does_not() {
     let waiting = writer.write(b"later");
     let (_, ()) = tokio::join!(waiting, async { drop(reader) });
     write(&writer, &["x"; PENDING_MAX]);
-    let kept = read(&mut open.resume(id("1-129")).expect("running"));
+    let kept = read(&mut open.streams.resume(id("1-129")).expect("running"));
     assert_eq!(kept[0], "1-130 later");
 
     let large = vec![b'x'; PENDING_BYTES_MAX];
-    let (writer, _reader) = open.begin();
+    let (writer, _reader) = open.streams.begin();
     assert!(writer.write(&large).now_or_never().is_some());
     assert!(writer.write(b"y").now_or_never().is_none());
 }
@@ -176,12 +170,12 @@ async fn a_slow_reader_holds_up_its_writer_and_a_lost_one_does_not() {
 #[tokio::test(start_paused = true)]
 async fn a_writer_goes_on_when_another_reader_takes_over() {
     let open = session();
-    let (writer, _first) = open.begin();
+    let (writer, _first) = open.streams.begin();
     write(&writer, &["x"; PENDING_MAX]);
     let waiting = tokio::spawn(async move { writer.write(b"late").await });
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished());
-    let mut second = open.resume(id("1-64")).expect("running");
+    let mut second = open.streams.resume(id("1-64")).expect("running");
     let written = tokio::time::timeout(Duration::from_secs(1), waiting).await;
     assert!(written.is_ok(), "nothing waits for the new reader, so there is room");
     check(&mut second, &["1-65 late", "end"]);
@@ -190,14 +184,14 @@ async fn a_writer_goes_on_when_another_reader_takes_over() {
 #[test]
 fn all_end_with_the_session() {
     let open = session();
-    let (writer, mut reader) = open.begin();
-    let mut standing = open.stand(None).expect("always");
+    let (writer, mut reader) = open.streams.begin();
+    let mut standing = open.streams.stand(None).expect("always");
     write(&writer, &["a"]);
     open.end();
     write(&writer, &["b"; 2 * PENDING_MAX]);
     check(&mut reader, &["1-1 a", "end"]);
     check(&mut standing, &["end"]);
-    check(&mut open.stand(None).expect("always"), &["end"]);
-    let (_, mut late) = open.begin();
+    check(&mut open.streams.stand(None).expect("always"), &["end"]);
+    let (_, mut late) = open.streams.begin();
     check(&mut late, &["end"]);
 }
