@@ -110,6 +110,7 @@ impl KeyHolder for Held {
 mod tests {
     use super::*;
 
+    /// `expected` is the file, whether it is a credential, and the holder; or what is wrong.
     #[track_caller]
     fn check(toml: &str, expected: &str) {
         let config: Config = toml::from_str(toml).expect("a section by its form");
@@ -125,11 +126,11 @@ mod tests {
 
     #[test]
     fn a_key_comes_from_one_place() {
-        check("", "State");
-        check("key = { file = \"k\" }", "File(\"/etc/toolcrib/k\")");
-        check("key = { credential = \"k\" }", "File(\"/run/credentials/x/k\")");
-        check("key = \"keyring\"", "Holder(\"the keyring\")");
-        check("key = { env = \"KEY\" }", "Holder(\"the environment variable KEY\")");
+        check("", "(None, false, None)");
+        check("key = { file = \"k\" }", "(Some(\"/etc/toolcrib/k\"), false, None)");
+        check("key = { credential = \"k\" }", "(Some(\"/run/credentials/x/k\"), true, None)");
+        check("key = \"keyring\"", "(None, false, Some(\"the keyring\"))");
+        check("key = { env = \"KEY\" }", "(None, false, Some(\"the environment variable KEY\"))");
         check("key = { env = \"NONE\" }", "the environment variable NONE is not set");
         for path in ["", "a/b", ".."] {
             check(
