@@ -207,7 +207,7 @@ const parts = {
     check(!(await names()).includes("own_echo"), "nothing of it once it has changed", await names());
     checkHolds("what is different", (await run(world, ["trust"])).stdout, "which has changed since you agreed to it", "- starts", "+ starts");
     await run(world, ["trust", "--revoke"]);
-    checkHolds("what is left", (await run(world, ["trust", "--list"])).stdout, "you have agreed to nothing");
+    checkHolds("what is left", (await run(world, ["trust", "--list"])).stderr, "you have agreed to nothing");
   },
 };
 
