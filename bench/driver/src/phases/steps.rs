@@ -10,19 +10,20 @@ use crate::programs::Rules;
 use crate::report::{Report, Section, Unit};
 
 /// A step in the words of the architecture, and the end of the name of the function that it is.
-const STATIONS: &[(&str, &str)] = &[
+const STEPS: &[(&str, &str)] = &[
     ("the frame is read and checked", "wire::message::Frame::parse"),
-    ("the whole gate", "gate::Gate::call::{{closure}}"),
-    ("the record is opened", "gate::entry::Entry::open"),
+    ("the whole gate", "gate::Gate>::call::{{closure}}"),
+    ("the record is opened", "gate::record_scope::RecordScope::open"),
+    ("the call is admitted", "gate::Gate>::admit::{{closure}}"),
     ("the arguments are parsed", "tool_api::arguments::Arguments::parse"),
-    ("scope", "gate::checks::scope::Scope as gate::checks::Check>::check"),
-    ("policy", "gate::checks::policy_check::PolicyCheck as gate::checks::Check>::check"),
-    ("AI rules", "gate::checks::rules_check::AiRules as gate::checks::Check>::check"),
-    ("input schema", "gate::checks::schema_check::InputSchema as gate::checks::Check>::check"),
-    ("rate", "gate::checks::rate::Rate as gate::checks::Check>::check"),
+    ("scope", "gate::checks::scope::scope"),
+    ("policy", "gate::checks::policy_check::policy"),
+    ("AI rules", "gate::checks::rules_check::ai_rules"),
+    ("input schema", "gate::checks::schema_check::input_schema"),
+    ("the limits that fit", "gate::checks::rate::wanted"),
     ("the tool itself", "tool_api::tool::AnyTool>::run::{{closure}}"),
     ("the result is cleaned", "gate::result::clean"),
-    ("the record is closed", "gate::entry::Entry::close"),
+    ("the record is closed", "gate::record_scope::RecordScope::close"),
     ("the answer is written", "server::reply::answer"),
 ];
 
@@ -33,7 +34,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
         function_instructions(&launch, &read_file(), || programs.own_path("callgrind"))
     };
     let rows = match (count(Rules::None), count(Rules::All)) {
-        (Ok(plain), Ok(ruled)) => STATIONS.iter().map(|step| row(step, &plain, &ruled)).collect(),
+        (Ok(plain), Ok(ruled)) => STEPS.iter().map(|step| row(step, &plain, &ruled)).collect(),
         (Err(error), _) | (_, Err(error)) => vec![failed_row(format!("{error:#}"), 3)],
     };
     report.section(Section {
