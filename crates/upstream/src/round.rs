@@ -129,6 +129,9 @@ async fn tries<'r>(
             Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
             None => connection.request(slot.clone().unwrap_or_default(), request(&connection)?).await,
         };
+        if matches!(answer, Err(Fault::Lacking(_))) {
+            upstream.pool.be_truthful();
+        }
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);

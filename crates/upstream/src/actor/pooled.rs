@@ -11,6 +11,7 @@ use crate::config::Isolation;
 use crate::connection::{Connection, Era, Parting};
 use crate::error::ConnectError;
 use crate::profiles::Profile;
+use crate::settings::Endpoint;
 use crate::upstream::{Demand, Key, Opened, Pool, Slot, Upstream, Whose, attempt};
 
 /// One that nobody has used for so long is ended, unless the table says another time.
@@ -18,6 +19,9 @@ const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The same when the conversation that it was for is over.
 const IDLE_ONCE_OVER: Duration = Duration::from_millis(500);
+
+/// How long a session that nobody asked for may take to open. A server that bears only one may never answer.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Upstream {
     /// A connection for this call.
@@ -27,7 +31,7 @@ impl Upstream {
     pub(crate) async fn connection_for(&self, cx: &Context) -> Result<Arc<Connection>, ConnectError> {
         let client = cx.client();
         let (whose, over) = match (self.settings.life.isolation, client.over.clone()) {
-            (Isolation::Shared, _) => return self.connection().await,
+            (Isolation::Shared, _) => return self.shared_for(&client.capabilities).await,
             (Isolation::Session, over @ Some(_)) => (Whose::Conversation(client.conversation), over),
             // A client that has no sessions is in one with all that its caller sends.
             (Isolation::Session, None) | (Isolation::Caller, _) => {
@@ -42,6 +46,29 @@ impl Upstream {
         // Which tools there are, and which era it is of, is known from the first one.
         key.profile = profile(self.connection().await?.is_modern());
         self.pooled(key, over).await
+    }
+
+    /// A connection for a client with these `ClientCapabilities`, where everybody shares them.
+    async fn shared_for(&self, capabilities: &[u8]) -> Result<Arc<Connection>, ConnectError> {
+        let first = self.connection().await?;
+        let has_sessions = matches!(self.settings.endpoint, Endpoint::Address { .. });
+        if !has_sessions || first.is_modern() || !self.pool.is_truthful() {
+            return Ok(first);
+        }
+        let profile = Profile::of(capabilities);
+        if profile == Profile::ALL {
+            return Ok(first);
+        }
+        match self.pooled(Key { whose: Whose::Everybody, profile }, None).await {
+            Err(ConnectError::Crowded) => Ok(first),
+            Err(error) => {
+                self.pool.refused();
+                let error = self.settings.masked(&error.to_string());
+                tracing::warn!(target: "upstream", upstream = %self.name(), error, "it bears only one session, which declares more than some clients can do");
+                Ok(first)
+            }
+            opened => opened,
+        }
     }
 
     /// The connection for this key, opened if there is none.
@@ -85,7 +112,9 @@ impl Upstream {
         let meeting = self.meeting(key.profile, false);
         // Changes of lists and resources are heard on the first one.
         let met = meeting.meet(self.era(), Arc::default());
-        let opened = self.within(self.settings.limits.start, "answer the handshake", met);
+        let is_asked_for = key.whose != Whose::Everybody;
+        let limit = if is_asked_for { self.settings.limits.start } else { OPEN_TIMEOUT };
+        let opened = self.within(limit, "answer the handshake", met);
         let opened = self.unless_closed(&meeting, opened).await.map(|(connection, _)| Arc::new(connection));
         let slot = self.take_start(&key).ok_or(ConnectError::Ended)?;
         match &opened {
@@ -95,7 +124,7 @@ impl Upstream {
                 // Owned by the connection's exchange: it ends when that is closed.
                 tokio::spawn(tend_pooled(self.me.clone(), connection.clone(), over));
             }
-            Err(error) if error.wants_sign_in() => {}
+            Err(error) if error.wants_sign_in() || !is_asked_for => {}
             Err(error) => self.starts().pooled(Some(error)),
         }
         opened

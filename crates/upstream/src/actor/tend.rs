@@ -23,10 +23,10 @@ use crate::upstream::{Demand, Phase, Upstream, after_failure};
 /// Servers announce several changes at once; they are answered by one look.
 const REFRESH_DELAY: Duration = Duration::from_millis(100);
 
-/// Changes that come sooner than this after a look wait for [`REFRESH_DELAY_MAX`].
+/// Changes that come sooner than this after a look make the next look wait twice as long as the last.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// However often a server says that its lists change, they are looked at no more often than this.
+/// However often a server says that its lists change, they are looked at after this long.
 const REFRESH_DELAY_MAX: Duration = Duration::from_secs(2);
 
 /// A disk that is full or busy may not be for long.
@@ -85,11 +85,12 @@ async fn watch_again(connection: &Weak<Connection>) {
 
 /// Reads lists again when they changed, many changes together, and a few times more if that fails.
 async fn refresh(upstream: &Weak<Upstream>, exchange: &Exchange) {
-    let (mut looked, mut failures): (Option<Instant>, u32) = (None, 0);
+    let (mut delay, mut looked, mut failures): (_, Option<Instant>, u32) = (REFRESH_DELAY, None, 0);
     loop {
         exchange.notices.change().await;
         let is_quiet = looked.is_none_or(|looked| looked.elapsed() >= QUIET);
-        sleep(if is_quiet { REFRESH_DELAY } else { REFRESH_DELAY_MAX }).await;
+        delay = if is_quiet { REFRESH_DELAY } else { (delay * 2).min(REFRESH_DELAY_MAX) };
+        sleep(delay).await;
         let changed = exchange.notices.take_changed();
         let Some(upstream) = upstream.upgrade() else { return };
         let mut has_failed = false;

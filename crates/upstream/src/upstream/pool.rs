@@ -4,8 +4,12 @@
 //!
 //! Without `isolation` everybody shares the first. A legacy server learns once, at the handshake, what its client can
 //! do. It is told that everything can be done, and a question that its client cannot answer is refused when it comes.
+//! A server at an address that has been refused so is from then on told the truth: clients that cannot do everything
+//! share sessions in which no more is declared than they can do. Not before, since most servers never ask, and some bear
+//! only one session. A program stays one process for everybody.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -17,6 +21,9 @@ use crate::profiles::Profile;
 /// Connections with one server beside its first. Beyond it the one that was used least lately makes room.
 pub(crate) const CONNECTIONS_MAX: usize = 16;
 
+/// A server that has refused a further session is not asked for one again for so long.
+const REFUSED_FOR: Duration = Duration::from_secs(60);
+
 /// For whose calls a connection is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
@@ -27,6 +34,7 @@ pub(crate) struct Key {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Whose {
+    Everybody,
     Caller(Arc<str>),
     Conversation(u64),
 }
@@ -46,7 +54,12 @@ pub(crate) enum Opened {
 
 /// The connections beside the first.
 #[derive(Default)]
-pub(crate) struct Pool(Mutex<Vec<Slot>>);
+pub(crate) struct Pool {
+    slots: Mutex<Vec<Slot>>,
+    /// From when on clients that cannot do everything share sessions of their own; nothing before the server has asked
+    /// one of them for more than it can do.
+    truthful_from: Mutex<Option<Instant>>,
+}
 
 impl Slot {
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
@@ -64,7 +77,26 @@ impl Slot {
 
 impl Pool {
     pub(crate) fn slots(&self) -> MutexGuard<'_, Vec<Slot>> {
-        self.0.lock().expect("nothing panics while it holds the lock")
+        self.slots.lock().expect("nothing panics while it holds the lock")
+    }
+
+    /// True if clients that cannot do everything get sessions in which no more is declared than they can do.
+    pub(crate) fn is_truthful(&self) -> bool {
+        self.truthful_from().is_some_and(|from| from <= Instant::now())
+    }
+
+    /// The server has asked a client for more than it can do.
+    pub(crate) fn be_truthful(&self) {
+        self.truthful_from().get_or_insert_with(Instant::now);
+    }
+
+    /// The server has refused a further session.
+    pub(crate) fn refused(&self) {
+        *self.truthful_from() = Some(Instant::now() + REFUSED_FOR);
+    }
+
+    fn truthful_from(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.truthful_from.lock().expect("nothing panics while it holds the lock")
     }
 
     /// The sound connection for this key, or the start of one that is under way.

@@ -403,6 +403,10 @@ async fn a_parked_call_goes_on_in_the_session_that_it_began_in() {
         let done = run(&it, "it_ask", "{}", &asked.answered(of(7, ROOTS_ONLY), &[r#"{"roots":[]}"#])).await;
         assert_eq!(shown(done), r#"{"said":"{'roots':[]}"}"#, "{tool}");
     }
+    // From now on there are sessions of their own.
+    let asked = Asked::of(run(&it, "it_ask", "{}", &of(7, ROOTS_ONLY)).await);
+    let done = run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await;
+    assert_eq!(shown(done), r#"{"said":"{'roots':[]}"}"#);
     let met = web.methods().iter().filter(|method| *method == "initialize").count();
-    assert_eq!(met, 1, "{:?}", web.methods());
+    assert_eq!(met, 2, "{:?}", web.methods());
 }
