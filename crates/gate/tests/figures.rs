@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "samples/gate.rs"]
+mod gates;
 #[path = "samples/definition.rs"]
 mod samples;
 
@@ -10,10 +12,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{
-    Approvals, Call, Caller, Catalog, Definition, Gate, Outcome, Parts, Payload, RateConfig, Redactor,
-    Ruleset, ToolError, Via,
-};
+use gate::{Call, Caller, Catalog, Definition, Gate, Outcome, Payload, RateConfig, ToolError, Via};
 use tool_api::{AnyTool, Arguments, Context, Effect};
 
 /// More than one caller may bring about at once.
@@ -43,16 +42,7 @@ impl AnyTool for Tool {
 
 fn gate(folder: &tempfile::TempDir) -> Gate {
     let tool: Arc<dyn AnyTool> = Arc::new(Tool(samples::definition(Some("a"), "t", Effect::Reads)));
-    let policy = policy::Policy::new(&policy::Config::default()).unwrap();
-    Gate::new(Parts {
-        catalog: Catalog::new(vec![tool]),
-        ruleset: Ruleset::new(policy, RateConfig { per_second: 1, burst: 2 }),
-        redactor: Redactor::new(&redact::Config::default()),
-        approvals: Approvals::new(Arc::new(store::SqliteStore::at(folder.path()))),
-        audit_log: Arc::new(audit::AuditLog::at(folder.path(), || 0)),
-        files: tool_api::Root::open(folder.path(), tool_api::Access::Read).unwrap(),
-    })
-    .unwrap()
+    gates::gate(folder, Catalog::new(vec![tool]), RateConfig { per_second: 1, burst: 2 })
 }
 
 /// What has been counted, without how long it took.

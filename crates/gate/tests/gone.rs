@@ -1,6 +1,8 @@
 //! A call whose server is exchanged before the call was sent: the caller is told so and may call again; the gate sends the
 //! call nowhere else.
 
+#[path = "samples/gate.rs"]
+mod gates;
 #[path = "samples/definition.rs"]
 mod samples;
 
@@ -9,8 +11,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Call, Caller, Catalog, Definition, Failure, Features, Gate, Outcome, Parts, Payload,
-    RateConfig, Redactor, Ruleset, ToolError, Via,
+    Call, Caller, Catalog, Definition, Failure, Features, Outcome, Payload, RateConfig, ToolError, Via,
 };
 use tool_api::{AnyTool, Arguments, Context, Effect};
 
@@ -52,16 +53,7 @@ async fn a_call_that_was_not_sent_says_so_and_the_next_one_finds_the_server_in_i
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(Vec::new());
     catalog.replace("a", Tool::offered(Some(catalog.clone())), Features::default());
-    let policy = policy::Policy::new(&policy::Config::default()).unwrap();
-    let gate = Gate::new(Parts {
-        catalog,
-        ruleset: Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 }),
-        redactor: Redactor::new(&redact::Config::default()),
-        approvals: Approvals::new(Arc::new(store::SqliteStore::at(folder.path()))),
-        audit_log: Arc::new(audit::AuditLog::at(folder.path(), || 0)),
-        files: tool_api::Root::open(folder.path(), tool_api::Access::Read).unwrap(),
-    })
-    .unwrap();
+    let gate = gates::gate(&folder, catalog, RateConfig { per_second: 0, burst: 1 });
     let caller = Caller::local_user(Via::Stdio);
     let Err(Failure::Tool(error)) = gate.call(&caller, Call::tool("t", None)).await else {
         panic!("the call was sent elsewhere")

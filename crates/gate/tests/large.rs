@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "samples/gate.rs"]
+mod gates;
 #[path = "samples/definition.rs"]
 mod samples;
 
@@ -12,8 +14,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use gate::{
-    Approvals, Call, Caller, Catalog, Definition, Features, Gate, Outcome, Parts, Payload, RESULT_BYTES_MAX,
-    RateConfig, Redactor, Ruleset, ToolError, Via,
+    Call, Caller, Catalog, Definition, Features, Outcome, Payload, RESULT_BYTES_MAX, RateConfig, ToolError,
+    Via,
 };
 use tool_api::{AnyTool, Arguments, Context, Effect};
 
@@ -40,16 +42,7 @@ async fn others_are_answered_while_a_large_value_is_looked_at() {
     let catalog = Catalog::new(Vec::new());
     let tool: Arc<dyn AnyTool> = Arc::new(Letters(samples::definition(Some("a"), "t", Effect::Reads)));
     catalog.replace("a", vec![tool], Features::default());
-    let policy = policy::Policy::new(&policy::Config::default()).unwrap();
-    let gate = Gate::new(Parts {
-        catalog,
-        ruleset: Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 }),
-        redactor: Redactor::new(&redact::Config::default()),
-        approvals: Approvals::new(Arc::new(store::SqliteStore::at(folder.path()))),
-        audit_log: Arc::new(audit::AuditLog::at(folder.path(), || 0)),
-        files: tool_api::Root::open(folder.path(), tool_api::Access::Read).unwrap(),
-    })
-    .unwrap();
+    let gate = gates::gate(&folder, catalog, RateConfig { per_second: 0, burst: 1 });
     let caller = Caller::local_user(Via::Stdio);
     // The audit log is opened by the first call.
     assert!(gate.call(&caller, Call::tool("t", None)).await.is_ok());
