@@ -13,7 +13,7 @@ use crate::admitted::{Admitted, Ran};
 use crate::checks;
 use crate::deadline::Deadline;
 use crate::failure::{Failure, Internal};
-use crate::redaction;
+use crate::{large, redaction};
 
 /// The caller's side of a call that runs.
 pub(crate) struct Live {
@@ -28,7 +28,7 @@ pub(crate) struct Live {
 pub(crate) async fn run(files: &Root, redactor: &Redactor, admitted: Admitted, live: Live) -> Ran {
     let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
-    let clean = |next| checks::listener(&rules, redaction::listener(redactor, next));
+    let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
     let definition = identity.offered.definition();
     let within = |limit: Duration| allowed.as_ref().map_or(limit, |(most, _)| limit.min(*most));

@@ -1,6 +1,10 @@
 //! The `_meta` of modern requests (MCP 2026-07-28, "Per-request metadata"): reading what a client says with
 //! each of them, and writing what we say to upstreams.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::error::{Code, WireError};
 use crate::log_level::LogLevel;
 use crate::object::{Member, Object};
@@ -41,10 +45,19 @@ pub struct Envelope {
     pub log_level: Option<LogLevel>,
 }
 
+/// What every modern request says somewhere; searched for first, since most requests are small and legacy.
+static VERSION_WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("protocolVersion"));
+
+/// The `_meta` of a request that may be a modern one: a word may be spelt with escapes.
+fn modern_meta(params: &Text) -> Option<Object<'_>> {
+    let bytes = params.as_str().as_bytes();
+    let may_be = VERSION_WORD.find(bytes).is_some() || string::has_unicode_escape(bytes);
+    params.object().filter(|_| may_be)?.object("_meta")
+}
+
 /// True if a request is a modern one: its `_meta` names a protocol version, whatever the value.
 pub fn is_modern(params: Option<&Text>) -> bool {
-    let meta = params.and_then(Text::object).and_then(|params| params.object("_meta"));
-    meta.is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    params.and_then(modern_meta).is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
 }
 
 /// Reads the envelope of a request; nothing for a legacy one.
@@ -54,7 +67,7 @@ pub fn is_modern(params: Option<&Text>) -> bool {
 /// `UnsupportedVersion` for a revision that we do not speak without a handshake.
 pub fn envelope(params: Option<&Text>) -> Option<Result<Envelope, WireError>> {
     let text = params?;
-    let meta = text.object()?.object("_meta")?;
+    let meta = modern_meta(text)?;
     let (mut version, mut capabilities, mut client, mut level) = (None, None, None, None);
     for member in meta.members() {
         let slot = match &*member.key() {
@@ -220,6 +233,10 @@ mod tests {
     fn an_envelope_is_read_or_refused() {
         check_read(r#"{"progressToken":1}"#, expect!["legacy"]);
         check_read("5", expect!["legacy"]);
+        check_read(
+            r#"{"io.modelcontextprotocol\/\u0070rotocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#,
+            expect!["2026-07-28 {} None None"],
+        );
         check_read(
             r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/clientInfo":{"name":"n"},"io.modelcontextprotocol/logLevel":"error"}"#,
             expect![[r#"2026-07-28 {"sampling":{}} Some("{\"name\":\"n\"}") Some(Error)"#]],

@@ -184,7 +184,7 @@ fn header_number(header: &str) -> Option<i64> {
 /// True unless it is certain that there is no annotation in this text: a key may be spelt with escapes.
 fn may_annotate(schema: &str) -> bool {
     memmem::find(schema.as_bytes(), ANNOTATION.as_bytes()).is_some()
-        || memmem::find(schema.as_bytes(), b"\\u").is_some()
+        || string::has_unicode_escape(schema.as_bytes())
 }
 
 /// A way through a schema. The text has been checked, so its depth is bounded.

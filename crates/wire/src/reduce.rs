@@ -3,7 +3,9 @@
 //! An answer that fits already leaves as the same bytes; whether it does is found out by searching, without
 //! taking it apart. Which revision has what is said by [`Revision`].
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::edit::{self, Edit, literal};
 use crate::meta;
@@ -17,8 +19,15 @@ use crate::text::Text;
 const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
 /// The same as they are spelt, and what gives away the members of `_meta` that say something of one hop.
-const MODERN_KEYS: [&str; 4] =
-    ["\"resultType\"", "\"ttlMs\"", "\"cacheScope\"", "\"io.modelcontextprotocol/s"];
+static MODERN_KEYS: Words<4> = LazyLock::new(|| {
+    ["\"resultType\"", "\"ttlMs\"", "\"cacheScope\"", "\"io.modelcontextprotocol/s"].map(Finder::new)
+});
+static STRUCTURED_CONTENT: Words<1> = LazyLock::new(|| [Finder::new("\"structuredContent\"")]);
+/// The types of blocks that some revisions lack: audio, and links to resources.
+static LATER_BLOCKS: Words<2> = LazyLock::new(|| ["\"audio\"", "\"resource_link\""].map(Finder::new));
+
+/// Words that every answer is searched for: making ready to search costs more than to search a small one.
+type Words<const N: usize> = LazyLock<[Finder<'static>; N]>;
 
 /// What a modern answer that may be kept says if its author said nothing: keep it for nobody.
 const UNSAID_CACHE: [(&str, &str); 2] = [("ttlMs", "0"), ("cacheScope", "\"private\"")];
@@ -63,7 +72,7 @@ fn fits_as_output_schema(revision: Revision, schema: &str) -> bool {
 
 /// The result of `tools/call`.
 pub fn call_result(revision: Revision, result: &Text) -> Text {
-    let Some(object) = legacy_object(revision, result, &["\"structuredContent\""]) else {
+    let Some(object) = legacy_object(revision, result, &*STRUCTURED_CONTENT) else {
         return as_it_is(revision, result);
     };
     let structured = object.get("structuredContent").filter(|value| {
@@ -121,8 +130,12 @@ pub fn complete_result(revision: Revision, result: &Text) -> Text {
 
 /// A result that may have to be changed for a legacy client; nothing for a modern one, nor if it says nothing modern, none
 /// of `words` and no block that the revision lacks.
-fn legacy_object<'t>(revision: Revision, result: &'t Text, words: &'static [&str]) -> Option<Object<'t>> {
-    let unknown = MODERN_KEYS.iter().chain(words).copied().chain(unknown_blocks(revision));
+fn legacy_object<'t>(
+    revision: Revision,
+    result: &'t Text,
+    words: &'static [Finder<'_>],
+) -> Option<Object<'t>> {
+    let unknown = MODERN_KEYS.iter().chain(words).chain(unknown_blocks(revision));
     result.object().filter(|_| !revision.is_modern() && may_say(result, unknown))
 }
 
@@ -133,7 +146,7 @@ fn as_it_is(revision: Revision, result: &Text) -> Text {
 
 /// A result without the members that are modern.
 fn legacy(result: &Text) -> Text {
-    let Some(object) = result.object().filter(|_| may_say(result, MODERN_KEYS)) else {
+    let Some(object) = result.object().filter(|_| may_say(result, &*MODERN_KEYS)) else {
         return result.clone();
     };
     replaced(result, edit::members(object, |member| legacy_member(&member.key(), member)))
@@ -157,7 +170,7 @@ fn legacy_member(key: &str, member: &Member<'_>) -> Edit {
 /// answer becomes private where `demanded` is not empty.
 fn completed(result: &Text, demanded: &[(&str, &str)]) -> Text {
     let Some(object) = result.object() else { return result.clone() };
-    let kind = if may_say(result, ["\"resultType\""]) { object.get("resultType") } else { None };
+    let kind = if may_say(result, &MODERN_KEYS[..1]) { object.get("resultType") } else { None };
     let is_complete = kind.is_none_or(|kind| string::decode_if_string(kind).as_deref() == Some("complete"));
     if kind.is_some() && (demanded.is_empty() || !is_complete) {
         return result.clone();
@@ -188,10 +201,9 @@ fn made_private(object: Object<'_>) -> Option<String> {
 }
 
 /// False only if it is certain that none of `words` is said anywhere: a word may be spelt with escapes.
-fn may_say<'w>(text: &Text, words: impl IntoIterator<Item = &'w str>) -> bool {
+fn may_say<'w>(text: &Text, words: impl IntoIterator<Item = &'w Finder<'static>>) -> bool {
     let bytes = text.as_str().as_bytes();
-    words.into_iter().any(|word| memmem::find(bytes, word.as_bytes()).is_some())
-        || memmem::find(bytes, b"\\u").is_some()
+    words.into_iter().any(|word| word.find(bytes).is_some()) || string::has_unicode_escape(bytes)
 }
 
 fn replaced(text: &Text, by: Option<String>) -> Text {
@@ -199,9 +211,9 @@ fn replaced(text: &Text, by: Option<String>) -> Text {
 }
 
 /// The types of blocks that the revision lacks, as they are spelt.
-fn unknown_blocks(revision: Revision) -> impl Iterator<Item = &'static str> {
-    let kinds = [("\"audio\"", revision.has_audio()), ("\"resource_link\"", revision.has_resource_links())];
-    kinds.into_iter().filter(|(_, known)| !known).map(|(kind, _)| kind)
+fn unknown_blocks(revision: Revision) -> impl Iterator<Item = &'static Finder<'static>> {
+    let known = [revision.has_audio(), revision.has_resource_links()];
+    LATER_BLOCKS.iter().zip(known).filter(|(_, known)| !known).map(|(kind, _)| kind)
 }
 
 fn has_text_block(content: &str) -> bool {

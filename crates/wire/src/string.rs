@@ -57,6 +57,11 @@ pub(crate) fn checked_end(text: &[u8], start: usize) -> usize {
     }
 }
 
+/// False only if no character in the text is spelt by its number, as any of a word may be.
+pub(crate) fn has_unicode_escape(text: &[u8]) -> bool {
+    memchr::memchr_iter(b'\\', text).any(|at| text.get(at + 1) == Some(&b'u'))
+}
+
 /// Skips bytes that need no attention: anything but a quote, a backslash or a control character.
 fn plain_run(text: &[u8], at: usize) -> usize {
     let mut at = match near_run(text, at) {

@@ -2,10 +2,13 @@
 //!
 //! Only the URIs change; every other byte stays. Where nothing changes the same bytes are returned.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::edit::{self, Edit};
 use crate::object::{Member, Object};
+use crate::string;
 use crate::text::Text;
 
 /// Which result it is: that says where its URIs are.
@@ -18,6 +21,9 @@ pub enum Kind {
     /// Of `prompts/get`: in the content of its messages.
     PromptResult,
 }
+
+/// How the type of a block begins that is a resource or a link to one.
+static RESOURCE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"resource"));
 
 /// From the upstream's spelling to ours.
 pub type Map<'a> = &'a dyn Fn(&str) -> String;
@@ -43,7 +49,7 @@ pub fn rewrite(result: &Text, kind: Kind, map: Map<'_>) -> Text {
 /// False only if it is certain that no block is a resource or a link to one: its type may be spelt with escapes.
 fn may_have_resources(result: &Text) -> bool {
     let bytes = result.as_str().as_bytes();
-    memmem::find(bytes, b"\"resource").is_some() || memmem::find(bytes, b"\\u").is_some()
+    RESOURCE.find(bytes).is_some() || string::has_unicode_escape(bytes)
 }
 
 /// One block of content, or a list of them.

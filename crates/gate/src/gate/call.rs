@@ -135,7 +135,7 @@ impl Gate {
         }
         write_intent(call, record).await?;
         if is_asked {
-            self.judge_again(&mut candidate, ruleset, record)?;
+            candidate = Box::pin(self.judge_again(id, candidate, ruleset, record)).await?;
         }
 
         let own = candidate.content.meta.as_ref();
@@ -184,10 +184,7 @@ impl Gate {
         let (offered, redactor) = (identity.offered.clone(), self.redactor.clone());
         let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
         let clean = move || result::clean(&offered, on_result, &redactor, result);
-        let cleaned = match bytes > INLINE_BYTES_MAX {
-            true => Box::pin(self.large.think(clean)).await.ok_or(Internal { call: identity.id })?,
-            false => clean(),
-        };
+        let cleaned = self.large.sized(bytes, identity.id, clean).await?;
         record.found_by_rules(cleaned.findings);
         record.redacted(cleaned.redacted);
         record.step("clean", cleaned.is_sound);
@@ -215,10 +212,7 @@ impl Gate {
         let Some(text) = call.arguments.take() else { return Ok(Arguments::parse(None)) };
         let bytes = text.len();
         let read = move || (Hash::of(&text), Arguments::parse(Some(text)));
-        let (hash, parsed) = match bytes > INLINE_BYTES_MAX {
-            true => Box::pin(self.large.think(read)).await.ok_or(Internal { call: id })?,
-            false => read(),
-        };
+        let (hash, parsed) = self.large.sized(bytes, id, read).await?;
         record.arguments(hash);
         Ok(parsed)
     }
@@ -251,11 +245,7 @@ impl Gate {
         let bytes = arguments.len();
         let (offered, arguments) = (found.offered.clone(), arguments.clone());
         let compare = move || check(offered.definition(), &arguments);
-        let compared = match bytes > INLINE_BYTES_MAX {
-            true => Box::pin(self.large.think(compare)).await.ok_or(Internal { call: id })?,
-            false => compare(),
-        };
-        Ok(compared.map_err(Refusal::HeaderMismatch)?)
+        Ok(self.large.sized(bytes, id, compare).await?.map_err(Refusal::HeaderMismatch)?)
     }
 
     fn candidate(
@@ -296,13 +286,12 @@ impl Gate {
         for (name, check) in CHECKS {
             let verdict = if candidate.bytes() > INLINE_BYTES_MAX {
                 let (ruleset, mut large) = (ruleset.clone(), candidate);
-                let work = self.large.think(move || {
+                let work = self.large.think(id, move || {
                     let verdict = check(&mut large, &ruleset);
                     (large, verdict)
                 });
-                // Boxed, so that calls of the usual size hold no room for it.
                 let verdict;
-                (candidate, verdict) = Box::pin(work).await.ok_or(Internal { call: id })?;
+                (candidate, verdict) = work.await?;
                 verdict
             } else {
                 check(&mut candidate, ruleset)
@@ -368,35 +357,39 @@ impl Gate {
         call: &Call<'_>,
         ruleset: &Arc<Ruleset>,
     ) -> Result<(Candidate, ExactCall), Failure> {
-        let is_large = candidate.bytes() > INLINE_BYTES_MAX;
+        let bytes = candidate.bytes();
         let conversation = call.client.over.is_some().then_some(call.client.conversation);
         let (askers, ruleset, redactor) = (call.askers.clone(), ruleset.clone(), self.redactor.clone());
         let read = move || {
             let exact = ExactCall::of(&candidate, (conversation, &askers), &redactor, &ruleset.approvals);
             (candidate, exact)
         };
-        Ok(match is_large {
-            true => self.large.think(read).await.ok_or(Internal { call: id })?,
-            false => read(),
-        })
+        Ok(self.large.sized(bytes, id, read).await?)
     }
 
     /// Judges a call that a person has allowed by what is in force by now.
-    fn judge_again(
+    async fn judge_again(
         &self,
-        candidate: &mut Candidate,
+        id: CallId,
+        mut candidate: Candidate,
         then: &Ruleset,
         record: &mut RecordScope<'_>,
-    ) -> Result<(), Refusal> {
-        let now = self.ruleset.load();
+    ) -> Result<Candidate, Failure> {
+        let now = self.ruleset.load_full();
         let roles_are_same = then.approvals.roles == now.approvals.roles;
-        let judged = checks::judge_again(candidate, (&*now.policy, &now.rules), roles_are_same);
+        let bytes = candidate.bytes();
+        let judge = move || {
+            let judged = checks::judge_again(&mut candidate, (&*now.policy, &now.rules), roles_are_same);
+            (candidate, judged)
+        };
+        let (candidate, judged) = self.large.sized(bytes, id, judge).await?;
         candidate.judgement.decision.iter().for_each(|decision| record.obliged(decision));
-        judged.map_err(|mut outdated| {
+        if let Err(mut outdated) = judged {
             record.decided_by(&mut outdated.decided);
             record.verdict(outdated.check.unwrap_or(approvals::STEP), Err(&outdated.refusal));
-            outdated.refusal
-        })
+            return Err(outdated.refusal.into());
+        }
+        Ok(candidate)
     }
 }
 
