@@ -1,11 +1,11 @@
 //! The words of the protocol whose messages are redacted. Who assembles the program hands them over; this crate knows none.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The members of the protocol's objects, and what each holds. Without any, nothing is taken for the protocol's own.
 #[derive(Debug, Clone, Default)]
-pub struct Vocabulary(Arc<HashMap<&'static [u8], Holds>>);
+pub struct Vocabulary(Arc<BTreeMap<&'static [u8], Holds>>);
 
 /// What the value of a member is, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The words of the protocol whose messages are judged. Who assembles the program hands them over; this crate knows none.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The members of the protocol's objects, and what each holds. Without any, every word is content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Vocabulary(Arc<HashMap<&'static str, Holds>>);
+pub struct Vocabulary(Arc<BTreeMap<&'static str, Holds>>);
 
 /// What the value of a member is, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

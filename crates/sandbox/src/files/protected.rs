@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::error::FileError;
 use super::inside::Inside;
 use super::obeyed::Writable;
-use super::path_names::{as_far_as_real, lies_in, real_path, seen_from};
+use super::path_names::{RealPaths, lies_in, real_path, seen_from};
 use super::server_files::ServerFiles;
 
 /// The configuration's name, whatever folder it is in: the nearest one above a working folder counts.
@@ -62,11 +62,11 @@ struct Resolved {
 impl ProtectionInForce {
     /// Takes these in place of those before, for what is below `root`, a path without links.
     pub(super) fn replace(&self, root: &Path, protected: &ProtectedPaths) {
-        let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
+        let mut real = RealPaths::default();
         let protected = ProtectedPaths {
-            unwritten: real(&protected.unwritten),
-            unread: real(&protected.unread),
-            servers: protected.servers.real(),
+            unwritten: real.of_all(&protected.unwritten),
+            unread: real.of_all(&protected.unread),
+            servers: protected.servers.real(&mut real),
             writable: protected.writable.clone(),
         };
         let unread_below = protected.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();

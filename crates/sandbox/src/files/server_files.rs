@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::path_names::{are_alike, as_far_as_real, lies_in};
+use super::path_names::{RealPaths, are_alike, lies_in};
 
 /// The files and folders that the command line of one program, or of several, leads to. Absolute paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,9 +42,12 @@ const LAUNCHERS_END: &str = ".pth";
 
 impl ServerFiles {
     /// The same as paths without links, as far as they exist.
-    pub(super) fn real(&self) -> ServerFiles {
-        let real = |paths: &[PathBuf]| paths.iter().map(|path| as_far_as_real(path)).collect();
-        ServerFiles { named: real(&self.named), code: real(&self.code), starts: real(&self.starts) }
+    pub(super) fn real(&self, real: &mut RealPaths) -> ServerFiles {
+        ServerFiles {
+            named: real.of_all(&self.named),
+            code: real.of_all(&self.code),
+            starts: real.of_all(&self.starts),
+        }
     }
 
     /// Adds another program's.
