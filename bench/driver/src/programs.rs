@@ -93,6 +93,12 @@ impl Programs {
         self.floor("bare-gateway", &["--port", &port.to_string(), "--program", &program.to_string_lossy()])
     }
 
+    /// The same on the libraries that the product is built on.
+    pub(crate) fn library_gateway(&self, port: u16) -> Launch {
+        let program = self.installed.yardsticks.join("mcp-echo-floor");
+        self.floor("library-gateway", &["--port", &port.to_string(), "--program", &program.to_string_lossy()])
+    }
+
     /// The least gateway, in front of a server over HTTP.
     pub(crate) fn bare_gateway_http(&self, port: u16, upstream: u16) -> Launch {
         self.floor("bare-gateway", &["--port", &port.to_string(), "--upstream", &upstream.to_string()])

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use rustix::event::epoll;
 
 use crate::http_loop::{content_length, find, send};
-use crate::json_members::member;
+use crate::json_members::{member, with_id};
 use crate::stdio_loop::write_all;
 
 /// One read brings at most this much.
@@ -208,12 +208,6 @@ fn body(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let head_end = find(bytes, b"\r\n\r\n")?;
     let end = head_end + 4 + content_length(&bytes[..head_end]).unwrap_or(0);
     (bytes.len() >= end).then(|| (&bytes[head_end + 4..end], end))
-}
-
-/// A message with another id in the place of `id`, which is a part of it.
-fn with_id(message: &[u8], id: &[u8], other: &[u8]) -> Vec<u8> {
-    let start = id.as_ptr() as usize - message.as_ptr() as usize;
-    [&message[..start], other, &message[start + id.len()..]].concat()
 }
 
 #[cfg(test)]

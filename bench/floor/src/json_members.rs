@@ -28,6 +28,12 @@ pub fn member<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
+/// A message with another id in the place of `id`, which is a part of it.
+pub fn with_id(message: &[u8], id: &[u8], other: &[u8]) -> Vec<u8> {
+    let start = id.as_ptr() as usize - message.as_ptr() as usize;
+    [&message[..start], other, &message[start + id.len()..]].concat()
+}
+
 fn skip_space(json: &[u8], mut at: usize) -> usize {
     while json.get(at).is_some_and(u8::is_ascii_whitespace) {
         at += 1;

@@ -51,7 +51,7 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 9] {
+fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 10] {
     let programs = &bench.programs;
     let stdio = Upstream::Stdio { tools: 0 };
     let http = |port| Upstream::Http { port };
@@ -63,6 +63,11 @@ fn lanes(bench: &Bench) -> [(&'static str, anyhow::Result<Servers>, Request); 9]
             echo("echo"),
         ),
         (BARE_TO_STDIO, Servers::one(|port| Ok(programs.bare_gateway_stdio(port))), echo("echo")),
+        (
+            "bare gateway on hyper and tokio, HTTP to stdio",
+            Servers::one(|port| Ok(programs.library_gateway(port))),
+            echo("echo"),
+        ),
         (
             BARE_TO_HTTP,
             Servers::before_floor(programs, |port, behind| Ok(programs.bare_gateway_http(port, behind))),
