@@ -14,6 +14,7 @@ mod modules;
 mod names;
 mod pins;
 mod tree;
+mod types;
 mod words;
 
 use anyhow::bail;
@@ -38,6 +39,7 @@ const RULES: &[Rule] = &[
     Rule { name: "manifests", look: manifests::look },
     Rule { name: "names", look: names::look },
     Rule { name: "pins", look: pins::look },
+    Rule { name: "types", look: types::look },
     Rule { name: "words", look: words::look },
 ];
 

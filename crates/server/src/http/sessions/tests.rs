@@ -1,6 +1,6 @@
 //! Sessions: whose they are, how many, and how they end.
 
-use gate::Via;
+use gate::{CallerKind, Proof, Role, Scopes, Via};
 use hyper::header::HeaderName;
 use wire::{Id, Revision};
 
@@ -30,7 +30,17 @@ fn only_an_open_session_of_the_caller_is_found() {
     assert!(sessions.named(&twice, &caller()).is_err());
     assert_eq!(id.len(), 2 * ID_BYTES);
 
-    let others = [caller().with_scopes(std::iter::empty().collect()), Caller::local_user(Via::Stdio)];
+    // Each differs in one thing.
+    let other = |id: &str, kind, roles, via| Caller::new(id.into(), kind, roles, Scopes::all(), via);
+    let (owner, reader) = (Role::Owner.into(), Role::Auditor.into());
+    let others = [
+        caller().with_scopes(std::iter::empty().collect()),
+        caller().with_proof(Proof::Key("k".into())),
+        other("local", CallerKind::LocalUser, owner, Via::Stdio),
+        other("another", CallerKind::LocalUser, owner, Via::Http),
+        other("local", CallerKind::Token, owner, Via::Http),
+        other("local", CallerKind::LocalUser, reader, Via::Http),
+    ];
     for other in others {
         assert!(sessions.named(&headers, &other).is_err());
         assert!(!sessions.end(&id, &other), "a foreign session is not ended");
