@@ -53,3 +53,32 @@ impl fmt::Debug for Id {
         write!(f, "Id({})", self.text())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(written: &str, is_id: bool) {
+        let frame = Text::check(Bytes::copy_from_slice(written.as_bytes())).expect("a sample is sound");
+        let id = Id::parse(&frame, frame.as_str());
+        assert_eq!(id.as_ref().map(Id::text), is_id.then_some(written));
+    }
+
+    #[test]
+    fn an_id_is_a_string_or_an_integer_of_sane_length() {
+        for id in ["0", "-7", "123456789012345678901234567890", "\"\"", "\"1.5\""] {
+            check(id, true);
+        }
+        for other in ["1.5", "1e3", "-1E3", "null", "true", "{}", "[1]"] {
+            check(other, false);
+        }
+        let quoted = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
+        check(&quoted(ID_BYTES_MAX), true);
+        check(&quoted(ID_BYTES_MAX + 1), false);
+        check(&"9".repeat(ID_BYTES_MAX), true);
+        check(&"9".repeat(ID_BYTES_MAX + 1), false);
+    }
+}
