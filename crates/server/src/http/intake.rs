@@ -173,6 +173,22 @@ mod tests {
         check(ROOM_KIB, HTTP_BODY_BYTES_MAX + 1, (413, 0)).await;
     }
 
+    /// One that does not say how long it is, and goes on.
+    #[tokio::test]
+    async fn a_body_in_pieces_has_the_same_limit() {
+        static PIECE: [u8; 1024 * 1024] = [b' '; 1024 * 1024];
+        let most = vec![&PIECE[..]; HTTP_BODY_BYTES_MAX / PIECE.len()];
+        let status = async |all: &[&'static [u8]]| {
+            let read = read(&room(), pieces(all)).await;
+            read.map_or_else(
+                |answer| answer.status().as_u16(),
+                |whole| if whole.len() == HTTP_BODY_BYTES_MAX { 200 } else { 0 },
+            )
+        };
+        assert_eq!(status(&most).await, 200);
+        assert_eq!(status(&[&most[..], &[b" "]].concat()).await, 413);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn room_is_taken_for_what_has_arrived_only() {
         let room = Arc::new(Semaphore::new(ROOM_KIB));
