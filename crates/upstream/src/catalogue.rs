@@ -26,7 +26,7 @@ pub(crate) fn offer(
     fresh: bool,
     judge: &Judge,
 ) -> Offer {
-    let mut offer = Offer { fresh, ..Offer::empty(state) };
+    let mut offer = Offer { state, fresh, ..Offer::default() };
     if lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools) {
         offer.mistakes = mistakes(lists, settings);
     }

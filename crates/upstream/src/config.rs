@@ -149,31 +149,15 @@ impl Default for Config {
     }
 }
 
-/// Shows no value of `env`, `headers` or an argument, and of the address only the harmless part.
+/// Shows where the server is, without what may be secret in its address, and no value of its headers.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("command", &self.command)
-            .field("args", &self.args)
-            .field("env", &self.env)
-            .field("cwd", &self.cwd)
             .field("url", &self.url.as_deref().map(shown_url))
             .field("socket", &self.socket)
             .field("headers", &self.headers)
             .field("enabled", &self.enabled)
-            .field("timeout", &self.timeout)
-            .field("prefix", &self.prefix)
-            .field("transport", &self.transport)
-            .field("oauth", &self.oauth)
-            .field("include", &self.include)
-            .field("exclude", &self.exclude)
-            .field("tool", &self.tool.keys().collect::<Vec<_>>())
-            .field("inherit", &self.inherit)
-            .field("on_demand", &self.on_demand)
-            .field("restart", &self.restart)
-            .field("concurrency", &self.concurrency)
-            .field("isolation", &self.isolation)
-            .field("trust", &self.trust)
             .finish_non_exhaustive()
     }
 }

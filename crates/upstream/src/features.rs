@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::offer::{State, Withheld};
+    use crate::offer::Withheld;
 
     fn settings(name: &str, prefix: &str) -> Settings {
         let (command, prefix) = (Some("x".to_owned()), Some(prefix.to_owned()));
@@ -248,7 +248,7 @@ mod tests {
     fn features_of(prefix: &str, definitions: &str) -> (Features, Vec<Withheld>) {
         let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
         let lists = Lists::remembered(definitions).expect("lists");
-        let mut offer = Offer::empty(State::Stopped);
+        let mut offer = Offer::default();
         let features = features(&mut offer, &lists, &settings, &Weak::new(), &Judge::Everything);
         (features, offer.withheld)
     }

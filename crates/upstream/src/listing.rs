@@ -176,15 +176,8 @@ impl Listed {
 
     /// Appends the entries as a JSON array, to be remembered.
     pub(crate) fn write(&self, out: &mut String) {
-        out.reserve(self.bytes);
-        out.push('[');
-        for (index, entry) in self.entries.iter().enumerate() {
-            if index > 0 {
-                out.push(',');
-            }
-            out.push_str(entry.text.as_str());
-        }
-        out.push(']');
+        let entries: Vec<&str> = self.entries.iter().map(|entry| entry.text.as_str()).collect();
+        out.push_str(&format!("[{}]", entries.join(",")));
     }
 }
 

@@ -5,7 +5,6 @@ mod checked;
 mod endpoint;
 mod expand;
 mod fingerprint;
-mod foreign;
 mod limits;
 pub(crate) mod mask;
 mod named;

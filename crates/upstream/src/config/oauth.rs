@@ -1,10 +1,9 @@
 //! The `oauth` key, as people write it: a switch, or a table.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use oauth::Algorithm;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -12,7 +11,8 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use super::Value;
 
 /// Signing in: a switch, or the details.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged, inline)]
 pub enum Oauth {
     /// `oauth = true` or `false`.
     Switch(bool),
@@ -98,19 +98,5 @@ impl<'de> Visitor<'de> for OauthVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Oauth, A::Error> {
         OauthTable::deserialize(MapAccessDeserializer::new(map)).map(|table| Oauth::Table(Box::new(table)))
-    }
-}
-
-impl JsonSchema for Oauth {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Oauth".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<OauthTable>()] })
     }
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 
 use super::endpoint::Endpoint;
 use super::fingerprint;
-use super::foreign::Foreign;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::{self, Named};
@@ -27,7 +27,9 @@ pub struct Settings {
     /// Which tools are offered, and as what.
     pub(crate) shape: Arc<ToolFilter>,
     pub(crate) prefix: String,
-    pub(crate) foreign: Foreign,
+    /// The prefixes of the other upstreams: what begins like theirs is not ours to offer. Copies share them, so that
+    /// all hear of a change.
+    pub(crate) foreign: Arc<ArcSwap<Vec<Box<str>>>>,
     pub(crate) endpoint: Endpoint,
     /// What its definitions have to pass.
     pub(crate) trust: Trust,
@@ -45,19 +47,16 @@ impl Settings {
     /// The same, knowing which other upstreams there are, of which it may itself be one: it offers nothing under a
     /// name or URI that reads as theirs.
     pub fn knowing(self, all: &[Settings]) -> Settings {
-        Settings {
-            foreign: Foreign::to(
-                all.iter()
-                    .filter(|other| other.enabled && other.name != self.name)
-                    .map(|other| &*other.prefix),
-            ),
-            ..self
-        }
+        let is_other =
+            |other: &&Settings| other.enabled && other.name != self.name && !other.prefix.is_empty();
+        let prefixes = all.iter().filter(is_other).map(|other| other.prefix.as_str().into()).collect();
+        Settings { foreign: Arc::new(ArcSwap::from_pointee(prefixes)), ..self }
     }
 
     /// Takes the other upstreams that `newer` knows, for every copy of these settings. False if that changes nothing.
     pub(crate) fn knowing_as(&self, newer: &Settings) -> bool {
-        self.foreign.become_as(&newer.foreign)
+        let prefixes = newer.foreign.load_full();
+        *self.foreign.swap(prefixes.clone()) != *prefixes
     }
 
     /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
@@ -110,7 +109,7 @@ impl Settings {
 
     /// The URIs under which its resources are offered.
     pub(crate) fn uri_map(&self) -> UriMap {
-        UriMap::among(&self.prefix, &self.foreign.now())
+        UriMap::among(&self.prefix, &self.foreign.load())
     }
 
     /// False if the server is to be left alone.
@@ -223,7 +222,7 @@ mod tests {
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
-        let (foreign, mask) = (Foreign::default(), Mask::of(&endpoint, &[]));
+        let (foreign, mask) = (Arc::default(), Mask::of(&endpoint, &[]));
         let limits = Limits {
             start: START_TIMEOUT,
             list: LIST_TIMEOUT,

@@ -84,7 +84,7 @@ impl Upstream {
             settings,
             world,
             pins,
-            offers: watch::Sender::new(Offer::empty(state)),
+            offers: watch::Sender::new(Offer { state, ..Offer::default() }),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
             statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),
             last_error: Mutex::default(),
@@ -228,7 +228,7 @@ impl Upstream {
         let offer = self.offers.borrow().clone();
         let fetched_at_ms = self.fetched_at_ms();
         Report {
-            name: self.settings.name.clone(),
+            name: self.name().to_owned(),
             transport: self.transport(),
             tools: offer.tools.len(),
             prompts: offer.features.prompts.len(),
@@ -279,7 +279,7 @@ impl Upstream {
         if let Some(error) = state.error() {
             *self.last_error() = Some(error.to_owned());
         }
-        let (name, state) = (self.settings.name.clone(), state.clone());
+        let (name, state) = (self.name().to_owned(), state.clone());
         // Nobody may be listening just now.
         let _ = self.statuses.send(Status { name, state, at_ms: now_ms() });
     }

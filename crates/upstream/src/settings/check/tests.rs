@@ -297,7 +297,7 @@ fn the_same_settings_are_the_same_whatever_others_there_are() {
     let of = |table: &str| settle(table).expect("sound");
     let table = "command = \"a\"\ninclude = [\"a\"]";
     let known = of(table).knowing(&[settle_as("other", "command = \"b\"").expect("sound")]);
-    assert_eq!(known.foreign.now().len(), 1);
+    assert_eq!(known.foreign.load().len(), 1);
     assert!(known.same_as(&of(table)));
     for other in [
         "command = \"b\"\ninclude = [\"a\"]",
