@@ -6,7 +6,6 @@
 
 mod actor;
 mod answer;
-mod apart;
 mod backoff;
 mod breaker;
 mod catalogue;
@@ -15,6 +14,7 @@ mod clock;
 mod closed;
 mod config;
 mod connection;
+mod draft;
 mod error;
 mod fault;
 mod features;

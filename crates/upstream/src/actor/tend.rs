@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::backoff::{self, Chance};
+use crate::backoff::{self, chance};
 use crate::config::Restart;
 use crate::connection::{Connection, Era, Exchange, Notice, Parting};
 use crate::error::ConnectError;
@@ -232,7 +232,7 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
     loop {
         let Some(closing) = upstream.upgrade().map(|upstream| upstream.closing.clone()) else { return };
         tokio::select! {
-            () = sleep(backoff::wait(failures, Chance::draw())) => {}
+            () = sleep(backoff::wait(failures, chance())) => {}
             () = closing.cancelled() => return,
         }
         let Some(upstream) = upstream.upgrade().filter(|upstream| upstream.is_wanted()) else {
@@ -253,7 +253,7 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
 pub(crate) async fn look_in(upstream: &Weak<Upstream>, exchange: &Exchange) {
     loop {
         let Some(after) = upstream.upgrade().map(|upstream| upstream.look_in_after()) else { return };
-        sleep(Chance::draw().shorten(after.unwrap_or(LISTS_GOOD_FOR))).await;
+        sleep(backoff::shortened(after.unwrap_or(LISTS_GOOD_FOR), chance())).await;
         let Some(upstream) = upstream.upgrade() else { return };
         // It may say another time now than it did when the wait began.
         if after.is_some() && upstream.look_in_after().is_some() {

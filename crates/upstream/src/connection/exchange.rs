@@ -213,7 +213,7 @@ impl Exchange {
             // way; no call depends on the answer then.
             let is_unrelated = via == Via::Shared && question.kind == asked::Kind::Roots;
             if !is_unrelated {
-                self.pending.happened(call, Happening::Lacking(required.to_owned()));
+                self.pending.happened(call, Happening::Lacking(required));
             }
             let why = format!("Method not found: {shown}; the client of this call has not declared it");
             return Err(WireError::new(Code::MethodNotFound, why));

@@ -1,10 +1,9 @@
 //! Asking a server on behalf of a client, and going on with a call that had to ask the client in between.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::sleep;
+use tokio::time::{Instant, timeout_at};
 use tool_api::Context;
 use wire::message::Text;
 
@@ -18,6 +17,7 @@ use super::request::Outgoing;
 use super::request::{AGAIN, Answer, Request};
 use super::transport::Transport;
 use crate::fault::Fault;
+use crate::profiles::Profile;
 use crate::slots::{CallSlot, CallSlots};
 
 /// Questions that a server asks at once are passed on at once: it has this long after the first.
@@ -83,34 +83,27 @@ impl Connection {
         if call.open().is_empty() { self.wait(call, Some(cx)).await } else { self.suspend(call) }
     }
 
-    /// Waits until a call is answered, or its client asked.
+    /// Waits until a call is answered, or its client asked, with whatever else the server asks at the same time.
     async fn wait(&self, mut call: Call, cx: Option<&Context>) -> Result<Answer, Fault> {
-        loop {
-            match call.next().await {
+        let conversation = cx.map_or(0, |cx| cx.client().conversation);
+        let mut collected = None;
+        while call.open().len() < QUESTIONS_MAX {
+            let next = match collected {
+                None => call.next().await,
+                Some(collected) => match timeout_at(collected, call.next()).await {
+                    Ok(next) => next,
+                    Err(_) => break,
+                },
+            };
+            match next {
+                // It did not wait for the client; another call of this client may.
                 Next::Answered(reply) => return self.judge(reply?, cx),
-                Next::Happened(Happening::Asked(question)) => return self.ask(call, question, cx).await,
+                Next::Happened(Happening::Asked(question)) => {
+                    call.add(question, conversation);
+                    collected.get_or_insert_with(|| Instant::now() + QUESTIONS_WAIT);
+                }
                 Next::Happened(Happening::Lacking(required)) => return Err(Fault::Lacking(required)),
                 Next::Happened(Happening::Acknowledged(_)) => {}
-            }
-        }
-    }
-
-    /// Asks the client of a call, with whatever else the server asks at the same time.
-    async fn ask(&self, mut call: Call, first: Question, cx: Option<&Context>) -> Result<Answer, Fault> {
-        let conversation = cx.map_or(0, |cx| cx.client().conversation);
-        call.add(first, conversation);
-        let mut collected = pin!(sleep(QUESTIONS_WAIT));
-        while call.open().len() < QUESTIONS_MAX {
-            tokio::select! {
-                biased;
-                next = call.next() => match next {
-                    // It did not wait for the client; another call of this client may.
-                    Next::Answered(reply) => return self.judge(reply?, cx),
-                    Next::Happened(Happening::Asked(question)) => call.add(question, conversation),
-                    Next::Happened(Happening::Lacking(required)) => return Err(Fault::Lacking(required)),
-                    Next::Happened(Happening::Acknowledged(_)) => {}
-                },
-                () = &mut collected => break,
             }
         }
         self.suspend(call)
@@ -144,8 +137,8 @@ impl Connection {
         }
         let (Some(cx), false) = (cx, self.is_modern()) else { return Ok(Answer::Error(error)) };
         let Some(required) = asked::required(&error) else { return Ok(Answer::Error(error)) };
-        if let Some(lacking) = asked::lacks_urls(&cx.client().capabilities) {
-            return Err(Fault::Lacking(lacking.to_owned()));
+        if let Some(lacking) = Profile::URL.lacking_in(&cx.client().capabilities) {
+            return Err(Fault::Lacking(lacking));
         }
         for (id, key) in required.ids {
             self.transport.exchange.note_elicitation(id, cx.client().conversation, key);

@@ -13,7 +13,7 @@ use super::super::via::Via;
 use super::body;
 use super::peer::Peer;
 use super::stream::{Place, Stream, read_events};
-use crate::backoff::Chance;
+use crate::backoff::{chance, shortened};
 use crate::fault::Fault;
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
@@ -64,7 +64,7 @@ async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
         }
         let wait = place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN);
         // Many who lost one server do not come back at the same moment.
-        sleep(wait + (wait - Chance::draw().shorten(wait)) / 2).await;
+        sleep(wait + (wait - shortened(wait, chance())) / 2).await;
     }
 }
 
