@@ -15,7 +15,6 @@ use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::literal::literal;
 use crate::settings::Mask;
-use crate::slots::CallSlot;
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -86,7 +85,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
         let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
-        let result = match connection.request(CallSlot::default(), request).await {
+        let result = match connection.request(None, request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),

@@ -132,12 +132,13 @@ impl RemoteTool {
             upstream.refresh(Kind::Tools).await;
             round = self.send(upstream, &arguments, cx).await?;
         }
-        let Round { connection, slot, answer } = round;
+        // Its slot is held while a task is followed.
+        let Round { connection, slot: _slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
             Ok(Answer::Error(error)) => return Err(self.refused(upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(upstream, &connection, &slot, task, cx).await?
+                legacy_task::follow(upstream, &connection, task, cx).await?
             }
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),

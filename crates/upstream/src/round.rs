@@ -108,7 +108,7 @@ async fn tries<'r>(
     sent: &mut Option<Instant>,
 ) -> Result<Round, ToolError> {
     let mut tries = 0;
-    let mut slot = None;
+    let mut slot = CallSlot::default();
     loop {
         tries += 1;
         let held = cx.input().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
@@ -117,7 +117,7 @@ async fn tries<'r>(
             None => {
                 // What is done with a task is no new burden.
                 if slot.is_none() && cx.key().is_none() && upstream.slots.are_limited() {
-                    slot = Some(take_slot(upstream, cx).await?);
+                    slot = take_slot(upstream, cx).await?;
                 }
                 upstream.connection_for(cx).await
             }
@@ -126,8 +126,8 @@ async fn tries<'r>(
         let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
         let answer = match suspended {
-            Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
-            None => connection.request(slot.clone().unwrap_or_default(), request(&connection)?).await,
+            Some((state, responses)) => connection.resume(state, responses, cx).await,
+            None => connection.request(slot.clone(), request(&connection)?).await,
         };
         if matches!(answer, Err(Fault::Lacking(_))) {
             upstream.pool.be_truthful();
@@ -136,7 +136,7 @@ async fn tries<'r>(
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
         if !again || suspended.is_some() || tries == TRIES_MAX {
-            return Ok(Round { connection, slot: slot.unwrap_or_default(), answer });
+            return Ok(Round { connection, slot, answer });
         }
     }
 }
@@ -187,7 +187,7 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
     let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.suspends_any();
+    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && connection.suspended.is_empty();
     if let Err(fault) = answer
         && (is_unseen || is_refused)
     {

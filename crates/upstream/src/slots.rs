@@ -2,27 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 /// Calls that wait for a slot of one server. More than these is a server that will not keep up.
 const WAITING_MAX: usize = 1_024;
 
-/// How long a call that goes on with its client's answer waits for another slot. Then it goes on without one: a server
-/// that does one thing after another may look at nothing else before it has that answer.
-const AGAIN_MAX: Duration = Duration::from_secs(2);
-
-/// One call's slot, given back when the last clone is dropped. Nothing is in it if there is no limit.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CallSlot(Option<Arc<OwnedSemaphorePermit>>);
-
-impl CallSlot {
-    pub(crate) fn is_limited(&self) -> bool {
-        self.0.is_some()
-    }
-}
+/// One call's slot, given back when the last clone is dropped; nothing if there is no limit.
+pub(crate) type CallSlot = Option<Arc<OwnedSemaphorePermit>>;
 
 /// Too many calls wait already.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,22 +39,14 @@ impl CallSlots {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A slot for a call that gave its own back while its client was asked; none if none is free soon.
-    pub(crate) async fn acquire_again(&self) -> CallSlot {
-        match timeout(AGAIN_MAX, self.acquire()).await {
-            Ok(Ok(slot)) => slot,
-            Ok(Err(TooMany)) | Err(_) => CallSlot::default(),
-        }
-    }
-
     /// Waits for a slot, without a limit of its own: dropping the future gives up.
     ///
     /// # Errors
     /// Too many wait already.
     pub(crate) async fn acquire(&self) -> Result<CallSlot, TooMany> {
-        let Some(free) = &self.free else { return Ok(CallSlot(None)) };
+        let Some(free) = &self.free else { return Ok(None) };
         if let Ok(permit) = free.clone().try_acquire_owned() {
-            return Ok(CallSlot(Some(Arc::new(permit))));
+            return Ok(Some(Arc::new(permit)));
         }
         let counted = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
@@ -75,7 +54,7 @@ impl CallSlots {
         }
         let permit = free.clone().acquire_owned().await.expect("nobody closes the semaphore");
         drop(counted);
-        Ok(CallSlot(Some(Arc::new(permit))))
+        Ok(Some(Arc::new(permit)))
     }
 }
 

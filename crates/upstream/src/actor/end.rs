@@ -119,14 +119,14 @@ impl Upstream {
     /// count.
     pub fn has_calls(&self) -> bool {
         let is_busy =
-            |open: &Arc<Connection>| open.exchange().pending.idle_after().is_none() && !open.suspends_any();
+            |open: &Arc<Connection>| open.exchange().pending.idle_after().is_none() && open.suspended.is_empty();
         self.calls.load(Ordering::Relaxed) > 0 || self.connections().iter().any(is_busy)
     }
 
     /// The connection on which a call waits that is named so.
     pub(crate) fn suspended_at(&self, state: &str) -> Option<Arc<Connection>> {
         let mut open = self.connections().into_iter();
-        open.find(|open| !open.exchange().closed.is_cancelled() && open.has_suspended(state))
+        open.find(|open| !open.exchange().pending.closed.is_cancelled() && open.suspended.has(state))
     }
 
     fn connections(&self) -> Vec<Arc<Connection>> {

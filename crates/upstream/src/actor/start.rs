@@ -42,7 +42,7 @@ impl Upstream {
 
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
-        self.live.load_full().filter(|live| !live.exchange().closed.is_cancelled())
+        self.live.load_full().filter(|live| !live.exchange().pending.closed.is_cancelled())
     }
 
     pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {

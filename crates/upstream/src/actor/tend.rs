@@ -64,7 +64,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
     let is_idle = tokio::select! {
         () = idle(&upstream, &connection, &exchange) => true,
         _ = work => false,
-        () = exchange.closed.cancelled() => false,
+        () = exchange.pending.closed.cancelled() => false,
     };
     let Some(me) = upstream.upgrade() else { return };
     if is_idle {
@@ -285,7 +285,7 @@ pub(crate) async fn unused(limit: Duration, exchange: &Exchange, is_busy: impl F
             (since, seen) = (Instant::now(), calls);
             continue;
         };
-        if since.elapsed() >= limit && exchange.end_idle(unchanged) {
+        if since.elapsed() >= limit && exchange.pending.end_idle(unchanged) {
             return;
         }
     }
@@ -334,6 +334,6 @@ mod tests {
         assert!(ends_within(100).await);
         assert!(begun.elapsed() < Duration::from_secs(79 + 200 + 69 + 100 + 91));
         assert!(matches!(exchange.begin(caller()), Err(Fault::NotSent(_))));
-        assert!(exchange.closed.is_cancelled());
+        assert!(exchange.pending.closed.is_cancelled());
     }
 }

@@ -67,7 +67,7 @@ impl Peer {
 
     /// Closes the session, if the server gave us one.
     pub(super) async fn end(&self) {
-        self.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
+        self.exchange.pending.end(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
         if self.has_session() && !self.is_sse() {
             // A server may refuse this (405); the session then ends by its age.
             let _ = timeout(END_MAX, self.close_session()).await;

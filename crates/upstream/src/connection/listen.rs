@@ -130,7 +130,7 @@ type Sent = Result<Option<Call>, Fault>;
 impl Keeper {
     /// Opens it, opens it again when it ends or something else is wanted, until the connection is over.
     pub(super) async fn keep(self, first: Sent) {
-        self.transport.exchange.closed.run_until_cancelled(self.keep_on(first)).await;
+        self.transport.exchange.pending.closed.run_until_cancelled(self.keep_on(first)).await;
     }
 
     async fn keep_on(&self, first: Sent) {

@@ -30,7 +30,8 @@ pub(crate) struct Connection {
     /// What the server says of itself.
     pub(crate) identity: ServerIdentity,
     pub(super) envelope: Envelope,
-    pub(super) suspended: Arc<SuspendedCalls>,
+    /// Calls that wait for their clients.
+    pub(crate) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
@@ -89,20 +90,10 @@ impl Connection {
         *level = Some(wanted);
     }
 
-    /// True if a call waits here for its client under this state.
-    pub(crate) fn has_suspended(&self, state: &str) -> bool {
-        self.suspended.has(state)
-    }
-
-    /// True if any call waits here for its client.
-    pub(crate) fn suspends_any(&self) -> bool {
-        !self.suspended.is_empty()
-    }
-
     /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
     /// for its client, or a task.
     pub(crate) fn is_kept(&self) -> bool {
-        self.suspends_any() || self.listening.follows_any()
+        !self.suspended.is_empty() || self.listening.follows_any()
     }
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.

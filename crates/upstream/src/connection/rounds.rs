@@ -18,7 +18,7 @@ use super::request::{AGAIN, Answer, Request};
 use super::transport::Transport;
 use crate::fault::Fault;
 use crate::profiles::Profile;
-use crate::slots::{CallSlot, CallSlots};
+use crate::slots::CallSlot;
 
 /// Questions that a server asks at once are passed on at once: it has this long after the first.
 const QUESTIONS_WAIT: Duration = Duration::from_millis(5);
@@ -41,12 +41,12 @@ impl Connection {
         };
         let caller = cx.map(|cx| caller(method, cx));
         let call = Call::send(&self.transport, caller, fill, modern, slot)?;
-        tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, id = call.id(), method, "request");
+        tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, id = call.waiting.id, method, "request");
         self.wait(call, cx).await
     }
 
     /// Goes on with a call that waits for its client, with what the client answers: an object with an answer
-    /// under each key of [`Answer::Asked`]. What is missing is asked for again. It takes one of `slots` again.
+    /// under each key of [`Answer::Asked`]. What is missing is asked for again. It goes on without a slot.
     ///
     /// # Errors
     /// [`Fault::Round`] if there is no such call any more, or an answer is none.
@@ -55,11 +55,10 @@ impl Connection {
         state: &str,
         responses: Option<&Bytes>,
         cx: &Context,
-        slots: &CallSlots,
     ) -> Result<Answer, Fault> {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut call = self.suspended.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
-        call.go_on_for(caller("tools/call", cx));
+        call.waiting.exchange.pending.now_for(call.waiting.id, caller("tools/call", cx));
         let caught_up = call.catch_up(cx.client().conversation)?;
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);
@@ -67,7 +66,7 @@ impl Connection {
         let is_unfit = |(key, question): &&(String, Question)| {
             answer(key).is_some_and(|answer| !question.kind.is_answer(answer))
         };
-        let unfit = call.open().iter().find(is_unfit);
+        let unfit = call.open.iter().find(is_unfit);
         if let Some(reply) = caught_up {
             // What is still open was asked by another call of this client.
             if unfit.is_none() {
@@ -78,16 +77,15 @@ impl Connection {
         if let Some((key, _)) = unfit {
             return Err(Fault::Round(format!("what was sent under `{key}` is no answer to it")));
         }
-        call.go_on_in(slots.acquire_again().await);
         call.answer_questions(answer);
-        if call.open().is_empty() { self.wait(call, Some(cx)).await } else { self.suspend(call) }
+        if call.open.is_empty() { self.wait(call, Some(cx)).await } else { self.suspend(call) }
     }
 
     /// Waits until a call is answered, or its client asked, with whatever else the server asks at the same time.
     async fn wait(&self, mut call: Call, cx: Option<&Context>) -> Result<Answer, Fault> {
         let conversation = cx.map_or(0, |cx| cx.client().conversation);
         let mut collected = None;
-        while call.open().len() < QUESTIONS_MAX {
+        while call.open.len() < QUESTIONS_MAX {
             let next = match collected {
                 None => call.next().await,
                 Some(collected) => match timeout_at(collected, call.next()).await {
@@ -110,7 +108,7 @@ impl Connection {
     }
 
     fn suspend(&self, mut call: Call) -> Result<Answer, Fault> {
-        let requests = asked::requests(call.open());
+        let requests = asked::requests(&call.open);
         call.suspend();
         let (state, hold) = self.suspended.put(call)?;
         Ok(Answer::Asked { requests, state, hold: Some(hold) })
@@ -130,7 +128,7 @@ impl Connection {
             Replaced::Perhaps if self.transport.is_streamable_http() => {
                 self.transport
                     .exchange
-                    .retire(&Fault::Gone("may speak another revision than before".to_owned()));
+                    .pending.refuse(&Fault::Gone("may speak another revision than before".to_owned()));
                 return Ok(Answer::Error(error));
             }
             Replaced::Perhaps | Replaced::No => {}

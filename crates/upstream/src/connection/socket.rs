@@ -33,7 +33,7 @@ async fn run(reader: OwnedReadHalf, exchange: Arc<Exchange>, outbox: Arc<Outbox>
     };
     // From here on requests fail as not sent, and may go to the next connection.
     outbox.close();
-    exchange.close(parting, &Fault::Gone(how.to_owned()));
+    exchange.pending.end(parting, &Fault::Gone(how.to_owned()));
 }
 
 fn not_connected(path: &Path, error: &io::Error) -> ConnectError {

@@ -62,12 +62,12 @@ async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
 async fn read(mut stream: Stream, peer: Arc<Peer>) {
     let mut place = Place::default();
     let reading = read_events(&mut stream, &peer, Via::Shared, &mut place);
-    let fault = match peer.exchange.closed.run_until_cancelled(reading).await {
+    let fault = match peer.exchange.pending.closed.run_until_cancelled(reading).await {
         None => return,
         Some(Err(fault @ Fault::Broken(_))) => fault,
         Some(_) => Fault::Gone("closed the connection".to_owned()),
     };
-    peer.exchange.close(Parting::ByItself, &fault);
+    peer.exchange.pending.end(Parting::ByItself, &fault);
 }
 
 /// The address that `endpoint` means at `base`, which is a full address.

@@ -35,7 +35,7 @@ enum Way {
 
 impl Way {
     fn http(peer: Arc<Peer>) -> Way {
-        let _close_on_drop = peer.exchange.closed.clone().drop_guard();
+        let _close_on_drop = peer.exchange.pending.closed.clone().drop_guard();
         Way::Http { peer, _close_on_drop }
     }
 }

@@ -37,7 +37,7 @@ enum Listened {
 /// Listens until the connection is closed or the server says that it offers no stream. Sets `tried` once the
 /// server has answered the first time.
 pub(super) async fn listen(peer: Arc<Peer>, tried: CancellationToken) {
-    peer.exchange.closed.run_until_cancelled(listen_on(&peer, &tried)).await;
+    peer.exchange.pending.closed.run_until_cancelled(listen_on(&peer, &tried)).await;
 }
 
 async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
@@ -59,7 +59,7 @@ async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
             Listened::NotFound => {
                 // The next call opens a new session. Those under way find out for themselves whether they were
                 // taken in.
-                return peer.exchange.retire(&Fault::Gone("forgot the session".to_owned()));
+                return peer.exchange.pending.refuse(&Fault::Gone("forgot the session".to_owned()));
             }
         }
         let wait = place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN);
