@@ -37,7 +37,8 @@ pub(crate) fn offer(
         draft.withhold(*kind, &format!("all {}", kind.noun()), settings.masked(&error.to_string()));
     }
     let (definitions, ttl_ms) = (Some(lists.written().into()), lists.ttl_ms());
-    Offer { definitions, ttl_ms, ..draft.offer }
+    let lists = fresh.then(|| Arc::new(lists.clone()));
+    Offer { definitions, lists, ttl_ms, ..draft.offer }
 }
 
 /// What the server's table says about tools that it does not have.

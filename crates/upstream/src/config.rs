@@ -1,8 +1,6 @@
 //! The `[mcp.NAME]` tables, as people write them. What they mean is settled in `settings`.
 
-mod isolation;
 mod oauth;
-mod restart;
 mod timeout;
 mod tool;
 mod value;
@@ -14,13 +12,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use isolation::Isolation;
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
-pub use restart::Restart;
 pub use timeout::Timeout;
 pub use tool::Tool;
-pub use value::{Reference, Value};
+pub use value::{NotFollowed, Reference, Value};
 
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
 /// standard streams (`command`), a server that is reached over HTTP (`url`), or one that listens at a Unix socket
@@ -115,6 +111,32 @@ pub enum Transport {
     Http,
     /// Over HTTP with server-sent events, as before 2025-03-26.
     Sse,
+}
+
+/// Whether a server is started, or dialled, again after it has ended by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// Whenever it has ended, sooner or later as it fails less or more often.
+    #[default]
+    Always,
+    /// Unless it has ended well (a program: with exit code 0); the next call then starts it.
+    OnFailure,
+    /// Not until somebody says so: calls fail.
+    Never,
+}
+
+/// Who shares a connection to a server. For a program every further connection is a process of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Everybody: calls of all clients go over one connection.
+    #[default]
+    Shared,
+    /// The calls of one caller whose clients can do the same, for a server that keeps something for each caller.
+    Caller,
+    /// The calls of one client's session, for a server that keeps something for each session.
+    Session,
 }
 
 impl Default for Config {

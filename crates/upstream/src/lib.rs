@@ -47,16 +47,15 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, Timeout, Tool,
-    Transport, Trust, Value,
+    Config, GrantKind, Isolation, NotFollowed, Oauth, OauthTable, ProviderTable, Reference, Restart, Timeout,
+    Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
 pub use settings::{
-    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, NotFollowed, START_TIMEOUT, Settings, references,
-    relative_words,
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, Settings, references, relative_words,
 };
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};

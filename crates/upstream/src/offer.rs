@@ -9,6 +9,8 @@ use serde::Serialize;
 use tool_api::{AnyTool, Features};
 use wire::Revision;
 
+use crate::lists::Lists;
+
 /// A picture of an upstream; a new one replaces it when something changes.
 #[derive(Clone, Default)]
 pub struct Offer {
@@ -29,6 +31,10 @@ pub struct Offer {
     /// Everything that it lists and says of itself as a JSON object, its entries byte for byte as they came, to
     /// be remembered for `Upstream::offer_cached`. Another text means another offer.
     pub definitions: Option<Arc<str>>,
+    /// What it was made from, if that was read in this run.
+    pub(crate) lists: Option<Arc<Lists>>,
+    /// When what it was made from was read, in milliseconds since 1970.
+    pub(crate) fetched_at_ms: Option<i64>,
     /// How long it says that its lists stay good, in milliseconds since they came; 0 if it does not say.
     pub ttl_ms: u64,
     /// False if this is remembered from an earlier run and has not been seen in this one.

@@ -187,7 +187,8 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
     let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && connection.suspended.is_empty();
+    let is_refused =
+        matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && connection.suspended.is_empty();
     if let Err(fault) = answer
         && (is_unseen || is_refused)
     {

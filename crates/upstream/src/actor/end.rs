@@ -118,8 +118,9 @@ impl Upstream {
     /// True if calls are under way, or wait for the start of the server. Those that wait for their clients do not
     /// count.
     pub fn has_calls(&self) -> bool {
-        let is_busy =
-            |open: &Arc<Connection>| open.exchange().pending.idle_after().is_none() && open.suspended.is_empty();
+        let is_busy = |open: &Arc<Connection>| {
+            open.exchange().pending.idle_after().is_none() && open.suspended.is_empty()
+        };
         self.calls.load(Ordering::Relaxed) > 0 || self.connections().iter().any(is_busy)
     }
 

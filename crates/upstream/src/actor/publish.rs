@@ -30,9 +30,8 @@ impl Upstream {
         };
         let offer = self.offer_of(&lists, state, &self.pins.judge_now(), true);
         self.log_withheld(&offer);
-        self.keep(lists);
-        self.note_fetched(now_ms());
-        let (mistakes, mut before) = (offer.mistakes.clone(), offer);
+        let mistakes = offer.mistakes.clone();
+        let mut before = Offer { fetched_at_ms: Some(now_ms()), ..offer };
         self.offers.send_modify(|shown| {
             self.tell_status(&shown.state, &before.state);
             std::mem::swap(shown, &mut before);
@@ -51,12 +50,11 @@ impl Upstream {
             return;
         }
         let changed = self.offers.send_if_modified(|offer| {
-            let lists = self.lists().or_else(|| self.remembered(offer.definitions.as_deref()?));
-            let Some(lists) = lists else { return false };
-            let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
-            self.log_withheld(offer);
-            true
+            let is_known = self.renew(offer);
+            if is_known {
+                self.log_withheld(offer);
+            }
+            is_known
         });
         if changed {
             self.next_generation();
@@ -98,23 +96,29 @@ impl Upstream {
 
     /// Reads again what was accepted of the server, and offers by it what it has.
     pub async fn take_up_decisions(&self) {
-        let lists = || {
-            let definitions = || self.offers.borrow().definitions.clone();
-            self.lists().or_else(|| self.remembered(definitions()?.as_ref()))
-        };
-        let Some(seen) = lists() else { return };
-        let is_fresh = self.offers.borrow().fresh;
+        let offer = self.offers.borrow().clone();
+        let Some(seen) = self.lists_of(&offer) else { return };
+        let is_fresh = offer.fresh;
         // What is remembered is noted if nothing else is known of the server.
-        if is_fresh || self.note_blindness(self.pins.recall(&seen).await) == Some(false) {
+        if is_fresh || self.note_blindness(self.pins.recall(&*seen).await) == Some(false) {
             self.see(&seen).await;
         }
         // What was read meanwhile has been seen, too.
-        let Some(lists) = lists() else { return };
-        self.offers.send_modify(|offer| {
-            let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
-        });
+        self.offers.send_if_modified(|offer| self.renew(offer));
         self.next_generation();
+    }
+
+    /// Makes an offer anew from the lists that it was made from; false if there are none.
+    fn renew(&self, offer: &mut Offer) -> bool {
+        let Some(lists) = self.lists_of(offer) else { return false };
+        let (state, fresh, fetched_at_ms) = (offer.state.clone(), offer.fresh, offer.fetched_at_ms);
+        *offer = Offer { fetched_at_ms, ..self.offer_of(&lists, state, &self.pins.judge_now(), fresh) };
+        true
+    }
+
+    /// What an offer was made from.
+    fn lists_of(&self, offer: &Offer) -> Option<Arc<Lists>> {
+        offer.lists.clone().or_else(|| self.remembered(offer.definitions.as_deref()?).map(Arc::new))
     }
 
     /// Reads a list again, and with the resources the templates. If that fails the old one stays: a moment's
@@ -144,24 +148,24 @@ impl Upstream {
         self.offers.send_if_modified(|offer| {
             // What a connection says that has lost its place meanwhile is of no interest.
             let is_live = self.live.load().as_ref().is_some_and(|live| Arc::ptr_eq(live, &connection));
-            let Some(before) = self.lists().filter(|_| is_live) else { return false };
-            let lists = before.with(listed);
+            let Some(before) = offer.lists.clone().filter(|_| is_live) else { return false };
+            let lists = Arc::new(before.with(listed));
+            offer.lists = Some(lists.clone());
             if Kind::ALL.into_iter().find(|&kind| lists.has(kind)) == Some(kind) {
-                self.note_fetched(now_ms());
+                offer.fetched_at_ms = Some(now_ms());
             }
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let mut before = self.offer_of(&lists, offer.state.clone(), &self.pins.judge_now(), true);
-                std::mem::swap(offer, &mut before);
+                let (tools, held) =
+                    (std::mem::take(&mut offer.tools), std::mem::take(&mut offer.features.held));
+                self.renew(offer);
                 if kind != Kind::Tools {
                     // Tools that have not changed stay the same, with what others have made of their schemas.
-                    offer.tools = before.tools;
-                    offer.features.held = before.features.held;
+                    (offer.tools, offer.features.held) = (tools, held);
                 }
                 self.log_withheld(offer);
             }
-            self.keep(lists);
             is_news
         });
         if kind == Kind::Tools {
@@ -170,13 +174,9 @@ impl Upstream {
         true
     }
 
-    /// What the offer was made from.
-    pub(crate) fn lists(&self) -> Option<Lists> {
-        self.lists.lock().expect("nothing panics while it holds the lock").clone()
-    }
-
-    fn keep(&self, lists: Lists) {
-        *self.lists.lock().expect("nothing panics while it holds the lock") = Some(lists);
+    /// What was read in this run, and the offer was made from.
+    pub(crate) fn lists(&self) -> Option<Arc<Lists>> {
+        self.offers.borrow().lists.clone()
     }
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
@@ -210,12 +210,12 @@ impl Upstream {
         let is_news = self.offers.send_if_modified(|offer| {
             let is_news = !offer.fresh;
             if is_news {
-                *offer = self.offer_of(&lists, offer.state.clone(), &judge, false);
+                let anew = self.offer_of(&lists, offer.state.clone(), &judge, false);
+                *offer = Offer { fetched_at_ms: Some(fetched_at_ms), ..anew };
             }
             is_news
         });
         if is_news {
-            self.note_fetched(fetched_at_ms);
             self.remember_era(lists.era);
         }
         is_news

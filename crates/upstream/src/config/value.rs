@@ -27,6 +27,15 @@ pub enum Reference {
     Store(String),
 }
 
+/// Why a reference was not followed, in a sentence about the place it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFollowed {
+    /// The table cannot be used.
+    Wrong(String),
+    /// The table is right, and its server fails until what is missing is there.
+    Missing(String),
+}
+
 /// The keys of a reference.
 const KINDS: &[&str] = &["env", "file", "store"];
 

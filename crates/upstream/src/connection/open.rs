@@ -7,7 +7,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Context;
-use wire::{LogLevel, Revision};
+use wire::initialize::Welcome as ServerIdentity;
+use wire::message::Text;
+use wire::{LogLevel, Object, Revision};
 
 use super::call::Call;
 use super::caller::log_level;
@@ -15,7 +17,6 @@ use super::envelope::Envelope;
 use super::exchange::Exchange;
 use super::listen::Listening;
 use super::pending::Reply;
-use super::server_identity::{ServerIdentity, capability};
 use super::subscribed::Subscribed;
 use super::suspended::SuspendedCalls;
 use super::transport::Transport;
@@ -69,10 +70,15 @@ impl Connection {
         self.identity.revision.is_modern()
     }
 
+    /// What the server declares under `name`, if that is an object.
+    pub(super) fn capability(&self, name: &str) -> Option<Object<'_>> {
+        self.identity.capabilities.as_ref().and_then(Text::object)?.object(name)
+    }
+
     /// Tells a legacy server that this call wants more log messages than any before.
     pub(super) async fn tell_level(&self, cx: &Context) {
         let Some(wanted) =
-            log_level(cx).filter(|_| !self.is_modern() && capability(&self.identity, "logging").is_some())
+            log_level(cx).filter(|_| !self.is_modern() && self.capability("logging").is_some())
         else {
             return;
         };

@@ -13,7 +13,6 @@ use wire::message::Text;
 
 use super::asked::{QUESTIONS_MAX, Question};
 use super::caller::Caller;
-use super::via::Via;
 use crate::fault::Fault;
 
 /// Most requests that a server owes an answer. Beyond this it is not slow but stuck.
@@ -68,6 +67,15 @@ struct GivenUp {
     id: u64,
     conversation: u64,
     since: Instant,
+}
+
+/// Which way a message of the server came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// A way that all requests share: a pipe, or the stream of one GET.
+    Shared,
+    /// The stream that answers this request of ours alone.
+    Request(u64),
 }
 
 /// How a connection ends.

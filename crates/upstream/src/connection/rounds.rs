@@ -128,7 +128,8 @@ impl Connection {
             Replaced::Perhaps if self.transport.is_streamable_http() => {
                 self.transport
                     .exchange
-                    .pending.refuse(&Fault::Gone("may speak another revision than before".to_owned()));
+                    .pending
+                    .refuse(&Fault::Gone("may speak another revision than before".to_owned()));
                 return Ok(Answer::Error(error));
             }
             Replaced::Perhaps | Replaced::No => {}

@@ -11,8 +11,7 @@ use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
 
 use super::http::{Peer, Place, Stream, body, read_events, status};
-use super::pending::Parting;
-use super::via::Via;
+use super::pending::{Parting, Via};
 use crate::config::shown_url;
 use crate::fault::Fault;
 use crate::settings::Mask;

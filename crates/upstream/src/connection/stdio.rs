@@ -18,9 +18,8 @@ use wire::{Line, Lines};
 
 use super::exchange::Exchange;
 use super::outbox::{Outbox, Pipe};
-use super::pending::Parting;
+use super::pending::{Parting, Via};
 use super::stderr::Stderr;
-use super::via::Via;
 use crate::fault::Fault;
 use crate::trace::Tap;
 

@@ -13,8 +13,7 @@ use super::checked::Settings;
 use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
 use super::mask::Mask;
 use super::named::Named;
-use super::not_followed::NotFollowed;
-use crate::config::{Config, Reference, Timeout};
+use crate::config::{Config, NotFollowed, Reference, Timeout};
 use crate::naming;
 
 /// Longest NAME of a table, in characters.

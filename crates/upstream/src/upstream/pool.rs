@@ -101,7 +101,9 @@ impl Pool {
 
     /// The sound connection for this key, or the start of one that is under way.
     pub(crate) fn find(slots: &mut Vec<Slot>, key: &Key) -> Option<Opened> {
-        slots.retain(|slot| slot.connection().is_none_or(|open| !open.exchange().pending.closed.is_cancelled()));
+        slots.retain(|slot| {
+            slot.connection().is_none_or(|open| !open.exchange().pending.closed.is_cancelled())
+        });
         let slot = slots.iter_mut().find(|slot| slot.key == *key)?;
         slot.used = Instant::now();
         Some(slot.opened.clone())

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
 
-use super::super::via::Via;
+use super::super::pending::Via;
 use super::body;
 use super::peer::Peer;
 use super::stream::{Place, Stream, read_events};

@@ -3,9 +3,8 @@
 use serde_json::Value as Json;
 
 use super::super::expand::{self, Part};
-use super::super::not_followed::NotFollowed;
 use super::Check;
-use crate::config::{Reference, Value};
+use crate::config::{NotFollowed, Reference, Value};
 use crate::settings::named::{
     is_ordinary, is_path, is_setting, looks_secret, secrets_in_address, sounds_secret,
 };
