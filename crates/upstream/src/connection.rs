@@ -36,8 +36,6 @@ pub(crate) use exchange::Exchange;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
 pub(crate) use pending::{Parting, Reply};
-#[cfg(test)]
-pub(crate) use request::Outgoing;
 pub(crate) use request::{AGAIN, Answer, Request};
 pub(crate) use stderr::Stderr;
 pub(crate) use subscribed::Subscribed;

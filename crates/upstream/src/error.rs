@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use oauth::AuthError;
 use sandbox::StartError;
 
 use crate::fault::Fault;
@@ -147,7 +146,7 @@ impl From<StartError> for ConnectError {
 impl ConnectError {
     /// True if a person has to do something about the sign-in; trying again is of no use before that.
     pub(crate) fn wants_sign_in(&self) -> bool {
-        matches!(self, ConnectError::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)))
+        matches!(self, ConnectError::SignIn(error) if error.needs_a_person())
     }
 
     /// True if it fails in the same way until its table, or what that refers to, is another.

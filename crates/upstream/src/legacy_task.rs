@@ -112,7 +112,7 @@ impl Task<'_> {
 
 /// No header names the task: this is of legacy revisions alone.
 fn request<'r>(method: &'static str, params: &[u8], cx: Option<&'r Context>) -> Request<'r> {
-    Request { method, params: params.to_vec(), cx, name: None, param_headers: Vec::new() }
+    Request { method, params: params.to_vec(), cx, ..Request::default() }
 }
 
 impl Drop for Task<'_> {

@@ -84,7 +84,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let cursor_member = |cursor: &String| format!("\"cursor\":{}", literal(cursor));
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
-        let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
+        let request = Request { method, params, ..Request::default() };
         let result = match connection.request(None, request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),

@@ -11,7 +11,7 @@ use crate::answer;
 use crate::config::Isolation;
 use crate::connection::{AGAIN, Answer, Connection, Request};
 use crate::fault::Fault;
-use crate::slots::{CallSlot, TooMany};
+use crate::slots::CallSlot;
 use crate::upstream::Upstream;
 
 /// This part of a call's time is left when it gives up waiting for its slot, so that it can say so itself.
@@ -49,7 +49,7 @@ pub(crate) async fn send<'r>(
         return tries(upstream, cx, repeatable, request, &mut None).await;
     }
     let admitted = upstream.breaker.admit(Instant::now());
-    admitted.map_err(|open| answer::circuit_open(upstream.name(), &open))?;
+    admitted.map_err(|wait| answer::circuit_open(upstream.name(), wait))?;
     let mut trial = Trial { upstream, cx, sent: None, is_judged: false };
     let round = tries(upstream, cx, repeatable, request, &mut trial.sent).await;
     trial.judge(&round);
@@ -159,9 +159,9 @@ async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolEr
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
     match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
-        Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
-        Ok(Ok(slot)) => Ok(slot),
-        Ok(Err(TooMany)) => Err(answer::busy(upstream.name())),
+        Ok(Some(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
+        Ok(Some(slot)) => Ok(slot),
+        Ok(None) => Err(answer::busy(upstream.name())),
         Err(_) => Err(answer::no_slot(upstream.name(), waits, limits.concurrency.unwrap_or(1))),
     }
 }

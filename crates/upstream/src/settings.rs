@@ -4,13 +4,12 @@ mod check;
 mod checked;
 mod endpoint;
 mod expand;
-mod fingerprint;
+mod identity;
 mod limits;
 pub(crate) mod mask;
 mod named;
 mod own_files;
 mod place;
-mod trust_key;
 
 pub use checked::Settings;
 pub(crate) use endpoint::{Dialect, Endpoint};

@@ -11,10 +11,6 @@ const WAITING_MAX: usize = 1_024;
 /// One call's slot, given back when the last clone is dropped; nothing if there is no limit.
 pub(crate) type CallSlot = Option<Arc<OwnedSemaphorePermit>>;
 
-/// Too many calls wait already.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
-
 /// The slots of one server.
 #[derive(Debug, Default)]
 pub(crate) struct CallSlots {
@@ -39,22 +35,19 @@ impl CallSlots {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits for a slot, without a limit of its own: dropping the future gives up.
-    ///
-    /// # Errors
-    /// Too many wait already.
-    pub(crate) async fn acquire(&self) -> Result<CallSlot, TooMany> {
-        let Some(free) = &self.free else { return Ok(None) };
+    /// Waits for a slot, without a limit of its own: dropping the future gives up. Nothing if too many wait already.
+    pub(crate) async fn acquire(&self) -> Option<CallSlot> {
+        let Some(free) = &self.free else { return Some(None) };
         if let Ok(permit) = free.clone().try_acquire_owned() {
-            return Ok(Some(Arc::new(permit)));
+            return Some(Some(Arc::new(permit)));
         }
         let counted = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
-            return Err(TooMany);
+            return None;
         }
         let permit = free.clone().acquire_owned().await.expect("nobody closes the semaphore");
         drop(counted);
-        Ok(Some(Arc::new(permit)))
+        Some(Some(Arc::new(permit)))
     }
 }
 
@@ -101,7 +94,7 @@ mod tests {
         let held = slots.acquire().await.expect("free");
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(slots.acquire())).collect();
         assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
-        assert_eq!(slots.acquire().await.err(), Some(TooMany));
+        assert!(slots.acquire().await.is_none());
         drop(waiting.pop());
         assert!(slots.acquire().now_or_never().is_none(), "there is room to wait again");
         drop((held, waiting));
@@ -112,6 +105,6 @@ mod tests {
     async fn without_a_limit_nobody_waits() {
         let slots = CallSlots::new(None);
         let all: Vec<_> = (0..10_000).map(|_| slots.acquire().now_or_never().expect("at once")).collect();
-        assert!(all.iter().all(Result::is_ok));
+        assert!(all.iter().all(Option::is_some));
     }
 }

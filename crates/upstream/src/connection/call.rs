@@ -12,7 +12,7 @@ use super::asked::Question;
 use super::caller::Caller;
 use super::exchange::Waiting;
 use super::pending::{Happening, Next, Reply};
-use super::request::{Outgoing, Work};
+use super::request::{Request, Work};
 use super::transport::Transport;
 use crate::fault::Fault;
 use crate::slots::CallSlot;
@@ -67,7 +67,7 @@ impl Call {
         modern: bool,
     ) -> Result<Call, Fault> {
         let fill = |transport: &Transport, id: u64| {
-            transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
+            transport.send(id, modern, &Request { method, params: params.to_vec(), ..Request::default() })
         };
         Call::send(transport, None, fill, modern, CallSlot::default())
     }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{Revision, write};
 
 use super::pending::Parting;
-use super::request::{Outgoing, Work};
+use super::request::{Request, Work};
 use crate::fault::Fault;
 
 pub(super) use peer::Peer;
@@ -37,13 +37,13 @@ const END_MAX: Duration = Duration::from_secs(2);
 impl Peer {
     /// The work that sends a request and brings its answer to the exchange. Nothing happens unless it is
     /// polled; dropping it hangs up, which cancels a modern request.
-    pub(super) fn work(self: &Arc<Self>, outgoing: &Outgoing<'_>) -> Work {
-        let (message, headers) = (outgoing.message(), outgoing.headers());
+    pub(super) fn work(self: &Arc<Self>, id: u64, modern: bool, request: &Request<'_>) -> Work {
+        let (message, headers) = (request.message(id), request.headers(modern));
         let peer = self.clone();
         if peer.is_sse() {
             return Box::pin(async move { peer.hand_in_request(message, headers).await });
         }
-        let (id, rules) = (outgoing.id, status::Rules::of(outgoing));
+        let rules = status::Rules::of(modern, request.method);
         Box::pin(async move { peer.request(id, message, headers, rules).await })
     }
 

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use oauth::AuthError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use wire::message::Text;
@@ -234,9 +233,7 @@ fn refused(error: &Text) -> Fault {
 fn is_final(fault: &Fault) -> bool {
     match fault {
         Fault::Round(_) | Fault::Access(_) | Fault::Scope(_) | Fault::Redirect { .. } => true,
-        Fault::SignIn(error) => {
-            matches!(error, AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_))
-        }
+        Fault::SignIn(error) => error.needs_a_person(),
         _ => false,
     }
 }

@@ -13,7 +13,6 @@ use super::caller::caller;
 use super::era::Replaced;
 use super::open::Connection;
 use super::pending::{Happening, Next, Reply};
-use super::request::Outgoing;
 use super::request::{AGAIN, Answer, Request};
 use super::transport::Transport;
 use crate::fault::Fault;
@@ -28,16 +27,14 @@ impl Connection {
     /// server so if it was asked for a call.
     /// A call gives back its slot while it waits for its client.
     pub(crate) async fn request(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
-        let Request { method, params, cx, name, param_headers } = request;
+        let (method, cx) = (request.method, request.cx);
         if let Some(cx) = cx {
             self.tell_level(cx).await;
         }
         let modern = self.is_modern();
         let fill = |transport: &Transport, id: u64| {
-            let params = self.envelope.put(params, cx, id);
-            let outgoing =
-                Outgoing { id, method, params: &params, modern, name, param_headers: &param_headers };
-            transport.send(&outgoing)
+            let params = self.envelope.put(request.params, cx, id);
+            transport.send(id, modern, &Request { params, ..request })
         };
         let caller = cx.map(|cx| caller(method, cx));
         let call = Call::send(&self.transport, caller, fill, modern, slot)?;

@@ -8,7 +8,7 @@ use wire::{Revision, write};
 
 use super::exchange::Exchange;
 use super::http::Peer;
-use super::request::{Outgoing, Work};
+use super::request::{Request, Work};
 use super::stderr::Stderr;
 use super::{socket, sse, stdio};
 use crate::error::ConnectError;
@@ -87,10 +87,10 @@ impl Transport {
     }
 
     /// Sends a request at once, or returns the work that does.
-    pub(super) fn send(&self, outgoing: &Outgoing<'_>) -> Result<Option<Work>, Fault> {
+    pub(super) fn send(&self, id: u64, modern: bool, request: &Request<'_>) -> Result<Option<Work>, Fault> {
         match &self.way {
-            Way::Stdio(stdio) => stdio.send(outgoing.message()).map(|()| None),
-            Way::Http { peer, .. } => Ok(Some(peer.work(outgoing))),
+            Way::Stdio(stdio) => stdio.send(request.message(id)).map(|()| None),
+            Way::Http { peer, .. } => Ok(Some(peer.work(id, modern, request))),
         }
     }
 

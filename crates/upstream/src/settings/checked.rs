@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 
 use super::endpoint::Endpoint;
-use super::fingerprint;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::{self, Named};
@@ -22,7 +20,8 @@ use crate::uri_map::UriMap;
 pub struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) enabled: bool,
-    pub(crate) limits: Limits,
+    /// How long things may take, and how many at once.
+    pub limits: Limits,
     pub(crate) life: Life,
     /// Which tools are offered, and as what.
     pub(crate) shape: Arc<ToolFilter>,
@@ -32,7 +31,7 @@ pub struct Settings {
     pub(crate) foreign: Arc<ArcSwap<Vec<Box<str>>>>,
     pub(crate) endpoint: Endpoint,
     /// What its definitions have to pass.
-    pub(crate) trust: Trust,
+    pub trust: Trust,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     pub(super) mask: Mask,
     /// Those of its secrets that nobody may read in other servers' words either.
@@ -62,18 +61,12 @@ impl Settings {
     /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
     /// not count.
     pub fn same_as(&self, other: &Settings) -> bool {
-        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, trust, .. } = self;
-        let Settings { mask, lacks, named: _, signer: _, .. } = self;
-        *name == other.name
-            && *enabled == other.enabled
-            && *limits == other.limits
-            && *life == other.life
-            && *shape == other.shape
-            && *prefix == other.prefix
-            && *endpoint == other.endpoint
-            && *trust == other.trust
-            && *lacks == other.lacks
-            && mask.same_as(&other.mask)
+        fn meant(settings: &Settings) -> impl PartialEq {
+            let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
+                settings;
+            (name, enabled, limits, life, shape, prefix, endpoint, trust, mask.values(), lacks)
+        }
+        meant(self) == meant(other)
     }
 
     /// The same for an upstream that signs in if it has to, and keeps what it is signed in with.
@@ -123,25 +116,6 @@ impl Settings {
         self.lacks.as_deref()
     }
 
-    /// What its definitions have to pass before they are offered.
-    pub fn trust(&self) -> Trust {
-        self.trust
-    }
-
-    /// How long one call may take.
-    pub fn timeout(&self) -> Duration {
-        self.limits.call
-    }
-
-    /// Identifies the server that is meant, as 64 hexadecimal digits: what was learnt from one server must
-    /// not be believed of another. Nothing secret can be had back from it, and it does not depend on the
-    /// timeouts, the prefix or which tools are offered as what.
-    pub fn fingerprint(&self) -> String {
-        fingerprint::of(&self.endpoint)
-    }
-}
-
-impl Settings {
     /// `text`, which may hold words of the server, without the values of its environment variables and headers, what
     /// references have led to, what is secret in its address, and the tokens that it was sent.
     pub fn masked(&self, text: &str) -> String {

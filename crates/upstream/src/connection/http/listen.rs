@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use oauth::AuthError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
@@ -75,11 +74,8 @@ async fn listen_once(peer: &Arc<Peer>, place: &mut Place, tried: &CancellationTo
     let response = match opened {
         Ok(response) => response,
         // A person has to do something first, and whoever does connects us again.
-        Err(
-            Fault::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)) | Fault::Scope(_),
-        ) => {
-            return Listened::NoStream;
-        }
+        Err(Fault::SignIn(error)) if error.needs_a_person() => return Listened::NoStream,
+        Err(Fault::Scope(_)) => return Listened::NoStream,
         Err(_) => return Listened::Nothing,
     };
     match response.status() {
