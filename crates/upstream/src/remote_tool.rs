@@ -89,18 +89,12 @@ impl RemoteTool {
         };
         let stated = reshaped.and_then(|reshaped| reshaped.effect);
         let definition = Definition {
-            name,
-            origin: Origin::Upstream(settings.name.clone()),
-            description: tool.description.into(),
             effect: stated.unwrap_or_else(|| effect(&tool.hints, settings.trust)),
             marked_destructive: tool.hints.destructive == Some(true),
-            open_world: true,
-            scopes: Arc::new([SCOPE.into()]),
-            timeout: settings.limits.call,
-            extends_to: Some(settings.limits.call_max),
             input_schema: tool.input_schema.bytes(),
             output_schema: tool.output_schema.map(|schema| schema.bytes()),
             listing: Listing::Relayed(text.bytes()),
+            ..unknown(name, &tool.description, settings)
         };
         Ok(RemoteTool {
             definition,
@@ -210,6 +204,24 @@ impl RemoteTool {
             upstream.look_again();
         }
         answer::error(upstream.name(), error, unknown)
+    }
+}
+
+/// A definition of which nothing is known but its name.
+pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) -> Definition {
+    Definition {
+        name,
+        origin: Origin::Upstream(settings.name.clone()),
+        description: description.into(),
+        effect: Effect::Executes,
+        marked_destructive: false,
+        open_world: true,
+        scopes: Arc::new([SCOPE.into()]),
+        timeout: settings.limits.call,
+        extends_to: Some(settings.limits.call_max),
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(Bytes::from_static(b"{}")),
     }
 }
 

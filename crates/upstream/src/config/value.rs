@@ -5,10 +5,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
 
 /// A plain text, or where to find it. Prints as `***`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be a string, or one of `{ env = \"NAME\" }`, `{ file = \"PATH\" }` and `{ store = \"NAME\" }`"
+)]
 pub enum Value {
     /// The text itself.
     Plain(Box<str>),
@@ -17,7 +21,8 @@ pub enum Value {
 }
 
 /// Where a text is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Reference {
     /// In this environment variable: `{ env = "NAME" }`.
     Env(String),
@@ -36,9 +41,6 @@ pub enum NotFollowed {
     Missing(String),
 }
 
-/// The keys of a reference.
-const KINDS: &[&str] = &["env", "file", "store"];
-
 impl Reference {
     /// What the text is called where it must not be shown: the name of the variable, the file or the secret.
     pub(crate) fn name(&self) -> &str {
@@ -56,52 +58,9 @@ impl Value {
     }
 }
 
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
-    }
-}
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string, `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ store = \"NAME\" }`")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::plain(text))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let one = "a reference names one place: either `env`, `file` or `store`";
-        let Some(kind) = map.next_key::<Cow<'_, str>>()? else {
-            return Err(de::Error::custom(format!("an empty reference; {one}")));
-        };
-        let reference = match kind.as_ref() {
-            "env" => Reference::Env(map.next_value()?),
-            "file" => Reference::File(map.next_value()?),
-            "store" => Reference::Store(map.next_value()?),
-            other => return Err(de::Error::unknown_field(other, KINDS)),
-        };
-        match map.next_key::<de::IgnoredAny>()? {
-            None => Ok(Value::Reference(reference)),
-            Some(_) => Err(de::Error::custom(one)),
-        }
     }
 }
 

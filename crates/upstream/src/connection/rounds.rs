@@ -10,7 +10,7 @@ use wire::message::Text;
 use super::asked::{self, QUESTIONS_MAX, Question};
 use super::call::Call;
 use super::caller::caller;
-use super::era::Replaced;
+use super::era::is_replaced;
 use super::open::Connection;
 use super::pending::{Happening, Next, Reply};
 use super::request::{AGAIN, Answer, Request};
@@ -116,20 +116,9 @@ impl Connection {
             Ok(result) => return Ok(Answer::Result(result)),
             Err(error) => error,
         };
-        match Replaced::read(&error, self.is_modern()) {
+        if is_replaced(&error, self.is_modern()) {
             // It refused without looking; whoever asked meets it anew and asks again.
-            Replaced::Certainly => {
-                return Err(Fault::NotSent("it speaks another revision than before".to_owned()));
-            }
-            // The next request meets it anew; this one may have been looked at.
-            Replaced::Perhaps if self.transport.is_streamable_http() => {
-                self.transport
-                    .exchange
-                    .pending
-                    .refuse(&Fault::Gone("may speak another revision than before".to_owned()));
-                return Ok(Answer::Error(error));
-            }
-            Replaced::Perhaps | Replaced::No => {}
+            return Err(Fault::NotSent("it speaks another revision than before".to_owned()));
         }
         let (Some(cx), false) = (cx, self.is_modern()) else { return Ok(Answer::Error(error)) };
         let Some(required) = asked::required(&error) else { return Ok(Answer::Error(error)) };
