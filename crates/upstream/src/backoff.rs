@@ -63,6 +63,7 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Fault;
 
     #[test]
     fn waits_double_up_to_a_minute_and_a_success_ends_them() {
@@ -70,7 +71,7 @@ mod tests {
         let mut backoff = Backoff::default();
         let mut waits = Vec::new();
         for _ in 0..10 {
-            backoff.failed(&ConnectError::Access(401), now, 1.0);
+            backoff.failed(&ConnectError::Request(Fault::Access(401)), now, 1.0);
             waits.push(match backoff.check(now) {
                 Ok(()) => 0,
                 Err(ConnectError::BackingOff { wait, .. }) => wait.as_secs(),
@@ -89,7 +90,7 @@ mod tests {
         for (chance, expected_ms) in [(0.0, 2_000), (0.5, 3_000), (1.0, 4_000)] {
             let mut backoff = Backoff::default();
             for _ in 0..4 {
-                backoff.failed(&ConnectError::Access(401), now, chance);
+                backoff.failed(&ConnectError::Request(Fault::Access(401)), now, chance);
             }
             let Err(ConnectError::BackingOff { wait, .. }) = backoff.check(now) else {
                 panic!("not left alone")
@@ -105,8 +106,8 @@ mod tests {
     fn the_refusal_says_why() {
         let now = Instant::now();
         let mut backoff = Backoff::default();
-        backoff.failed(&ConnectError::Access(401), now, 1.0);
-        backoff.failed(&ConnectError::Access(403), now, 1.0);
+        backoff.failed(&ConnectError::Request(Fault::Access(401)), now, 1.0);
+        backoff.failed(&ConnectError::Request(Fault::Access(403)), now, 1.0);
         let error = backoff.check(now).expect_err("left alone");
         let expected = "it failed 2 times in a row and is tried again in 1 s: \
                         it refuses access (HTTP status 403); give credentials with `headers`";

@@ -51,6 +51,7 @@ pub use config::{
     Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
+pub use fault::Fault;
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;

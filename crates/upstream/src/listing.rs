@@ -89,7 +89,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
-            Err(fault) => return Err(ConnectError::of(fault)),
+            Err(fault) => return Err(ConnectError::Request(fault)),
         };
         cursor = listed.add(&result)?;
         match &cursor {
@@ -107,7 +107,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
 }
 
 fn broken(why: &str) -> ConnectError {
-    ConnectError::of(Fault::Broken(why.to_owned()))
+    ConnectError::Request(Fault::Broken(why.to_owned()))
 }
 
 /// Reads a page; nothing if it is no list of this kind.

@@ -86,15 +86,12 @@ impl Upstream {
 
     /// Lets go of a connection that has shown itself to be of no use.
     pub(crate) fn lose(&self, exchange: &Arc<Exchange>, fault: &Fault) {
-        let sign_in = match fault {
-            Fault::SignIn(error) => Some(ConnectError::SignIn(error.clone())),
-            _ => None,
-        };
-        let sign_in = sign_in.filter(ConnectError::wants_sign_in);
-        let failed = || State::Failed { error: self.settings.masked(&fault.to_string()) };
-        self.give_up(exchange, sign_in.as_ref().map_or_else(failed, |error| self.state_after(error)));
-        if let Some(error) = sign_in {
+        if matches!(fault, Fault::SignIn(error) if error.needs_a_person()) {
+            let error = ConnectError::Request(fault.clone());
+            self.give_up(exchange, self.state_after(&error));
             self.starts().settle(Phase::AwaitingSignIn(error));
+        } else {
+            self.give_up(exchange, State::Failed { error: self.settings.masked(&fault.to_string()) });
         }
     }
 

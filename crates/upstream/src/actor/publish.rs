@@ -13,6 +13,7 @@ use crate::catalogue;
 use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::listing::{self, Listed};
 use crate::lists::{Lists, completed, nothing_said};
@@ -135,7 +136,7 @@ impl Upstream {
                 let (upstream, list, shown) =
                     (self.name(), kind.noun(), self.settings.masked(&error.to_string()));
                 tracing::warn!(target: "upstream", upstream, list, error = shown, "could not read its changed list");
-                let is_gone = matches!(error, ConnectError::Unreachable(_));
+                let is_gone = matches!(error, ConnectError::Request(Fault::NotSent(_) | Fault::Busy));
                 if is_gone {
                     self.give_up(connection.exchange(), State::Failed { error: shown });
                 }

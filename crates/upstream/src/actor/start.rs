@@ -136,11 +136,9 @@ impl Upstream {
     /// How the server is doing after this.
     pub(crate) fn state_after(&self, error: &ConnectError) -> State {
         let shown = || self.settings.masked(&error.to_string());
-        match error {
-            ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
-            ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
-                State::NeedsClientRegistration { error: shown() }
-            }
+        match error.sign_in() {
+            Some(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
+            Some(AuthError::NeedsRegistration(_)) => State::NeedsClientRegistration { error: shown() },
             _ => State::Failed { error: shown() },
         }
     }

@@ -181,7 +181,7 @@ pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
 /// The server could not be connected to, so the call was not sent.
 pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
     let tool_error = match error {
-        ConnectError::SignIn(error) => sign_in(upstream, error),
+        ConnectError::Request(Fault::SignIn(error) | Fault::Scope(error)) => sign_in(upstream, error),
         ConnectError::Crowded => {
             about(upstream, "upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
@@ -191,14 +191,9 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         ConnectError::NotRestarted { last } => unusable(upstream, format_args!("{STAYS_GONE}: {last}")),
         ConnectError::Disabled
         | ConnectError::Start { .. }
-        | ConnectError::Exited { .. }
+        | ConnectError::Request(_)
         | ConnectError::TooSlow { .. }
-        | ConnectError::Unreachable(_)
-        | ConnectError::Access(_)
-        | ConnectError::Redirect { .. }
-        | ConnectError::Status { .. }
         | ConnectError::Refused { .. }
-        | ConnectError::NotMcp(_)
         | ConnectError::BackingOff { .. } => unusable(upstream, error),
     };
     tool_error.with_source(error.clone())

@@ -187,6 +187,7 @@ pub(crate) fn after_failure(failures: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::backoff;
+    use crate::fault::Fault;
 
     #[test]
     fn short_lives_wait_longer_and_longer_until_a_good_one() {
@@ -219,7 +220,7 @@ mod tests {
         let ready: fn(&mut Starts) = |starts| assert!(starts.ready());
         let stays_ended: fn(&mut Starts) = |starts| starts.settle(Phase::Failed("it ended".to_owned()));
         let sign_in: fn(&mut Starts) =
-            |starts| starts.settle(Phase::AwaitingSignIn(ConnectError::Access(401)));
+            |starts| starts.settle(Phase::AwaitingSignIn(ConnectError::Request(Fault::Access(401))));
         let drain: fn(&mut Starts) = |starts| starts.drain();
         check(&[], "");
         check(&[begin, ready], "");
