@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
@@ -21,7 +21,7 @@ pub use value::{NotFollowed, Reference, Value};
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
 /// standard streams (`command`), a server that is reached over HTTP (`url`), or one that listens at a Unix socket
 /// of this machine (`socket`).
-#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The program to start, such as `"npx"`: a name to look up in PATH, or a path.
@@ -43,7 +43,7 @@ pub struct Config {
     /// Headers to send with every request, such as `{ Authorization = { env = "MY_TOKEN" } }`.
     pub headers: BTreeMap<String, Value>,
     /// `false` keeps the table and leaves the server alone.
-    pub enabled: bool,
+    pub enabled: Enabled,
     /// How long one call may take: milliseconds (`60000`) or a time with its unit (`"60s"`). Progress that the
     /// server reports starts the time anew.
     pub timeout: Option<Timeout>,
@@ -139,35 +139,15 @@ pub enum Isolation {
     Session,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            command: None,
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            cwd: None,
-            url: None,
-            socket: None,
-            headers: BTreeMap::new(),
-            enabled: true,
-            timeout: None,
-            prefix: None,
-            transport: Transport::Auto,
-            oauth: None,
-            start_timeout: None,
-            list_timeout: None,
-            max_timeout: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            tool: BTreeMap::new(),
-            inherit: Vec::new(),
-            on_demand: false,
-            idle_timeout: None,
-            restart: Restart::default(),
-            concurrency: None,
-            isolation: Isolation::default(),
-            trust: Trust::default(),
-        }
+/// Whether a server is used, which it is unless its table says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Enabled(pub bool);
+
+impl Default for Enabled {
+    fn default() -> Enabled {
+        Enabled(true)
     }
 }
 
@@ -219,7 +199,7 @@ mod tests {
         assert_eq!(config.command.as_deref(), Some("npx"));
         assert_eq!(config.env["BRAVE_API_KEY"], Value::plain("key"));
         assert_eq!(config.env["TOKEN"], Value::Reference(Reference::File("/run/token".into())));
-        assert!(config.enabled);
+        assert!(config.enabled.0);
         let config = read("url = \"http://localhost:8080\"\nheaders = { \"X-API-Key\" = { env = \"KEY\" } }");
         let config = config.expect("sound");
         assert_eq!(config.headers["X-API-Key"], Value::Reference(Reference::Env("KEY".into())));

@@ -1,28 +1,25 @@
 //! A setting that may be secret: written out, or a reference to where it is kept. Following a reference
 //! is left to whoever reads the configuration.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A plain text, or where to find it. Prints as `***`.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "must be a string, or one of `{ env = \"NAME\" }`, `{ file = \"PATH\" }` and `{ store = \"NAME\" }`"
-)]
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(from = "Written")]
+#[schemars(inline)]
 pub enum Value {
     /// The text itself.
     Plain(Box<str>),
     /// The text is kept elsewhere.
+    #[schemars(skip)]
     Reference(Reference),
 }
 
 /// Where a text is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
     /// In this environment variable: `{ env = "NAME" }`.
     Env(String),
@@ -39,6 +36,40 @@ pub enum NotFollowed {
     Wrong(String),
     /// The table is right, and its server fails until what is missing is there.
     Missing(String),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "must be a string, or one of `{ env = \"NAME\" }`, `{ file = \"PATH\" }` and `{ store = \"NAME\" }`"
+)]
+#[schemars(inline)]
+enum Written {
+    Text(Box<str>),
+    Env {
+        /// The environment variable that holds the value.
+        env: String,
+    },
+    File {
+        /// The file that holds the value.
+        file: String,
+    },
+    Store {
+        /// The secret, set with `toolcrib secrets set`, that is the value.
+        store: String,
+    },
+}
+
+impl From<Written> for Value {
+    fn from(written: Written) -> Value {
+        Value::Reference(match written {
+            Written::Text(text) => return Value::Plain(text),
+            Written::Env { env } => Reference::Env(env),
+            Written::File { file } => Reference::File(file),
+            Written::Store { store } => Reference::Store(store),
+        })
+    }
 }
 
 impl Reference {
@@ -61,34 +92,5 @@ impl Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
-    }
-}
-
-impl JsonSchema for Value {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Value".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let reference = |kind: &str, what: &str| {
-            json_schema!({
-                "type": "object",
-                "properties": { kind: { "type": "string", "description": what } },
-                "required": [kind],
-                "additionalProperties": false,
-            })
-        };
-        json_schema!({
-            "anyOf": [
-                { "type": "string" },
-                reference("env", "The environment variable that holds the value."),
-                reference("file", "The file that holds the value."),
-                reference("store", "The secret, set with `toolcrib secrets set`, that is the value."),
-            ],
-        })
     }
 }
