@@ -173,7 +173,7 @@ impl RemoteTool {
     }
 
     fn runs_as_task(&self, connection: &Connection) -> bool {
-        self.needs_task && connection.revision() == Revision::V2025_11_25
+        self.needs_task && connection.identity.revision == Revision::V2025_11_25
     }
 
     /// What was admitted is this definition. If the server now lists another under the name (it may just

@@ -89,7 +89,7 @@ impl Upstream {
 
     /// Offers what is remembered as [`Upstream::offer_cached`] does, after reading what was accepted of the server.
     pub async fn recall(&self, definitions: &str, fetched_at_ms: i64) -> bool {
-        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.is_enabled()) {
+        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.enabled) {
             self.note_blindness(self.pins.recall(&lists).await);
         }
         self.offer_cached(definitions, fetched_at_ms)
@@ -206,7 +206,7 @@ impl Upstream {
     /// it cannot be read, if the server is disabled, if it has been seen in this run, or if it is not known what was
     /// accepted of it ([`Upstream::recall`] finds out).
     pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
-        let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
+        let lists = self.remembered(definitions).filter(|_| self.settings.enabled);
         let Some((lists, judge)) = lists.zip(self.pins.judge()) else { return false };
         let is_news = self.offers.send_if_modified(|offer| {
             let is_news = !offer.fresh;
@@ -229,7 +229,7 @@ impl Upstream {
     pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
         let identity = &connection.identity;
         let capabilities = identity.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
-        let capabilities = completed(capabilities, connection.revision());
+        let capabilities = completed(capabilities, connection.identity.revision);
         let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };
         let mut lists = Lists::none(capabilities, identity.instructions.as_deref(), Some(era));
         lists.is_era_certain = self.era().is_some();

@@ -51,7 +51,7 @@ impl Upstream {
 
     /// Joins the start under way, or begins one.
     fn attempt(&self, demand: Demand) -> Result<Attempt, ConnectError> {
-        if !self.settings.is_enabled() {
+        if !self.settings.enabled {
             return Err(ConnectError::Disabled);
         }
         // It may have ended without anybody having noticed, and be one that stays so.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tool_api::Context;
 use wire::initialize::Welcome as ServerIdentity;
 use wire::message::Text;
-use wire::{LogLevel, Object, Revision};
+use wire::{LogLevel, Object};
 
 use super::call::Call;
 use super::caller::log_level;
@@ -27,7 +27,7 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An open way to a server that has been met. Dropping it closes it; `end` closes it and waits.
 pub(crate) struct Connection {
-    pub(super) transport: Arc<Transport>,
+    pub(crate) transport: Arc<Transport>,
     /// What the server says of itself.
     pub(crate) identity: ServerIdentity,
     pub(super) envelope: Envelope,
@@ -58,11 +58,6 @@ impl Connection {
     /// The messages under way.
     pub(crate) fn exchange(&self) -> &Arc<Exchange> {
         &self.transport.exchange
-    }
-
-    /// The revision spoken with it.
-    pub(crate) fn revision(&self) -> Revision {
-        self.identity.revision
     }
 
     /// True if every request says what it needs.
@@ -102,11 +97,6 @@ impl Connection {
         !self.suspended.is_empty() || self.listening.follows_any()
     }
 
-    /// True if it is HTTP with server-sent events, as before 2025-03-26.
-    pub(crate) fn is_sse(&self) -> bool {
-        self.transport.is_sse()
-    }
-
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
     fn own(&self, method: &'static str, params: &[u8]) -> Result<Call, Fault> {
         let params = self.envelope.put(params.to_vec(), None, 0);
@@ -132,7 +122,7 @@ pub(crate) async fn ask(
 #[cfg(test)]
 impl Connection {
     /// A connection over which nothing is sent.
-    pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
+    pub(crate) fn unsent(revision: wire::Revision) -> Arc<Connection> {
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
         let identity = ServerIdentity { revision, capabilities: None, server, instructions: None };
         Arc::new(Connection::new(Transport::unsent(), identity, ourselves, Arc::default()))

@@ -104,7 +104,7 @@ impl Transport {
     }
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.
-    pub(super) fn is_sse(&self) -> bool {
+    pub(crate) fn is_sse(&self) -> bool {
         matches!(&self.way, Way::Http { peer, .. } if peer.is_sse())
     }
 

@@ -19,7 +19,8 @@ use crate::uri_map::UriMap;
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) name: Arc<str>,
-    pub(crate) enabled: bool,
+    /// False if the server is to be left alone.
+    pub enabled: bool,
     /// How long things may take, and how many at once.
     pub limits: Limits,
     pub(crate) life: Life,
@@ -103,11 +104,6 @@ impl Settings {
     /// The URIs under which its resources are offered.
     pub(crate) fn uri_map(&self) -> UriMap {
         UriMap::among(&self.prefix, &self.foreign.load())
-    }
-
-    /// False if the server is to be left alone.
-    pub fn is_enabled(&self) -> bool {
-        self.enabled
     }
 
     /// Why its server cannot be started before a person has done something, in a sentence that begins with the key;

@@ -64,7 +64,7 @@ pub struct Upstream {
 impl Upstream {
     /// The server that `settings` name. Starts nothing.
     pub fn new(settings: Settings, world: World) -> Arc<Upstream> {
-        let state = if settings.is_enabled() { State::Stopped } else { State::Disabled };
+        let state = if settings.enabled { State::Stopped } else { State::Disabled };
         let slots = CallSlots::new(settings.limits.concurrency);
         let settings = settings.signed_by(&world.client, &world.keeper);
         let stderr = Arc::new(Stderr::masking(settings.mask()));
@@ -241,7 +241,7 @@ impl Upstream {
     }
 
     fn transport(&self) -> &'static str {
-        let is_sse = self.live_connection().is_some_and(|live| live.is_sse());
+        let is_sse = self.live_connection().is_some_and(|live| live.transport.is_sse());
         if is_sse { "sse" } else { self.settings.endpoint.transport_name() }
     }
 

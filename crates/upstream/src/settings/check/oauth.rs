@@ -107,7 +107,7 @@ impl Check<'_> {
             self.wrong(&place, "must not be empty");
         }
         self.secrets.push(secret.as_str().into());
-        self.named(key.rsplit('.').next().unwrap_or(key), &secret);
+        self.named.add(key.rsplit('.').next().unwrap_or(key), &secret);
         Some(secret)
     }
 

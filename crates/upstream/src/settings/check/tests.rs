@@ -177,7 +177,7 @@ fn a_name_must_be_able_to_stand_before_a_tool() {
 #[test]
 fn a_disabled_table_may_refer_to_what_is_not_there() {
     let settings = settle("command = \"a\"\nenabled = false\nenv = { A = { env = \"MISSING\" } }");
-    assert!(!settings.expect("sound").is_enabled());
+    assert!(!settings.expect("sound").enabled);
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Check<'_> {
                 if !matches!(reference, Reference::Env(name) if COMMON.contains(&name.as_str())) {
                     self.secrets.push(text.as_str().into());
                     if is_secret(key, reference, &text, stands) {
-                        self.named(reference.name(), &text);
+                        self.named.add(reference.name(), &text);
                     } else if stands == Stands::Alone && !text.is_empty() {
                         self.named.add_ordinary(reference.name());
                     }
@@ -119,7 +119,7 @@ impl Check<'_> {
             // Of `Bearer KEY` the key alone is the secret.
             let secret = text.rsplit(' ').next().unwrap_or(&text);
             if !self.named.has(secret) && !is_setting(secret) {
-                self.named(name, secret);
+                self.named.add(name, secret);
             }
         }
         self.address_named(name, &text);
@@ -133,11 +133,6 @@ impl Check<'_> {
                 self.named.add(name, secret);
             }
         }
-    }
-
-    /// Notes a text that nobody may see.
-    pub(super) fn named(&mut self, name: &str, text: &str) {
-        self.named.add(name, text);
     }
 
     /// A value with the references in its texts followed.
