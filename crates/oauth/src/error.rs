@@ -24,6 +24,13 @@ pub enum AuthError {
     Keep(#[from] TokenStoreError),
 }
 
+impl AuthError {
+    /// True if a person has to do something before there can be a token.
+    pub fn needs_a_person(&self) -> bool {
+        matches!(self, AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_))
+    }
+}
+
 /// What failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{said}")]

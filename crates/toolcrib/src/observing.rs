@@ -57,7 +57,7 @@ fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
         restarts: report.restarts,
         tools: report.tools as u64,
         held_back: report.held_back as u64,
-        name: report.name,
+        name: report.name.into(),
     }
 }
 

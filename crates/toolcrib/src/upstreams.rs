@@ -200,7 +200,7 @@ impl Upstreams {
             return Err(format!("it has no server `{name}`"));
         };
         let settings = members[at].settings.clone();
-        if !settings.is_enabled() {
+        if !settings.enabled {
             return Err(format!("its server `{name}` is disabled"));
         }
         let member = members.remove(at);
@@ -222,11 +222,11 @@ impl Upstreams {
     fn enter_for(&self, settings: Settings, mut before: Member) -> Member {
         // What it still offers or says is no news.
         before.task.abort_all();
-        let is_same = settings.is_enabled() && settings.fingerprint() == before.settings.fingerprint();
+        let is_same = settings.enabled && settings.fingerprint() == before.settings.fingerprint();
         let upstream = before.upstream.clone();
         let known = Known::of(&upstream).filter(|_| is_same);
         let was_connected = matches!(upstream.offers().borrow().state, State::Connected { .. });
-        let is_replaced = settings.is_enabled();
+        let is_replaced = settings.enabled;
         let (make_way, has_left) = oneshot::channel();
         let after = self.enter_with_news(settings, Some(Before { upstream, known, was_connected, has_left }));
         // Only now, so that whoever finds that one closed finds this one in its place.
@@ -244,7 +244,7 @@ impl Upstreams {
         let upstream = Upstream::new(settings.clone(), self.world.clone());
         let name = upstream.name().to_owned();
         let mut task = JoinSet::new();
-        if !settings.is_enabled() {
+        if !settings.enabled {
             self.catalog.remove(&name);
             return Member { settings, upstream, task };
         }

@@ -178,7 +178,7 @@ impl Reader<'_> {
             let params = params.map(|params| result.slice(params.text()));
             let question = Question { id: Id::number(0), kind, params, of: None };
             if let Some(lacking) = question.lacks(&cx.client().capabilities) {
-                return Err(errors::failed(self.upstream, &Fault::Lacking(lacking.to_owned())));
+                return Err(errors::failed(self.upstream, &Fault::Lacking(lacking)));
             }
         }
         Ok(())

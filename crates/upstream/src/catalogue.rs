@@ -5,13 +5,13 @@ use std::sync::{Arc, Weak};
 use pins::Judge;
 use tool_api::{Features, Held, ToolName};
 
-use crate::apart;
+use crate::draft::Draft;
 use crate::features;
 use crate::kind::Kind;
 use crate::listing::Entry;
 use crate::lists::Lists;
 use crate::names::Names;
-use crate::offer::{Offer, State, Withheld};
+use crate::offer::{Offer, State};
 use crate::remote_tool::RemoteTool;
 use crate::settings::Settings;
 use crate::tool_filter::ToolOverride;
@@ -26,19 +26,19 @@ pub(crate) fn offer(
     fresh: bool,
     judge: &Judge,
 ) -> Offer {
-    let mut offer = Offer { fresh, ..Offer::empty(state) };
+    let offer = Offer { state, fresh, ..Offer::default() };
+    let mut draft = Draft { lists, settings, upstream, judge, offer };
     if lists.unread.iter().all(|(kind, _)| *kind != Kind::Tools) {
-        offer.mistakes = mistakes(lists, settings);
+        draft.offer.mistakes = mistakes(lists, settings);
     }
-    let held = add_tools(&mut offer, lists, settings, upstream, judge);
-    offer.features = Features { held, ..features::features(&mut offer, lists, settings, upstream, judge) };
+    let held = add_tools(&mut draft);
+    draft.offer.features = Features { held, ..features::features(&mut draft) };
     for (kind, error) in &lists.unread {
-        let (kind, name) = (kind.singular(), format!("all {}", kind.noun()));
-        offer.withheld.push(Withheld { kind, name, why: settings.masked(&error.to_string()) });
+        draft.withhold(*kind, &format!("all {}", kind.noun()), settings.masked(&error.to_string()));
     }
-    offer.definitions = Some(lists.written().into());
-    offer.ttl_ms = lists.ttl_ms();
-    offer
+    let (definitions, ttl_ms) = (Some(lists.written().into()), lists.ttl_ms());
+    let lists = fresh.then(|| Arc::new(lists.clone()));
+    Offer { definitions, lists, ttl_ms, ..draft.offer }
 }
 
 /// What the server's table says about tools that it does not have.
@@ -51,33 +51,25 @@ fn mistakes(lists: &Lists, settings: &Settings) -> Vec<String> {
 
 /// Adds the tools that can be offered, and says of the others why not. Returns those that are held back, which keep
 /// their names from others.
-fn add_tools(
-    offer: &mut Offer,
-    lists: &Lists,
-    settings: &Settings,
-    upstream: &Weak<Upstream>,
-    judge: &Judge,
-) -> Vec<Held> {
-    let listed = lists.of(Kind::Tools);
-    let shape = &settings.shape;
+fn add_tools(draft: &mut Draft<'_>) -> Vec<Held> {
+    let Draft { lists, settings, upstream, .. } = *draft;
+    let (listed, shape) = (lists.of(Kind::Tools), &settings.shape);
     let admitted = listed.entries.iter().filter(|entry| shape.admits(&entry.key));
     let admitted: Vec<_> = admitted.map(|entry| (entry, shape.tools.get(&entry.key))).collect();
-    offer.excluded = listed.entries.len() - admitted.len();
+    draft.offer.excluded = listed.entries.len() - admitted.len();
     let mut held = Vec::new();
     for (&(entry, reshaped), name) in admitted.iter().zip(names(&admitted, settings)) {
         let tool = name
             .and_then(|name| RemoteTool::new(entry, name, reshaped, lists.era, settings, upstream.clone()));
-        match tool.map(|tool| (Arc::new(tool), entry.objection(Kind::Tools, judge))) {
-            Ok((tool, None)) => offer.tools.push(tool),
-            Ok((tool, Some(why))) => {
-                let one = entry.held(Kind::Tools, why, settings.mask());
-                held.push(Held { why: one.advice(settings.name()).into(), tool });
-                offer.held.push(one);
-            }
-            Err(why) => offer.withheld.push(apart::withheld(Kind::Tools, &entry.key, why, settings)),
+        match tool.map(Arc::new) {
+            Ok(tool) => match draft.hold_back(Kind::Tools, entry) {
+                None => draft.offer.tools.push(tool),
+                Some(why) => held.push(Held { why: why.into(), tool }),
+            },
+            Err(why) => draft.withhold(Kind::Tools, &entry.key, why),
         }
     }
-    offer.withheld.extend(apart::unusable(listed, settings));
+    draft.withhold_unusable(listed);
     held
 }
 

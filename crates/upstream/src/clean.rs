@@ -4,21 +4,18 @@ use sandbox::is_hidden;
 
 /// `text` on one line and at most about `bytes_max` bytes long; what is cut off leaves an ellipsis.
 pub(crate) fn sentence(text: &str, bytes_max: usize) -> String {
-    let mut clean = String::with_capacity(text.len().min(bytes_max));
-    for character in text.trim().chars().map(|character| if is_hidden(character) { ' ' } else { character }) {
-        if clean.len() + character.len_utf8() > bytes_max {
-            clean.push('…');
-            break;
-        }
-        clean.push(character);
-    }
-    clean
+    let shown = |character| if is_hidden(character) { ' ' } else { character };
+    cut(text.trim().chars().map(shown), bytes_max)
 }
 
 /// `text` with its lines, at most about `bytes_max` bytes long; what is cut off leaves an ellipsis.
 pub(crate) fn lines(text: &str, bytes_max: usize) -> String {
-    let mut clean = String::with_capacity(text.len().min(bytes_max));
-    for character in text.trim().chars().filter(|&character| is_layout(character) || !is_hidden(character)) {
+    cut(text.trim().chars().filter(|&character| is_layout(character) || !is_hidden(character)), bytes_max)
+}
+
+fn cut(text: impl Iterator<Item = char>, bytes_max: usize) -> String {
+    let mut clean = String::new();
+    for character in text {
         if clean.len() + character.len_utf8() > bytes_max {
             clean.push('…');
             break;

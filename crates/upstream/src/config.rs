@@ -1,8 +1,6 @@
 //! The `[mcp.NAME]` tables, as people write them. What they mean is settled in `settings`.
 
-mod isolation;
 mod oauth;
-mod restart;
 mod timeout;
 mod tool;
 mod value;
@@ -12,20 +10,18 @@ use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-pub use isolation::Isolation;
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
-pub use restart::Restart;
 pub use timeout::Timeout;
 pub use tool::Tool;
-pub use value::{Reference, Value};
+pub use value::{NotFollowed, Reference, Value};
 
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
 /// standard streams (`command`), a server that is reached over HTTP (`url`), or one that listens at a Unix socket
 /// of this machine (`socket`).
-#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The program to start, such as `"npx"`: a name to look up in PATH, or a path.
@@ -47,7 +43,7 @@ pub struct Config {
     /// Headers to send with every request, such as `{ Authorization = { env = "MY_TOKEN" } }`.
     pub headers: BTreeMap<String, Value>,
     /// `false` keeps the table and leaves the server alone.
-    pub enabled: bool,
+    pub enabled: Enabled,
     /// How long one call may take: milliseconds (`60000`) or a time with its unit (`"60s"`). Progress that the
     /// server reports starts the time anew.
     pub timeout: Option<Timeout>,
@@ -117,63 +113,53 @@ pub enum Transport {
     Sse,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            command: None,
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            cwd: None,
-            url: None,
-            socket: None,
-            headers: BTreeMap::new(),
-            enabled: true,
-            timeout: None,
-            prefix: None,
-            transport: Transport::Auto,
-            oauth: None,
-            start_timeout: None,
-            list_timeout: None,
-            max_timeout: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            tool: BTreeMap::new(),
-            inherit: Vec::new(),
-            on_demand: false,
-            idle_timeout: None,
-            restart: Restart::default(),
-            concurrency: None,
-            isolation: Isolation::default(),
-            trust: Trust::default(),
-        }
+/// Whether a server is started, or dialled, again after it has ended by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// Whenever it has ended, sooner or later as it fails less or more often.
+    #[default]
+    Always,
+    /// Unless it has ended well (a program: with exit code 0); the next call then starts it.
+    OnFailure,
+    /// Not until somebody says so: calls fail.
+    Never,
+}
+
+/// Who shares a connection to a server. For a program every further connection is a process of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// Everybody: calls of all clients go over one connection.
+    #[default]
+    Shared,
+    /// The calls of one caller whose clients can do the same, for a server that keeps something for each caller.
+    Caller,
+    /// The calls of one client's session, for a server that keeps something for each session.
+    Session,
+}
+
+/// Whether a server is used, which it is unless its table says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Enabled(pub bool);
+
+impl Default for Enabled {
+    fn default() -> Enabled {
+        Enabled(true)
     }
 }
 
-/// Shows no value of `env`, `headers` or an argument, and of the address only the harmless part.
+/// Shows where the server is, without what may be secret in its address, and no value of its headers.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("command", &self.command)
-            .field("args", &self.args)
-            .field("env", &self.env)
-            .field("cwd", &self.cwd)
             .field("url", &self.url.as_deref().map(shown_url))
             .field("socket", &self.socket)
             .field("headers", &self.headers)
             .field("enabled", &self.enabled)
-            .field("timeout", &self.timeout)
-            .field("prefix", &self.prefix)
-            .field("transport", &self.transport)
-            .field("oauth", &self.oauth)
-            .field("include", &self.include)
-            .field("exclude", &self.exclude)
-            .field("tool", &self.tool.keys().collect::<Vec<_>>())
-            .field("inherit", &self.inherit)
-            .field("on_demand", &self.on_demand)
-            .field("restart", &self.restart)
-            .field("concurrency", &self.concurrency)
-            .field("isolation", &self.isolation)
-            .field("trust", &self.trust)
             .finish_non_exhaustive()
     }
 }
@@ -213,7 +199,7 @@ mod tests {
         assert_eq!(config.command.as_deref(), Some("npx"));
         assert_eq!(config.env["BRAVE_API_KEY"], Value::plain("key"));
         assert_eq!(config.env["TOKEN"], Value::Reference(Reference::File("/run/token".into())));
-        assert!(config.enabled);
+        assert!(config.enabled.0);
         let config = read("url = \"http://localhost:8080\"\nheaders = { \"X-API-Key\" = { env = \"KEY\" } }");
         let config = config.expect("sound");
         assert_eq!(config.headers["X-API-Key"], Value::Reference(Reference::Env("KEY".into())));
@@ -247,21 +233,13 @@ mod tests {
             "transport = \"ws\"",
             "unknown variant `ws`, expected one of `auto`, `stdio`, `http`, `sse`",
         );
-        check_refused(
-            "env = { A = 1 }",
-            "invalid type: integer `1`, expected a string, `{ env = \"NAME\" }`, `{ file",
-        );
-        check_refused(
-            "env = { A = { envv = \"X\" } }",
-            "unknown field `envv`, expected one of `env`, `file`, `store`",
-        );
-        check_refused("env = { A = {} }", "an empty reference");
-        check_refused("env = { A = { env = \"X\", file = \"y\" } }", "a reference names one place");
-        check_refused(
-            "timeout = \"soon\"",
-            "invalid value: string \"soon\", expected milliseconds, or a time",
-        );
-        check_refused("timeout = -1", "invalid value: integer `-1`, expected milliseconds, or a time");
+        for value in ["1", "{ envv = \"X\" }", "{}", "{ env = \"X\", file = \"y\" }"] {
+            check_refused(&format!("env = {{ A = {value} }}"), "a string, or one of `{ env = \"NAME\" }`");
+        }
+        for time in ["\"soon\"", "-1", "1.5"] {
+            check_refused(&format!("timeout = {time}"), "milliseconds, or a time such as");
+        }
+        check_refused("oauth = 1", "true, false or a table");
     }
 
     #[test]

@@ -18,7 +18,6 @@ mod outbox;
 mod pending;
 mod request;
 mod rounds;
-mod server_identity;
 mod socket;
 mod sse;
 mod stderr;
@@ -26,7 +25,6 @@ mod stdio;
 mod subscribed;
 mod suspended;
 mod transport;
-mod via;
 
 pub(crate) use asked::{Kind as Wanted, Question};
 #[cfg(test)]
@@ -38,10 +36,8 @@ pub(crate) use exchange::Exchange;
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
 pub(crate) use pending::{Parting, Reply};
-#[cfg(test)]
-pub(crate) use request::Outgoing;
 pub(crate) use request::{AGAIN, Answer, Request};
-pub(crate) use server_identity::ServerIdentity;
 pub(crate) use stderr::Stderr;
 pub(crate) use subscribed::Subscribed;
 pub(crate) use transport::Transport;
+pub(crate) use wire::initialize::Welcome as ServerIdentity;

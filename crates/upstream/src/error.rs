@@ -40,12 +40,9 @@ pub enum ConnectError {
         /// The same as a sentence that says what to try.
         said: String,
     },
-    /// The program ended, or closed the connection, before it was ready.
-    #[error("it {how} before it was ready")]
-    Exited {
-        /// What happened, such as "exited with code 1 (no such module)".
-        how: String,
-    },
+    /// A request that belongs to connecting got no answer that could be used.
+    #[error("{}", while_connecting(.0))]
+    Request(Fault),
     /// It is there but does not answer.
     #[error("it did not {what} within {}{}", duration(*.limit), last_words(.stderr))]
     TooSlow {
@@ -55,34 +52,6 @@ pub enum ConnectError {
         limit: Duration,
         /// The last line on its stderr, or nothing.
         stderr: String,
-    },
-    /// Nothing answers at its address.
-    #[error("{0}")]
-    Unreachable(String),
-    /// It wants to know who we are.
-    #[error("it refuses access (HTTP status {0}); give credentials with `headers`")]
-    Access(u16),
-    /// It wants us to sign in, or the sign-in failed.
-    #[error("{0}")]
-    SignIn(oauth::AuthError),
-    /// It sends us somewhere else.
-    #[error(
-        "it redirects (HTTP status {status}){to}, which is not followed; `toolcrib mcp test` says whether `url` may be \
-         set to that"
-    )]
-    Redirect {
-        /// The HTTP status.
-        status: u16,
-        /// Where to, as " to ADDRESS", if it says so.
-        to: String,
-    },
-    /// It answers with an HTTP error.
-    #[error("it answered with HTTP status {status}{colon}{said}", colon = if .said.is_empty() { "" } else { ": " })]
-    Status {
-        /// The HTTP status.
-        status: u16,
-        /// The beginning of the answer.
-        said: String,
     },
     /// It refused the handshake or the list.
     #[error("it refused `{method}`: {said} (code {code})")]
@@ -94,9 +63,6 @@ pub enum ConnectError {
         /// Its message.
         said: String,
     },
-    /// What it says is not MCP.
-    #[error("it does not speak MCP as expected: {0}")]
-    NotMcp(String),
     /// It has ended, and is not to be started again by itself.
     #[error(
         "it is not started again by itself (`restart = \"never\"`); run `toolcrib mcp reload` to start it: {last}"
@@ -118,6 +84,22 @@ pub enum ConnectError {
         /// What it failed with.
         last: Box<ConnectError>,
     },
+}
+
+/// Nobody is asked for anything while a server is met.
+fn while_connecting(fault: &Fault) -> String {
+    match fault {
+        Fault::Gone(how) => format!("it {how} before it was ready"),
+        Fault::Broken(why) | Fault::Lacking(why) | Fault::Round(why) => {
+            format!("it does not speak MCP as expected: {why}")
+        }
+        Fault::Busy => "it does not take in what it is sent".to_owned(),
+        Fault::Access(_) => format!("{fault}; give credentials with `headers`"),
+        Fault::Redirect { .. } => {
+            format!("{fault}; `toolcrib mcp test` says whether `url` may be set to that")
+        }
+        Fault::NotSent(_) | Fault::SignIn(_) | Fault::Scope(_) | Fault::Status { .. } => fault.to_string(),
+    }
 }
 
 /// Whole seconds as such, anything else to the millisecond.
@@ -145,30 +127,22 @@ impl From<StartError> for ConnectError {
 }
 
 impl ConnectError {
+    /// What is wrong with the sign-in, if that is it.
+    pub(crate) fn sign_in(&self) -> Option<&AuthError> {
+        match self {
+            ConnectError::Request(Fault::SignIn(error) | Fault::Scope(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// True if a person has to do something about the sign-in; trying again is of no use before that.
     pub(crate) fn wants_sign_in(&self) -> bool {
-        matches!(self, ConnectError::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)))
+        self.sign_in().is_some_and(AuthError::needs_a_person)
     }
 
     /// True if it fails in the same way until its table, or what that refers to, is another.
     pub(crate) fn is_for_good(&self) -> bool {
         matches!(self, ConnectError::Disabled | ConnectError::Ended | ConnectError::Lacking(_))
-    }
-
-    /// The failure of a request that belongs to connecting.
-    pub(crate) fn of(fault: Fault) -> ConnectError {
-        match fault {
-            Fault::NotSent(why) => ConnectError::Unreachable(why),
-            Fault::Gone(how) => ConnectError::Exited { how },
-            Fault::Broken(why) => ConnectError::NotMcp(why),
-            Fault::Busy => ConnectError::Unreachable("it does not take in what it is sent".to_owned()),
-            Fault::Access(status) => ConnectError::Access(status),
-            Fault::SignIn(error) | Fault::Scope(error) => ConnectError::SignIn(error),
-            Fault::Redirect { status, to } => ConnectError::Redirect { status, to },
-            Fault::Status { status, said } => ConnectError::Status { status, said },
-            // Nobody is asked for anything while a server is met.
-            Fault::Lacking(why) | Fault::Round(why) => ConnectError::NotMcp(why),
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Why a request got no answer. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// It never reached the server, or the server threw it away unread: it may be sent again.
     #[error("{0}")]
     NotSent(String),
@@ -27,6 +27,7 @@ pub(crate) enum Fault {
     /// HTTP 3xx.
     #[error("it redirects (HTTP status {status}){to}, which is not followed")]
     Redirect {
+        /// The HTTP status.
         status: u16,
         /// Where to, as " to ADDRESS", if it says so.
         to: String,
@@ -34,6 +35,7 @@ pub(crate) enum Fault {
     /// Any other HTTP status.
     #[error("it answered with HTTP status {status}{colon}{said}", colon = if .said.is_empty() { "" } else { ": " })]
     Status {
+        /// The HTTP status.
         status: u16,
         /// The beginning of the answer.
         said: String,

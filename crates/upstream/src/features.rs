@@ -1,10 +1,10 @@
 //! What an upstream offers beside its tools: prompts, resources, templates, and what can be done with them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use pins::{HeldBack, Judge, What};
+use pins::{HeldBack, What};
 use tool_api::{Abilities, Action, AnyTool, Claims, ExtensionMethods, Features, Item};
 use wire::Object;
 use wire::message::Text;
@@ -12,16 +12,13 @@ use wire::uri_template::Templates;
 use wire::uris::{self, Maps};
 
 use crate::answer::TASKS;
-use crate::apart;
 use crate::closed::{Closed, TEMPLATES_MATCHED_MAX};
+use crate::draft::Draft;
 use crate::kind::Kind;
-use crate::listing::Entry;
 use crate::lists::Lists;
 use crate::names::Names;
-use crate::offer::Offer;
 use crate::remote_action::{RemoteAction, Target};
 use crate::settings::Settings;
-use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
 
 /// Longest instructions that are passed on, in bytes: every conversation of every client begins with them.
@@ -34,20 +31,15 @@ const EXTENSIONS_MAX: usize = 64;
 /// client begins with them.
 const EXTENSION_BYTES_MAX: usize = 4 * 1024;
 
-/// The features that follow from a server's lists. What is not offered is added to `offer`.
-pub(crate) fn features(
-    offer: &mut Offer,
-    lists: &Lists,
-    settings: &Settings,
-    upstream: &Weak<Upstream>,
-    judge: &Judge,
-) -> Features {
+/// The features that follow from a server's lists. What is not offered is said in the draft.
+pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
+    let Draft { lists, settings, upstream, judge, .. } = *draft;
     // Of a server of which it is not known what was accepted not even its abilities are used.
     let abilities = if judge.is_blind() { Abilities::default() } else { abilities(lists) };
     let map = settings.uri_map();
-    let (prompts, names) = prompts(lists, settings, judge, offer);
-    let resources = located(lists, Kind::Resources, &map, settings, judge, offer);
-    let templates = located(lists, Kind::Templates, &map, settings, judge, offer);
+    let (prompts, names) = prompts(draft);
+    let resources = located(draft, Kind::Resources, &map);
+    let templates = located(draft, Kind::Templates, &map);
     let claims = abilities.resources.then(|| claims(&map, &resources, &templates));
     let closed = Closed::of(lists, judge, settings);
     let target = Arc::new(Target { upstream: upstream.clone(), map, prompts: names, closed });
@@ -62,7 +54,7 @@ pub(crate) fn features(
         let name = What::WHOLE.to_owned();
         let held = why.map(|why| HeldBack { what: What::Instructions, name, why });
         let is_held = held.is_some();
-        offer.held.extend(held);
+        draft.offer.held.extend(held);
         !is_held
     });
     let instructions = instructions.map(|text| settings.mask().lines(text, INSTRUCTIONS_BYTES_MAX));
@@ -138,74 +130,51 @@ fn actions(abilities: &Abilities) -> impl Iterator<Item = Action> {
 }
 
 /// The prompts, and their own names by those offered.
-fn prompts(
-    lists: &Lists,
-    settings: &Settings,
-    judge: &Judge,
-    offer: &mut Offer,
-) -> (Vec<Item>, HashMap<Arc<str>, Box<str>>) {
-    let listed = lists.of(Kind::Prompts);
-    let mut names = Names::new(settings, listed.entries.len());
+fn prompts(draft: &mut Draft<'_>) -> (Vec<Item>, HashMap<Arc<str>, Box<str>>) {
+    let listed = draft.lists.of(Kind::Prompts);
+    let mut names = Names::new(draft.settings, listed.entries.len());
     let mut own = HashMap::with_capacity(listed.entries.len());
     let mut items = Vec::with_capacity(listed.entries.len());
     for entry in &listed.entries {
-        let objection = entry.objection(Kind::Prompts, judge);
-        match (names.give(&entry.key), objection) {
-            (Ok(_), Some(why)) => {
-                offer.held.push(entry.held(Kind::Prompts, why, settings.mask()));
-            }
-            (Ok(name), None) => {
+        match names.give(&entry.key) {
+            Ok(name) if draft.hold_back(Kind::Prompts, entry).is_none() => {
                 let renamed = |_: &str| name.as_str().to_owned();
                 let maps = Maps { name: Some(&renamed), ..Maps::default() };
                 items.push(item(name.shared(), &entry.text, maps));
                 own.insert(name.shared(), entry.key.as_str().into());
             }
-            (Err(why), _) => {
-                offer.withheld.push(apart::withheld(Kind::Prompts, &entry.key, why, settings));
-            }
+            Ok(_) => {}
+            Err(why) => draft.withhold(Kind::Prompts, &entry.key, why),
         }
     }
-    offer.withheld.extend(apart::unusable(listed, settings));
+    draft.withhold_unusable(listed);
     (items, own)
 }
 
 /// Resources or templates under the URIs offered.
-fn located(
-    lists: &Lists,
-    kind: Kind,
-    map: &UriMap,
-    settings: &Settings,
-    judge: &Judge,
-    offer: &mut Offer,
-) -> Vec<Item> {
-    let listed = lists.of(kind);
+fn located(draft: &mut Draft<'_>, kind: Kind, map: &UriMap) -> Vec<Item> {
+    let listed = draft.lists.of(kind);
     let mut seen = HashSet::with_capacity(listed.entries.len());
     let outward = |uri: &str| map.outward(uri).into_owned();
     let mut items = Vec::with_capacity(listed.entries.len());
     for entry in &listed.entries {
-        let Entry { key, text, .. } = entry;
-        if !seen.insert(key.as_str()) {
-            let why = "an earlier entry of the list has the same".to_owned();
-            offer.withheld.push(apart::withheld(kind, key, why, settings));
-            continue;
+        let key = entry.key.as_str();
+        if !seen.insert(key) {
+            draft.withhold(kind, key, "an earlier entry of the list has the same".to_owned());
+        } else if let Some(start) = map.owner(key) {
+            draft.withhold(kind, key, format!("what begins with `{start}` is another's"));
+        } else if draft.hold_back(kind, entry).is_none() {
+            let maps = match kind {
+                _ if map.is_plain() => Maps::default(),
+                Kind::Templates => Maps { template: Some(&outward), ..Maps::default() },
+                Kind::Tools | Kind::Prompts | Kind::Resources => {
+                    Maps { uri: Some(&outward), ..Maps::default() }
+                }
+            };
+            items.push(item(outward(key).into(), &entry.text, maps));
         }
-        if let Some(start) = map.owner(key) {
-            let why = format!("what begins with `{start}` is another's");
-            offer.withheld.push(apart::withheld(kind, key, why, settings));
-            continue;
-        }
-        if let Some(why) = entry.objection(kind, judge) {
-            offer.held.push(entry.held(kind, why, settings.mask()));
-            continue;
-        }
-        let maps = match kind {
-            _ if map.is_plain() => Maps::default(),
-            Kind::Templates => Maps { template: Some(&outward), ..Maps::default() },
-            Kind::Tools | Kind::Prompts | Kind::Resources => Maps { uri: Some(&outward), ..Maps::default() },
-        };
-        items.push(item(outward(key).into(), text, maps));
     }
-    offer.withheld.extend(apart::unusable(listed, settings));
+    draft.withhold_unusable(listed);
     items
 }
 
@@ -230,13 +199,15 @@ fn claims(map: &UriMap, resources: &[Item], templates: &[Item]) -> Claims {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
     use std::time::Duration;
 
     use expect_test::{Expect, expect};
+    use pins::Judge;
 
     use super::*;
     use crate::config::Config;
-    use crate::offer::{State, Withheld};
+    use crate::offer::{Offer, Withheld};
 
     fn settings(name: &str, prefix: &str) -> Settings {
         let (command, prefix) = (Some("x".to_owned()), Some(prefix.to_owned()));
@@ -248,9 +219,9 @@ mod tests {
     fn features_of(prefix: &str, definitions: &str) -> (Features, Vec<Withheld>) {
         let settings = settings("it", prefix).knowing(&[settings("it", prefix), settings("other", "o_o")]);
         let lists = Lists::remembered(definitions).expect("lists");
-        let mut offer = Offer::empty(State::Stopped);
-        let features = features(&mut offer, &lists, &settings, &Weak::new(), &Judge::Everything);
-        (features, offer.withheld)
+        let (upstream, judge, offer) = (&Weak::new(), &Judge::Everything, Offer::default());
+        let mut draft = Draft { lists: &lists, settings: &settings, upstream, judge, offer };
+        (features(&mut draft), draft.offer.withheld)
     }
 
     const LISTS: &str = r#"{"prompts":[{"name":"a.b", "x":1.0},{"name":"a/b"},{"name":"c"}],

@@ -26,32 +26,17 @@ impl Kind {
 
     /// The member of the answer that is the list.
     pub(crate) fn member(self) -> &'static str {
-        match self {
-            Kind::Tools => "tools",
-            Kind::Prompts => "prompts",
-            Kind::Resources => "resources",
-            Kind::Templates => "resourceTemplates",
-        }
+        if self == Kind::Templates { "resourceTemplates" } else { self.noun() }
     }
 
     /// The entries in a sentence.
     pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Kind::Tools => "tools",
-            Kind::Prompts => "prompts",
-            Kind::Resources => "resources",
-            Kind::Templates => "resource templates",
-        }
+        self.what().trim_start_matches("list its ")
     }
 
     /// One entry in a sentence.
     pub(crate) fn singular(self) -> &'static str {
-        match self {
-            Kind::Tools => "tool",
-            Kind::Prompts => "prompt",
-            Kind::Resources => "resource",
-            Kind::Templates => "resource template",
-        }
+        self.noun().trim_end_matches('s')
     }
 
     /// What an entry must have.

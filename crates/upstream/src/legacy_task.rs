@@ -13,7 +13,6 @@ use crate::answer;
 use crate::connection::{Answer, Connection, Request};
 use crate::literal::literal;
 use crate::settings::Mask;
-use crate::slots::CallSlot;
 use crate::upstream::Upstream;
 
 /// How long to wait between two looks at a task that names no time.
@@ -55,7 +54,6 @@ impl Status {
 pub(crate) async fn follow(
     upstream: &Upstream,
     connection: &Arc<Connection>,
-    slot: &CallSlot,
     created: Text,
     cx: &Context,
 ) -> Result<Answer, ToolError> {
@@ -67,8 +65,7 @@ pub(crate) async fn follow(
     let id = task.string("taskId").filter(|id| !id.is_empty()).ok_or_else(|| broken("its task has no id"))?;
     let mut status = Status::read(task, mask).ok_or_else(|| broken("its task has no status"))?;
     let params = format!("{{\"taskId\":{}}}", literal(&id)).into_bytes();
-    let (connection, slot) = (connection.clone(), slot.clone());
-    let mut task = Task { upstream, cx, connection, slot, params, is_over: false };
+    let mut task = Task { upstream, cx, connection: connection.clone(), params, is_over: false };
     let (mut reports, mut last) = (0_u32, String::new());
     loop {
         // News only: each report gives the call its whole time again.
@@ -98,8 +95,6 @@ struct Task<'c> {
     upstream: &'c Upstream,
     cx: &'c Context,
     connection: Arc<Connection>,
-    /// Kept until the server has heard that the task is to be stopped.
-    slot: CallSlot,
     /// They name the task, for every method.
     params: Vec<u8>,
     is_over: bool,
@@ -107,7 +102,7 @@ struct Task<'c> {
 
 impl Task<'_> {
     async fn ask(&self, method: &'static str) -> Result<Answer, ToolError> {
-        match self.connection.request(self.slot.clone(), request(method, &self.params, Some(self.cx))).await {
+        match self.connection.request(None, request(method, &self.params, Some(self.cx))).await {
             Ok(Answer::Error(error)) => Err(answer::error(self.upstream.name(), &error, false)),
             Ok(answer) => Ok(answer),
             Err(fault) => Err(self.upstream.failure(&fault)),
@@ -117,22 +112,17 @@ impl Task<'_> {
 
 /// No header names the task: this is of legacy revisions alone.
 fn request<'r>(method: &'static str, params: &[u8], cx: Option<&'r Context>) -> Request<'r> {
-    Request { method, params: params.to_vec(), cx, name: None, param_headers: Vec::new() }
+    Request { method, params: params.to_vec(), cx, ..Request::default() }
 }
 
 impl Drop for Task<'_> {
     fn drop(&mut self) {
         let (false, Ok(runtime)) = (self.is_over, tokio::runtime::Handle::try_current()) else { return };
-        let (connection, slot) = (self.connection.clone(), std::mem::take(&mut self.slot));
-        let params = std::mem::take(&mut self.params);
+        let (connection, params) = (self.connection.clone(), std::mem::take(&mut self.params));
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
-            let _ = timeout(
-                CANCEL_TIMEOUT,
-                connection.request(CallSlot::default(), request("tasks/cancel", &params, None)),
-            )
-            .await;
-            drop(slot);
+            let request = request("tasks/cancel", &params, None);
+            drop(timeout(CANCEL_TIMEOUT, connection.request(None, request)).await);
         });
     }
 }

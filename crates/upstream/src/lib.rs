@@ -6,7 +6,6 @@
 
 mod actor;
 mod answer;
-mod apart;
 mod backoff;
 mod breaker;
 mod catalogue;
@@ -15,6 +14,7 @@ mod clock;
 mod closed;
 mod config;
 mod connection;
+mod draft;
 mod error;
 mod fault;
 mod features;
@@ -47,16 +47,16 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, GrantKind, Isolation, Oauth, OauthTable, ProviderTable, Reference, Restart, Timeout, Tool,
-    Transport, Trust, Value,
+    Config, Enabled, GrantKind, Isolation, NotFollowed, Oauth, OauthTable, ProviderTable, Reference, Restart,
+    Timeout, Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
+pub use fault::Fault;
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
 pub use settings::{
-    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, NotFollowed, START_TIMEOUT, Settings, references,
-    relative_words,
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, Settings, references, relative_words,
 };
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use trace::{Obstacle, Trace, Traced};

@@ -15,7 +15,6 @@ use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::literal::literal;
 use crate::settings::Mask;
-use crate::slots::CallSlot;
 
 /// More pages than this is a server that counts wrongly.
 pub const PAGES_MAX: usize = 1_000;
@@ -85,12 +84,12 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let cursor_member = |cursor: &String| format!("\"cursor\":{}", literal(cursor));
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
-        let request = Request { method, params, cx: None, name: None, param_headers: Vec::new() };
-        let result = match connection.request(CallSlot::default(), request).await {
+        let request = Request { method, params, ..Request::default() };
+        let result = match connection.request(None, request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
-            Err(fault) => return Err(ConnectError::of(fault)),
+            Err(fault) => return Err(ConnectError::Request(fault)),
         };
         cursor = listed.add(&result)?;
         match &cursor {
@@ -108,7 +107,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
 }
 
 fn broken(why: &str) -> ConnectError {
-    ConnectError::of(Fault::Broken(why.to_owned()))
+    ConnectError::Request(Fault::Broken(why.to_owned()))
 }
 
 /// Reads a page; nothing if it is no list of this kind.
@@ -176,15 +175,8 @@ impl Listed {
 
     /// Appends the entries as a JSON array, to be remembered.
     pub(crate) fn write(&self, out: &mut String) {
-        out.reserve(self.bytes);
-        out.push('[');
-        for (index, entry) in self.entries.iter().enumerate() {
-            if index > 0 {
-                out.push(',');
-            }
-            out.push_str(entry.text.as_str());
-        }
-        out.push(']');
+        let entries: Vec<&str> = self.entries.iter().map(|entry| entry.text.as_str()).collect();
+        out.push_str(&format!("[{}]", entries.join(",")));
     }
 }
 

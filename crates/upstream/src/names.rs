@@ -19,7 +19,7 @@ pub(crate) struct Names<'l> {
 impl<'l> Names<'l> {
     /// None given yet; `room` for about so many.
     pub(crate) fn new(settings: &'l Settings, room: usize) -> Names<'l> {
-        let (prefix, foreign) = (&settings.prefix, settings.foreign.now());
+        let (prefix, foreign) = (&settings.prefix, settings.foreign.load_full());
         Names { prefix, mask: settings.mask(), foreign, taken: HashMap::with_capacity(room) }
     }
 

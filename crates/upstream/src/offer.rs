@@ -5,11 +5,14 @@ use pins::HeldBack;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
 use tool_api::{AnyTool, Features};
 use wire::Revision;
 
+use crate::lists::Lists;
+
 /// A picture of an upstream; a new one replaces it when something changes.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Offer {
     /// How it is doing.
     pub state: State,
@@ -28,6 +31,10 @@ pub struct Offer {
     /// Everything that it lists and says of itself as a JSON object, its entries byte for byte as they came, to
     /// be remembered for `Upstream::offer_cached`. Another text means another offer.
     pub definitions: Option<Arc<str>>,
+    /// What it was made from, if that was read in this run.
+    pub(crate) lists: Option<Arc<Lists>>,
+    /// When what it was made from was read, in milliseconds since 1970.
+    pub(crate) fetched_at_ms: Option<i64>,
     /// How long it says that its lists stay good, in milliseconds since they came; 0 if it does not say.
     pub ttl_ms: u64,
     /// False if this is remembered from an earlier run and has not been seen in this one.
@@ -46,19 +53,23 @@ pub struct Withheld {
 }
 
 /// How an upstream is doing. Prints for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum State {
     /// Its table says `enabled = false`.
     Disabled,
     /// Not running; the next call starts it.
+    #[default]
     Stopped,
     /// Being started or dialled.
     Connecting,
     /// Ready.
     Connected {
         /// The protocol revision it speaks with us.
+        #[serde(skip)]
         revision: Revision,
         /// Its own name and version, as far as it says them.
+        #[serde(skip)]
         server: String,
     },
     /// It wants us to sign in, and a person has to do that: `toolcrib mcp auth NAME`.
@@ -115,24 +126,6 @@ impl fmt::Display for State {
             State::NeedsAuth => f.write_str("needs you to sign in"),
             State::NeedsClientRegistration { error } => write!(f, "needs a client registration: {error}"),
             State::Failed { error } => write!(f, "failed: {error}"),
-        }
-    }
-}
-
-impl Offer {
-    /// Nothing yet.
-    pub(crate) fn empty(state: State) -> Offer {
-        Offer {
-            state,
-            tools: Vec::new(),
-            features: Features::default(),
-            withheld: Vec::new(),
-            held: Vec::new(),
-            excluded: 0,
-            mistakes: Vec::new(),
-            definitions: None,
-            ttl_ms: 0,
-            fresh: false,
         }
     }
 }

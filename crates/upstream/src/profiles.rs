@@ -19,6 +19,12 @@ const ABILITIES: [(&str, &str); 6] = [
 ];
 
 impl Profile {
+    pub(crate) const FORM: Profile = Profile(1);
+    pub(crate) const URL: Profile = Profile(1 << 1);
+    pub(crate) const ROOTS: Profile = Profile(1 << 2);
+    pub(crate) const SAMPLING: Profile = Profile(1 << 3);
+    pub(crate) const TOOLS: Profile = Profile(1 << 5);
+
     /// Everything that can be asked for.
     pub(crate) const ALL: Profile = Profile((1 << ABILITIES.len()) - 1);
 
@@ -33,6 +39,11 @@ impl Profile {
         };
         let bits = ABILITIES.iter().enumerate().filter(|(_, ability)| has(ability));
         Profile(bits.fold(0, |bits, (index, _)| bits | 1 << index))
+    }
+
+    /// What a client with these `ClientCapabilities` lacks of it: such an object.
+    pub(crate) fn lacking_in(self, capabilities: &[u8]) -> Option<String> {
+        (Profile::of(capabilities).0 & self.0 != self.0).then(|| self.json())
     }
 
     /// The `ClientCapabilities` object that says so.

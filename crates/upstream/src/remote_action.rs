@@ -9,10 +9,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use tool_api::{
-    Action, AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, Protocol,
-    ToolError,
-};
+use tool_api::{Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, ToolError};
 use wire::completion::{self, Reference};
 use wire::message::Text;
 use wire::{Code, Object, patch, resources};
@@ -22,7 +19,7 @@ use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
 use crate::literal::literal;
 use crate::naming;
-use crate::remote_tool::SCOPE;
+use crate::remote_tool;
 use crate::round;
 use crate::settings::{Mask, Settings};
 use crate::upstream::Upstream;
@@ -249,22 +246,9 @@ impl RemoteAction {
 
 /// What the gate knows of an action of the name `own`; nothing if the prefix leaves it no name.
 fn definition(own: &str, description: &str, settings: &Settings) -> Option<Definition> {
-    Some(Definition {
-        name: naming::offered(&settings.prefix, own)?,
-        origin: Origin::Upstream(settings.name.clone()),
-        description: description.into(),
-        // What stands behind a URI, a prompt or a method is as unknown as what stands behind a tool.
-        effect: Effect::Executes,
-        marked_destructive: false,
-        open_world: true,
-        scopes: Arc::new([SCOPE.into()]),
-        timeout: settings.limits.call,
-        extends_to: Some(settings.limits.call_max),
-        input_schema: Bytes::from_static(b"{}"),
-        output_schema: None,
-        // Never listed: it is called by its method.
-        listing: Listing::Relayed(Bytes::from_static(b"{}")),
-    })
+    // What stands behind a URI, a prompt or a method is as unknown as what stands behind a tool. It is never listed: it is
+    // called by its method.
+    Some(remote_tool::unknown(naming::offered(&settings.prefix, own)?, description, settings))
 }
 
 /// Watches a resource once less. Whoever leaves need not know how the server takes it, nor is it started for that.

@@ -89,18 +89,12 @@ impl RemoteTool {
         };
         let stated = reshaped.and_then(|reshaped| reshaped.effect);
         let definition = Definition {
-            name,
-            origin: Origin::Upstream(settings.name.clone()),
-            description: tool.description.into(),
             effect: stated.unwrap_or_else(|| effect(&tool.hints, settings.trust)),
             marked_destructive: tool.hints.destructive == Some(true),
-            open_world: true,
-            scopes: Arc::new([SCOPE.into()]),
-            timeout: settings.limits.call,
-            extends_to: Some(settings.limits.call_max),
             input_schema: tool.input_schema.bytes(),
             output_schema: tool.output_schema.map(|schema| schema.bytes()),
             listing: Listing::Relayed(text.bytes()),
+            ..unknown(name, &tool.description, settings)
         };
         Ok(RemoteTool {
             definition,
@@ -132,12 +126,13 @@ impl RemoteTool {
             upstream.refresh(Kind::Tools).await;
             round = self.send(upstream, &arguments, cx).await?;
         }
-        let Round { connection, slot, answer } = round;
+        // Its slot is held while a task is followed.
+        let Round { connection, slot: _slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
             Ok(Answer::Error(error)) => return Err(self.refused(upstream, &error)),
             Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(upstream, &connection, &slot, task, cx).await?
+                legacy_task::follow(upstream, &connection, task, cx).await?
             }
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),
@@ -178,7 +173,7 @@ impl RemoteTool {
     }
 
     fn runs_as_task(&self, connection: &Connection) -> bool {
-        self.needs_task && connection.revision() == Revision::V2025_11_25
+        self.needs_task && connection.identity.revision == Revision::V2025_11_25
     }
 
     /// What was admitted is this definition. If the server now lists another under the name (it may just
@@ -209,6 +204,24 @@ impl RemoteTool {
             upstream.look_again();
         }
         answer::error(upstream.name(), error, unknown)
+    }
+}
+
+/// A definition of which nothing is known but its name.
+pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) -> Definition {
+    Definition {
+        name,
+        origin: Origin::Upstream(settings.name.clone()),
+        description: description.into(),
+        effect: Effect::Executes,
+        marked_destructive: false,
+        open_world: true,
+        scopes: Arc::new([SCOPE.into()]),
+        timeout: settings.limits.call,
+        extends_to: Some(settings.limits.call_max),
+        input_schema: Bytes::from_static(b"{}"),
+        output_schema: None,
+        listing: Listing::Relayed(Bytes::from_static(b"{}")),
     }
 }
 

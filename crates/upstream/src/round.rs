@@ -11,7 +11,7 @@ use crate::answer;
 use crate::config::Isolation;
 use crate::connection::{AGAIN, Answer, Connection, Request};
 use crate::fault::Fault;
-use crate::slots::{CallSlot, TooMany};
+use crate::slots::CallSlot;
 use crate::upstream::Upstream;
 
 /// This part of a call's time is left when it gives up waiting for its slot, so that it can say so itself.
@@ -49,7 +49,7 @@ pub(crate) async fn send<'r>(
         return tries(upstream, cx, repeatable, request, &mut None).await;
     }
     let admitted = upstream.breaker.admit(Instant::now());
-    admitted.map_err(|open| answer::circuit_open(upstream.name(), &open))?;
+    admitted.map_err(|wait| answer::circuit_open(upstream.name(), wait))?;
     let mut trial = Trial { upstream, cx, sent: None, is_judged: false };
     let round = tries(upstream, cx, repeatable, request, &mut trial.sent).await;
     trial.judge(&round);
@@ -108,7 +108,7 @@ async fn tries<'r>(
     sent: &mut Option<Instant>,
 ) -> Result<Round, ToolError> {
     let mut tries = 0;
-    let mut slot = None;
+    let mut slot = CallSlot::default();
     loop {
         tries += 1;
         let held = cx.input().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
@@ -117,7 +117,7 @@ async fn tries<'r>(
             None => {
                 // What is done with a task is no new burden.
                 if slot.is_none() && cx.key().is_none() && upstream.slots.are_limited() {
-                    slot = Some(take_slot(upstream, cx).await?);
+                    slot = take_slot(upstream, cx).await?;
                 }
                 upstream.connection_for(cx).await
             }
@@ -126,8 +126,8 @@ async fn tries<'r>(
         let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
         let answer = match suspended {
-            Some((state, responses)) => connection.resume(state, responses, cx, &upstream.slots).await,
-            None => connection.request(slot.clone().unwrap_or_default(), request(&connection)?).await,
+            Some((state, responses)) => connection.resume(state, responses, cx).await,
+            None => connection.request(slot.clone(), request(&connection)?).await,
         };
         if matches!(answer, Err(Fault::Lacking(_))) {
             upstream.pool.be_truthful();
@@ -136,7 +136,7 @@ async fn tries<'r>(
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
         let again = is_unseen || (is_lost && repeatable);
         if !again || suspended.is_some() || tries == TRIES_MAX {
-            return Ok(Round { connection, slot: slot.unwrap_or_default(), answer });
+            return Ok(Round { connection, slot, answer });
         }
     }
 }
@@ -159,9 +159,9 @@ async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolEr
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
     match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
-        Ok(Ok(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
-        Ok(Ok(slot)) => Ok(slot),
-        Ok(Err(TooMany)) => Err(answer::busy(upstream.name())),
+        Ok(Some(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
+        Ok(Some(slot)) => Ok(slot),
+        Ok(None) => Err(answer::busy(upstream.name())),
         Err(_) => Err(answer::no_slot(upstream.name(), waits, limits.concurrency.unwrap_or(1))),
     }
 }
@@ -187,7 +187,8 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
     let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused = matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && !connection.suspends_any();
+    let is_refused =
+        matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && connection.suspended.is_empty();
     if let Err(fault) = answer
         && (is_unseen || is_refused)
     {

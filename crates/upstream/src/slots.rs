@@ -2,31 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 /// Calls that wait for a slot of one server. More than these is a server that will not keep up.
 const WAITING_MAX: usize = 1_024;
 
-/// How long a call that goes on with its client's answer waits for another slot. Then it goes on without one: a server
-/// that does one thing after another may look at nothing else before it has that answer.
-const AGAIN_MAX: Duration = Duration::from_secs(2);
-
-/// One call's slot, given back when the last clone is dropped. Nothing is in it if there is no limit.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CallSlot(Option<Arc<OwnedSemaphorePermit>>);
-
-impl CallSlot {
-    pub(crate) fn is_limited(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-/// Too many calls wait already.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooMany;
+/// One call's slot, given back when the last clone is dropped; nothing if there is no limit.
+pub(crate) type CallSlot = Option<Arc<OwnedSemaphorePermit>>;
 
 /// The slots of one server.
 #[derive(Debug, Default)]
@@ -52,30 +35,19 @@ impl CallSlots {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A slot for a call that gave its own back while its client was asked; none if none is free soon.
-    pub(crate) async fn acquire_again(&self) -> CallSlot {
-        match timeout(AGAIN_MAX, self.acquire()).await {
-            Ok(Ok(slot)) => slot,
-            Ok(Err(TooMany)) | Err(_) => CallSlot::default(),
-        }
-    }
-
-    /// Waits for a slot, without a limit of its own: dropping the future gives up.
-    ///
-    /// # Errors
-    /// Too many wait already.
-    pub(crate) async fn acquire(&self) -> Result<CallSlot, TooMany> {
-        let Some(free) = &self.free else { return Ok(CallSlot(None)) };
+    /// Waits for a slot, without a limit of its own: dropping the future gives up. Nothing if too many wait already.
+    pub(crate) async fn acquire(&self) -> Option<CallSlot> {
+        let Some(free) = &self.free else { return Some(None) };
         if let Ok(permit) = free.clone().try_acquire_owned() {
-            return Ok(CallSlot(Some(Arc::new(permit))));
+            return Some(Some(Arc::new(permit)));
         }
         let counted = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
-            return Err(TooMany);
+            return None;
         }
         let permit = free.clone().acquire_owned().await.expect("nobody closes the semaphore");
         drop(counted);
-        Ok(CallSlot(Some(Arc::new(permit))))
+        Some(Some(Arc::new(permit)))
     }
 }
 
@@ -122,7 +94,7 @@ mod tests {
         let held = slots.acquire().await.expect("free");
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(slots.acquire())).collect();
         assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
-        assert_eq!(slots.acquire().await.err(), Some(TooMany));
+        assert!(slots.acquire().await.is_none());
         drop(waiting.pop());
         assert!(slots.acquire().now_or_never().is_none(), "there is room to wait again");
         drop((held, waiting));
@@ -133,6 +105,6 @@ mod tests {
     async fn without_a_limit_nobody_waits() {
         let slots = CallSlots::new(None);
         let all: Vec<_> = (0..10_000).map(|_| slots.acquire().now_or_never().expect("at once")).collect();
-        assert!(all.iter().all(Result::is_ok));
+        assert!(all.iter().all(Option::is_some));
     }
 }

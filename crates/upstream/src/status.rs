@@ -1,10 +1,8 @@
 //! `Status` and `Report`: how an upstream is doing, told at every change, and in full when somebody asks.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 
 use crate::offer::{Offer, State};
 
@@ -18,8 +16,7 @@ pub(crate) const STATUSES_WAITING_MAX: usize = 1_024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// Which upstream.
-    #[serde(serialize_with = "as_text")]
-    pub name: Arc<str>,
+    pub name: String,
     /// How it is doing from now on.
     pub state: State,
     /// When that began, in milliseconds since 1970.
@@ -30,8 +27,7 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The name of its table.
-    #[serde(serialize_with = "as_text")]
-    pub name: Arc<str>,
+    pub name: String,
     /// How it is doing.
     pub state: State,
     /// How it is reached: "stdio", "socket", "http", or "sse" for what is fixed to HTTP with server-sent events or
@@ -60,23 +56,6 @@ pub struct Report {
     pub circuit_open_ms: Option<u64>,
     /// What went wrong last, if anything did in this run.
     pub last_error: Option<String>,
-}
-
-/// As `{"status":"failed","error":"…"}`; the error is there in the states that have one.
-impl Serialize for State {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let error = self.error();
-        let mut map = serializer.serialize_map(Some(1 + usize::from(error.is_some())))?;
-        map.serialize_entry("status", self.word())?;
-        if let Some(error) = error {
-            map.serialize_entry("error", error)?;
-        }
-        map.end()
-    }
-}
-
-fn as_text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(text)
 }
 
 /// True if the offer was read so long before `now_ms` that it may have changed.
@@ -128,7 +107,7 @@ mod tests {
             (u64::MAX, i64::MAX, false),
             (5_000, -1, true),
         ] {
-            let offer = Offer { ttl_ms, ..Offer::empty(State::Stopped) };
+            let offer = Offer { ttl_ms, ..Offer::default() };
             let fetched_at_ms = if age_ms == i64::MAX { 0 } else { 7_000_000 };
             let now_ms = if age_ms == i64::MAX { i64::MAX } else { fetched_at_ms + age_ms };
             assert_eq!(is_stale(&offer, fetched_at_ms, now_ms), expected, "{ttl_ms} {age_ms}");

@@ -331,13 +331,13 @@ allow = ["*"]
     "#]]
     .assert_eq(&shown);
     let settings: Vec<_> =
-        loaded.settings.upstreams.iter().map(|it| (it.name(), it.timeout().as_millis())).collect();
+        loaded.settings.upstreams.iter().map(|it| (it.name(), it.limits.call.as_millis())).collect();
     // A folder's timeout is for its own servers.
     assert_eq!(settings, [("git", 30_000), ("web", 5000)]);
     // Our own file has the last word about what both may say.
     let loaded = load_above(others, "[experimental]\nmcp_timeout = 7000").expect("nothing is wrong");
     let settings: Vec<_> =
-        loaded.settings.upstreams.iter().map(|it| (it.name(), it.timeout().as_millis())).collect();
+        loaded.settings.upstreams.iter().map(|it| (it.name(), it.limits.call.as_millis())).collect();
     assert_eq!(settings, [("git", 60_000), ("web", 7000)]);
 }
 

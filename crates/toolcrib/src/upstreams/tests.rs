@@ -168,7 +168,7 @@ fn one_that_starts_on_demand_is_started_only_to_see_what_it_has() {
 
 #[test]
 fn one_that_is_switched_off_is_not_waited_for() {
-    let off = Config { enabled: false, ..program("off") };
+    let off = Config { enabled: upstream::Enabled(false), ..program("off") };
     let both = [("off", off), ("x", program("x"))];
     check(&both, &[("x", 0)], Start::WhenWanted, &["x_a", "off disabled", "x stopped (starts on demand)"]);
 }
@@ -206,7 +206,7 @@ async fn what_is_remembered_and_stale_is_asked_for_anew_behind_that() {
 #[test]
 fn settings_are_compared_one_by_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    let off = |prefix: &str| Config { enabled: false, ..program(prefix) };
+    let off = |prefix: &str| Config { enabled: upstream::Enabled(false), ..program(prefix) };
     let slow = |prefix: &str| Config {
         timeout: toml::from_str::<Config>("timeout = 5").expect("sound").timeout,
         ..program(prefix)
@@ -315,7 +315,7 @@ fn connecting_anew_says_how_it_went() {
     let folder = tempfile::tempdir().expect("a folder");
     run(async {
         let server = SmallServer::new(folder.path(), "it");
-        let off = Config { enabled: false, ..program("off") };
+        let off = Config { enabled: upstream::Enabled(false), ..program("off") };
         let tables = [("bad", program("bad")), ("it", server.table()), ("off", off)];
         let world = World::new(folder.path(), settle_all(&tables), Start::WhenWanted);
         let mut said = Vec::new();

@@ -86,15 +86,12 @@ impl Upstream {
 
     /// Lets go of a connection that has shown itself to be of no use.
     pub(crate) fn lose(&self, exchange: &Arc<Exchange>, fault: &Fault) {
-        let sign_in = match fault {
-            Fault::SignIn(error) => Some(ConnectError::SignIn(error.clone())),
-            _ => None,
-        };
-        let sign_in = sign_in.filter(ConnectError::wants_sign_in);
-        let failed = || State::Failed { error: self.settings.masked(&fault.to_string()) };
-        self.give_up(exchange, sign_in.as_ref().map_or_else(failed, |error| self.state_after(error)));
-        if let Some(error) = sign_in {
+        if matches!(fault, Fault::SignIn(error) if error.needs_a_person()) {
+            let error = ConnectError::Request(fault.clone());
+            self.give_up(exchange, self.state_after(&error));
             self.starts().settle(Phase::AwaitingSignIn(error));
+        } else {
+            self.give_up(exchange, State::Failed { error: self.settings.masked(&fault.to_string()) });
         }
     }
 
@@ -118,15 +115,16 @@ impl Upstream {
     /// True if calls are under way, or wait for the start of the server. Those that wait for their clients do not
     /// count.
     pub fn has_calls(&self) -> bool {
-        let is_busy =
-            |open: &Arc<Connection>| open.exchange().pending.idle_after().is_none() && !open.suspends_any();
+        let is_busy = |open: &Arc<Connection>| {
+            open.exchange().pending.idle_after().is_none() && open.suspended.is_empty()
+        };
         self.calls.load(Ordering::Relaxed) > 0 || self.connections().iter().any(is_busy)
     }
 
     /// The connection on which a call waits that is named so.
     pub(crate) fn suspended_at(&self, state: &str) -> Option<Arc<Connection>> {
         let mut open = self.connections().into_iter();
-        open.find(|open| !open.exchange().closed.is_cancelled() && open.has_suspended(state))
+        open.find(|open| !open.exchange().pending.closed.is_cancelled() && open.suspended.has(state))
     }
 
     fn connections(&self) -> Vec<Arc<Connection>> {

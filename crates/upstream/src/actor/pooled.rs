@@ -154,7 +154,7 @@ async fn tend_pooled(upstream: Weak<Upstream>, connection: Arc<Connection>, over
         () = tend::unused(limit, &exchange, is_used) => {}
         () = unused_once_over => {}
         () = tend::pass_on(&upstream, &connection, &exchange) => {}
-        () = exchange.closed.cancelled() => {}
+        () = exchange.pending.closed.cancelled() => {}
     }
     let Some(upstream) = upstream.upgrade() else { return };
     if let Some((Parting::ByItself, fault)) = exchange.pending.ended() {

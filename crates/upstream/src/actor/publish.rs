@@ -13,6 +13,7 @@ use crate::catalogue;
 use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::listing::{self, Listed};
 use crate::lists::{Lists, completed, nothing_said};
@@ -30,9 +31,8 @@ impl Upstream {
         };
         let offer = self.offer_of(&lists, state, &self.pins.judge_now(), true);
         self.log_withheld(&offer);
-        self.keep(lists);
-        self.note_fetched(now_ms());
-        let (mistakes, mut before) = (offer.mistakes.clone(), offer);
+        let mistakes = offer.mistakes.clone();
+        let mut before = Offer { fetched_at_ms: Some(now_ms()), ..offer };
         self.offers.send_modify(|shown| {
             self.tell_status(&shown.state, &before.state);
             std::mem::swap(shown, &mut before);
@@ -51,12 +51,11 @@ impl Upstream {
             return;
         }
         let changed = self.offers.send_if_modified(|offer| {
-            let lists = self.lists().or_else(|| self.remembered(offer.definitions.as_deref()?));
-            let Some(lists) = lists else { return false };
-            let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
-            self.log_withheld(offer);
-            true
+            let is_known = self.renew(offer);
+            if is_known {
+                self.log_withheld(offer);
+            }
+            is_known
         });
         if changed {
             self.next_generation();
@@ -90,7 +89,7 @@ impl Upstream {
 
     /// Offers what is remembered as [`Upstream::offer_cached`] does, after reading what was accepted of the server.
     pub async fn recall(&self, definitions: &str, fetched_at_ms: i64) -> bool {
-        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.is_enabled()) {
+        if let Some(lists) = self.remembered(definitions).filter(|_| self.settings.enabled) {
             self.note_blindness(self.pins.recall(&lists).await);
         }
         self.offer_cached(definitions, fetched_at_ms)
@@ -98,23 +97,29 @@ impl Upstream {
 
     /// Reads again what was accepted of the server, and offers by it what it has.
     pub async fn take_up_decisions(&self) {
-        let lists = || {
-            let definitions = || self.offers.borrow().definitions.clone();
-            self.lists().or_else(|| self.remembered(definitions()?.as_ref()))
-        };
-        let Some(seen) = lists() else { return };
-        let is_fresh = self.offers.borrow().fresh;
+        let offer = self.offers.borrow().clone();
+        let Some(seen) = self.lists_of(&offer) else { return };
+        let is_fresh = offer.fresh;
         // What is remembered is noted if nothing else is known of the server.
-        if is_fresh || self.note_blindness(self.pins.recall(&seen).await) == Some(false) {
+        if is_fresh || self.note_blindness(self.pins.recall(&*seen).await) == Some(false) {
             self.see(&seen).await;
         }
         // What was read meanwhile has been seen, too.
-        let Some(lists) = lists() else { return };
-        self.offers.send_modify(|offer| {
-            let (state, fresh) = (offer.state.clone(), offer.fresh);
-            *offer = self.offer_of(&lists, state, &self.pins.judge_now(), fresh);
-        });
+        self.offers.send_if_modified(|offer| self.renew(offer));
         self.next_generation();
+    }
+
+    /// Makes an offer anew from the lists that it was made from; false if there are none.
+    fn renew(&self, offer: &mut Offer) -> bool {
+        let Some(lists) = self.lists_of(offer) else { return false };
+        let (state, fresh, fetched_at_ms) = (offer.state.clone(), offer.fresh, offer.fetched_at_ms);
+        *offer = Offer { fetched_at_ms, ..self.offer_of(&lists, state, &self.pins.judge_now(), fresh) };
+        true
+    }
+
+    /// What an offer was made from.
+    fn lists_of(&self, offer: &Offer) -> Option<Arc<Lists>> {
+        offer.lists.clone().or_else(|| self.remembered(offer.definitions.as_deref()?).map(Arc::new))
     }
 
     /// Reads a list again, and with the resources the templates. If that fails the old one stays: a moment's
@@ -131,7 +136,7 @@ impl Upstream {
                 let (upstream, list, shown) =
                     (self.name(), kind.noun(), self.settings.masked(&error.to_string()));
                 tracing::warn!(target: "upstream", upstream, list, error = shown, "could not read its changed list");
-                let is_gone = matches!(error, ConnectError::Unreachable(_));
+                let is_gone = matches!(error, ConnectError::Request(Fault::NotSent(_) | Fault::Busy));
                 if is_gone {
                     self.give_up(connection.exchange(), State::Failed { error: shown });
                 }
@@ -144,24 +149,24 @@ impl Upstream {
         self.offers.send_if_modified(|offer| {
             // What a connection says that has lost its place meanwhile is of no interest.
             let is_live = self.live.load().as_ref().is_some_and(|live| Arc::ptr_eq(live, &connection));
-            let Some(before) = self.lists().filter(|_| is_live) else { return false };
-            let lists = before.with(listed);
+            let Some(before) = offer.lists.clone().filter(|_| is_live) else { return false };
+            let lists = Arc::new(before.with(listed));
+            offer.lists = Some(lists.clone());
             if Kind::ALL.into_iter().find(|&kind| lists.has(kind)) == Some(kind) {
-                self.note_fetched(now_ms());
+                offer.fetched_at_ms = Some(now_ms());
             }
             let is_news = offer.definitions.as_deref() != Some(lists.written().as_str())
                 || lists.unread.len() != before.unread.len();
             if is_news {
-                let mut before = self.offer_of(&lists, offer.state.clone(), &self.pins.judge_now(), true);
-                std::mem::swap(offer, &mut before);
+                let (tools, held) =
+                    (std::mem::take(&mut offer.tools), std::mem::take(&mut offer.features.held));
+                self.renew(offer);
                 if kind != Kind::Tools {
                     // Tools that have not changed stay the same, with what others have made of their schemas.
-                    offer.tools = before.tools;
-                    offer.features.held = before.features.held;
+                    (offer.tools, offer.features.held) = (tools, held);
                 }
                 self.log_withheld(offer);
             }
-            self.keep(lists);
             is_news
         });
         if kind == Kind::Tools {
@@ -170,13 +175,9 @@ impl Upstream {
         true
     }
 
-    /// What the offer was made from.
-    pub(crate) fn lists(&self) -> Option<Lists> {
-        self.lists.lock().expect("nothing panics while it holds the lock").clone()
-    }
-
-    fn keep(&self, lists: Lists) {
-        *self.lists.lock().expect("nothing panics while it holds the lock") = Some(lists);
+    /// What was read in this run, and the offer was made from.
+    pub(crate) fn lists(&self) -> Option<Arc<Lists>> {
+        self.offers.borrow().lists.clone()
     }
 
     /// Passes on what the server tells of single things. That its lists have changed is `refresh`'s to follow.
@@ -205,17 +206,17 @@ impl Upstream {
     /// it cannot be read, if the server is disabled, if it has been seen in this run, or if it is not known what was
     /// accepted of it ([`Upstream::recall`] finds out).
     pub fn offer_cached(&self, definitions: &str, fetched_at_ms: i64) -> bool {
-        let lists = self.remembered(definitions).filter(|_| self.settings.is_enabled());
+        let lists = self.remembered(definitions).filter(|_| self.settings.enabled);
         let Some((lists, judge)) = lists.zip(self.pins.judge()) else { return false };
         let is_news = self.offers.send_if_modified(|offer| {
             let is_news = !offer.fresh;
             if is_news {
-                *offer = self.offer_of(&lists, offer.state.clone(), &judge, false);
+                let anew = self.offer_of(&lists, offer.state.clone(), &judge, false);
+                *offer = Offer { fetched_at_ms: Some(fetched_at_ms), ..anew };
             }
             is_news
         });
         if is_news {
-            self.note_fetched(fetched_at_ms);
             self.remember_era(lists.era);
         }
         is_news
@@ -228,7 +229,7 @@ impl Upstream {
     pub(crate) async fn read_lists(&self, connection: &Arc<Connection>) -> Result<Lists, ConnectError> {
         let identity = &connection.identity;
         let capabilities = identity.capabilities.clone().unwrap_or_else(|| nothing_said("{}"));
-        let capabilities = completed(capabilities, connection.revision());
+        let capabilities = completed(capabilities, connection.identity.revision);
         let era = if connection.is_modern() { Era::Modern } else { Era::Legacy };
         let mut lists = Lists::none(capabilities, identity.instructions.as_deref(), Some(era));
         lists.is_era_certain = self.era().is_some();

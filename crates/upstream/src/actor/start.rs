@@ -42,7 +42,7 @@ impl Upstream {
 
     /// The connection there is, if it is sound.
     pub(crate) fn live_connection(&self) -> Option<Arc<Connection>> {
-        self.live.load_full().filter(|live| !live.exchange().closed.is_cancelled())
+        self.live.load_full().filter(|live| !live.exchange().pending.closed.is_cancelled())
     }
 
     pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
@@ -51,7 +51,7 @@ impl Upstream {
 
     /// Joins the start under way, or begins one.
     fn attempt(&self, demand: Demand) -> Result<Attempt, ConnectError> {
-        if !self.settings.is_enabled() {
+        if !self.settings.enabled {
             return Err(ConnectError::Disabled);
         }
         // It may have ended without anybody having noticed, and be one that stays so.
@@ -136,11 +136,9 @@ impl Upstream {
     /// How the server is doing after this.
     pub(crate) fn state_after(&self, error: &ConnectError) -> State {
         let shown = || self.settings.masked(&error.to_string());
-        match error {
-            ConnectError::SignIn(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
-            ConnectError::SignIn(AuthError::NeedsRegistration(_)) => {
-                State::NeedsClientRegistration { error: shown() }
-            }
+        match error.sign_in() {
+            Some(AuthError::NeedsSignIn { .. }) => State::NeedsAuth,
+            Some(AuthError::NeedsRegistration(_)) => State::NeedsClientRegistration { error: shown() },
             _ => State::Failed { error: shown() },
         }
     }

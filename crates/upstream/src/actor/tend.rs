@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::backoff::{self, Chance};
+use crate::backoff::{self, chance};
 use crate::config::Restart;
 use crate::connection::{Connection, Era, Exchange, Notice, Parting};
 use crate::error::ConnectError;
@@ -64,7 +64,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
     let is_idle = tokio::select! {
         () = idle(&upstream, &connection, &exchange) => true,
         _ = work => false,
-        () = exchange.closed.cancelled() => false,
+        () = exchange.pending.closed.cancelled() => false,
     };
     let Some(me) = upstream.upgrade() else { return };
     if is_idle {
@@ -232,7 +232,7 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
     loop {
         let Some(closing) = upstream.upgrade().map(|upstream| upstream.closing.clone()) else { return };
         tokio::select! {
-            () = sleep(backoff::wait(failures, Chance::draw())) => {}
+            () = sleep(backoff::wait(failures, chance())) => {}
             () = closing.cancelled() => return,
         }
         let Some(upstream) = upstream.upgrade().filter(|upstream| upstream.is_wanted()) else {
@@ -253,7 +253,7 @@ pub(crate) async fn come_back(upstream: &Weak<Upstream>) {
 pub(crate) async fn look_in(upstream: &Weak<Upstream>, exchange: &Exchange) {
     loop {
         let Some(after) = upstream.upgrade().map(|upstream| upstream.look_in_after()) else { return };
-        sleep(Chance::draw().shorten(after.unwrap_or(LISTS_GOOD_FOR))).await;
+        sleep(backoff::shortened(after.unwrap_or(LISTS_GOOD_FOR), chance())).await;
         let Some(upstream) = upstream.upgrade() else { return };
         // It may say another time now than it did when the wait began.
         if after.is_some() && upstream.look_in_after().is_some() {
@@ -285,7 +285,7 @@ pub(crate) async fn unused(limit: Duration, exchange: &Exchange, is_busy: impl F
             (since, seen) = (Instant::now(), calls);
             continue;
         };
-        if since.elapsed() >= limit && exchange.end_idle(unchanged) {
+        if since.elapsed() >= limit && exchange.pending.end_idle(unchanged) {
             return;
         }
     }
@@ -334,6 +334,6 @@ mod tests {
         assert!(ends_within(100).await);
         assert!(begun.elapsed() < Duration::from_secs(79 + 200 + 69 + 100 + 91));
         assert!(matches!(exchange.begin(caller()), Err(Fault::NotSent(_))));
-        assert!(exchange.closed.is_cancelled());
+        assert!(exchange.pending.closed.is_cancelled());
     }
 }

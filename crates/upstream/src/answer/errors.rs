@@ -9,7 +9,7 @@ use tool_api::{Protocol, ToolError};
 use wire::message::Text;
 use wire::{Code, WireError, patch, resources};
 
-use crate::breaker::CircuitOpen;
+use crate::breaker::FAILURES_MAX;
 use crate::clean;
 use crate::error::ConnectError;
 use crate::fault::Fault;
@@ -181,7 +181,7 @@ pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
 /// The server could not be connected to, so the call was not sent.
 pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
     let tool_error = match error {
-        ConnectError::SignIn(error) => sign_in(upstream, error),
+        ConnectError::Request(Fault::SignIn(error) | Fault::Scope(error)) => sign_in(upstream, error),
         ConnectError::Crowded => {
             about(upstream, "upstream_busy", format!("`{upstream}` cannot be used: {error}; try again later"))
         }
@@ -191,14 +191,9 @@ pub(crate) fn unavailable(upstream: &str, error: &ConnectError) -> ToolError {
         ConnectError::NotRestarted { last } => unusable(upstream, format_args!("{STAYS_GONE}: {last}")),
         ConnectError::Disabled
         | ConnectError::Start { .. }
-        | ConnectError::Exited { .. }
+        | ConnectError::Request(_)
         | ConnectError::TooSlow { .. }
-        | ConnectError::Unreachable(_)
-        | ConnectError::Access(_)
-        | ConnectError::Redirect { .. }
-        | ConnectError::Status { .. }
         | ConnectError::Refused { .. }
-        | ConnectError::NotMcp(_)
         | ConnectError::BackingOff { .. } => unusable(upstream, error),
     };
     tool_error.with_source(error.clone())
@@ -239,9 +234,13 @@ pub(crate) fn no_slot(upstream: &str, waited: Duration, concurrency: u16) -> Too
     about(upstream, "upstream_busy", message)
 }
 
-/// The call was not sent: too many before it failed.
-pub(crate) fn circuit_open(upstream: &str, open: &CircuitOpen) -> ToolError {
-    unusable(upstream, open).with_details(json!({ "upstream": upstream, "retry": true }))
+/// The call was not sent: too many before it failed, and it is refused for `wait`.
+pub(crate) fn circuit_open(upstream: &str, wait: Duration) -> ToolError {
+    let wait_s = wait.as_millis().div_ceil(1000);
+    let why = format_args!(
+        "{FAILURES_MAX} or more of its calls in a row got no answer, so it is tried again in {wait_s} s"
+    );
+    unusable(upstream, why).with_details(json!({ "upstream": upstream, "retry": true }))
 }
 
 /// The tool is not what it was when it was listed.
@@ -353,5 +352,12 @@ mod tests {
         );
         check_missing(r#"{"code":-32602,"message":"bad","data":[1]}"#, (-32602, "bad", Some("[1]")));
         check_missing(r#"{"code":-32603,"message":"file:///a"}"#, (-32603, "file:///a", None));
+    }
+
+    #[test]
+    fn a_refusal_of_the_breaker_says_when_it_is_tried_again() {
+        let said = circuit_open("it", Duration::from_millis(29_001)).to_string();
+        let why = "5 or more of its calls in a row got no answer, so it is tried again in 30 s";
+        assert_eq!(said, format!("`it` cannot be used: {why}"));
     }
 }

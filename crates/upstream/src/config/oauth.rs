@@ -1,18 +1,15 @@
 //! The `oauth` key, as people write it: a switch, or a table.
 
-use std::borrow::Cow;
-use std::fmt;
-
 use oauth::Algorithm;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
 
 use super::Value;
 
 /// Signing in: a switch, or the details.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "must be true, false or a table")]
+#[schemars(inline)]
 pub enum Oauth {
     /// `oauth = true` or `false`.
     Switch(bool),
@@ -75,42 +72,4 @@ pub struct ProviderTable {
     pub client_id: String,
     /// That client's secret, if it has one.
     pub client_secret: Option<Value>,
-}
-
-impl<'de> Deserialize<'de> for Oauth {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Oauth, D::Error> {
-        deserializer.deserialize_any(OauthVisitor)
-    }
-}
-
-struct OauthVisitor;
-
-impl<'de> Visitor<'de> for OauthVisitor {
-    type Value = Oauth;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false or a table")
-    }
-
-    fn visit_bool<E: de::Error>(self, switch: bool) -> Result<Oauth, E> {
-        Ok(Oauth::Switch(switch))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Oauth, A::Error> {
-        OauthTable::deserialize(MapAccessDeserializer::new(map)).map(|table| Oauth::Table(Box::new(table)))
-    }
-}
-
-impl JsonSchema for Oauth {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Oauth".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<OauthTable>()] })
-    }
 }

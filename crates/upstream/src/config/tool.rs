@@ -21,28 +21,7 @@ pub struct Tool {
     pub defaults: BTreeMap<String, Value>,
     /// What it does, as you know it: `"reads"`, `"writes"`, `"destroys"` or `"executes"`. Without it a tool of another server
     /// counts as one that runs programs. Only your own file may say so.
-    #[serde(deserialize_with = "effect")]
-    #[schemars(with = "Option<EffectWord>")]
     pub effect: Option<Effect>,
-}
-
-/// The words for effects.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum EffectWord {
-    Reads,
-    Writes,
-    Destroys,
-    Executes,
-}
-
-fn effect<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
-    Ok(Some(match EffectWord::deserialize(deserializer)? {
-        EffectWord::Reads => Effect::Reads,
-        EffectWord::Writes => Effect::Writes,
-        EffectWord::Destroys => Effect::Destroys,
-        EffectWord::Executes => Effect::Executes,
-    }))
 }
 
 // A number of TOML may be a float that is not equal to itself; JSON has none of these.

@@ -1,18 +1,20 @@
 //! A setting that may be secret: written out, or a reference to where it is kept. Following a reference
 //! is left to whoever reads the configuration.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// A plain text, or where to find it. Prints as `***`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(from = "Written")]
+#[schemars(inline)]
 pub enum Value {
     /// The text itself.
     Plain(Box<str>),
     /// The text is kept elsewhere.
+    #[schemars(skip)]
     Reference(Reference),
 }
 
@@ -27,8 +29,48 @@ pub enum Reference {
     Store(String),
 }
 
-/// The keys of a reference.
-const KINDS: &[&str] = &["env", "file", "store"];
+/// Why a reference was not followed, in a sentence about the place it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFollowed {
+    /// The table cannot be used.
+    Wrong(String),
+    /// The table is right, and its server fails until what is missing is there.
+    Missing(String),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "must be a string, or one of `{ env = \"NAME\" }`, `{ file = \"PATH\" }` and `{ store = \"NAME\" }`"
+)]
+#[schemars(inline)]
+enum Written {
+    Text(Box<str>),
+    Env {
+        /// The environment variable that holds the value.
+        env: String,
+    },
+    File {
+        /// The file that holds the value.
+        file: String,
+    },
+    Store {
+        /// The secret, set with `toolcrib secrets set`, that is the value.
+        store: String,
+    },
+}
+
+impl From<Written> for Value {
+    fn from(written: Written) -> Value {
+        Value::Reference(match written {
+            Written::Text(text) => return Value::Plain(text),
+            Written::Env { env } => Reference::Env(env),
+            Written::File { file } => Reference::File(file),
+            Written::Store { store } => Reference::Store(store),
+        })
+    }
+}
 
 impl Reference {
     /// What the text is called where it must not be shown: the name of the variable, the file or the secret.
@@ -47,80 +89,8 @@ impl Value {
     }
 }
 
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
-    }
-}
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
-    }
-}
-
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string, `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ store = \"NAME\" }`")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::plain(text))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let one = "a reference names one place: either `env`, `file` or `store`";
-        let Some(kind) = map.next_key::<Cow<'_, str>>()? else {
-            return Err(de::Error::custom(format!("an empty reference; {one}")));
-        };
-        let reference = match kind.as_ref() {
-            "env" => Reference::Env(map.next_value()?),
-            "file" => Reference::File(map.next_value()?),
-            "store" => Reference::Store(map.next_value()?),
-            other => return Err(de::Error::unknown_field(other, KINDS)),
-        };
-        match map.next_key::<de::IgnoredAny>()? {
-            None => Ok(Value::Reference(reference)),
-            Some(_) => Err(de::Error::custom(one)),
-        }
-    }
-}
-
-impl JsonSchema for Value {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Value".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let reference = |kind: &str, what: &str| {
-            json_schema!({
-                "type": "object",
-                "properties": { kind: { "type": "string", "description": what } },
-                "required": [kind],
-                "additionalProperties": false,
-            })
-        };
-        json_schema!({
-            "anyOf": [
-                { "type": "string" },
-                reference("env", "The environment variable that holds the value."),
-                reference("file", "The file that holds the value."),
-                reference("store", "The secret, set with `toolcrib secrets set`, that is the value."),
-            ],
-        })
     }
 }

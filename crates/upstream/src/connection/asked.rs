@@ -7,6 +7,8 @@ use bytes::Bytes;
 use wire::message::Text;
 use wire::{Id, Object, object, patch, string};
 
+use crate::profiles::Profile;
+
 /// JSON-RPC's code for an error of 2025-11-25: the client must visit addresses first, and then call again.
 const URL_ELICITATION_REQUIRED: i64 = -32_042;
 
@@ -73,26 +75,19 @@ impl Kind {
 }
 
 impl Question {
-    /// The capabilities that a client with `declared` ones lacks to answer this: a `ClientCapabilities` object.
-    pub(crate) fn lacks(&self, declared: &[u8]) -> Option<&'static str> {
-        let declared = std::str::from_utf8(declared).ok().and_then(Object::parse);
-        let has = |name: &str| declared.and_then(|declared| declared.object(name));
+    /// What a client with these `ClientCapabilities` lacks to answer this: such an object.
+    pub(crate) fn lacks(&self, declared: &[u8]) -> Option<String> {
         let params = self.params.as_ref().and_then(Text::object);
-        match self.kind {
-            Kind::Roots => has("roots").is_none().then_some(r#"{"roots":{}}"#),
-            Kind::Sampling => {
-                let uses_tools =
-                    params.and_then(|params| params.get("tools")).is_some_and(|tools| tools != "null");
-                let can = has("sampling").is_some_and(|able| !uses_tools || able.get("tools").is_some());
-                let needed = if uses_tools { r#"{"sampling":{"tools":{}}}"# } else { r#"{"sampling":{}}"# };
-                (!can).then_some(needed)
-            }
-            Kind::Elicitation => {
-                let is_url =
-                    params.and_then(|params| params.string("mode")).is_some_and(|mode| mode == "url");
-                lacks_elicitation(has("elicitation"), is_url)
-            }
-        }
+        let tools = params.and_then(|params| params.get("tools"));
+        let mode = params.and_then(|params| params.string("mode"));
+        let needed = match self.kind {
+            Kind::Roots => Profile::ROOTS,
+            Kind::Sampling if tools.is_some_and(|tools| tools != "null") => Profile::TOOLS,
+            Kind::Sampling => Profile::SAMPLING,
+            Kind::Elicitation if mode.as_deref() == Some("url") => Profile::URL,
+            Kind::Elicitation => Profile::FORM,
+        };
+        needed.lacking_in(declared)
     }
 
     /// The id by which the server speaks of this elicitation later, if it is one at an address.
@@ -105,16 +100,6 @@ impl Question {
     pub(crate) fn bytes(&self) -> usize {
         self.id.text().len() + self.params.as_ref().map_or(0, |params| params.as_str().len())
     }
-}
-
-fn lacks_elicitation(declared: Option<Object<'_>>, is_url: bool) -> Option<&'static str> {
-    let has = |mode: &str| declared.is_some_and(|declared| declared.get(mode).is_some());
-    if is_url {
-        return (!has("url")).then_some(r#"{"elicitation":{"url":{}}}"#);
-    }
-    // Before there were modes, `{}` meant forms, and still does.
-    let has_forms = declared.is_some() && (has("form") || !has("url"));
-    (!has_forms).then_some(r#"{"elicitation":{"form":{}}}"#)
 }
 
 /// Appends `"key":{"method":…,"params":…}`.
@@ -179,12 +164,6 @@ pub(crate) fn required(error: &Text) -> Option<Required> {
     (!out.is_empty()).then(|| Required { requests: closed(out), ids })
 }
 
-/// What a client must have declared to be asked for `required` elicitations, if it has not.
-pub(crate) fn lacks_urls(declared: &[u8]) -> Option<&'static str> {
-    let declared = std::str::from_utf8(declared).ok().and_then(Object::parse);
-    lacks_elicitation(declared.and_then(|declared| declared.object("elicitation")), true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +179,7 @@ mod tests {
 
     #[track_caller]
     fn check_lacks(method: &str, params: &str, declared: &str, expected: Option<&str>) {
-        assert_eq!(question(method, params).lacks(declared.as_bytes()), expected, "{declared}");
+        assert_eq!(question(method, params).lacks(declared.as_bytes()).as_deref(), expected, "{declared}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::asked::Question;
 use super::caller::Caller;
 use super::exchange::Waiting;
 use super::pending::{Happening, Next, Reply};
-use super::request::{Outgoing, Work};
+use super::request::{Request, Work};
 use super::transport::Transport;
 use crate::fault::Fault;
 use crate::slots::CallSlot;
@@ -21,14 +21,16 @@ use crate::slots::CallSlot;
 /// answers what it has asked.
 pub(super) struct Call {
     transport: Arc<Transport>,
-    waiting: Waiting,
+    pub(super) waiting: Waiting,
+    /// Held while the server is busy with it, but not while its client is asked.
+    slot: CallSlot,
     driver: Driver,
     modern: bool,
     /// True if the server is to be told when nobody waits any more.
     cancels: bool,
     is_over: bool,
     /// What its client is asked, by key, and has not answered.
-    open: Vec<(String, Question)>,
+    pub(super) open: Vec<(String, Question)>,
 }
 
 /// What brings the answer.
@@ -51,11 +53,10 @@ impl Call {
         slot: CallSlot,
     ) -> Result<Call, Fault> {
         let cancels = caller.is_some();
-        let mut waiting = transport.exchange.begin(caller)?;
+        let waiting = transport.exchange.begin(caller)?;
         let driver = fill(transport, waiting.id)?.map_or(Driver::Nobody, Driver::Work);
-        waiting.slot = slot;
         let (transport, open) = (transport.clone(), Vec::new());
-        Ok(Call { transport, waiting, driver, modern, cancels, is_over: false, open })
+        Ok(Call { transport, waiting, slot, driver, modern, cancels, is_over: false, open })
     }
 
     /// Sends a request of ours.
@@ -66,14 +67,9 @@ impl Call {
         modern: bool,
     ) -> Result<Call, Fault> {
         let fill = |transport: &Transport, id: u64| {
-            transport.send(&Outgoing { id, method, params, modern, name: None, param_headers: &[] })
+            transport.send(id, modern, &Request { method, params: params.to_vec(), ..Request::default() })
         };
         Call::send(transport, None, fill, modern, CallSlot::default())
-    }
-
-    /// The request's number.
-    pub(super) fn id(&self) -> u64 {
-        self.waiting.id
     }
 
     /// Tells the server when nobody waits any more, though the request is ours.
@@ -82,29 +78,14 @@ impl Call {
         self
     }
 
-    /// Goes on for its client in another round.
-    pub(super) fn go_on_for(&mut self, caller: Caller) {
-        self.waiting.exchange.pending.now_for(self.waiting.id, caller);
-    }
-
-    /// Has a slot again.
-    pub(super) fn go_on_in(&mut self, slot: CallSlot) {
-        self.waiting.slot = slot;
-    }
-
     /// Lets the answer come though nobody waits for it just now. Reports are dropped, and its slot is another's.
     pub(super) fn suspend(&mut self) {
-        self.waiting.slot = CallSlot::default();
+        self.slot = CallSlot::default();
         self.waiting.exchange.pending.suspend(self.waiting.id);
         if let Driver::Work(work) = std::mem::replace(&mut self.driver, Driver::Nobody) {
             // Owned by this call, which aborts it when it is dropped.
             self.driver = Driver::Task(tokio::spawn(work));
         }
-    }
-
-    /// What its client is asked, by key.
-    pub(super) fn open(&self) -> &[(String, Question)] {
-        &self.open
     }
 
     /// Puts a question to its client, who is of `conversation`.
@@ -221,8 +202,6 @@ impl Drop for Call {
         self.open.iter().for_each(|(_, question)| self.refuse(question));
         let id = self.waiting.id;
         if self.is_over || !self.cancels || !self.waiting.exchange.pending.is_open(id) {
-            // The server is not busy with it.
-            self.waiting.slot = CallSlot::default();
             return;
         }
         if self.modern && self.transport.is_streamable_http() {

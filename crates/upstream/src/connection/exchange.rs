@@ -4,14 +4,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as Task, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tokio::runtime::Handle;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 use wire::message::Text;
 use wire::subscriptions::{ACKNOWLEDGED, WATCHED_BYTES_MAX, subscription_of};
 use wire::{Code, Frame, Id, LogLevel, Message, WireError, write};
@@ -19,20 +15,14 @@ use wire::{Code, Frame, Id, LogLevel, Message, WireError, write};
 use super::asked::{self, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
-use super::pending::{Happening, Next, Nobody, Parting, Pending, Reply};
-use super::via::Via;
+use super::pending::{Happening, Next, Nobody, Pending, Reply, Via};
 use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::settings::Mask;
-use crate::slots::CallSlot;
 use crate::trace::Tap;
 
 /// Elicitations at addresses whose completion may still be told; older ones are forgotten.
 const ELICITATIONS_MAX: usize = 1_000;
-
-/// A call that was given up keeps its slot until the server answers it, but no longer than this: one that stops when it
-/// is told to answers nothing, and others wait.
-const SLOT_KEPT_MAX: Duration = Duration::from_secs(5);
 
 /// What all transports know of a connection.
 pub(crate) struct Exchange {
@@ -45,8 +35,6 @@ pub(crate) struct Exchange {
     /// True once the server is known to be a modern one.
     modern: AtomicBool,
     elicitations: Mutex<VecDeque<Elicitation>>,
-    /// Set when the connection is over.
-    pub(crate) closed: CancellationToken,
     garbage: AtomicU64,
     /// Hears everything, if somebody wants to know.
     pub(super) tap: Option<Arc<Tap>>,
@@ -75,7 +63,6 @@ impl Exchange {
             notices: Notices::default(),
             modern: AtomicBool::new(false),
             elicitations: Mutex::default(),
-            closed: CancellationToken::new(),
             garbage: AtomicU64::new(0),
             tap,
             mask: mask.clone(),
@@ -85,7 +72,7 @@ impl Exchange {
     /// Opens a request; nothing as `caller` means that it is ours.
     pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
         let id = self.pending.open(caller)?;
-        Ok(Waiting { exchange: self.clone(), id, slot: CallSlot::default() })
+        Ok(Waiting { exchange: self.clone(), id })
     }
 
     /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
@@ -97,29 +84,6 @@ impl Exchange {
     /// The server speaks the revision without handshake.
     pub(crate) fn set_modern(&self) {
         self.modern.store(true, Ordering::Relaxed);
-    }
-
-    /// The connection is over: answers whoever still waits, and refuses further requests.
-    pub(crate) fn close(&self, parting: Parting, fault: &Fault) {
-        self.pending.end(parting, fault);
-        self.closed.cancel();
-    }
-
-    /// The connection is over, but not yet for those who wait: refuses further requests, and nothing else.
-    pub(super) fn retire(&self, fault: &Fault) {
-        self.pending.refuse(Parting::ByItself, fault);
-        self.closed.cancel();
-    }
-
-    /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now
-    /// is told that nothing was sent. False if there has been one, or is.
-    pub(crate) fn end_idle(&self, calls: u64) -> bool {
-        let fault = Fault::Gone("was stopped, since nobody used it".to_owned());
-        let is_idle = self.pending.end_idle(calls, fault);
-        if is_idle {
-            self.closed.cancel();
-        }
-        is_idle
     }
 
     /// A client of `conversation` is asked under `key` for the elicitation that the server calls `id`.
@@ -213,7 +177,7 @@ impl Exchange {
             // way; no call depends on the answer then.
             let is_unrelated = via == Via::Shared && question.kind == asked::Kind::Roots;
             if !is_unrelated {
-                self.pending.happened(call, Happening::Lacking(required.to_owned()));
+                self.pending.happened(call, Happening::Lacking(required));
             }
             let why = format!("Method not found: {shown}; the client of this call has not declared it");
             return Err(WireError::new(Code::MethodNotFound, why));
@@ -348,8 +312,6 @@ impl Exchange {
 pub(crate) struct Waiting {
     pub(super) exchange: Arc<Exchange>,
     pub(super) id: u64,
-    /// Kept for as long as the server is busy with it, but not while its client is asked.
-    pub(super) slot: CallSlot,
 }
 
 impl Waiting {
@@ -361,18 +323,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let (id, slot) = (self.id, std::mem::take(&mut self.slot));
-        let is_kept = slot.is_limited() && self.exchange.pending.is_open(id);
-        self.exchange.pending.forget(id, slot);
-        // Without a runtime nothing goes on.
-        if let (true, Ok(runtime)) = (is_kept, Handle::try_current()) {
-            let exchange = Arc::downgrade(&self.exchange);
-            // Bounded by its time.
-            runtime.spawn(async move {
-                sleep(SLOT_KEPT_MAX).await;
-                exchange.upgrade().inspect(|exchange| exchange.pending.free(id));
-            });
-        }
+        self.exchange.pending.forget(self.id);
     }
 }
 

@@ -18,15 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 use wire::{Revision, write};
 
 use super::pending::Parting;
-use super::request::{Outgoing, Work};
+use super::request::{Request, Work};
 use crate::fault::Fault;
 
-pub(super) use peer::{Peer, Session};
-pub(super) use signed::Signed;
+pub(super) use peer::Peer;
 pub(super) use stream::{Place, Stream, read_events};
 
 /// How long a server may take to open the stream on which it says what no request asked for.
@@ -35,42 +34,31 @@ const LISTEN_WAIT_MAX: Duration = Duration::from_secs(1);
 /// How long `end` waits for the session to be closed.
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// An open way to a server.
-pub(crate) struct Http {
-    pub(super) peer: Arc<Peer>,
-    /// Ends the listening task when the connection is dropped.
-    _close_on_drop: DropGuard,
-}
-
-impl Http {
-    pub(super) fn new(peer: Peer) -> Http {
-        let close_on_drop = peer.exchange.closed.clone().drop_guard();
-        Http { peer: Arc::new(peer), _close_on_drop: close_on_drop }
-    }
-
+impl Peer {
     /// The work that sends a request and brings its answer to the exchange. Nothing happens unless it is
     /// polled; dropping it hangs up, which cancels a modern request.
-    pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Work {
-        let (message, headers) = (outgoing.message(), outgoing.headers());
-        let peer = self.peer.clone();
+    pub(super) fn work(self: &Arc<Self>, id: u64, modern: bool, request: &Request<'_>) -> Work {
+        let (message, headers) = (request.message(id), request.headers(modern));
+        let peer = self.clone();
         if peer.is_sse() {
             return Box::pin(async move { peer.hand_in_request(message, headers).await });
         }
-        let (id, rules) = (outgoing.id, status::Rules::of(outgoing));
+        let rules = status::Rules::of(modern, request.method);
         Box::pin(async move { peer.request(id, message, headers, rules).await })
     }
 
     /// Fixes the revision of a legacy session, says that we are ready, and listens from now on. What a server asks
     /// of its own accord comes there, and is lost if nobody listens yet when the first call is made.
-    pub(super) async fn agreed(&self, revision: Revision) -> Result<(), Fault> {
-        self.peer.agree(revision);
+    pub(super) async fn agreed(self: &Arc<Self>, revision: Revision) -> Result<(), Fault> {
+        // Set once: there is one handshake on a connection.
+        let _ = self.revision.set(revision);
         let mut message = Vec::with_capacity(64);
         write::notification(&mut message, "notifications/initialized", None);
-        self.peer.tell(message).await?;
-        if !self.peer.is_sse() {
+        self.tell(message).await?;
+        if !self.is_sse() {
             // Owned by the connection's token, which it hears.
             let tried = CancellationToken::new();
-            self.peer.runtime.spawn(listen::listen(self.peer.clone(), tried.clone()));
+            self.runtime.spawn(listen::listen(self.clone(), tried.clone()));
             // Some servers send nothing, not even the head of their answer, before they have something to say.
             let _ = timeout(LISTEN_WAIT_MAX, tried.cancelled()).await;
         }
@@ -79,10 +67,10 @@ impl Http {
 
     /// Closes the session, if the server gave us one.
     pub(super) async fn end(&self) {
-        self.peer.exchange.close(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
-        if self.peer.has_session() && !self.peer.is_sse() {
+        self.exchange.pending.end(Parting::Dismissed, &Fault::Gone("was shut down".to_owned()));
+        if self.has_session() && !self.is_sse() {
             // A server may refuse this (405); the session then ends by its age.
-            let _ = timeout(END_MAX, self.peer.close_session()).await;
+            let _ = timeout(END_MAX, self.close_session()).await;
         }
     }
 }

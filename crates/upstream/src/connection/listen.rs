@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use oauth::AuthError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use wire::message::Text;
@@ -130,7 +129,7 @@ type Sent = Result<Option<Call>, Fault>;
 impl Keeper {
     /// Opens it, opens it again when it ends or something else is wanted, until the connection is over.
     pub(super) async fn keep(self, first: Sent) {
-        self.transport.exchange.closed.run_until_cancelled(self.keep_on(first)).await;
+        self.transport.exchange.pending.closed.run_until_cancelled(self.keep_on(first)).await;
     }
 
     async fn keep_on(&self, first: Sent) {
@@ -234,9 +233,7 @@ fn refused(error: &Text) -> Fault {
 fn is_final(fault: &Fault) -> bool {
     match fault {
         Fault::Round(_) | Fault::Access(_) | Fault::Scope(_) | Fault::Redirect { .. } => true,
-        Fault::SignIn(error) => {
-            matches!(error, AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_))
-        }
+        Fault::SignIn(error) => error.needs_a_person(),
         _ => false,
     }
 }

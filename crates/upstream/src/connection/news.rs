@@ -12,7 +12,6 @@ use super::call::Call;
 use super::listen::Keeper;
 use super::open::Connection;
 use super::request::Answer;
-use super::server_identity::capability;
 use super::subscribed::{Added, Subscribed};
 use crate::fault::Fault;
 use crate::literal::literal;
@@ -93,7 +92,7 @@ impl Connection {
 
     fn keep_listening(&self) {
         let tells = |name| {
-            let declared = capability(&self.identity, name).and_then(|declared| declared.get("listChanged"));
+            let declared = self.capability(name).and_then(|declared| declared.get("listChanged"));
             declared == Some("true")
         };
         let (tools, prompts, resources) = (tells("tools"), tells("prompts"), tells("resources"));

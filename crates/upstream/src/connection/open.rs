@@ -7,7 +7,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Context;
-use wire::{LogLevel, Revision};
+use wire::initialize::Welcome as ServerIdentity;
+use wire::message::Text;
+use wire::{LogLevel, Object};
 
 use super::call::Call;
 use super::caller::log_level;
@@ -15,7 +17,6 @@ use super::envelope::Envelope;
 use super::exchange::Exchange;
 use super::listen::Listening;
 use super::pending::Reply;
-use super::server_identity::{ServerIdentity, capability};
 use super::subscribed::Subscribed;
 use super::suspended::SuspendedCalls;
 use super::transport::Transport;
@@ -26,11 +27,12 @@ const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An open way to a server that has been met. Dropping it closes it; `end` closes it and waits.
 pub(crate) struct Connection {
-    pub(super) transport: Arc<Transport>,
+    pub(crate) transport: Arc<Transport>,
     /// What the server says of itself.
     pub(crate) identity: ServerIdentity,
     pub(super) envelope: Envelope,
-    pub(super) suspended: Arc<SuspendedCalls>,
+    /// Calls that wait for their clients.
+    pub(crate) suspended: Arc<SuspendedCalls>,
     /// The most verbose level that a legacy server has been told.
     pub(super) level: Mutex<Option<LogLevel>>,
     pub(super) subscribed: Arc<Subscribed>,
@@ -58,20 +60,20 @@ impl Connection {
         &self.transport.exchange
     }
 
-    /// The revision spoken with it.
-    pub(crate) fn revision(&self) -> Revision {
-        self.identity.revision
-    }
-
     /// True if every request says what it needs.
     pub(crate) fn is_modern(&self) -> bool {
         self.identity.revision.is_modern()
     }
 
+    /// What the server declares under `name`, if that is an object.
+    pub(super) fn capability(&self, name: &str) -> Option<Object<'_>> {
+        self.identity.capabilities.as_ref().and_then(Text::object)?.object(name)
+    }
+
     /// Tells a legacy server that this call wants more log messages than any before.
     pub(super) async fn tell_level(&self, cx: &Context) {
         let Some(wanted) =
-            log_level(cx).filter(|_| !self.is_modern() && capability(&self.identity, "logging").is_some())
+            log_level(cx).filter(|_| !self.is_modern() && self.capability("logging").is_some())
         else {
             return;
         };
@@ -89,25 +91,10 @@ impl Connection {
         *level = Some(wanted);
     }
 
-    /// True if a call waits here for its client under this state.
-    pub(crate) fn has_suspended(&self, state: &str) -> bool {
-        self.suspended.has(state)
-    }
-
-    /// True if any call waits here for its client.
-    pub(crate) fn suspends_any(&self) -> bool {
-        !self.suspended.is_empty()
-    }
-
     /// True if the server keeps something here that must not be lost, though no call is under way: a call that waits
     /// for its client, or a task.
     pub(crate) fn is_kept(&self) -> bool {
-        self.suspends_any() || self.listening.follows_any()
-    }
-
-    /// True if it is HTTP with server-sent events, as before 2025-03-26.
-    pub(crate) fn is_sse(&self) -> bool {
-        self.transport.is_sse()
+        !self.suspended.is_empty() || self.listening.follows_any()
     }
 
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
@@ -135,7 +122,7 @@ pub(crate) async fn ask(
 #[cfg(test)]
 impl Connection {
     /// A connection over which nothing is sent.
-    pub(crate) fn unsent(revision: Revision) -> Arc<Connection> {
+    pub(crate) fn unsent(revision: wire::Revision) -> Arc<Connection> {
         let (server, ourselves) = (wire::initialize::Peer::default(), "{}".to_owned());
         let identity = ServerIdentity { revision, capabilities: None, server, instructions: None };
         Arc::new(Connection::new(Transport::unsent(), identity, ourselves, Arc::default()))

@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tool_api::Progress;
 use wire::message::Text;
 
 use super::asked::{QUESTIONS_MAX, Question};
 use super::caller::Caller;
-use super::via::Via;
 use crate::fault::Fault;
-use crate::slots::CallSlot;
 
 /// Most requests that a server owes an answer. Beyond this it is not slow but stuck.
 const REQUESTS_MAX: usize = 4_096;
@@ -36,6 +35,8 @@ pub(crate) type Reply = Result<Text, Text>;
 #[derive(Default)]
 pub(crate) struct Pending {
     table: Mutex<Table>,
+    /// Set when the connection is over.
+    pub(crate) closed: CancellationToken,
 }
 
 #[derive(Default)]
@@ -66,7 +67,15 @@ struct GivenUp {
     id: u64,
     conversation: u64,
     since: Instant,
-    slot: CallSlot,
+}
+
+/// Which way a message of the server came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// A way that all requests share: a pipe, or the stream of one GET.
+    Shared,
+    /// The stream that answers this request of ours alone.
+    Request(u64),
 }
 
 /// How a connection ends.
@@ -117,7 +126,7 @@ impl Pending {
             return Err(Fault::NotSent("it has stopped".to_owned()));
         }
         if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
-            table.given_up.retain(|one| one.is_recent() || one.slot.is_limited());
+            table.given_up.retain(GivenUp::is_recent);
         }
         if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
             return Err(Fault::Busy);
@@ -133,8 +142,8 @@ impl Pending {
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
         let mut table = self.table();
         let Some(entry) = table.open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
-            drop(table);
-            self.free(id);
+            // The server is done with it.
+            table.given_up.retain(|one| one.id != id);
             return false;
         };
         entry.answer = Some(answer);
@@ -252,35 +261,39 @@ impl Pending {
         self.table().idle_after()
     }
 
-    /// Opens no more requests, because of `fault`, if there is no call and has been none after the first `calls`. False
-    /// if that is not so.
-    pub(super) fn end_idle(&self, calls: u64, fault: Fault) -> bool {
+    /// Ends the connection, which is not used, if there has been no call after the first `calls`: whoever comes now is
+    /// told that nothing was sent. False if there has been one, or is.
+    pub(crate) fn end_idle(&self, calls: u64) -> bool {
         let mut table = self.table();
         let is_idle = table.idle_after() == Some(calls);
         if is_idle {
-            table.ended.get_or_insert((Parting::Dismissed, fault));
+            let fault = || Fault::Gone("was stopped, since nobody used it".to_owned());
+            table.ended.get_or_insert_with(|| (Parting::Dismissed, fault()));
+            drop(table);
+            self.closed.cancel();
         }
         is_idle
     }
 
-    /// Opens no more requests, because of `fault`.
-    pub(super) fn refuse(&self, parting: Parting, fault: &Fault) {
-        self.table().ended.get_or_insert_with(|| (parting, fault.clone()));
+    /// The connection is over, but not yet for those who wait: refuses further requests, and nothing else.
+    pub(super) fn refuse(&self, fault: &Fault) {
+        self.table().ended.get_or_insert_with(|| (Parting::ByItself, fault.clone()));
+        self.closed.cancel();
     }
 
-    /// Answers all open requests with `fault` and opens no more.
+    /// The connection is over: answers whoever still waits, and refuses further requests.
     pub(crate) fn end(&self, parting: Parting, fault: &Fault) {
-        self.refuse(parting, fault);
         let mut wakers = Vec::new();
         let mut table = self.table();
+        table.ended.get_or_insert_with(|| (parting, fault.clone()));
         for entry in table.open.values_mut() {
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
-        let given_up = std::mem::take(&mut table.given_up);
+        table.given_up.clear();
         drop(table);
-        drop(given_up);
         wakers.into_iter().for_each(Waker::wake);
+        self.closed.cancel();
     }
 
     /// How the connection has ended, and why no answer will come any more, if so.
@@ -288,18 +301,8 @@ impl Pending {
         self.table().ended.clone()
     }
 
-    /// The server is done with a call that was given up, or has had its time; its slot is another's.
-    pub(super) fn free(&self, id: u64) {
-        let mut table = self.table();
-        let at = table.given_up.iter().position(|one| one.id == id);
-        let given_up = at.map(|at| table.given_up.swap_remove(at));
-        // A slot wakes whoever waits for it, so it is given back outside of the lock.
-        drop(table);
-        drop(given_up);
-    }
-
-    /// Nobody waits for this request any more. The server may be busy with it for longer, and keeps the slot.
-    pub(super) fn forget(&self, id: u64, slot: CallSlot) {
+    /// Nobody waits for this request any more. The server may be busy with it for longer.
+    pub(super) fn forget(&self, id: u64) {
         let mut table = self.table();
         let Some(entry) = table.open.remove(&id) else { return };
         table.questions_bytes -= entry.happened.iter().map(Happening::bytes).sum::<usize>();
@@ -307,7 +310,7 @@ impl Pending {
             return;
         };
         let conversation = caller.conversation;
-        table.given_up.push(GivenUp { id, conversation, since: Instant::now(), slot });
+        table.given_up.push(GivenUp { id, conversation, since: Instant::now() });
     }
 
     pub(super) fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {

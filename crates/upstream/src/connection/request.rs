@@ -16,10 +16,11 @@ use crate::fault::Fault;
 pub(crate) const AGAIN: &str = "again";
 
 /// What is asked of a server.
+#[derive(Default)]
 pub(crate) struct Request<'a> {
     /// Which method.
     pub method: &'a str,
-    /// The parameters as the text of a JSON object without `_meta`; empty for none.
+    /// The parameters as the text of a JSON object; empty for none. `_meta` is put in before it is sent.
     pub params: Vec<u8>,
     /// The call it is made for; nothing for a request of our own.
     pub cx: Option<&'a Context>,
@@ -51,36 +52,19 @@ pub(crate) enum Answer {
 /// Has to be polled until the answer to its request is with the exchange. Fails if there will be none.
 pub(crate) type Work = BoxFuture<'static, Result<(), Fault>>;
 
-/// A request on its way out.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outgoing<'a> {
-    /// Its number, which is its id on the wire.
-    pub id: u64,
-    /// What is wanted.
-    pub method: &'a str,
-    /// The whole parameters as JSON text; empty for none.
-    pub params: &'a [u8],
-    /// True if it is framed as a modern request, and needs its headers.
-    pub modern: bool,
-    /// What it is about, for `Mcp-Name`.
-    pub name: Option<&'a str>,
-    /// Headers that repeat arguments: full names and encoded values.
-    pub param_headers: &'a [(String, String)],
-}
-
-impl Outgoing<'_> {
-    /// The whole message without a line end.
-    pub(crate) fn message(&self) -> Vec<u8> {
+impl Request<'_> {
+    /// The whole message under this number, without a line end.
+    pub(crate) fn message(&self, id: u64) -> Vec<u8> {
         let mut message = Vec::with_capacity(self.params.len() + 80);
-        let params = Some(self.params).filter(|params| !params.is_empty());
-        write::numbered_request(&mut message, self.id, self.method, params);
+        let params = Some(&*self.params).filter(|params| !params.is_empty());
+        write::numbered_request(&mut message, id, self.method, params);
         message
     }
 
     /// The standard headers of a modern request; none for a legacy one.
-    pub(super) fn headers(&self) -> HeaderMap {
+    pub(super) fn headers(&self, modern: bool) -> HeaderMap {
         let mut map = HeaderMap::new();
-        if !self.modern {
+        if !modern {
             return map;
         }
         map.insert(PROTOCOL_VERSION, HeaderValue::from_static(Revision::MODERN.name()));
@@ -92,7 +76,7 @@ impl Outgoing<'_> {
             let value = HeaderValue::from_str(&headers::encode(name));
             map.insert(NAME, value.expect("an encoded value is printable ASCII"));
         }
-        for (name, value) in self.param_headers {
+        for (name, value) in &self.param_headers {
             // What is no header was not made by the rules for them; the server says that it is missing.
             if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
                 map.insert(name, value);

@@ -33,17 +33,17 @@ async fn run(reader: OwnedReadHalf, exchange: Arc<Exchange>, outbox: Arc<Outbox>
     };
     // From here on requests fail as not sent, and may go to the next connection.
     outbox.close();
-    exchange.close(parting, &Fault::Gone(how.to_owned()));
+    exchange.pending.end(parting, &Fault::Gone(how.to_owned()));
 }
 
 fn not_connected(path: &Path, error: &io::Error) -> ConnectError {
     let path = path.display();
-    ConnectError::Unreachable(match error.kind() {
+    ConnectError::Request(Fault::NotSent(match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             format!("nobody listens at the socket {path}; check that the server is running")
         }
         io::ErrorKind::PermissionDenied => format!("no permission to connect to the socket {path}"),
         io::ErrorKind::TimedOut => format!("the server at the socket {path} took nobody in in time"),
         _ => format!("the socket {path} cannot be connected to: {error}"),
-    })
+    }))
 }

@@ -4,16 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, StatusCode, Uri};
+use http::{StatusCode, Uri};
 use tokio::time::timeout;
 use url::Url;
 use wire::http::EVENT_STREAM;
 use wire::sse::ENDPOINT;
 
-use super::exchange::Exchange;
-use super::http::{Http, Peer, Place, Session, Signed, Stream, body, read_events, status};
-use super::pending::Parting;
-use super::via::Via;
+use super::http::{Peer, Place, Stream, body, read_events, status};
+use super::pending::{Parting, Via};
 use crate::config::shown_url;
 use crate::fault::Fault;
 use crate::settings::Mask;
@@ -31,20 +29,14 @@ const SHOWN_BYTES_MAX: usize = 200;
 ///
 /// # Errors
 /// If there is no such stream at `url`, or messages would go to another origin.
-pub(super) async fn open(
-    signed: Signed,
-    url: &Uri,
-    headers: &HeaderMap,
-    exchange: Arc<Exchange>,
-) -> Result<Http, Fault> {
-    let dial = Peer::new(signed.clone(), url.clone(), headers, exchange.clone(), Session::InHeader);
+pub(super) async fn open(dial: Peer, url: &Uri) -> Result<Arc<Peer>, Fault> {
     let late = |_| Fault::Broken(format!("it named no endpoint within {} s", ENDPOINT_TIMEOUT.as_secs()));
     let (stream, endpoint) = timeout(ENDPOINT_TIMEOUT, opened(&dial)).await.map_err(late)??;
-    let endpoint = resolve(url, &endpoint, &exchange.mask).map_err(Fault::Broken)?;
-    let http = Http::new(Peer::new(signed, endpoint, headers, exchange, Session::InAddress));
+    let endpoint = resolve(url, &endpoint, &dial.exchange.mask).map_err(Fault::Broken)?;
+    let peer = Arc::new(dial.over_sse(endpoint));
     // Owned by the connection's token, which it hears.
-    http.peer.runtime.spawn(read(stream, http.peer.clone()));
-    Ok(http)
+    peer.runtime.spawn(read(stream, peer.clone()));
+    Ok(peer)
 }
 
 /// The stream, and what its first event says about where messages go.
@@ -69,12 +61,12 @@ async fn opened(dial: &Peer) -> Result<(Stream, String), Fault> {
 async fn read(mut stream: Stream, peer: Arc<Peer>) {
     let mut place = Place::default();
     let reading = read_events(&mut stream, &peer, Via::Shared, &mut place);
-    let fault = match peer.exchange.closed.run_until_cancelled(reading).await {
+    let fault = match peer.exchange.pending.closed.run_until_cancelled(reading).await {
         None => return,
         Some(Err(fault @ Fault::Broken(_))) => fault,
         Some(_) => Fault::Gone("closed the connection".to_owned()),
     };
-    peer.exchange.close(Parting::ByItself, &fault);
+    peer.exchange.pending.end(Parting::ByItself, &fault);
 }
 
 /// The address that `endpoint` means at `base`, which is a full address.

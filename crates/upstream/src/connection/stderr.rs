@@ -19,7 +19,7 @@ const READ_BYTES: usize = 4 * 1024;
 const LINE_BYTES_MAX: usize = 300;
 
 /// The end of a server's stderr. Outlives the server, since it is read when the server has gone.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Stderr {
     kept: Mutex<VecDeque<u8>>,
     /// What nobody else should read.

@@ -18,9 +18,8 @@ use wire::{Line, Lines};
 
 use super::exchange::Exchange;
 use super::outbox::{Outbox, Pipe};
-use super::pending::Parting;
+use super::pending::{Parting, Via};
 use super::stderr::Stderr;
-use super::via::Via;
 use crate::fault::Fault;
 use crate::trace::Tap;
 
@@ -120,7 +119,7 @@ impl Program {
         // From here on requests fail as not sent, and may go to the next connection.
         self.outbox.close();
         if is_told_to_end {
-            self.exchange.close(parting, &Fault::Gone("was shut down".to_owned()));
+            self.exchange.pending.end(parting, &Fault::Gone("was shut down".to_owned()));
             self.tree.end().await;
             return;
         }
@@ -132,7 +131,7 @@ impl Program {
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
         let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { parting };
-        self.exchange.close(parting, &Fault::Gone(how(exit, &self.stderr)));
+        self.exchange.pending.end(parting, &Fault::Gone(how(exit, &self.stderr)));
         if exit.is_none() {
             self.tree.end().await;
         }

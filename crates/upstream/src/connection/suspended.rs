@@ -28,7 +28,7 @@ const NAME_BYTES: usize = 16;
 
 /// The suspended calls of one connection.
 #[derive(Default)]
-pub(super) struct SuspendedCalls {
+pub(crate) struct SuspendedCalls {
     table: Mutex<Table>,
 }
 
@@ -82,12 +82,12 @@ impl SuspendedCalls {
     }
 
     /// True if a call waits under this name.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.table().calls.contains_key(name)
     }
 
     /// True if no call waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.table().calls.is_empty()
     }
 
@@ -98,7 +98,7 @@ impl SuspendedCalls {
 
 /// How much is asked in a call, in bytes.
 fn asked_bytes(call: &Call) -> usize {
-    call.open().iter().map(|(_, question): &(String, Question)| question.bytes()).sum()
+    call.open.iter().map(|(_, question): &(String, Question)| question.bytes()).sum()
 }
 
 #[cfg(test)]

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use http::{HeaderMap, Uri};
+use tokio_util::sync::DropGuard;
 use wire::{Revision, write};
 
 use super::exchange::Exchange;
-use super::request::{Outgoing, Work};
+use super::http::Peer;
+use super::request::{Request, Work};
 use super::stderr::Stderr;
-use super::{http as web, socket, sse, stdio};
+use super::{socket, sse, stdio};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::settings::{Endpoint, Settings};
@@ -23,7 +26,18 @@ pub(crate) struct Transport {
 
 enum Way {
     Stdio(stdio::Stdio),
-    Http(web::Http),
+    Http {
+        peer: Arc<Peer>,
+        /// Ends its tasks when the connection is dropped.
+        _close_on_drop: DropGuard,
+    },
+}
+
+impl Way {
+    fn http(peer: Arc<Peer>) -> Way {
+        let _close_on_drop = peer.exchange.pending.closed.clone().drop_guard();
+        Way::Http { peer, _close_on_drop }
+    }
 }
 
 impl Transport {
@@ -41,9 +55,7 @@ impl Transport {
             }
             Endpoint::Socket(path) => Way::Stdio(socket::connect(path, &exchange).await?),
             Endpoint::Address { url, headers, .. } => {
-                let (signed, place) = (signed(settings, world, &exchange), web::Session::InHeader);
-                let peer = web::Peer::new(signed, url.clone(), headers, exchange.clone(), place);
-                Way::Http(web::Http::new(peer))
+                Way::http(Arc::new(peer(settings, world, url, headers, &exchange)))
             }
         };
         if let Some(tap) = &exchange.tap {
@@ -61,25 +73,24 @@ impl Transport {
             return Err(Fault::Broken("it is no server at an address".to_owned()));
         };
         let exchange = exchange(settings, world);
-        let http = sse::open(signed(settings, world, &exchange), url, headers, exchange.clone()).await?;
-        Ok(Arc::new(Transport { exchange, way: Way::Http(http) }))
+        let peer = sse::open(peer(settings, world, url, headers, &exchange), url).await?;
+        Ok(Arc::new(Transport { exchange, way: Way::http(peer) }))
     }
 
     /// Over which nothing is sent.
     #[cfg(test)]
     pub(crate) fn unsent() -> Arc<Transport> {
-        let (exchange, url) = (Exchange::untraced(), http::Uri::from_static("http://127.0.0.1:1/mcp"));
-        let (headers, place) = (http::HeaderMap::new(), web::Session::InHeader);
-        let signed = web::Signed::new(sandbox::Client::new(), None, None);
-        let http = web::Http::new(web::Peer::new(signed, url, &headers, exchange.clone(), place));
-        Arc::new(Transport { exchange, way: Way::Http(http) })
+        let (exchange, url) = (Exchange::untraced(), Uri::from_static("http://127.0.0.1:1/mcp"));
+        let (client, headers) = (sandbox::Client::new(), HeaderMap::new());
+        let peer = Peer::new(client, None, url, &headers, exchange.clone());
+        Arc::new(Transport { exchange, way: Way::http(Arc::new(peer)) })
     }
 
     /// Sends a request at once, or returns the work that does.
-    pub(super) fn send(&self, outgoing: &Outgoing<'_>) -> Result<Option<Work>, Fault> {
+    pub(super) fn send(&self, id: u64, modern: bool, request: &Request<'_>) -> Result<Option<Work>, Fault> {
         match &self.way {
-            Way::Stdio(stdio) => stdio.send(outgoing.message()).map(|()| None),
-            Way::Http(http) => Ok(Some(http.request(outgoing))),
+            Way::Stdio(stdio) => stdio.send(request.message(id)).map(|()| None),
+            Way::Http { peer, .. } => Ok(Some(peer.work(id, modern, request))),
         }
     }
 
@@ -88,19 +99,19 @@ impl Transport {
     pub(super) fn tell(&self, message: Vec<u8>) {
         match &self.way {
             Way::Stdio(stdio) => drop(stdio.send(message)),
-            Way::Http(http) => http.peer.tell_later(message),
+            Way::Http { peer, .. } => peer.tell_later(message),
         }
     }
 
     /// True if it is HTTP with server-sent events, as before 2025-03-26.
-    pub(super) fn is_sse(&self) -> bool {
-        matches!(&self.way, Way::Http(http) if http.peer.is_sse())
+    pub(crate) fn is_sse(&self) -> bool {
+        matches!(&self.way, Way::Http { peer, .. } if peer.is_sse())
     }
 
     /// True if each request is an exchange of its own: hanging up cancels it if it is modern, and what answers it need
     /// not be what answered the one before.
     pub(super) fn is_streamable_http(&self) -> bool {
-        matches!(&self.way, Way::Http(http) if !http.peer.is_sse())
+        matches!(&self.way, Way::Http { peer, .. } if !peer.is_sse())
     }
 
     /// A legacy handshake has settled on `revision`; tells the server that we are ready.
@@ -111,7 +122,7 @@ impl Transport {
                 write::notification(&mut message, "notifications/initialized", None);
                 stdio.send(message)
             }
-            Way::Http(http) => http.agreed(revision).await,
+            Way::Http { peer, .. } => peer.agreed(revision).await,
         }
     }
 
@@ -119,14 +130,20 @@ impl Transport {
     pub(crate) async fn end(&self) {
         match &self.way {
             Way::Stdio(stdio) => stdio.end().await,
-            Way::Http(http) => http.end().await,
+            Way::Http { peer, .. } => peer.end().await,
         }
     }
 }
 
-/// The way for requests of a connection.
-fn signed(settings: &Settings, world: &World, exchange: &Exchange) -> web::Signed {
-    web::Signed::new(world.client.clone(), settings.signer.clone(), exchange.tap.clone())
+/// The server at an address.
+fn peer(
+    settings: &Settings,
+    world: &World,
+    url: &Uri,
+    headers: &HeaderMap,
+    exchange: &Arc<Exchange>,
+) -> Peer {
+    Peer::new(world.client.clone(), settings.signer.clone(), url.clone(), headers, exchange.clone())
 }
 
 /// The messages of a new connection, told to whoever wants to know.

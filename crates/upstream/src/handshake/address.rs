@@ -45,7 +45,10 @@ impl Meeting<'_> {
     async fn probe_address(&self, line: Arc<Transport>, dialect: Dialect) -> Result<Met, ConnectError> {
         let Ok(answer) = timeout(SILENCE_MAX, self.discover(&line)).await else {
             // It hangs on what it does not know; that is an old server if it shakes hands.
-            let silent = ConnectError::NotMcp(format!("it said nothing for {} s", SILENCE_MAX.as_secs()));
+            let silent = ConnectError::Request(Fault::Broken(format!(
+                "it said nothing for {} s",
+                SILENCE_MAX.as_secs()
+            )));
             return self.shake_after(line, dialect, silent, true).await;
         };
         match judge(answer, self.settings.mask()) {
@@ -54,7 +57,7 @@ impl Meeting<'_> {
             // Old servers answer so to what they do not know. If this one shakes hands all the same, it is
             // used, and asked again next time.
             Err(NoHandshake::Failed(fault @ (Fault::Access(_) | Fault::Status { .. }))) => {
-                self.shake_after(line, dialect, ConnectError::of(fault), false).await
+                self.shake_after(line, dialect, ConnectError::Request(fault), false).await
             }
             Err(why) => Err(why.into()),
         }
@@ -72,7 +75,7 @@ impl Meeting<'_> {
         match self.shake_or_go_back(line, dialect).await {
             Ok(met) => Ok(Met { is_certain, ..met }),
             Err(NoHandshake::Failed(fault @ (Fault::SignIn(_) | Fault::Scope(_)))) => {
-                Err(ConnectError::of(fault))
+                Err(ConnectError::Request(fault))
             }
             Err(_) => Err(failure),
         }

@@ -7,6 +7,7 @@ use wire::{Code, Revision, meta, object, string};
 use crate::answer;
 use crate::connection::{Reply, ServerIdentity};
 use crate::error::ConnectError;
+use crate::fault::Fault;
 use crate::settings::Mask;
 
 /// How much of the versions that a server names is repeated, in bytes.
@@ -89,7 +90,7 @@ fn is_modern(versions: &str, mask: &Mask) -> Result<bool, ConnectError> {
     if known.is_empty() {
         let named = mask.sentence(&named.join(", "), VERSIONS_BYTES_MAX);
         let why = format!("it speaks the protocol versions {named}, none of which is supported");
-        return Err(ConnectError::NotMcp(why));
+        return Err(ConnectError::Request(Fault::Broken(why)));
     }
     Ok(known.contains(&Revision::MODERN))
 }

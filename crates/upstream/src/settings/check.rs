@@ -13,8 +13,7 @@ use super::checked::Settings;
 use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
 use super::mask::Mask;
 use super::named::Named;
-use super::not_followed::NotFollowed;
-use crate::config::{Config, Reference, Timeout};
+use crate::config::{Config, NotFollowed, Reference, Timeout};
 use crate::naming;
 
 /// Longest NAME of a table, in characters.
@@ -63,7 +62,7 @@ fn settle(
     let mut check = Check {
         table: format!("mcp.{}", key(name)),
         look_up,
-        follow: config.enabled,
+        follow: config.enabled.0,
         lacks: None,
         secrets: Vec::new(),
         named: Named::default(),
@@ -77,7 +76,7 @@ fn settle(
     let endpoint = check.endpoint(config);
     match endpoint {
         Some(endpoint) if check.problems.is_empty() => {
-            let (name, enabled, foreign) = (name.into(), config.enabled, Default::default());
+            let (name, enabled, foreign) = (name.into(), config.enabled.0, Default::default());
             let mask = Mask::of(&endpoint, &check.secrets);
             let (named, lacks) = (Arc::new(check.named), check.lacks);
             Ok(Settings {

@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 
 use super::endpoint::Endpoint;
-use super::fingerprint;
-use super::foreign::Foreign;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::{self, Named};
@@ -21,16 +19,20 @@ use crate::uri_map::UriMap;
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) name: Arc<str>,
-    pub(crate) enabled: bool,
-    pub(crate) limits: Limits,
+    /// False if the server is to be left alone.
+    pub enabled: bool,
+    /// How long things may take, and how many at once.
+    pub limits: Limits,
     pub(crate) life: Life,
     /// Which tools are offered, and as what.
     pub(crate) shape: Arc<ToolFilter>,
     pub(crate) prefix: String,
-    pub(crate) foreign: Foreign,
+    /// The prefixes of the other upstreams: what begins like theirs is not ours to offer. Copies share them, so that
+    /// all hear of a change.
+    pub(crate) foreign: Arc<ArcSwap<Vec<Box<str>>>>,
     pub(crate) endpoint: Endpoint,
     /// What its definitions have to pass.
-    pub(crate) trust: Trust,
+    pub trust: Trust,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     pub(super) mask: Mask,
     /// Those of its secrets that nobody may read in other servers' words either.
@@ -45,36 +47,27 @@ impl Settings {
     /// The same, knowing which other upstreams there are, of which it may itself be one: it offers nothing under a
     /// name or URI that reads as theirs.
     pub fn knowing(self, all: &[Settings]) -> Settings {
-        Settings {
-            foreign: Foreign::to(
-                all.iter()
-                    .filter(|other| other.enabled && other.name != self.name)
-                    .map(|other| &*other.prefix),
-            ),
-            ..self
-        }
+        let is_other =
+            |other: &&Settings| other.enabled && other.name != self.name && !other.prefix.is_empty();
+        let prefixes = all.iter().filter(is_other).map(|other| other.prefix.as_str().into()).collect();
+        Settings { foreign: Arc::new(ArcSwap::from_pointee(prefixes)), ..self }
     }
 
     /// Takes the other upstreams that `newer` knows, for every copy of these settings. False if that changes nothing.
     pub(crate) fn knowing_as(&self, newer: &Settings) -> bool {
-        self.foreign.become_as(&newer.foreign)
+        let prefixes = newer.foreign.load_full();
+        *self.foreign.swap(prefixes.clone()) != *prefixes
     }
 
     /// True if both mean the same server, reached, kept and offered in the same way. Which others there are does
     /// not count.
     pub fn same_as(&self, other: &Settings) -> bool {
-        let Settings { name, enabled, limits, life, shape, prefix, foreign: _, endpoint, trust, .. } = self;
-        let Settings { mask, lacks, named: _, signer: _, .. } = self;
-        *name == other.name
-            && *enabled == other.enabled
-            && *limits == other.limits
-            && *life == other.life
-            && *shape == other.shape
-            && *prefix == other.prefix
-            && *endpoint == other.endpoint
-            && *trust == other.trust
-            && *lacks == other.lacks
-            && mask.same_as(&other.mask)
+        fn meant(settings: &Settings) -> impl PartialEq {
+            let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
+                settings;
+            (name, enabled, limits, life, shape, prefix, endpoint, trust, mask.values(), lacks)
+        }
+        meant(self) == meant(other)
     }
 
     /// The same for an upstream that signs in if it has to, and keeps what it is signed in with.
@@ -110,12 +103,7 @@ impl Settings {
 
     /// The URIs under which its resources are offered.
     pub(crate) fn uri_map(&self) -> UriMap {
-        UriMap::among(&self.prefix, &self.foreign.now())
-    }
-
-    /// False if the server is to be left alone.
-    pub fn is_enabled(&self) -> bool {
-        self.enabled
+        UriMap::among(&self.prefix, &self.foreign.load())
     }
 
     /// Why its server cannot be started before a person has done something, in a sentence that begins with the key;
@@ -124,25 +112,6 @@ impl Settings {
         self.lacks.as_deref()
     }
 
-    /// What its definitions have to pass before they are offered.
-    pub fn trust(&self) -> Trust {
-        self.trust
-    }
-
-    /// How long one call may take.
-    pub fn timeout(&self) -> Duration {
-        self.limits.call
-    }
-
-    /// Identifies the server that is meant, as 64 hexadecimal digits: what was learnt from one server must
-    /// not be believed of another. Nothing secret can be had back from it, and it does not depend on the
-    /// timeouts, the prefix or which tools are offered as what.
-    pub fn fingerprint(&self) -> String {
-        fingerprint::of(&self.endpoint)
-    }
-}
-
-impl Settings {
     /// `text`, which may hold words of the server, without the values of its environment variables and headers, what
     /// references have led to, what is secret in its address, and the tokens that it was sent.
     pub fn masked(&self, text: &str) -> String {
@@ -223,7 +192,7 @@ mod tests {
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
-        let (foreign, mask) = (Foreign::default(), Mask::of(&endpoint, &[]));
+        let (foreign, mask) = (Arc::default(), Mask::of(&endpoint, &[]));
         let limits = Limits {
             start: START_TIMEOUT,
             list: LIST_TIMEOUT,

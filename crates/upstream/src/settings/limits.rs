@@ -17,17 +17,17 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long things may take, and how many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// From the start to the end of the handshake.
-    pub(crate) start: Duration,
+    pub start: Duration,
     /// To list everything.
-    pub(crate) list: Duration,
+    pub list: Duration,
     /// One call without a sign of progress.
-    pub(crate) call: Duration,
+    pub call: Duration,
     /// One call, however much progress it reports.
-    pub(crate) call_max: Duration,
+    pub call_max: Duration,
     /// Calls at once; further ones wait. No limit if absent.
-    pub(crate) concurrency: Option<u16>,
+    pub concurrency: Option<u16>,
 }
 
 /// When a server runs, and for whom.

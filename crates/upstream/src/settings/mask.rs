@@ -4,7 +4,6 @@
 //! Words are masked whole, then cleaned, then cut: what has been cleaned or cut before cannot be found any more.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -87,9 +86,9 @@ impl Mask {
         Mask { redactor: Some(redactor(&self.values)), tokens, ..self }
     }
 
-    /// True if both hide the same, tokens aside.
-    pub(super) fn same_as(&self, other: &Mask) -> bool {
-        self.values == other.values
+    /// All that it hides but the tokens, in order.
+    pub(super) fn values(&self) -> &[Arc<str>] {
+        &self.values
     }
 
     /// `text` without secrets.
@@ -175,13 +174,6 @@ fn secrets_of(url: &Uri) -> impl Iterator<Item = &str> {
     let whole = url.query().and(url.path_and_query()).map(PathAndQuery::as_str);
     let values = query.split('&').map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
     whole.into_iter().chain([query]).chain(values)
-}
-
-/// Shows nothing.
-impl fmt::Debug for Mask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mask")
-    }
 }
 
 #[cfg(test)]

@@ -37,16 +37,6 @@ impl Settings {
         }
     }
 
-    /// How long the server may take from its start to the end of the handshake.
-    pub fn start_timeout(&self) -> Duration {
-        self.limits.start
-    }
-
-    /// How long the server may take to list what it has.
-    pub fn list_timeout(&self) -> Duration {
-        self.limits.list
-    }
-
     /// True if the server is signed in to without a person: by a client's own secret or key, or through an identity
     /// provider.
     pub fn signs_in_by_itself(&self) -> bool {

@@ -12,7 +12,7 @@ use wire::{Frame, Line, Lines, Message, Revision, tools};
 
 use crate::answer::tests::context;
 use crate::answer::{Asked, Reader};
-use crate::connection::{Answer, Envelope, Outgoing};
+use crate::connection::{Answer, Envelope, Request};
 use crate::settings::Mask;
 use crate::uri_map::UriMap;
 
@@ -47,15 +47,8 @@ fn call(kept: &mut Kept, id: u64, answer: &str) {
     let params = tools::write_call("echo", Some(ARGUMENTS), &Relayed::default());
     let params = kept.envelope.put(params, Some(&kept.cx), id);
     let modern = kept.revision.is_modern();
-    let outgoing = Outgoing {
-        id,
-        method: "tools/call",
-        params: &params,
-        modern,
-        name: Some("echo"),
-        param_headers: &[],
-    };
-    let mut message = outgoing.message();
+    let request = Request { method: "tools/call", params, name: Some("echo"), ..Request::default() };
+    let mut message = request.message(id);
     end_line(&mut message, 0);
 
     let room = kept.lines.room();

@@ -1,6 +1,6 @@
 //! `Upstream`: one configured server.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use arc_swap::ArcSwapOption;
@@ -16,7 +16,6 @@ use crate::breaker::Breaker;
 use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
 use crate::kind::Kind;
-use crate::lists::Lists;
 use crate::offer::{Offer, State};
 use crate::settings::{Endpoint, Settings};
 use crate::slots::CallSlots;
@@ -36,12 +35,8 @@ pub struct Upstream {
     pub(crate) statuses: broadcast::Sender<Status>,
     /// What went wrong last.
     pub(crate) last_error: Mutex<Option<String>>,
-    /// When what is offered was read, in milliseconds since 1970; 0 if nothing was.
-    pub(crate) fetched_at_ms: AtomicI64,
     /// Holds back what was not accepted.
     pub(crate) pins: Arc<ServerPins>,
-    /// What the offer was made from.
-    pub(crate) lists: Mutex<Option<Lists>>,
     /// In which era the server was met last, or an earlier run remembers it.
     pub(crate) era: Mutex<Option<Era>>,
     /// The resources that are watched, by the server's own URIs, whatever connection there is.
@@ -69,7 +64,7 @@ pub struct Upstream {
 impl Upstream {
     /// The server that `settings` name. Starts nothing.
     pub fn new(settings: Settings, world: World) -> Arc<Upstream> {
-        let state = if settings.is_enabled() { State::Stopped } else { State::Disabled };
+        let state = if settings.enabled { State::Stopped } else { State::Disabled };
         let slots = CallSlots::new(settings.limits.concurrency);
         let settings = settings.signed_by(&world.client, &world.keeper);
         let stderr = Arc::new(Stderr::masking(settings.mask()));
@@ -84,12 +79,10 @@ impl Upstream {
             settings,
             world,
             pins,
-            offers: watch::Sender::new(Offer::empty(state)),
+            offers: watch::Sender::new(Offer { state, ..Offer::default() }),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
             statuses: broadcast::Sender::new(status::STATUSES_WAITING_MAX),
             last_error: Mutex::default(),
-            fetched_at_ms: AtomicI64::new(0),
-            lists: Mutex::default(),
             era: Mutex::default(),
             subscribed: Arc::default(),
             live: ArcSwapOption::empty(),
@@ -203,16 +196,6 @@ impl Upstream {
         });
     }
 
-    /// What is offered was read at this time, in milliseconds since 1970.
-    pub(crate) fn note_fetched(&self, at_ms: i64) {
-        self.fetched_at_ms.store(at_ms, Ordering::Relaxed);
-    }
-
-    /// When what is offered was read, in milliseconds since 1970.
-    pub(crate) fn fetched_at_ms(&self) -> Option<i64> {
-        Some(self.fetched_at_ms.load(Ordering::Relaxed)).filter(|&at_ms| at_ms != 0)
-    }
-
     /// Every change of its state from now on, one by one. Who takes them slower than they come misses the oldest.
     pub fn statuses(&self) -> broadcast::Receiver<Status> {
         self.statuses.subscribe()
@@ -226,17 +209,16 @@ impl Upstream {
     /// How it is doing.
     pub fn status(&self) -> Report {
         let offer = self.offers.borrow().clone();
-        let fetched_at_ms = self.fetched_at_ms();
         Report {
-            name: self.settings.name.clone(),
+            name: self.name().to_owned(),
             transport: self.transport(),
             tools: offer.tools.len(),
             prompts: offer.features.prompts.len(),
             resources: offer.features.resources.len() + offer.features.templates.len(),
             withheld: offer.withheld.len(),
             held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
-            stale: fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
-            fetched_at_ms,
+            stale: offer.fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
+            fetched_at_ms: offer.fetched_at_ms,
             restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),
             processes: self.processes(),
             circuit_open_ms: self
@@ -259,7 +241,7 @@ impl Upstream {
     }
 
     fn transport(&self) -> &'static str {
-        let is_sse = self.live_connection().is_some_and(|live| live.is_sse());
+        let is_sse = self.live_connection().is_some_and(|live| live.transport.is_sse());
         if is_sse { "sse" } else { self.settings.endpoint.transport_name() }
     }
 
@@ -279,7 +261,7 @@ impl Upstream {
         if let Some(error) = state.error() {
             *self.last_error() = Some(error.to_owned());
         }
-        let (name, state) = (self.settings.name.clone(), state.clone());
+        let (name, state) = (self.name().to_owned(), state.clone());
         // Nobody may be listening just now.
         let _ = self.statuses.send(Status { name, state, at_ms: now_ms() });
     }

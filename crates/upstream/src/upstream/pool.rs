@@ -101,7 +101,9 @@ impl Pool {
 
     /// The sound connection for this key, or the start of one that is under way.
     pub(crate) fn find(slots: &mut Vec<Slot>, key: &Key) -> Option<Opened> {
-        slots.retain(|slot| slot.connection().is_none_or(|open| !open.exchange().closed.is_cancelled()));
+        slots.retain(|slot| {
+            slot.connection().is_none_or(|open| !open.exchange().pending.closed.is_cancelled())
+        });
         let slot = slots.iter_mut().find(|slot| slot.key == *key)?;
         slot.used = Instant::now();
         Some(slot.opened.clone())
@@ -117,7 +119,7 @@ impl Pool {
         let ends = |slot: &Slot| {
             let exchange = slot.connection().map(|open| open.exchange());
             exchange.is_some_and(|exchange| {
-                exchange.pending.idle_after().is_some_and(|calls| exchange.end_idle(calls))
+                exchange.pending.idle_after().is_some_and(|calls| exchange.pending.end_idle(calls))
             })
         };
         let at = unused.into_iter().find(|&at| ends(&slots[at])).ok_or(ConnectError::Crowded)?;

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::time::Instant;
 
-use crate::backoff::{Backoff, Chance};
+use crate::backoff::{Backoff, chance};
 use crate::connection::Connection;
 use crate::error::ConnectError;
 
@@ -115,7 +115,7 @@ impl Starts {
     /// The start has failed, which makes calls wait if it `counts`. `then` follows. False if the last one failed alike.
     pub(crate) fn failed(&mut self, error: &ConnectError, counts: bool, shown: &str, then: Phase) -> bool {
         if counts {
-            self.backoff.failed(error, Instant::now(), Chance::draw());
+            self.backoff.failed(error, Instant::now(), chance());
         }
         let is_news = self.failure.as_deref() != Some(shown);
         self.failure = Some(shown.to_owned());
@@ -126,7 +126,7 @@ impl Starts {
     /// A connection beside the first was opened, or could not be: then calls wait for both.
     pub(crate) fn pooled(&mut self, failure: Option<&ConnectError>) {
         match failure {
-            Some(error) => self.backoff.failed(error, Instant::now(), Chance::draw()),
+            Some(error) => self.backoff.failed(error, Instant::now(), chance()),
             None => self.backoff.succeeded(),
         }
     }
@@ -187,13 +187,14 @@ pub(crate) fn after_failure(failures: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::backoff;
+    use crate::fault::Fault;
 
     #[test]
     fn short_lives_wait_longer_and_longer_until_a_good_one() {
         let mut starts = Starts::default();
         let wait_after = |(life_s, expected_s): (u64, u64)| {
             starts.lived(Duration::from_secs(life_s));
-            let waits = backoff::wait(starts.failures(), Chance::longest());
+            let waits = backoff::wait(starts.failures(), 1.0);
             assert_eq!(waits.as_secs(), expected_s, "{life_s}");
         };
         [(0, 0), (1, 1), (59, 2), (0, 4), (60, 0), (0, 0), (0, 1)].into_iter().for_each(wait_after);
@@ -219,7 +220,7 @@ mod tests {
         let ready: fn(&mut Starts) = |starts| assert!(starts.ready());
         let stays_ended: fn(&mut Starts) = |starts| starts.settle(Phase::Failed("it ended".to_owned()));
         let sign_in: fn(&mut Starts) =
-            |starts| starts.settle(Phase::AwaitingSignIn(ConnectError::Access(401)));
+            |starts| starts.settle(Phase::AwaitingSignIn(ConnectError::Request(Fault::Access(401))));
         let drain: fn(&mut Starts) = |starts| starts.drain();
         check(&[], "");
         check(&[begin, ready], "");

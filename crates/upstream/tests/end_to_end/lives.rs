@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::TryRecvError;
-use upstream::{ConnectError, Status, Upstream};
+use upstream::{ConnectError, Fault, Status, Upstream};
 
 use crate::web::{Answer, Request, Web};
 use crate::world::*;
@@ -237,7 +237,7 @@ async fn a_server_that_wants_a_sign_in_is_left_alone_until_a_person_has_done_it(
     let web = Web::start(move |request| Answer::new(if is_asked(request) { 401 } else { 404 }, "", "")).await;
     let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"", web.port));
     let mut statuses = it.statuses();
-    assert!(matches!(it.connect().await, Err(ConnectError::SignIn(_))));
+    assert!(matches!(it.connect().await, Err(ConnectError::Request(Fault::SignIn(_)))));
     assert_eq!(told(&mut statuses), ["connecting", "needs_auth"]);
     assert!(it.offer_cached(r#"[{"name":"echo","inputSchema":{}}]"#, 1));
     let asked = || web.seen().iter().filter(|request| is_asked(request)).count();

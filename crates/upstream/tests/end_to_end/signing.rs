@@ -136,7 +136,10 @@ async fn a_person_is_asked_once_and_the_server_is_asked_once() {
     let it = at(&issuer, PERSON, &keeper);
     let error = it.connect().await.expect_err("nobody is signed in");
     assert!(
-        matches!(error, upstream::ConnectError::SignIn(oauth::AuthError::NeedsSignIn { .. })),
+        matches!(
+            error,
+            upstream::ConnectError::Request(upstream::Fault::SignIn(oauth::AuthError::NeedsSignIn { .. }))
+        ),
         "{error:?}"
     );
     watch.note(&error);
@@ -228,7 +231,7 @@ async fn a_server_that_refuses_every_token_is_not_asked_for_ever() {
     let it = at(&issuer, CREDENTIALS, &Arc::default());
     let error = it.connect().await.expect_err("no token is good");
     watch.note(&error);
-    assert!(matches!(error, upstream::ConnectError::SignIn(_)), "{error:?}");
+    assert!(matches!(error, upstream::ConnectError::Request(upstream::Fault::SignIn(_))), "{error:?}");
     assert!(issuer.asked().len() <= 4, "{:?}", issuer.asked());
     assert!(issuer.granted().len() <= 3);
     watch.end(&[&it]);
@@ -268,7 +271,7 @@ async fn a_token_endpoint_in_trouble_is_named_and_nothing_else_told() {
         issuer.state().instead = Some(instead);
         let it = at(&issuer, CREDENTIALS, &Arc::default());
         let error = it.connect().await.expect_err("no token");
-        assert!(matches!(error, upstream::ConnectError::SignIn(_)), "{error:?}");
+        assert!(matches!(error, upstream::ConnectError::Request(upstream::Fault::SignIn(_))), "{error:?}");
         watch.note(&error.to_string());
         watch.note(&error);
         watch.end(&[&it]);
@@ -324,7 +327,7 @@ async fn who_has_other_credentials_or_wants_none_never_signs_in() {
         let it = at(&issuer, rest, &Arc::default());
         assert!(it.account().is_none());
         let error = it.connect().await.expect_err("no access");
-        assert_eq!(error, upstream::ConnectError::Access(401));
+        assert_eq!(error, upstream::ConnectError::Request(upstream::Fault::Access(401)));
         assert_eq!(issuer.asked(), [format!("server/discover {token}"), format!("initialize {token}")]);
         assert_eq!(issuer.web.seen().len(), 2, "nothing else is asked for");
     }

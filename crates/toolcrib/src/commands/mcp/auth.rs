@@ -25,7 +25,7 @@ use sign_in::{failed, go_on};
 pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let settings = named(&loaded, &auth.name)?;
-    if !settings.is_enabled() {
+    if !settings.enabled {
         let why = format!("{}: it is switched off; remove `enabled = false` first", auth.name);
         return Err(Trouble::Misused(why));
     }

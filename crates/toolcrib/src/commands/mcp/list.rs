@@ -39,7 +39,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
                 name: name.to_owned(),
                 transport: upstream.status().transport,
                 place: settings.place(),
-                is_enabled: settings.is_enabled(),
+                is_enabled: settings.enabled,
                 running: running.collect(),
                 remembered: remembered(store, name, &settings.fingerprint()).await,
                 is_signed_in: is_signed_in(&upstream).await,

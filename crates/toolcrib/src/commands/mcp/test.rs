@@ -25,7 +25,7 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
     let picked = picked(&loaded, names)?;
     // Whoever names a disabled server is told that it is disabled.
     let (tested, skipped): (Vec<_>, Vec<_>) =
-        picked.into_iter().partition(|settings| settings.is_enabled() || !names.is_empty());
+        picked.into_iter().partition(|settings| settings.enabled || !names.is_empty());
     runtime::run(async {
         let world = world(&loaded)?;
         let tests = tested.iter().map(|settings| probe(settings, world.clone(), &on_path));

@@ -84,7 +84,7 @@ fn show(cli: &Cli, settings: &Settings, known: &KnownPins, item: &str) -> Result
 fn pins_of<'l>(settings: &Settings, known: &'l KnownPins) -> Result<&'l Pins, Trouble> {
     known.of(settings.name()).and_then(Result::ok).ok_or_else(|| {
         let name = settings.name();
-        let why = match settings.trust() {
+        let why = match settings.trust {
             Trust::Trust => "its table says `trust = \"trust\"`, so everything is offered as it comes",
             Trust::Pin | Trust::Review => "it has not been connected to yet",
         };
@@ -151,7 +151,7 @@ fn decisions(settings: &Settings, pins: &Pins, args: &TrustArgs) -> Result<Vec<I
     }
     if args.accept_all {
         decided.extend(pins.all().filter_map(|(what, key, pinned)| {
-            let why = pinned.held(settings.trust())?;
+            let why = pinned.held(settings.trust)?;
             let hash = pinned.shown.as_ref()?.hash.clone();
             why.awaits().then(|| (what, key.to_owned(), hash, Decision::Accept))
         }));

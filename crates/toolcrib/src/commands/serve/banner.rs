@@ -78,7 +78,7 @@ impl Banner {
         let settings = &loaded.settings;
         let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
         let names = |enabled: bool| {
-            let those = settings.upstreams.iter().filter(move |upstream| upstream.is_enabled() == enabled);
+            let those = settings.upstreams.iter().filter(move |upstream| upstream.enabled == enabled);
             those.map(|upstream| upstream.name().to_owned()).collect::<Vec<_>>()
         };
         Banner {

@@ -69,7 +69,7 @@ impl Settling<'_> {
         why: fn(&str, &str) -> String,
     ) {
         let mut taken: HashMap<String, &str> = HashMap::new();
-        for upstream in upstreams.iter().filter(|upstream| upstream.is_enabled()) {
+        for upstream in upstreams.iter().filter(|upstream| upstream.enabled) {
             let mark = mark(upstream);
             if mark.is_empty() {
                 continue;

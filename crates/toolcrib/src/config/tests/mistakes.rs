@@ -86,7 +86,7 @@ url = "ftp://a.example"
             toolcrib.toml:5:16: policy.allow: "git_[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:7:1: unknown key `mcp_timeot` in [experimental]; did you mean `mcp_timeout`?
             toolcrib.toml:8:1: mcp.git: has `command` and `url`; keep one
-            toolcrib.toml:14:11: mcp.web.timeout: invalid value: string "soon", expected milliseconds, or a time such as "90s", "1h 30m" or "7d" (units: ms, s, m, h, d, w)
+            toolcrib.toml:14:11: mcp.web.timeout: must be milliseconds, or a time such as "90s", "1h 30m" or "7d" (units: ms, s, m, h, d, w)
             toolcrib.toml:17:7: mcp.off.url: must begin with http:// or https:// and a host"#]],
     );
 }

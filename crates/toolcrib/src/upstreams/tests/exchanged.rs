@@ -118,7 +118,7 @@ fn one_that_was_connected_or_is_watched_is_connected_again() {
             let server = SmallServer::new(folder.path(), "it");
             let table = |seconds: u64| {
                 let timeout =
-                    toml::from_str::<Config>(&format!("timeout = {seconds}")).expect("sound").timeout;
+                    toml::from_str::<Config>(&format!("timeout = \"{seconds}s\"")).expect("sound").timeout;
                 settle_all(&[("it", Config { timeout, on_demand, ..server.table() })])
             };
             let world = World::new(folder.path(), table(5), Start::WhenWanted);

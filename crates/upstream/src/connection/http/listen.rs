@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use oauth::AuthError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use wire::http::EVENT_STREAM;
 
-use super::super::via::Via;
+use super::super::pending::Via;
 use super::body;
 use super::peer::Peer;
 use super::stream::{Place, Stream, read_events};
-use crate::backoff::Chance;
+use crate::backoff::{chance, shortened};
 use crate::fault::Fault;
 
 /// A stream that lived this long was a good one; servers and proxies cut idle ones.
@@ -37,7 +36,7 @@ enum Listened {
 /// Listens until the connection is closed or the server says that it offers no stream. Sets `tried` once the
 /// server has answered the first time.
 pub(super) async fn listen(peer: Arc<Peer>, tried: CancellationToken) {
-    peer.exchange.closed.run_until_cancelled(listen_on(&peer, &tried)).await;
+    peer.exchange.pending.closed.run_until_cancelled(listen_on(&peer, &tried)).await;
 }
 
 async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
@@ -59,12 +58,12 @@ async fn listen_on(peer: &Arc<Peer>, tried: &CancellationToken) {
             Listened::NotFound => {
                 // The next call opens a new session. Those under way find out for themselves whether they were
                 // taken in.
-                return peer.exchange.retire(&Fault::Gone("forgot the session".to_owned()));
+                return peer.exchange.pending.refuse(&Fault::Gone("forgot the session".to_owned()));
             }
         }
         let wait = place.wait(in_vain.saturating_sub(1)).max(PAUSE_MIN);
         // Many who lost one server do not come back at the same moment.
-        sleep(wait + (wait - Chance::draw().shorten(wait)) / 2).await;
+        sleep(wait + (wait - shortened(wait, chance())) / 2).await;
     }
 }
 
@@ -75,11 +74,8 @@ async fn listen_once(peer: &Arc<Peer>, place: &mut Place, tried: &CancellationTo
     let response = match opened {
         Ok(response) => response,
         // A person has to do something first, and whoever does connects us again.
-        Err(
-            Fault::SignIn(AuthError::NeedsSignIn { .. } | AuthError::NeedsRegistration(_)) | Fault::Scope(_),
-        ) => {
-            return Listened::NoStream;
-        }
+        Err(Fault::SignIn(error)) if error.needs_a_person() => return Listened::NoStream,
+        Err(Fault::Scope(_)) => return Listened::NoStream,
         Err(_) => return Listened::Nothing,
     };
     match response.status() {

@@ -1,5 +1,6 @@
 //! `Peer`: the server as all tasks of a connection see it: where it is, which headers are due, which session.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
+use sandbox::Client;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -15,9 +17,9 @@ use wire::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID
 
 use super::super::exchange::Exchange;
 use super::body;
-use super::signed::Signed;
 use super::status::{self, Asked, Rules};
 use crate::fault::Fault;
+use crate::signer::Signer;
 
 /// How long a server may take to accept a notification or an answer of ours.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,22 +27,17 @@ const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Answers of ours that are on their way at once. While there are more, nothing is read.
 const ANSWERS_MAX: usize = 16;
 
-/// Where a legacy session is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Session {
-    /// In a header that the answer to the handshake gives us, if it does.
-    InHeader,
-    /// In the address itself.
-    InAddress,
-}
-
 /// What the calling tasks and the listening one share.
 pub(crate) struct Peer {
-    signed: Signed,
+    pub(super) client: Client,
+    /// Nothing for a server at which we never sign in.
+    pub(super) signer: Option<Arc<Signer>>,
+    /// True while the server serves us without a token: then none is looked for.
+    pub(super) is_open: AtomicBool,
     url: Uri,
     /// The configured headers, and those that every request has.
     headers: HeaderMap,
-    place: Session,
+    is_sse: bool,
     pub(super) session: OnceLock<HeaderValue>,
     pub(super) revision: OnceLock<Revision>,
     pub(crate) exchange: Arc<Exchange>,
@@ -52,34 +49,43 @@ pub(crate) struct Peer {
 impl Peer {
     /// Must be called within a runtime.
     pub(crate) fn new(
-        signed: Signed,
+        client: Client,
+        signer: Option<Arc<Signer>>,
         url: Uri,
         headers: &HeaderMap,
         exchange: Arc<Exchange>,
-        place: Session,
     ) -> Peer {
         let mut headers = headers.clone();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let (session, revision) = (OnceLock::new(), OnceLock::new());
-        let (runtime, answering) = (Handle::current(), Arc::new(Semaphore::new(ANSWERS_MAX)));
-        Peer { signed, url, headers, place, session, revision, exchange, runtime, answering }
+        Peer {
+            client,
+            signer,
+            is_open: AtomicBool::new(false),
+            url,
+            headers,
+            is_sse: false,
+            session: OnceLock::new(),
+            revision: OnceLock::new(),
+            exchange,
+            runtime: Handle::current(),
+            answering: Arc::new(Semaphore::new(ANSWERS_MAX)),
+        }
     }
 
-    /// The legacy handshake has settled on `revision`.
-    pub(crate) fn agree(&self, revision: Revision) {
-        // Set once: there is one handshake on a connection.
-        let _ = self.revision.set(revision);
+    /// The same server, which takes messages at `endpoint` and answers over its one stream.
+    pub(crate) fn over_sse(self, endpoint: Uri) -> Peer {
+        Peer { url: endpoint, is_sse: true, ..self }
     }
 
     /// True if answers come over the one stream of HTTP with server-sent events (revision 2024-11-05).
     pub(crate) fn is_sse(&self) -> bool {
-        self.place == Session::InAddress
+        self.is_sse
     }
 
     /// True if there is a session that the server can forget.
     pub(crate) fn has_session(&self) -> bool {
-        self.is_sse() || self.session.get().is_some()
+        self.is_sse || self.session.get().is_some()
     }
 
     /// A request with all headers that are due in a session.
@@ -100,7 +106,7 @@ impl Peer {
 
     /// Closes the session.
     pub(super) async fn close_session(&self) -> Result<Response<Incoming>, Fault> {
-        self.signed.send_once(self.head(Method::DELETE)).await
+        self.send_once(self.head(Method::DELETE)).await
     }
 
     /// Asks for a stream of events, behind the event `last_id` if there is one.
@@ -118,7 +124,7 @@ impl Peer {
             }
             request
         };
-        self.signed.send(head, Bytes::new()).await
+        self.send(head, Bytes::new()).await
     }
 
     /// Posts a message with `headers` beside those that are always due.
@@ -132,7 +138,7 @@ impl Peer {
             request.headers_mut().extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
             request
         };
-        self.signed.send(head, message.into()).await
+        self.send(head, message.into()).await
     }
 
     /// Sends a message that is accepted and not answered here. Waits for that without limit.

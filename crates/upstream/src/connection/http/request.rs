@@ -8,7 +8,7 @@ use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 use wire::http::{EVENT_STREAM, SESSION_ID};
 
-use super::super::via::Via;
+use super::super::pending::Via;
 use super::peer::Peer;
 use super::status::{self, Asked, Rules};
 use super::stream::{Place, Stream, read_events, read_one};

@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use tokio::time::sleep;
 use wire::http::EVENT_STREAM;
 
-use super::super::via::Via;
+use super::super::pending::Via;
 use super::body;
 use super::peer::Peer;
 use super::stream::{Place, Stream, read_events};

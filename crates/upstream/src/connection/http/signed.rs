@@ -1,8 +1,7 @@
-//! `Signed`: the one place through which requests go to a server. Here they get the token that is due, and a request
+//! The one place through which requests go to a server. Here they get the token that is due, and a request
 //! whose token is refused is repeated with a better one. The server has not looked at it, so repeating it is safe.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
@@ -10,32 +9,17 @@ use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use oauth::{AccessToken, AuthError, Reason};
-use sandbox::{Client, NetError};
+use sandbox::NetError;
 
+use super::peer::Peer;
 use crate::fault::Fault;
 use crate::signer::Signer;
-use crate::trace::Tap;
 
 /// How often one request is repeated with another token. A server may want a first one, a renewed one, and one that
 /// is good for more; whatever it wants beyond that it will not get.
 const REPEATS_MAX: u32 = 3;
 
-/// Sends the requests of one connection. Clones share everything.
-#[derive(Clone)]
-pub(crate) struct Signed {
-    client: Client,
-    /// Nothing for a server at which we never sign in.
-    signer: Option<Arc<Signer>>,
-    /// True while the server serves us without a token: then none is looked for.
-    is_open: Arc<AtomicBool>,
-    tap: Option<Arc<Tap>>,
-}
-
-impl Signed {
-    pub(crate) fn new(client: Client, signer: Option<Arc<Signer>>, tap: Option<Arc<Tap>>) -> Signed {
-        Signed { client, signer, is_open: Arc::default(), tap }
-    }
-
+impl Peer {
     /// Sends the request that `head` makes, and again with another token as long as that may help.
     ///
     /// # Errors
@@ -84,11 +68,11 @@ impl Signed {
     }
 
     async fn pass(&self, head: Request<()>, body: Bytes) -> Result<Response<Incoming>, Fault> {
-        if let Some(tap) = &self.tap {
+        if let Some(tap) = &self.exchange.tap {
             tap.request(&head, &body);
         }
         let response = self.client.send(head.map(|()| Full::new(body))).await;
-        if let Some(tap) = &self.tap {
+        if let Some(tap) = &self.exchange.tap {
             tap.response(&response);
         }
         response.map_err(|error| not_answered(&error))

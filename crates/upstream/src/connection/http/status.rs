@@ -10,7 +10,6 @@ use tokio::time::timeout;
 use wire::{Frame, Message, Object};
 
 use super::super::pending::Reply;
-use super::super::request::Outgoing;
 use super::body;
 use crate::config::shown_url;
 use crate::fault::Fault;
@@ -36,8 +35,8 @@ pub(super) enum Rules {
 }
 
 impl Rules {
-    pub(super) fn of(outgoing: &Outgoing<'_>) -> Rules {
-        match (outgoing.modern, outgoing.method) {
+    pub(super) fn of(modern: bool, method: &str) -> Rules {
+        match (modern, method) {
             (false, _) => Rules::Legacy,
             (true, "server/discover") => Rules::Probe,
             (true, _) => Rules::Modern,

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use hyper::body::Incoming;
 use wire::sse::{Event, Events};
 
-use super::super::via::Via;
+use super::super::pending::Via;
 use super::body;
 use super::peer::Peer;
 use crate::fault::Fault;

@@ -11,17 +11,12 @@ use crate::config::{Config, GrantKind, Oauth, OauthTable, ProviderTable, Value};
 /// How a private key begins that can be used.
 const PEM_START: &str = "-----BEGIN PRIVATE KEY-----";
 
-impl Check<'_> {
-    /// Finds a sign-in where there is nothing to sign in to.
-    pub(super) fn refuse_oauth(&mut self, config: &Config) {
-        match config.oauth {
-            None | Some(Oauth::Switch(false)) => {}
-            Some(Oauth::Switch(true) | Oauth::Table(_)) => {
-                self.wrong("oauth", "only a server with `url` can be signed in to");
-            }
-        }
-    }
+const NEEDS_ID: &str = "needs `client_id` beside it";
+const NO_KEY: &str = "says something about a `private_key`, but there is none";
+const FOR_PEOPLE: &str = "only a person who signs in comes back to it";
+const NEEDS_CLIENT: &str = "\"client_credentials\" needs `client_id` and `client_secret` or `private_key`";
 
+impl Check<'_> {
     /// How to sign in; nothing if we never do.
     pub(super) fn sign_in(&mut self, config: &Config) -> Option<Box<oauth::Settings>> {
         let authorizes = config.headers.keys().any(|name| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()));
@@ -66,55 +61,33 @@ impl Check<'_> {
 
     /// Finds keys that exclude each other, or that do nothing without another.
     fn refuse_pairs(&mut self, table: &OauthTable) {
-        let has = |key: &str| match key {
-            "client_id" => table.client_id.is_some(),
-            "client_secret" => table.client_secret.is_some(),
-            "private_key" => table.private_key.is_some(),
-            "client_metadata_url" => table.client_metadata_url.is_some(),
-            "callback_port" => table.callback_port.is_some(),
-            _ => table.redirect_uri.is_some(),
-        };
-        for (first, second) in [
-            ("client_secret", "private_key"),
-            ("client_id", "client_metadata_url"),
-            ("callback_port", "redirect_uri"),
+        let (id, secret) = (table.client_id.is_some(), table.client_secret.is_some());
+        let (key, metadata) = (table.private_key.is_some(), table.client_metadata_url.is_some());
+        let (port, uri) = (table.callback_port.is_some(), table.redirect_uri.is_some());
+        let has_algorithm = table.signing_algorithm != Algorithm::default();
+        let is_person = table.grant == GrantKind::AuthorizationCode;
+        let is_own = table.grant == GrantKind::ClientCredentials;
+        let is_providers = table.grant == GrantKind::Enterprise;
+        for (is_wrong, place, why) in [
+            (secret && key, "oauth", "has `client_secret` and `private_key`; keep one"),
+            (id && metadata, "oauth", "has `client_id` and `client_metadata_url`; keep one"),
+            (port && uri, "oauth", "has `callback_port` and `redirect_uri`; keep one"),
+            (secret && !id, "oauth.client_secret", NEEDS_ID),
+            (key && !id, "oauth.private_key", NEEDS_ID),
+            (table.key_id.is_some() && !key, "oauth.key_id", NO_KEY),
+            (has_algorithm && !key, "oauth.signing_algorithm", NO_KEY),
+            (port && !is_person, "oauth.callback_port", FOR_PEOPLE),
+            (uri && !is_person, "oauth.redirect_uri", FOR_PEOPLE),
+            (is_own && !(id && (secret || key)), "oauth.grant", NEEDS_CLIENT),
+            (
+                table.identity_provider.is_some() && !is_providers,
+                "oauth.identity_provider",
+                "only `grant = \"enterprise\"` uses it",
+            ),
         ] {
-            if has(first) && has(second) {
-                self.wrong("oauth", format!("has `{first}` and `{second}`; keep one"));
+            if is_wrong {
+                self.wrong(place, why);
             }
-        }
-        for key in ["client_secret", "private_key"] {
-            if has(key) && !has("client_id") {
-                self.wrong(&format!("oauth.{key}"), "needs `client_id` beside it");
-            }
-        }
-        let no_key = table.private_key.is_none();
-        for (key, present) in [
-            ("key_id", table.key_id.is_some()),
-            ("signing_algorithm", table.signing_algorithm != Algorithm::default()),
-        ] {
-            if present && no_key {
-                self.wrong(
-                    &format!("oauth.{key}"),
-                    "says something about a `private_key`, but there is none",
-                );
-            }
-        }
-        if table.grant != GrantKind::AuthorizationCode {
-            for key in ["callback_port", "redirect_uri"].into_iter().filter(|key| has(key)) {
-                self.wrong(&format!("oauth.{key}"), "only a person who signs in comes back to it");
-            }
-        }
-        if table.grant == GrantKind::ClientCredentials
-            && !(has("client_id") && (has("client_secret") || has("private_key")))
-        {
-            self.wrong(
-                "oauth.grant",
-                "\"client_credentials\" needs `client_id` and `client_secret` or `private_key`",
-            );
-        }
-        if table.identity_provider.is_some() && table.grant != GrantKind::Enterprise {
-            self.wrong("oauth.identity_provider", "only `grant = \"enterprise\"` uses it");
         }
     }
 
@@ -134,7 +107,7 @@ impl Check<'_> {
             self.wrong(&place, "must not be empty");
         }
         self.secrets.push(secret.as_str().into());
-        self.named(key.rsplit('.').next().unwrap_or(key), &secret);
+        self.named.add(key.rsplit('.').next().unwrap_or(key), &secret);
         Some(secret)
     }
 

@@ -11,7 +11,7 @@ use sandbox::Program;
 use super::super::endpoint::{Dialect, Endpoint};
 use super::text::May;
 use super::{Check, key};
-use crate::config::{Config, Transport, Value};
+use crate::config::{Config, Oauth, Transport, Value};
 
 /// Longest path of a Unix socket, in bytes: what the system's own structure holds.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -39,32 +39,29 @@ const NO_SECRET: &str = "a path holds no secret; use `${env:NAME}`";
 
 impl Check<'_> {
     pub(super) fn endpoint(&mut self, config: &Config) -> Option<Endpoint> {
+        let given = [
+            ("command", config.command.is_some()),
+            ("url", config.url.is_some()),
+            ("socket", config.socket.is_some()),
+        ];
+        let given = given.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| format!("`{key}`"));
         match (&config.command, &config.url, &config.socket) {
-            (Some(command), None, None) => self.program(command, config),
-            (None, Some(url), None) => self.address(url, config),
-            (None, None, Some(path)) => self.socket(&path.to_string_lossy(), config),
+            (Some(command), None, None) => return self.program(command, config),
+            (None, Some(url), None) => return self.address(url, config),
+            (None, None, Some(path)) => return self.socket(&path.to_string_lossy(), config),
             (None, None, None) => {
                 self.problems.push(format!("{}: needs `command`, `url` or `socket`", self.table));
-                None
             }
             _ => {
-                let keys = [
-                    ("command", config.command.is_some()),
-                    ("url", config.url.is_some()),
-                    ("socket", config.socket.is_some()),
-                ];
-                let keys: Vec<_> =
-                    keys.iter().filter(|(_, present)| *present).map(|(key, _)| format!("`{key}`")).collect();
-                self.problems.push(format!("{}: has {}; keep one", self.table, keys.join(" and ")));
-                None
+                let keys = given.collect::<Vec<_>>().join(" and ");
+                self.problems.push(format!("{}: has {keys}; keep one", self.table));
             }
         }
+        None
     }
 
     fn socket(&mut self, path: &str, config: &Config) -> Option<Endpoint> {
-        self.refuse_http(config, "socket");
-        self.refuse_for_programs(config);
-        self.refuse_for_addresses(config);
+        self.refuse_others(config, "socket");
         let Some(path) = self.text("socket", path, May::Variables(NO_SECRET)) else {
             return Some(Endpoint::Socket(PathBuf::new()));
         };
@@ -77,40 +74,36 @@ impl Check<'_> {
         Some(Endpoint::Socket(path.into()))
     }
 
-    /// Finds a transport that only a server with `url` has.
-    fn refuse_http(&mut self, config: &Config, has: &str) {
-        let transport = match config.transport {
-            Transport::Auto | Transport::Stdio => return,
-            Transport::Http => "http",
-            Transport::Sse => "sse",
-        };
-        self.wrong("transport", format!("\"{transport}\" needs `url`, but the table has `{has}`"));
-    }
-
-    /// Finds what only a server with `command` has.
-    fn refuse_for_programs(&mut self, config: &Config) {
-        let for_programs = [
-            ("args", !config.args.is_empty()),
-            ("env", !config.env.is_empty()),
-            ("cwd", config.cwd.is_some()),
-            ("inherit", !config.inherit.is_empty()),
-        ];
-        for (key, _) in for_programs.into_iter().filter(|(_, present)| *present) {
-            self.wrong(key, "only a server with `command` gets it");
+    /// Finds what only a server of another kind than `has` gets.
+    fn refuse_others(&mut self, config: &Config, has: &str) {
+        let signs_in = !matches!(config.oauth, None | Some(Oauth::Switch(false)));
+        match config.transport {
+            Transport::Http | Transport::Sse if has != "url" => {
+                let transport = if config.transport == Transport::Http { "http" } else { "sse" };
+                self.wrong("transport", format!("\"{transport}\" needs `url`, but the table has `{has}`"));
+            }
+            Transport::Stdio if has == "url" => {
+                self.wrong("transport", "\"stdio\" needs `command`, but the table has `url`");
+            }
+            Transport::Auto | Transport::Stdio | Transport::Http | Transport::Sse => {}
         }
-    }
-
-    /// Finds what only a server with `url` has.
-    fn refuse_for_addresses(&mut self, config: &Config) {
-        if !config.headers.is_empty() {
-            self.wrong("headers", "only a server with `url` gets headers");
+        let for_programs = "only a server with `command` gets it";
+        for (key, is_there, gets, why) in [
+            ("args", !config.args.is_empty(), "command", for_programs),
+            ("env", !config.env.is_empty(), "command", for_programs),
+            ("cwd", config.cwd.is_some(), "command", for_programs),
+            ("inherit", !config.inherit.is_empty(), "command", for_programs),
+            ("headers", !config.headers.is_empty(), "url", "only a server with `url` gets headers"),
+            ("oauth", signs_in, "url", "only a server with `url` can be signed in to"),
+        ] {
+            if is_there && gets != has {
+                self.wrong(key, why);
+            }
         }
-        self.refuse_oauth(config);
     }
 
     fn program(&mut self, command: &str, config: &Config) -> Option<Endpoint> {
-        self.refuse_http(config, "command");
-        self.refuse_for_addresses(config);
+        self.refuse_others(config, "command");
         let command = self.word("command", command);
         if command.trim().is_empty() || command.contains('\0') {
             self.wrong("command", "must be a program's name or path");
@@ -158,13 +151,9 @@ impl Check<'_> {
         let dialect = match config.transport {
             Transport::Http => Dialect::Streamable,
             Transport::Sse => Dialect::Sse,
-            Transport::Auto => Dialect::Any,
-            Transport::Stdio => {
-                self.wrong("transport", "\"stdio\" needs `command`, but the table has `url`");
-                Dialect::Any
-            }
+            Transport::Auto | Transport::Stdio => Dialect::Any,
         };
-        self.refuse_for_programs(config);
+        self.refuse_others(config, "url");
         let headers = self.headers(config);
         let sign_in = self.sign_in(config);
         let url = match self.text("url", url, May::Everything) {

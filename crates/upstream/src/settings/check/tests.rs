@@ -177,7 +177,7 @@ fn a_name_must_be_able_to_stand_before_a_tool() {
 #[test]
 fn a_disabled_table_may_refer_to_what_is_not_there() {
     let settings = settle("command = \"a\"\nenabled = false\nenv = { A = { env = \"MISSING\" } }");
-    assert!(!settings.expect("sound").is_enabled());
+    assert!(!settings.expect("sound").enabled);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn the_same_settings_are_the_same_whatever_others_there_are() {
     let of = |table: &str| settle(table).expect("sound");
     let table = "command = \"a\"\ninclude = [\"a\"]";
     let known = of(table).knowing(&[settle_as("other", "command = \"b\"").expect("sound")]);
-    assert_eq!(known.foreign.now().len(), 1);
+    assert_eq!(known.foreign.load().len(), 1);
     assert!(known.same_as(&of(table)));
     for other in [
         "command = \"b\"\ninclude = [\"a\"]",

@@ -3,9 +3,8 @@
 use serde_json::Value as Json;
 
 use super::super::expand::{self, Part};
-use super::super::not_followed::NotFollowed;
 use super::Check;
-use crate::config::{Reference, Value};
+use crate::config::{NotFollowed, Reference, Value};
 use crate::settings::named::{
     is_ordinary, is_path, is_setting, looks_secret, secrets_in_address, sounds_secret,
 };
@@ -87,7 +86,7 @@ impl Check<'_> {
                 if !matches!(reference, Reference::Env(name) if COMMON.contains(&name.as_str())) {
                     self.secrets.push(text.as_str().into());
                     if is_secret(key, reference, &text, stands) {
-                        self.named(reference.name(), &text);
+                        self.named.add(reference.name(), &text);
                     } else if stands == Stands::Alone && !text.is_empty() {
                         self.named.add_ordinary(reference.name());
                     }
@@ -120,7 +119,7 @@ impl Check<'_> {
             // Of `Bearer KEY` the key alone is the secret.
             let secret = text.rsplit(' ').next().unwrap_or(&text);
             if !self.named.has(secret) && !is_setting(secret) {
-                self.named(name, secret);
+                self.named.add(name, secret);
             }
         }
         self.address_named(name, &text);
@@ -134,11 +133,6 @@ impl Check<'_> {
                 self.named.add(name, secret);
             }
         }
-    }
-
-    /// Notes a text that nobody may see.
-    pub(super) fn named(&mut self, name: &str, text: &str) {
-        self.named.add(name, text);
     }
 
     /// A value with the references in its texts followed.

@@ -54,7 +54,7 @@ async fn the_one_that_was_used_least_lately_makes_room_and_none_that_is_in_use()
     slots = pool.slots().drain(..).collect();
     let evicted = Pool::make_room(&mut slots).expect("room").expect("one makes way");
     assert_eq!(callers(&slots), ["3"]);
-    assert!(evicted.exchange().closed.is_cancelled(), "nothing more is sent over it");
+    assert!(evicted.exchange().pending.closed.is_cancelled(), "nothing more is sent over it");
     drop(held);
     slots.push(slot("3", connection()));
     assert!(matches!(Pool::make_room(&mut slots), Ok(Some(_))));

@@ -9,7 +9,7 @@ pub(crate) mod sign_in;
 
 use std::time::Duration;
 
-use upstream::{ConnectError, Settings};
+use upstream::{ConnectError, Fault, Settings};
 
 pub(crate) use finding::{Diagnosis, Failed};
 
@@ -22,23 +22,31 @@ impl Failed<'_> {
             ConnectError::Ended => Diagnosis::of("interrupted", &[]),
             ConnectError::Lacking(why) => Diagnosis::of("missing_secret", &[("message", why)]),
             ConnectError::Start { kind, said: message } => program::not_started(self, *kind, message),
-            ConnectError::Exited { how } if self.settings.program().is_some() => program::exited(self, how),
-            ConnectError::Exited { .. } => address::closed(self),
             ConnectError::TooSlow { what, limit, .. } => self.too_slow(what, *limit),
-            ConnectError::Unreachable(message) => address::unreachable(self, message),
-            ConnectError::Access(status) => address::no_access(self, *status),
-            ConnectError::SignIn(error) => sign_in::diagnose(name, error),
-            ConnectError::Redirect { status, .. } => redirect::diagnose(self, *status),
-            ConnectError::Status { status, said: message } => address::status(self, *status, message),
+            ConnectError::Request(fault) => self.no_answer(fault),
             // What it refuses with is our own refusal of what it asked us.
             ConnectError::Refused { .. } if self.seen.echoes => Diagnosis::of("echoes", &[]),
             ConnectError::Refused { method, code, said: message } => {
                 Diagnosis::of("refuses", &[("method", method), ("message", message), ("code", code)])
             }
-            ConnectError::NotMcp(why) => self.not_mcp(why),
             ConnectError::NotRestarted { last } => Diagnosis::of("not_restarted", &[("last", last)]),
             ConnectError::Crowded => Diagnosis::of("crowded", &[("message", error), ("name", &name)]),
             ConnectError::BackingOff { last, .. } => self.diagnose(last),
+        }
+    }
+
+    /// A request got no answer that could be used.
+    fn no_answer(&self, fault: &Fault) -> Diagnosis {
+        match fault {
+            Fault::Gone(how) if self.settings.program().is_some() => program::exited(self, how),
+            Fault::Gone(_) => address::closed(self),
+            Fault::NotSent(message) => address::unreachable(self, message),
+            Fault::Busy => address::unreachable(self, "it does not take in what it is sent"),
+            Fault::Access(status) => address::no_access(self, *status),
+            Fault::SignIn(error) | Fault::Scope(error) => sign_in::diagnose(self.settings.name(), error),
+            Fault::Redirect { status, .. } => redirect::diagnose(self, *status),
+            Fault::Status { status, said: message } => address::status(self, *status, message),
+            Fault::Broken(why) | Fault::Lacking(why) | Fault::Round(why) => self.not_mcp(why),
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
     let seen = Arc::default();
     let trace = trace(&seen, world.trace.clone());
     let world = World { trace: Some(trace), ..world };
-    let more = settings.start_timeout().min(MORE_TIME_MAX);
+    let more = settings.limits.start.min(MORE_TIME_MAX);
     let upstream = Upstream::new(settings.clone().patient(more), world);
     let begun = Instant::now();
     let connected = upstream.connect().await;
@@ -81,7 +81,7 @@ fn in_its_own_time(error: ConnectError, more: Duration) -> ConnectError {
 fn too_late(settings: &Settings, steps: &[Step]) -> Option<Diagnosis> {
     let is_start = |step: &&Step| matches!(step.name, "start" | "handshake");
     let start: Duration = steps.iter().filter(is_start).map(|step| step.took).sum();
-    let (start_limit, list_limit) = (settings.start_timeout(), settings.list_timeout());
+    let (start_limit, list_limit) = (settings.limits.start, settings.limits.list);
     if start > start_limit {
         return Some(late(settings, "start", "start_timeout", start_limit, start));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use oauth::{AuthError, Reason, TokenStoreError};
-use upstream::{Config, ConnectError, NotStarted, Obstacle, Settings, Traced};
+use upstream::{Config, ConnectError, Fault, NotStarted, Obstacle, Settings, Traced};
 
 use super::diagnosis::Failed;
 use super::evidence::Seen;
@@ -100,9 +100,9 @@ fn programs_that_do_not_start() {
 fn programs_that_end() {
     let exited = |stderr| {
         let how = "exited with code 1 (the last line)".to_owned();
-        Case { stderr, ..case(program(), ConnectError::Exited { how }) }
+        Case { stderr, ..case(program(), ConnectError::Request(Fault::Gone(how))) }
     };
-    let ended = |how: &str| case(program(), ConnectError::Exited { how: how.to_owned() });
+    let ended = |how: &str| case(program(), ConnectError::Request(Fault::Gone(how.to_owned())));
     check(
         vec![
             exited("something\nno section [core]\n\n"),
@@ -194,7 +194,7 @@ fn servers_that_do_not_answer() {
                     ConnectError::Refused { method: "initialize", code: -32601, said: "no".to_owned() },
                 )
             },
-            case(program(), ConnectError::NotMcp("it names no version".to_owned())),
+            case(program(), ConnectError::Request(Fault::Broken("it names no version".to_owned()))),
         ],
         expect![[r#"
             never_answers
@@ -226,7 +226,10 @@ fn servers_that_do_not_answer() {
 fn addresses_that_are_not_reached() {
     let unanswered = |obstacle, said: &str| {
         let heard = vec![Traced::Unanswered { obstacle, said: said.to_owned() }];
-        Case { heard, ..case(address("https://h/mcp"), ConnectError::Unreachable(said.to_owned())) }
+        Case {
+            heard,
+            ..case(address("https://h/mcp"), ConnectError::Request(Fault::NotSent(said.to_owned())))
+        }
     };
     let tls = |why: &str| {
         unanswered(Obstacle::Tls, &format!("no secure connection to h:443: invalid peer certificate: {why}"))
@@ -246,7 +249,7 @@ fn addresses_that_are_not_reached() {
             unanswered(Obstacle::Tls, "no secure connection to h:443: received corrupt message"),
             case(
                 address("https://h/mcp"),
-                ConnectError::Exited { how: "closed the connection without an answer".to_owned() },
+                ConnectError::Request(Fault::Gone("closed the connection without an answer".to_owned())),
             ),
         ],
         expect![[r#"
@@ -289,13 +292,13 @@ fn addresses_that_answer_something_else() {
         vec![Traced::Response { status, headers }]
     };
     let status = |status, said: &str| {
-        case(address("https://h/x"), ConnectError::Status { status, said: said.to_owned() })
+        case(address("https://h/x"), ConnectError::Request(Fault::Status { status, said: said.to_owned() }))
     };
     let redirect = |to| {
-        let error = ConnectError::Redirect { status: 302, to: String::new() };
+        let error = ConnectError::Request(Fault::Redirect { status: 302, to: String::new() });
         Case { heard: head(302, "", Some(to)), ..case(address("https://h/x"), error) }
     };
-    let not_mcp = || ConnectError::NotMcp("it answered with something else".to_owned());
+    let not_mcp = || ConnectError::Request(Fault::Broken("it answered with something else".to_owned()));
     let page = || head(200, "text/HTML; charset=utf-8", None);
     let text = [head(200, "text/plain", None), heard("It works")].concat();
     check(
@@ -311,8 +314,8 @@ fn addresses_that_answer_something_else() {
             redirect("http://10.0.0.1/"),
             redirect("http://other/mcp"),
             redirect("file:///etc/passwd"),
-            case(address("https://h/x"), ConnectError::Access(401)),
-            case(address("https://h/x"), ConnectError::Access(403)),
+            case(address("https://h/x"), ConnectError::Request(Fault::Access(401))),
+            case(address("https://h/x"), ConnectError::Request(Fault::Access(403))),
         ],
         expect![[r#"
             web_page
@@ -360,7 +363,7 @@ fn addresses_that_answer_something_else() {
 
 /// A sign-in that failed so.
 fn sign_in(error: AuthError) -> Case {
-    case(address("https://h/x"), ConnectError::SignIn(error))
+    case(address("https://h/x"), ConnectError::Request(Fault::SignIn(error)))
 }
 
 fn failed(reason: Reason) -> Case {

@@ -25,7 +25,7 @@ impl<'a> Examined<'a> {
     pub(super) fn of(settings: &'a Settings, known: &'a KnownPins) -> Examined<'a> {
         let name = settings.name();
         // What is offered as it comes is not looked at.
-        let pins = known.of(name).filter(|_| settings.trust() != Trust::Trust);
+        let pins = known.of(name).filter(|_| settings.trust != Trust::Trust);
         let trouble = pins.and_then(Result::err);
         Examined { settings, pins: pins.and_then(Result::ok), trouble, scanner: known.scanner(name) }
     }
@@ -35,7 +35,7 @@ impl<'a> Examined<'a> {
     }
 
     fn held(&self) -> impl Iterator<Item = (What, &str, &Pinned)> {
-        self.all().filter(|(.., pinned)| pinned.held(self.settings.trust()).is_some())
+        self.all().filter(|(.., pinned)| pinned.held(self.settings.trust).is_some())
     }
 
     fn accepted(&self) -> usize {
@@ -78,7 +78,7 @@ impl<'a> Examined<'a> {
             findings.map(|(what, key, found)| json!({ "kind": what, "name": key, "findings": found }));
         json!({
             "name": self.settings.name(),
-            "trust": self.settings.trust(),
+            "trust": self.settings.trust,
             "error": self.trouble,
             "accepted": self.accepted(),
             "held_back": held.collect::<Vec<_>>(),
@@ -91,7 +91,7 @@ impl<'a> Examined<'a> {
         json!({
             "kind": what,
             "name": key,
-            "why": pinned.held(self.settings.trust()).as_ref().map(Why::word),
+            "why": pinned.held(self.settings.trust).as_ref().map(Why::word),
             "accepted_hash": pinned.accepted.as_ref().map(|definition| &definition.hash),
             "shown_hash": pinned.shown.as_ref().map(|definition| &definition.hash),
             "is_gone": pinned.gone_ms.is_some(),
@@ -119,7 +119,7 @@ impl<'a> Examined<'a> {
 
     /// A paragraph.
     pub(super) fn to_text(&self) -> String {
-        let (name, mode) = (self.settings.name(), self.settings.trust());
+        let (name, mode) = (self.settings.name(), self.settings.trust);
         if let Some(trouble) = self.trouble {
             return format!("{name}: nothing is offered: {trouble}; --reset forgets it");
         }
@@ -135,7 +135,7 @@ impl<'a> Examined<'a> {
         let mode = if mode == Trust::Review { "review" } else { "pin" };
         let mut lines = vec![format!("{name}: {held} held back, {accepted} accepted ({mode})")];
         for (what, key, pinned) in self.held() {
-            let why = pinned.held(self.settings.trust()).as_ref().map(why_in_short).unwrap_or_default();
+            let why = pinned.held(self.settings.trust).as_ref().map(why_in_short).unwrap_or_default();
             lines.push(format!("  {what} {}: {why}", visible(key)));
             lines.extend(self.risk_lines(what, key, pinned));
         }
@@ -161,7 +161,7 @@ impl<'a> Examined<'a> {
         let Some(pinned) = self.pinned(item) else { return String::new() };
         let (name, Item { what, key, .. }) = (self.settings.name(), item);
         let (changes, risks) = self.changes(*what, key, pinned);
-        let why = pinned.held(self.settings.trust());
+        let why = pinned.held(self.settings.trust);
         let state = why.as_ref().map_or_else(|| "it is accepted".to_owned(), why_in_short);
         let gone = if pinned.gone_ms.is_some() { ", and the server does not have it any more" } else { "" };
         let mut lines = vec![format!("{what} {} of {name}: {state}{gone}", visible(key))];

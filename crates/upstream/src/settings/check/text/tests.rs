@@ -92,7 +92,7 @@ fn a_disabled_table_may_refer_to_anything() {
         "socket = \"{env:NONE}\"",
         "url = \"http://a/\"\noauth = { client_id = \"x\", client_secret = \"{env:NONE}\", issuer = \"{env:NONE}\" }",
     ] {
-        assert!(!settle(&format!("enabled = false\n{table}")).expect("sound").is_enabled(), "{table}");
+        assert!(!settle(&format!("enabled = false\n{table}")).expect("sound").enabled, "{table}");
     }
 }
 

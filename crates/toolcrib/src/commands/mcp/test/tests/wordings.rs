@@ -36,7 +36,7 @@ fn programs_in_other_words() {
         let said = "it was not found".to_owned();
         case(settings(config), ConnectError::Start { kind: NotStarted::Missing, said })
     };
-    let killed = ConnectError::Exited { how: "was ended by signal 15".to_owned() };
+    let killed = ConnectError::Request(Fault::Gone("was ended by signal 15".to_owned()));
     for (case, expected) in [
         (
             start("no-such-program-at-all"),
@@ -78,7 +78,7 @@ fn programs_in_other_words() {
 #[test]
 fn what_is_rare_has_words_too() {
     let socket = Config { socket: Some("/run/mcp.sock".into()), ..Config::default() };
-    let closed = ConnectError::Exited { how: "closed the connection without an answer".to_owned() };
+    let closed = ConnectError::Request(Fault::Gone("closed the connection without an answer".to_owned()));
     check(
         vec![
             case(settings(socket), closed),
@@ -112,11 +112,15 @@ fn addresses_in_other_words() {
     let page = |url| {
         let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
         let heard = vec![Traced::Response { status: 200, headers }];
-        Case { heard, ..case(address(url), ConnectError::NotMcp("a page".to_owned())) }
+        Case { heard, ..case(address(url), ConnectError::Request(Fault::Broken("a page".to_owned()))) }
     };
-    let status =
-        |url| case(address(url), ConnectError::Status { status: 404, said: "{path} {none}".to_owned() });
-    let redirect = ConnectError::Redirect { status: 307, to: String::new() };
+    let status = |url| {
+        case(
+            address(url),
+            ConnectError::Request(Fault::Status { status: 404, said: "{path} {none}".to_owned() }),
+        )
+    };
+    let redirect = ConnectError::Request(Fault::Redirect { status: 307, to: String::new() });
     let secret = Traced::Response {
         status: 307,
         headers: vec![("location".to_owned(), "https://h/hunter2hunter2/x".to_owned())],
@@ -134,7 +138,7 @@ fn addresses_in_other_words() {
         "#]],
         ),
         (
-            near(ConnectError::Unreachable("it is not there; start it".to_owned())),
+            near(ConnectError::Request(Fault::NotSent("it is not there; start it".to_owned()))),
             expect![[r#"
             unreachable
               it is not there
