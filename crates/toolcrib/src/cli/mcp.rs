@@ -28,7 +28,7 @@ pub(crate) enum Mcp {
     Status {
         /// Which; all if none is named.
         names: Vec<String>,
-        /// Go on and tell every change.
+        /// Go on and tell what changes.
         #[arg(long)]
         watch: bool,
     },

@@ -1,15 +1,12 @@
 //! What a running process does when it is asked.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
 use upstream::Upstream;
 
-use super::line::Talk;
 use super::reload::Reloader;
 use super::words::{Answer, Refused, Request, Running};
 
@@ -33,7 +30,7 @@ impl Desk {
         self.reloader.catch_up().await;
     }
 
-    /// Does what is asked. A watcher's first answer is that to a status. What it says is without secrets.
+    /// Does what is asked. What it says is without secrets.
     pub(super) async fn answer(&self, request: Request) -> Answer {
         self.clean(self.answer_to(request).await)
     }
@@ -54,7 +51,7 @@ impl Desk {
 
     async fn answer_to(&self, request: Request) -> Answer {
         match request {
-            Request::Status | Request::Watch => self.running(),
+            Request::Status => self.running(),
             Request::Reload => answered(self.reloader.reload().await),
             Request::Learn => answered(self.reloader.learn().await),
             Request::Reconnect { name } => {
@@ -75,28 +72,6 @@ impl Desk {
     fn upstream(&self, name: &str) -> Result<Arc<Upstream>, Refused> {
         let missing = || Refused::Because(format!("it has no server `{name}`"));
         self.reloader.upstreams().get(name).ok_or_else(missing)
-    }
-
-    /// Says how everything is, and then every change, until the client goes away.
-    pub(super) async fn watch(&self, mut talk: Talk) -> io::Result<()> {
-        let mut news = self.reloader.upstreams().statuses();
-        talk.say(&self.clean(self.running())).await?;
-        loop {
-            let said = tokio::select! {
-                heard = talk.hear() => match heard? {
-                    // It has nothing more to ask.
-                    Some(_) => continue,
-                    None => return Ok(()),
-                },
-                one = news.recv() => match one {
-                    Ok(one) => Answer::Ok(one.to_json()),
-                    // What was missed is in the whole.
-                    Err(RecvError::Lagged(_)) => self.running(),
-                    Err(RecvError::Closed) => return Ok(()),
-                },
-            };
-            talk.say(&self.clean(said)).await?;
-        }
     }
 
     fn running(&self) -> Answer {

@@ -17,8 +17,6 @@ pub(super) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(super) enum Request {
     /// Who it is, and how its servers are doing: a [`Running`].
     Status,
-    /// The same, and then every change.
-    Watch,
     /// To read its configuration again: a [`Reloaded`].
     Reload,
     /// To read again which secrets are kept, so that it strikes them out: nothing.
@@ -118,7 +116,7 @@ mod tests {
     fn the_words_of_a_request() {
         for (line, expected) in [
             (r#"{"do":"status"}"#, Some(Request::Status)),
-            (r#"{"do":"watch"}"#, Some(Request::Watch)),
+            (r#"{"do":"watch"}"#, None),
             (r#"{"do":"reload"}"#, Some(Request::Reload)),
             (r#"{"do":"learn"}"#, Some(Request::Learn)),
             (r#"{"do":"reconnect","name":"git"}"#, Some(Request::Reconnect { name: "git".into() })),

@@ -11,9 +11,9 @@ use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio::time::{sleep, timeout};
-use upstream::{Offer, State, Status, Upstream, Withheld};
+use upstream::{Offer, State, Upstream, Withheld};
 
-use super::{News, Start};
+use super::Start;
 use crate::times::now_ms;
 
 /// Remembered definitions older than this are not offered: nobody has used them for so long, and the server may be
@@ -53,7 +53,6 @@ pub(super) struct Task {
     pub(super) catalog: Arc<Catalog>,
     pub(super) store: Arc<dyn Store>,
     pub(super) redactor: Redactor,
-    pub(super) news: broadcast::Sender<News>,
 }
 
 impl Task {
@@ -76,7 +75,6 @@ impl Task {
     ) -> impl Future<Output = ()> + Send {
         // Now and not with the first poll, so that no change is missed.
         let (offers, events) = (self.upstream.offers(), self.upstream.events());
-        let statuses = self.upstream.statuses();
         async move {
             let offered = offered || self.offer_remembered().await;
             if start == Start::Never && !offered {
@@ -96,8 +94,7 @@ impl Task {
                 connect,
                 self.carry(offers, &seen),
                 remember(seen.subscribe(), keep),
-                self.pass_on(events),
-                self.tell(statuses)
+                self.pass_on(events)
             );
         }
     }
@@ -180,19 +177,6 @@ impl Task {
                 }
                 Err(RecvError::Closed) => return,
             }
-        }
-    }
-
-    /// Passes on how it is doing. Who misses something is told everything, so nothing is said of gaps here.
-    async fn tell(&self, mut statuses: broadcast::Receiver<Status>) {
-        loop {
-            let news = match statuses.recv().await {
-                Ok(status) => News::Status(status),
-                Err(RecvError::Lagged(_)) => News::Entered(Box::new(self.upstream.status())),
-                Err(RecvError::Closed) => return,
-            };
-            // Nobody may be listening.
-            let _ = self.news.send(news);
         }
     }
 
