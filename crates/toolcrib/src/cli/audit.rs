@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// What to do with the audit log of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Audit {
-    /// Print the latest records.
+    /// Print the latest calls; `audit export` prints everything else that the audit log holds, too, such as intents.
     Tail {
         /// How many.
         #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub(crate) enum Mcp {
     /// List the servers that are configured, where, and how they are doing.
     List,
-    /// Add a server to the configuration, after testing it. Asks for what it needs if nothing is given.
+    /// Add a server to the configuration, after testing it.
     Add(Box<Add>),
     /// Take a server out of the configuration.
     Remove {

@@ -35,7 +35,7 @@ pub(crate) struct AtStart {
     named: Option<PathBuf>,
     /// What else it said of the configuration.
     flags: Flags,
-    /// What the sections said that are gone by until the next start.
+    /// Of some of them it goes until the next start.
     sections: Sections,
     /// Knows what is struck out.
     learner: Arc<Learner>,
@@ -44,8 +44,7 @@ pub(crate) struct AtStart {
 
 /// What was read last.
 struct ReadLast {
-    /// The sections that are taken up.
-    taken_up: Sections,
+    sections: Sections,
     files: Vec<PathBuf>,
     kept: Kept,
 }
@@ -54,13 +53,13 @@ impl AtStart {
     /// Of the configuration that was loaded, with the file of the command line.
     pub(crate) fn of(loaded: &Loaded, named: Option<PathBuf>) -> AtStart {
         let settings = &loaded.settings;
-        let (taken_up, files) = (loaded.sections_taken_up(), settings.files.clone());
+        let (sections, files) = (loaded.sections(), settings.files.clone());
         AtStart {
             named,
             flags: loaded.flags.clone(),
-            sections: loaded.sections(),
+            sections: sections.clone(),
             learner: loaded.learner.clone(),
-            last: Mutex::new(ReadLast { taken_up, files, kept: settings.kept.again() }),
+            last: Mutex::new(ReadLast { sections, files, kept: settings.kept.again() }),
         }
     }
 
@@ -154,10 +153,10 @@ impl Reloader {
     }
 
     fn take_up(&self, loaded: Loaded) -> Reloaded {
-        let next_start = self.start.sections.differing(&loaded.sections());
-        let taken_up = loaded.sections_taken_up();
-        let before = std::mem::replace(&mut self.last().taken_up, taken_up.clone());
-        let in_force = before.differing(&taken_up);
+        let sections = loaded.sections();
+        let next_start = self.start.sections.differing(&sections, false);
+        let in_force = self.last().sections.differing(&sections, true);
+        self.last().sections = sections;
         self.crib.instructions.set(loaded.instructions());
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.

@@ -18,7 +18,6 @@ use crate::{print, runtime};
 
 pub(super) use diagnosis::sign_in;
 pub(super) use probe::{Tested, probe};
-pub(super) use programs::on_path;
 
 pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
@@ -28,7 +27,7 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
         picked.into_iter().partition(|settings| settings.is_enabled() || !names.is_empty());
     runtime::run(async {
         let world = world(&loaded)?;
-        let tests = tested.iter().map(|settings| probe(settings, world.clone(), &on_path));
+        let tests = tested.iter().map(|settings| probe(settings, world.clone()));
         let mut tested = unless_stopped(join_all(tests)).await?;
         for tested in &mut tested {
             let server = loaded.settings.upstreams.iter().find(|server| server.name() == tested.name);

@@ -8,6 +8,7 @@ use upstream::{Offer, Settings, State, Upstream, World};
 
 use super::diagnosis::{Diagnosis, Failed};
 use super::evidence::{Seen, Step, trace};
+use super::programs::on_path;
 
 /// What a try has shown.
 pub(crate) struct Tested {
@@ -31,7 +32,7 @@ struct Remark {
 }
 
 /// Connects, lists and lets go again. A trace in `world` hears everything, too.
-pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn() -> Vec<String>) -> Tested {
+pub(crate) async fn probe(settings: &Settings, world: World) -> Tested {
     let seen = Arc::default();
     let trace = trace(&seen, world.trace.clone());
     let world = World { trace: Some(trace), ..world };
@@ -44,7 +45,8 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
     let seen = seen.lock().expect("nothing panics while it holds the lock").clone();
     let steps = seen.steps(took);
     let problem = connected.err().map(|error| {
-        let diagnosis = Failed { settings, seen: &seen, stderr: &stderr, programs }.diagnose(&error);
+        let diagnosis =
+            Failed { settings, seen: &seen, stderr: &stderr, programs: &on_path }.diagnose(&error);
         Diagnosis { what: upstream.masked(&diagnosis.what), ..diagnosis }
     });
     let remarks = remarks(settings, &seen, &offer);
