@@ -18,5 +18,5 @@ pub(crate) use client::{Asked, learn, reconnect, reload, running, stderr, take_u
 pub(crate) use desk::Desk;
 pub(crate) use folder::serving;
 pub(crate) use listener::{Control, Opening};
-pub(crate) use reload::{AtStart, Reloader};
+pub(crate) use reload::Reloader;
 pub(crate) use words::{Refused, Reloaded, Running};

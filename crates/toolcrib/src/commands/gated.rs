@@ -157,8 +157,8 @@ fn hint(failure: &Failure) -> Option<String> {
 /// Which exit code tells of which failure.
 fn ending(failure: &Failure) -> Ending {
     match failure {
-        Failure::Refused(refusal) => match refusal {
-            // What was typed is wrong; nobody forbade it.
+        // What was typed is wrong; nobody forbade it.
+        Failure::Refused(
             Refusal::UnknownTool(_)
             | Refusal::UnknownResource(_)
             | Refusal::UnknownPrompt(_)
@@ -168,23 +168,10 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::Unsupported { .. }
             | Refusal::HeaderMismatch(_)
             | Refusal::BadState(_)
-            | Refusal::InvalidArguments { .. } => Ending::Misused,
-            Refusal::HeldBack { .. }
-            | Refusal::Denied { .. }
-            | Refusal::RuleBlocked { .. }
-            | Refusal::NeedsApproval { .. }
-            | Refusal::ApprovalPending(_)
-            | Refusal::ApprovalDenied { .. }
-            | Refusal::ApprovalExpired { .. }
-            | Refusal::KeyRevoked { .. }
-            | Refusal::Outdated { .. }
-            | Refusal::TooManyApprovals { .. }
-            | Refusal::NoApprovals(_)
-            | Refusal::UnusableSchema { .. }
-            | Refusal::RateLimited { .. }
-            | Refusal::NoQuota(_)
-            | Refusal::NoAuditLog(_) => Ending::Refused,
-        },
+            | Refusal::InvalidArguments { .. },
+        ) => Ending::Misused,
+        // A refusal of another kind forbids.
+        Failure::Refused(_) => Ending::Refused,
         Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
     }
 }

@@ -116,8 +116,7 @@ async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result
     });
     Some(match answer.await.ok().flatten().map(|line| serde_json::from_slice(&line)) {
         Some(Ok(Answer::Ok(value))) => Ok(value),
-        Some(Ok(Answer::Error(why))) => Err(Refused::Because(why)),
-        Some(Ok(Answer::Problems(problems))) => Err(Refused::Problems(problems)),
+        Some(Ok(Answer::Refused(refused))) => Err(refused),
         Some(Err(_)) => Err(Refused::Because(STRANGE.to_owned())),
         None => Err(Refused::Because(SILENT.to_owned())),
     })

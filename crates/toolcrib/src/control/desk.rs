@@ -44,8 +44,10 @@ impl Desk {
                 Some(struck) => serde_json::from_slice(&struck.bytes).unwrap_or_default(),
                 None => value,
             }),
-            Answer::Error(why) => Answer::Error(text(why)),
-            Answer::Problems(problems) => Answer::Problems(problems.into_iter().map(text).collect()),
+            Answer::Refused(Refused::Because(why)) => Answer::Refused(Refused::Because(text(why))),
+            Answer::Refused(Refused::Problems(problems)) => {
+                Answer::Refused(Refused::Problems(problems.into_iter().map(text).collect()))
+            }
         }
     }
 
@@ -63,7 +65,7 @@ impl Desk {
                     upstream.take_up_decisions().await;
                     ok(&upstream.status())
                 }
-                Err(refused) => refused.into(),
+                Err(refused) => Answer::Refused(refused),
             },
             Request::Stderr { name } => answered(self.upstream(&name).map(|upstream| upstream.last_stderr())),
         }
@@ -85,7 +87,7 @@ impl Desk {
 }
 
 fn answered(result: Result<impl Serialize, Refused>) -> Answer {
-    result.map_or_else(Answer::from, |value| ok(&value))
+    result.map_or_else(Answer::Refused, |value| ok(&value))
 }
 
 fn ok(said: &impl Serialize) -> Answer {

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::desk::Desk;
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{Answer, REQUEST_BYTES_MAX};
+use super::words::{Answer, REQUEST_BYTES_MAX, Refused};
 
 /// Who asks at once; more are told to come again.
 const CLIENTS_MAX: usize = 32;
@@ -138,7 +138,10 @@ async fn client(mut talk: Talk, desk: Arc<Desk>) {
     let Ok(Ok(Some(line))) = timeout(REQUEST_MAX, talk.hear()).await else { return };
     let answer = match serde_json::from_slice(&line) {
         Ok(request) => desk.answer(request).await,
-        Err(_) => Answer::Error("this is none of the questions that it knows".to_owned()),
+        Err(_) => {
+            let why = "this is none of the questions that it knows";
+            Answer::Refused(Refused::Because(why.to_owned()))
+        }
     };
     // If the client has gone away, that is its business.
     let _ = talk.say(&answer).await;

@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 
 use super::folder::Folder;
 use super::*;
-use crate::assemble::{Crib, assemble, identity};
+use crate::assemble::{Crib, identity};
 use crate::config::{self, Surroundings, Unfollowed};
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
@@ -41,13 +41,14 @@ impl Process {
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
-        let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
         let identity = identity(&loaded.settings);
         identity.served_at(([127, 0, 0, 1], 3000).into());
-        let crib = Arc::new(assemble(loaded.settings, Start::WhenWanted).expect("an assembly"));
-        let reloader = at_start.reloader(&crib, Some(identity.clone()));
+        let of_process = Some(identity.clone());
+        let reloader = Reloader::assembled(loaded, Some(file), of_process, Start::WhenWanted);
+        let reloader = reloader.expect("an assembly");
+        let crib = reloader.crib().clone();
         let desk = Desk::new("stdio", reloader);
-        let control = Control::open(&state, desk, Opening::AtOnce).await;
+        let control = Control::open(&crib.state, desk, Opening::AtOnce).await;
         Process { folder, crib, identity, control }
     }
 

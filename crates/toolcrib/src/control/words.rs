@@ -44,16 +44,17 @@ pub(super) enum Request {
 pub(super) enum Answer {
     /// With what was asked for.
     Ok(Value),
-    /// Not at all, and why.
-    Error(String),
-    /// Not at all, since the configuration has these problems.
-    Problems(Vec<String>),
+    /// Not at all.
+    #[serde(untagged)]
+    Refused(Refused),
 }
 
 /// Why a process did not do what it was asked. Prints for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Refused {
     /// Something is in the way.
+    #[serde(rename = "error")]
     Because(String),
     /// Its configuration has these problems.
     Problems(Vec<String>),
@@ -64,15 +65,6 @@ impl fmt::Display for Refused {
         match self {
             Refused::Because(why) => out.write_str(why),
             Refused::Problems(problems) => out.write_str(&problems.join("\n")),
-        }
-    }
-}
-
-impl From<Refused> for Answer {
-    fn from(refused: Refused) -> Answer {
-        match refused {
-            Refused::Because(why) => Answer::Error(why),
-            Refused::Problems(problems) => Answer::Problems(problems),
         }
     }
 }

@@ -10,7 +10,7 @@ use redact::Redactor;
 use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use upstream::{Offer, State, Upstream, Withheld};
 
 use super::Start;
@@ -26,9 +26,6 @@ const REFRESH_AFTER: Duration = Duration::from_secs(1);
 
 /// Some servers change their lists all the time, and remembering one takes the disk.
 const KEPT_EVERY: Duration = Duration::from_secs(60);
-
-/// A server that is not ready by then is mentioned, since somebody may be waiting for its tools.
-const START_USUAL: Duration = Duration::from_secs(5);
 
 /// What is known of a server without asking it.
 pub(super) struct Known {
@@ -118,16 +115,10 @@ impl Task {
         self.connect().await;
     }
 
-    /// Connects, mentions it if that takes long, and keeps trying. How it went is the offer's to say.
+    /// Connects, and keeps trying.
     async fn connect(&self) {
-        let connecting = self.upstream.connect();
-        tokio::pin!(connecting);
-        if timeout(START_USUAL, &mut connecting).await.is_err() {
-            let upstream = self.upstream.name();
-            tracing::warn!(upstream, "not ready yet; its tools will be listed as soon as it is");
-            // The upstream has logged an error, and its offer shows it.
-            let _ = connecting.await;
-        }
+        // The upstream has logged an error, and its offer shows it.
+        let _ = self.upstream.connect().await;
         self.upstream.stay_connected().await;
     }
 

@@ -40,10 +40,7 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         };
         let stderr = stderr(settings, &loaded.settings.state, &tested).await;
         let about = About { settings, tested, signing_in, stderr };
-        match cli.json {
-            true => print::json(&about.to_json(exchange))?,
-            false => print::foreign(&about.to_text())?,
-        }
+        print::found(cli.json, &about.to_json(exchange), &about.to_text())?;
         Ok(if about.tested.is_good() { Ending::Good } else { Ending::Failed })
     })?
 }

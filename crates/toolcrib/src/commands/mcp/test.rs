@@ -34,12 +34,9 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
             tested.misplaced(server.and_then(|server| misplaced(server, &loaded.settings)));
         }
         let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
-        if cli.json {
-            let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
-            print::json(&json!({ "servers": servers, "disabled": skipped }))?;
-        } else {
-            print::foreign(&pages(&tested, &skipped))?;
-        }
+        let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
+        let facts = json!({ "servers": servers, "disabled": skipped });
+        print::found(cli.json, &facts, &pages(&tested, &skipped))?;
         Ok(if tested.iter().all(Tested::is_good) { Ending::Good } else { Ending::Failed })
     })?
 }

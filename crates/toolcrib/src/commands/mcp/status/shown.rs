@@ -71,9 +71,8 @@ impl Section {
         if self.servers.is_empty() {
             return format!("{title}{NO_SERVERS}");
         }
-        let rows = [HEAD.map(str::to_owned).to_vec()].into_iter();
-        let rows: Vec<_> = rows.chain(self.servers.iter().map(|server| server.row(now_ms()))).collect();
-        format!("{title}{}", print::table(&rows))
+        let rows = self.servers.iter().map(|server| server.row(now_ms()));
+        format!("{title}{}", print::titled(HEAD, rows))
     }
 }
 
