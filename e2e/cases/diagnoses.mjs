@@ -56,7 +56,6 @@ const cases = {
   closes_output: [program("closes_output", SHORT), ["closed its output"]],
   only_text: [program("only_text", SHORT), ["Listening on http://localhost:3000", "`url`"]],
   never_answers: [program("silent", SHORT), ["answers nothing, for 6 s", "`start_timeout`"]],
-  late: [program("late", SHORT), ["too late", "it has 6 s", "start_timeout = "]],
   hangs: [program("hangs", SHORT), ["within 6 s", "list_timeout"]],
   other_protocol: [program("other_json", SHORT), ["JSON, but not MCP", '"status":"ok"']],
   refuses: [program("refuses"), ["no licence for this machine", "-32000"]],

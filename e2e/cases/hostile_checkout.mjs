@@ -98,7 +98,7 @@ const everyCommand = (uid) => async () => {
   }
   const shown = await run(world, ["trust"]);
   checkSame("the exit code of what nobody was asked about", 3, shown.code);
-  for (const name of ["runs", "reads", "sends", "signs_in", "dials", "shadows", "opencode_runs", "opencode_sends"]) {
+  for (const name of ["runs", "reads", "sends", "signs_in", "dials", "shadows"]) {
     checkHolds("what is shown", shown.stdout, `mcp.${name} (`);
   }
   checkHolds("what is shown", shown.stdout, "from your kept secret KEPT_SECRET", "from the file ~/.ssh/id_rsa", "from your environment variable CANARY_TOKEN");
@@ -194,7 +194,7 @@ const parts = {
     const question = await came("a form", "elicitation/create");
     checkHolds("what is asked", question.params.message, "mcp.own (", "mail.mjs --era legacy", "mcp.other (");
     const titles = Object.values(question.params.requestedSchema.properties).map(({ title }) => title);
-    checkSame("the switches", ["other", "own", "opencode_runs", "opencode_sends"].map((name) => `agree to mcp.${name}`), titles);
+    checkSame("the switches", ["other", "own"].map((name) => `agree to mcp.${name}`), titles);
     const chosen = Object.entries(question.params.requestedSchema.properties).find(([, { title }]) => title === "agree to mcp.own")[0];
     program.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { [chosen]: true } } })}\n`);
     await came("news of tools", "notifications/tools/list_changed");

@@ -2,7 +2,6 @@
 //! the workspace's folder, which is opened, and nothing waits.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -47,37 +46,12 @@ pub(crate) struct Crib {
     pub(crate) state: PathBuf,
 }
 
-/// Why the parts cannot be put together.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AssembleError {
-    /// The workspace cannot be opened.
-    #[error("the workspace {path} cannot be opened: {source}; set workspace.root")]
-    Workspace {
-        /// Its folder.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Our own executable cannot be found.
-    #[error("the program's own file cannot be found, so nothing could be started: {0}")]
-    Ourselves(#[source] io::Error),
-    /// Nothing can be sealed without it.
-    #[error("the system gives no randomness: {0}")]
-    Randomness(getrandom::Error),
-}
-
-impl From<AssembleError> for Trouble {
-    fn from(error: AssembleError) -> Trouble {
-        Trouble::Failed(error.to_string())
-    }
-}
-
 /// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
 /// says when they connect.
 ///
 /// # Errors
 /// If something is missing without which nothing can be served.
-pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, AssembleError> {
+pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Trouble> {
     let store: Arc<dyn Store> = settings.kept.store().clone();
     let sealed = Arc::new(settings.kept.sealed());
     let world = world(sealed.clone())?;
@@ -107,7 +81,8 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Ass
     let ruleset = ruleset(settings);
     let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
     observing::read_with(observing.telemetry(), &upstreams, &audit_log);
-    let gate = Gate::new(parts).map_err(AssembleError::Randomness)?;
+    let gate = Gate::new(parts);
+    let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
     let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
     let gate = Arc::new(gate);
     Ok(Crib {
@@ -147,9 +122,13 @@ pub(crate) fn ruleset(settings: Settings) -> Ruleset {
 ///
 /// # Errors
 /// If it cannot be opened.
-pub(crate) fn open_workspace(path: &Path) -> Result<Root, AssembleError> {
-    Root::open(path, Access::ReadWrite)
-        .map_err(|source| AssembleError::Workspace { path: path.display().to_string(), source })
+pub(crate) fn open_workspace(path: &Path) -> Result<Root, Trouble> {
+    Root::open(path, Access::ReadWrite).map_err(|why| {
+        Trouble::Failed(format!(
+            "the workspace {} cannot be opened: {why}; set workspace.root",
+            path.display()
+        ))
+    })
 }
 
 /// What tools leave alone. What decides about them, or runs with our rights, they do not write: the files of rules for
@@ -203,8 +182,10 @@ fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pin
 
 /// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
 /// back: this is for looking at servers.
-pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, AssembleError> {
-    let guard = std::env::current_exe().map_err(AssembleError::Ourselves)?;
+pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Trouble> {
+    let guard = std::env::current_exe().map_err(|why| {
+        Trouble::Failed(format!("the program's own file cannot be found, so nothing could be started: {why}"))
+    })?;
     let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
     let keeper = Arc::new(StateTokens::new(secrets.into()));
     let ourselves = server::OURSELVES;

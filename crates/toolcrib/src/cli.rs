@@ -25,6 +25,9 @@ pub(crate) use trust::TrustFolder;
 
 use crate::config::Flags;
 
+/// What every command takes stands apart from its own options.
+const GLOBAL: &str = "Global options";
+
 /// The tool crib for AI agents: an MCP server with tools of its own and those of other MCP servers, behind
 /// one gate that checks and records every call.
 ///
@@ -33,17 +36,17 @@ use crate::config::Flags;
 #[command(name = "toolcrib", version)]
 pub(crate) struct Cli {
     /// Use this configuration file and no other.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON instead of text.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// The folder that the file tools work in, whatever a configuration says.
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// For this run, agree to everything that the folder's files declare. For containers and CI, where nobody can be
     /// asked; it starts whatever they name.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) trust_folder: bool,
     /// The same as the command `stdio`.
     #[arg(long, conflicts_with = "selftest")]

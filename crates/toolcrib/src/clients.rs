@@ -19,7 +19,7 @@ use crate::config::text_file;
 pub(crate) use client::{Client, FileChange, FoundServer};
 pub(crate) use form::{Form, line_end, not_toml, to_json};
 pub(crate) use known::CLIENTS;
-pub(crate) use origin::{ClientFile, Origin, Whereabouts};
+pub(crate) use origin::{ClientFile, Origin};
 pub(crate) use server::{Oauth, Server};
 pub(crate) use variables::Findings;
 

@@ -45,6 +45,7 @@ pub(crate) use uses::Uses;
 
 pub(crate) use problem::line_and_column;
 use problem::{Problem, Problems, Source};
+use settings::Settling;
 use show::Show;
 use tree::Node;
 
@@ -54,12 +55,22 @@ const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
 /// The sections that decide about the upstreams, and take effect when they are read again.
 const OF_UPSTREAMS: [&str; 2] = ["mcp", "experimental"];
 
-/// The others that take effect when they are read again.
-const TAKEN_UP: [&str; 9] =
-    ["policy", "rules", "limits", "approvals", "redaction", "identity", "telemetry", "audit", "secrets"];
+/// What else takes effect when it is read again; the other sections do at the next start.
+const TAKEN_UP: [&str; 10] = [
+    "[policy]",
+    "[rules]",
+    "[limits]",
+    "[approvals]",
+    "[redaction]",
+    "[identity]",
+    "[telemetry]",
+    "[audit]",
+    "[secrets]",
+    "server.open_on_loopback",
+];
 
-/// A key that does, of a section whose others take effect at the next start.
-const TAKEN_UP_KEY: [&str; 2] = ["server", "open_on_loopback"];
+/// A key that is taken up by itself.
+const KEY_APART: [&str; 2] = ["server", "open_on_loopback"];
 
 /// A configuration with nothing wrong in it.
 pub(crate) struct Loaded {
@@ -111,7 +122,8 @@ pub(crate) fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<
 fn kept_by(sources: &[Source], surroundings: &Surroundings) -> Result<(Kept, Uses), Vec<Problem>> {
     let read::Read { tree, .. } = read::tree(sources, surroundings, &consent(sources, surroundings)?)?;
     let (file, _) = read::file(&tree);
-    let kept = settings::kept(&file, &tree, sources, surroundings)?;
+    let mut settling = Settling::new(&tree, sources, surroundings);
+    let kept = settling.kept(&file).ok_or(settling.problems)?;
     Ok((kept, Uses::of(&tree, sources)))
 }
 
@@ -201,8 +213,9 @@ fn settle(
     let consent = consent(sources, surroundings)?;
     let read = read::tree(sources, surroundings, &consent)?;
     let (file, mut problems) = read::file(&read.tree);
-    let whole = settings::Whole { tree: &read.tree, sources, surroundings, folders: &read.folders.servers };
-    match settings::settle(file, whole, unfollowed) {
+    let mut settling = Settling::new(&read.tree, sources, surroundings);
+    (settling.unfollowed, settling.folders) = (unfollowed, Some(&read.folders.servers));
+    match settings::settle(file, settling) {
         Ok(settings) if problems.is_empty() => Ok((settings, read)),
         Ok(_) => Err(problems),
         Err(more) => {
@@ -219,7 +232,7 @@ fn consent(sources: &[Source], surroundings: &Surroundings) -> Result<Consent, V
     }
     let users = read::users(sources)?;
     let (file, _) = read::file(&users);
-    let state = settings::state(&file, &users, sources, surroundings);
+    let state = Settling::new(&users, sources, surroundings).state(file.state.dir.as_deref());
     Ok(Consent::KeptIn(state))
 }
 
@@ -228,45 +241,35 @@ pub(crate) fn schema() -> Value {
     read::schema()
 }
 
-/// What is written in some sections.
+/// What is written in the sections but those of the upstreams, as `[name]` or `section.key`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sections(serde_json::Map<String, Value>);
+pub(crate) struct Sections(BTreeMap<String, Value>);
 
 impl Sections {
-    /// Those that read differently in `other`, as `[name]` or `section.key`, in the order of their names.
-    pub(crate) fn differing(&self, other: &Sections) -> Vec<String> {
+    /// Those that read differently in `other`, in the order of their names: the ones that are taken up when they are
+    /// read again, or the others.
+    pub(crate) fn differing(&self, other: &Sections, taken_up: bool) -> Vec<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
-        names.into_iter().filter(|name| self.0.get(*name) != other.0.get(*name)).cloned().collect()
+        let differs = |name: &&String| {
+            TAKEN_UP.contains(&name.as_str()) == taken_up && self.0.get(*name) != other.0.get(*name)
+        };
+        names.into_iter().filter(differs).cloned().collect()
     }
 }
 
 impl Loaded {
-    /// All sections that take effect when the program starts.
+    /// What is written in the sections.
     pub(crate) fn sections(&self) -> Sections {
-        let is_apart = |name: &str| OF_UPSTREAMS.contains(&name) || TAKEN_UP.contains(&name);
-        let (mut sections, _) = self.written();
+        let Value::Object(mut sections) = self.tree.to_json() else { return Sections(BTreeMap::new()) };
+        let [section, key] = KEY_APART;
+        let keys = sections.get_mut(section).and_then(Value::as_object_mut);
+        let apart = keys.and_then(|keys| keys.remove(key)).map(|value| (KEY_APART.join("."), value));
         // A section in which nothing is left says no more than one that is not there.
         sections.retain(|name, section| {
-            !is_apart(name) && section.as_object().is_none_or(|section| !section.is_empty())
+            !OF_UPSTREAMS.contains(&&**name) && section.as_object().is_none_or(|section| !section.is_empty())
         });
-        Sections(sections.into_iter().map(|(name, section)| (format!("[{name}]"), section)).collect())
-    }
-
-    /// Those that take effect when they are read again, beside those of the upstreams.
-    pub(crate) fn sections_taken_up(&self) -> Sections {
-        let (mut sections, apart) = self.written();
-        sections.retain(|name, _| TAKEN_UP.contains(&&**name));
         let whole = sections.into_iter().map(|(name, section)| (format!("[{name}]"), section));
-        Sections(whole.chain(apart.map(|value| (TAKEN_UP_KEY.join("."), value))).collect())
-    }
-
-    /// The sections, and the key of one of them that is taken up by itself.
-    fn written(&self) -> (serde_json::Map<String, Value>, Option<Value>) {
-        let Value::Object(mut sections) = self.tree.to_json() else { return Default::default() };
-        let [section, key] = TAKEN_UP_KEY;
-        let apart =
-            sections.get_mut(section).and_then(Value::as_object_mut).and_then(|keys| keys.remove(key));
-        (sections, apart)
+        Sections(whole.chain(apart).collect())
     }
 
     /// The files that were read.

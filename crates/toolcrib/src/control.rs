@@ -1,7 +1,7 @@
 //! The control channel: how one Toolcrib of a user speaks with the others that are running. Every process that
 //! serves listens on `STATE/run/PID.sock`; `toolcrib mcp status`, `reload` and others ask there.
 //!
-//! One JSON line asks, one answers, and then the connection ends; only a watcher's goes on. What a process does
+//! One JSON line asks, one answers, and then the connection ends. What a process does
 //! when it is asked is in [`desk`], what reloading means in [`mod@reload`].
 
 mod client;
@@ -14,11 +14,9 @@ mod reload;
 mod tests;
 mod words;
 
-pub(crate) use client::{
-    Asked, Heard, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart, watch,
-};
+pub(crate) use client::{Asked, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart};
 pub(crate) use desk::Desk;
 pub(crate) use folder::serving;
 pub(crate) use listener::{Control, Opening};
-pub(crate) use reload::{AtStart, Reloader};
+pub(crate) use reload::Reloader;
 pub(crate) use words::{Refused, Reloaded, Running};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use redact::Redactor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,7 +11,6 @@ use sandbox::is_hidden;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -66,7 +66,8 @@ pub(crate) struct BadFilter;
 pub(crate) fn start(config: &Config, overriding: Option<&str>, redactor: &Redactor) -> Result<(), BadFilter> {
     let filter = filter(config.level, overriding)?;
     let clean = Clean { redactor: redactor.clone(), format: config.format };
-    let builder = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Lines(clean));
+    let builder =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Arc::new(clean));
     match config.format {
         Format::Text => builder.finish().with(filter).init(),
         Format::Json => builder.json().finish().with(filter).init(),
@@ -105,26 +106,13 @@ impl From<Level> for LevelFilter {
     }
 }
 
-/// The lines of the log on their way to stderr.
-struct Lines(Clean);
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Stderr<'a>;
-
-    fn make_writer(&'a self) -> Stderr<'a> {
-        Stderr(&self.0)
-    }
-}
-
 /// The process's stderr, without waiting: a client that starts us and never reads our stderr must not be
 /// able to stop us. What would block is dropped.
-struct Stderr<'a>(&'a Clean);
-
-impl Write for Stderr<'_> {
+impl Write for &Clean {
     /// Takes a whole line.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if is_ready() {
-            let line = self.0.line(bytes);
+            let line = self.line(bytes);
             // With stderr gone, or full, there is nobody to tell.
             let _ = io::stderr().write(&line.as_bytes()[..line.len().min(READY_BYTES)]);
         }

@@ -21,7 +21,7 @@ use crate::state;
 pub(crate) use bound::{bind, bound_to, unbind};
 pub(crate) use config::Config;
 pub(crate) use learner::Learner;
-pub(crate) use weak::{is_struck_out, length_class, weakness};
+pub(crate) use weak::{is_struck_out, weakness};
 
 /// Under which name the redactor is told of the kept secrets.
 const STORE: &str = "store";

@@ -1,5 +1,5 @@
-//! The upstreams of one run: which there are, how they come and go when the configuration is read again, and what is
-//! told of them. What each one's task does is in [`task`].
+//! The upstreams of one run: which there are, how they come and go when the configuration is read again.
+//! What each one's task does is in [`task`].
 
 mod leaving;
 mod task;
@@ -12,20 +12,14 @@ use futures_util::future::join_all;
 use gate::Catalog;
 use redact::Redactor;
 use sandbox::ServerFiles;
-use serde_json::{Value, json};
 use store::Store;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use upstream::{Report, Settings, State, Status, Upstream, World};
+use upstream::{Report, Settings, State, Upstream, World};
 
-use crate::times::now_ms;
 use leaving::Leaving;
 use task::{Known, Task};
-
-/// Changes that wait for whoever follows them; one who falls behind is told everything anew. The room for
-/// them is taken at the start.
-const NEWS_WAITING_MAX: usize = 64;
 
 /// When upstreams are connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,34 +30,6 @@ pub(crate) enum Start {
     WhenWanted,
     /// Not at all: whoever only looks starts nothing, and goes by what is remembered.
     Never,
-}
-
-/// What changes about an upstream.
-#[derive(Debug, Clone)]
-pub(crate) enum News {
-    /// It is doing otherwise than before.
-    Status(Status),
-    /// It is there, or there anew with other settings.
-    Entered(Box<Report>),
-    /// It is in the configuration no longer.
-    Removed {
-        name: String,
-        /// In milliseconds since 1970.
-        at_ms: i64,
-    },
-}
-
-impl News {
-    /// As `{"name":"git","state":{"status":"failed","error":"…"},"at_ms":…}`; one that has entered says everything.
-    pub(crate) fn to_json(&self) -> Value {
-        match self {
-            News::Status(status) => json!(status),
-            News::Entered(report) => json!(report),
-            News::Removed { name, at_ms } => {
-                json!({ "name": name, "state": { "status": "removed" }, "at_ms": at_ms })
-            }
-        }
-    }
 }
 
 /// What a change of the settings did, by the names of the upstreams.
@@ -85,7 +51,6 @@ pub(crate) struct Upstreams {
     /// In the order of their names; disabled ones too.
     members: Mutex<Vec<Member>>,
     leaving: Leaving,
-    news: broadcast::Sender<News>,
 }
 
 /// One of them.
@@ -114,7 +79,6 @@ impl Upstreams {
             start,
             members: Mutex::default(),
             leaving: Leaving::default(),
-            news: broadcast::Sender::new(NEWS_WAITING_MAX),
         };
         let members = settings.into_iter().map(|settings| upstreams.enter(settings, None)).collect();
         *upstreams.members() = members;
@@ -129,11 +93,6 @@ impl Upstreams {
     /// The one of this name.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<Upstream>> {
         self.iter().find(|upstream| upstream.name() == name)
-    }
-
-    /// Every change of any of them, from now on.
-    pub(crate) fn statuses(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
     }
 
     /// The files that those are made of which run or may still be running.
@@ -158,7 +117,6 @@ impl Upstreams {
             let (make_way, _) = oneshot::channel();
             self.catalog.remove(&name);
             self.leaving.add(member, false, make_way);
-            self.tell(News::Removed { name: name.clone(), at_ms: now_ms() });
             changes.removed.push(name);
         }
         for settings in settings {
@@ -173,7 +131,7 @@ impl Upstreams {
                     (member, &mut changes.unchanged)
                 }
                 Some(member) => (self.enter_for(settings, member), &mut changes.changed),
-                None => (self.enter_with_news(settings, None), &mut changes.added),
+                None => (self.enter(settings, None), &mut changes.added),
             };
             members.push(member);
             list.push(name);
@@ -228,16 +186,10 @@ impl Upstreams {
         let was_connected = matches!(upstream.offers().borrow().state, State::Connected { .. });
         let is_replaced = settings.enabled;
         let (make_way, has_left) = oneshot::channel();
-        let after = self.enter_with_news(settings, Some(Before { upstream, known, was_connected, has_left }));
+        let after = self.enter(settings, Some(Before { upstream, known, was_connected, has_left }));
         // Only now, so that whoever finds that one closed finds this one in its place.
         self.leaving.add(before, is_replaced, make_way);
         after
-    }
-
-    fn enter_with_news(&self, settings: Settings, before: Option<Before>) -> Member {
-        let member = self.enter(settings, before);
-        self.tell(News::Entered(Box::new(member.upstream.status())));
-        member
     }
 
     fn enter(&self, settings: Settings, before: Option<Before>) -> Member {
@@ -248,9 +200,9 @@ impl Upstreams {
             self.catalog.remove(&name);
             return Member { settings, upstream, task };
         }
-        let (catalog, store, news) = (self.catalog.clone(), self.store.clone(), self.news.clone());
+        let (catalog, store) = (self.catalog.clone(), self.store.clone());
         let redactor = self.redactor.clone();
-        let carrier = Task { upstream: upstream.clone(), catalog, store, redactor, news };
+        let carrier = Task { upstream: upstream.clone(), catalog, store, redactor };
         let (known, was_connected, has_left) = match before {
             Some(Before { upstream: before, known, was_connected, has_left }) => {
                 upstream.follow(&before);
@@ -267,11 +219,6 @@ impl Upstreams {
         }
         task.spawn(carrier.run(start, offered, has_left));
         Member { settings, upstream, task }
-    }
-
-    fn tell(&self, news: News) {
-        // Nobody may be listening.
-        let _ = self.news.send(news);
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<Member>> {

@@ -1,5 +1,7 @@
 //! The words of `toolcrib approvals`.
 
+use std::convert::Infallible;
+
 use clap::Subcommand;
 
 /// What to do with calls that wait for a person.
@@ -14,6 +16,7 @@ pub(crate) enum Approvals {
     /// Show one: who asks what, why it is asked, and what was answered.
     Show {
         /// Its id.
+        #[arg(value_parser = as_kept)]
         id: String,
         /// All of its arguments, however long, as long as nobody has answered.
         #[arg(long)]
@@ -23,6 +26,7 @@ pub(crate) enum Approvals {
     #[command(visible_alias = "allow")]
     Approve {
         /// Its id.
+        #[arg(value_parser = as_kept)]
         id: String,
         /// And the same tool for the rest of the caller's session.
         #[arg(long, conflicts_with = "always")]
@@ -43,6 +47,7 @@ pub(crate) enum Approvals {
     /// Refuse a call.
     Deny {
         /// Its id.
+        #[arg(value_parser = as_kept)]
         id: String,
         /// Why, for the agent to read.
         #[arg(long, value_name = "TEXT")]
@@ -53,6 +58,7 @@ pub(crate) enum Approvals {
     /// Take back one of those.
     Revoke {
         /// Its id.
+        #[arg(value_parser = as_kept)]
         id: String,
     },
     /// Show each call that begins to wait; at a terminal, ask what to answer.
@@ -63,4 +69,9 @@ pub(crate) enum Approvals {
         #[arg(long)]
         remove: bool,
     },
+}
+
+/// An id as it is kept: people copy them with blanks, and from places that write in capitals.
+fn as_kept(id: &str) -> Result<String, Infallible> {
+    Ok(id.trim().to_lowercase())
 }

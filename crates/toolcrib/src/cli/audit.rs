@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// What to do with the audit log of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Audit {
-    /// Print the latest records.
+    /// Print the latest calls; `audit export` prints everything else that the audit log holds, too, such as intents.
     Tail {
         /// How many.
         #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
@@ -38,7 +38,7 @@ pub(crate) enum Audit {
         #[arg(long, value_name = "TEXT")]
         because: Option<String>,
     },
-    /// Print the audit log, write it to a file, or send it to a collector of logs.
+    /// Print the audit log, or write it to a file.
     Export(AuditExport),
     /// Remove segments that are older or larger than `[audit]` keeps.
     Prune,
@@ -79,13 +79,9 @@ pub(crate) struct AuditExport {
     /// Only records after the one with this number, to go on where an export ended.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) after: u64,
-    /// A file, which must not exist yet, or for `otlp` the address of a collector; `/v1/logs` is added unless a path
-    /// is given. By default it is printed.
-    #[arg(long, value_name = "FILE|URL")]
-    pub(crate) to: Option<String>,
-    /// A file with HTTP headers for the collector, one `Name: value` on each line.
+    /// A file, which must not exist yet. By default it is printed.
     #[arg(long, value_name = "FILE")]
-    pub(crate) headers: Option<PathBuf>,
+    pub(crate) to: Option<String>,
 }
 
 /// A form of the audit log.
@@ -95,6 +91,6 @@ pub(crate) enum Format {
     Jsonl,
     /// A table with one row for each call.
     Csv,
-    /// OpenTelemetry logs as JSON.
+    /// OpenTelemetry logs as JSON: on each line one request to a collector.
     Otlp,
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub(crate) enum Mcp {
     /// List the servers that are configured, where, and how they are doing.
     List,
-    /// Add a server to the configuration, after testing it. Asks for what it needs if nothing is given.
+    /// Add a server to the configuration, after testing it.
     Add(Box<Add>),
     /// Take a server out of the configuration.
     Remove {
@@ -28,7 +28,7 @@ pub(crate) enum Mcp {
     Status {
         /// Which; all if none is named.
         names: Vec<String>,
-        /// Go on and tell every change.
+        /// Go on and tell what changes.
         #[arg(long)]
         watch: bool,
     },

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::entry::{self, Spellings};
 use super::fields::Fields;
 use super::form::{ClientEntry, Form};
-use super::origin::{self, ClientFile, Location, Origin, Whereabouts};
+use super::origin::{self, ClientFile, Location, Origin};
 use super::server::Server;
 use super::variables::{Findings, Syntax};
-use crate::config::text_file;
+use crate::config::{Surroundings, text_file};
 
 /// A client: what differs between them.
 pub(crate) struct Client {
@@ -64,13 +64,13 @@ pub(crate) struct FileChange {
 
 impl Client {
     /// The files it may read on this machine, the user's before projects'. They need not exist.
-    pub(crate) fn places(&self, whereabouts: &Whereabouts<'_>) -> Vec<ClientFile> {
-        self.files.iter().filter_map(|file| whereabouts.place(file)).collect()
+    pub(crate) fn places(&self, surroundings: &Surroundings) -> Vec<ClientFile> {
+        self.files.iter().filter_map(|file| file.file(surroundings)).collect()
     }
 
     /// The file that an export goes to: the user's that is there, else the one that the client would make.
-    pub(crate) fn target(&self, whereabouts: &Whereabouts<'_>) -> Option<PathBuf> {
-        let users = || self.places(whereabouts).into_iter().filter(|place| place.project.is_none());
+    pub(crate) fn target(&self, surroundings: &Surroundings) -> Option<PathBuf> {
+        let users = || self.places(surroundings).into_iter().filter(|place| place.project.is_none());
         users()
             .find(|place| text_file::is_file(&place.path))
             .or_else(|| users().next())

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::client::Client;
 use super::entry::Spellings;
 use super::form::{ClientEntry, Form};
-use super::origin::Location::{Application, Config, Home, Named, Project, Variable};
+use super::origin::Location::{Config, Home, Named, Project, Variable};
 use super::origin::Origin;
 use super::server::Server;
 use super::variables::Syntax;
@@ -48,7 +48,7 @@ pub(crate) static CLIENTS: [Client; 7] = [
     Client {
         id: "claude-desktop",
         title: "Claude Desktop",
-        files: &[Application("Claude/claude_desktop_config.json")],
+        files: &[Config("Claude/claude_desktop_config.json")],
         knows: |root| root.contains_key("mcpServers"),
         ..USUAL
     },
@@ -56,9 +56,9 @@ pub(crate) static CLIENTS: [Client; 7] = [
         id: "vscode",
         title: "VS Code",
         files: &[
-            Application("Code/User/mcp.json"),
-            Application("Code - Insiders/User/mcp.json"),
-            Application("VSCodium/User/mcp.json"),
+            Config("Code/User/mcp.json"),
+            Config("Code - Insiders/User/mcp.json"),
+            Config("VSCodium/User/mcp.json"),
             Project(".vscode/mcp.json"),
         ],
         syntax: Syntax::Editor,

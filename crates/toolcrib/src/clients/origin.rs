@@ -34,10 +34,8 @@ pub(super) enum Location {
     Home(&'static str),
     /// Below the folder that a variable names, else below this one of the user's home.
     Variable(&'static str, &'static str, &'static str),
-    /// Below the folder of programs of the command line.
+    /// Below the folder of the user's settings.
     Config(&'static str),
-    /// Below the folder of applications with windows.
-    Application(&'static str),
     /// The one that a variable names.
     Named(&'static str),
     /// The first from the current folder upwards, below home.
@@ -49,71 +47,37 @@ impl Location {
     pub(super) fn may_be(&self, path: &Path) -> bool {
         match self {
             Location::Variable(_, below, name) => path.ends_with(Path::new(below).join(name)),
-            Location::Home(name)
-            | Location::Config(name)
-            | Location::Application(name)
-            | Location::Project(name) => path.ends_with(name),
+            Location::Home(name) | Location::Config(name) | Location::Project(name) => path.ends_with(name),
             Location::Named(_) => false,
         }
     }
 }
 
-/// The folders of this machine that clients look into.
-pub(crate) struct Whereabouts<'s> {
-    /// What they are taken from.
-    pub(crate) surroundings: &'s Surroundings,
-    /// Whether this is a Mac, whose applications keep their settings elsewhere.
-    pub(crate) is_mac: bool,
-}
-
-impl<'s> Whereabouts<'s> {
-    /// Those of this machine.
-    pub(crate) fn of(surroundings: &'s Surroundings) -> Whereabouts<'s> {
-        Whereabouts { surroundings, is_mac: cfg!(target_os = "macos") }
-    }
-
-    /// Where a file lies, which need not exist; nothing if that is not known, or there is none in any project.
-    pub(super) fn place(&self, file: &Location) -> Option<ClientFile> {
+impl Location {
+    /// Where it lies, which need not exist; nothing if that is not known, or there is none in any project.
+    pub(super) fn file(&self, surroundings: &Surroundings) -> Option<ClientFile> {
         let users = |folder: Option<PathBuf>, name: &str| {
             Some(ClientFile { path: folder?.join(name), project: None })
         };
-        match *file {
-            Location::Home(name) => users(self.home(), name),
-            Location::Variable(variable, below_home, name) => {
-                users(self.variable(variable).or_else(|| Some(self.home()?.join(below_home))), name)
+        let home = home(surroundings);
+        let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        match *self {
+            Location::Home(name) => users(home, name),
+            Location::Variable(variable, folder, name) => {
+                users(absolute(surroundings, variable).or_else(|| below_home(folder)), name)
             }
-            Location::Config(name) => users(self.config(), name),
-            Location::Application(name) => users(self.applications(), name),
-            Location::Named(variable) => self.variable(variable).map(ClientFile::named),
+            Location::Config(name) => {
+                users(absolute(surroundings, "XDG_CONFIG_HOME").or_else(|| below_home(".config")), name)
+            }
+            Location::Named(variable) => absolute(surroundings, variable).map(ClientFile::named),
             Location::Project(name) => {
-                let home = self.home();
-                let mut above = self.surroundings.current_dir.ancestors();
+                let mut above = surroundings.current_dir.ancestors();
                 let folder = above.find(|folder| {
                     Some(*folder) != home.as_deref() && text_file::is_file(&folder.join(name))
                 })?;
                 Some(ClientFile { path: folder.join(name), project: Some(folder.to_owned()) })
             }
         }
-    }
-
-    /// The user's home.
-    fn home(&self) -> Option<PathBuf> {
-        home(self.surroundings)
-    }
-
-    /// Where programs of the command line keep their settings.
-    fn config(&self) -> Option<PathBuf> {
-        self.variable("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
-    }
-
-    /// Where applications with windows keep theirs.
-    fn applications(&self) -> Option<PathBuf> {
-        if self.is_mac { Some(self.home()?.join("Library/Application Support")) } else { self.config() }
-    }
-
-    /// A folder or file that a variable names.
-    fn variable(&self, name: &str) -> Option<PathBuf> {
-        absolute(self.surroundings, name)
     }
 }
 

@@ -348,26 +348,16 @@ fn a_file_of_unknown_name_is_known_by_what_is_in_it() {
 #[test]
 fn places_follow_the_platform() {
     let mut said = String::new();
-    for is_mac in [false, true] {
-        let mut surroundings = surroundings();
-        surroundings.variables.insert("XDG_CONFIG_HOME".into(), "/xdg".into());
-        let whereabouts = Whereabouts { surroundings: &surroundings, is_mac };
-        for client in &CLIENTS {
-            let target = client.target(&whereabouts).expect("a home");
-            said += &format!("{} {}\n", client.id, target.display());
-        }
+    let mut surroundings = surroundings();
+    surroundings.variables.insert("XDG_CONFIG_HOME".into(), "/xdg".into());
+    for client in &CLIENTS {
+        let target = client.target(&surroundings).expect("a home");
+        said += &format!("{} {}\n", client.id, target.display());
     }
     expect![[r#"
         claude-code /home/ada/.claude.json
         claude-desktop /xdg/Claude/claude_desktop_config.json
         vscode /xdg/Code/User/mcp.json
-        cursor /home/ada/.cursor/mcp.json
-        opencode /xdg/opencode/opencode.json
-        codex /home/ada/.codex/config.toml
-        scorpiox /home/ada/.scorpiox/mcp_servers.json
-        claude-code /home/ada/.claude.json
-        claude-desktop /home/ada/Library/Application Support/Claude/claude_desktop_config.json
-        vscode /home/ada/Library/Application Support/Code/User/mcp.json
         cursor /home/ada/.cursor/mcp.json
         opencode /xdg/opencode/opencode.json
         codex /home/ada/.codex/config.toml

@@ -29,7 +29,7 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let kept = Kept::new(loaded.settings.kept.store().clone());
     let here = Here { kept: &kept, state: &loaded.settings.state };
-    match as_kept(command) {
+    match command {
         Approvals::List { all } => list(cli, &kept, all),
         Approvals::Show { id, full } => {
             let by = caller();
@@ -124,18 +124,6 @@ pub(super) async fn until_answered(kept: &Kept, id: &str) {
 fn still_waits(kept: &Kept, id: &str) {
     // What cannot be said just now can be in a moment.
     let _ = kept.still_waits(id);
-}
-
-/// The same with ids as they are kept: people copy them with blanks, and from places that write in capitals.
-fn as_kept(mut command: Approvals) -> Approvals {
-    match &mut command {
-        Approvals::Show { id, .. }
-        | Approvals::Approve { id, .. }
-        | Approvals::Deny { id, .. }
-        | Approvals::Revoke { id } => *id = id.trim().to_lowercase(),
-        Approvals::List { .. } | Approvals::Grants | Approvals::Watch | Approvals::Pin { .. } => {}
-    }
-    command
 }
 
 /// What is said of an id that there is none of: the one that may have been meant, too.

@@ -2,7 +2,6 @@
 
 mod export;
 mod filter;
-mod headers;
 mod tail;
 mod unreadable;
 mod verify;

@@ -2,12 +2,10 @@
 //! came of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use gate::{Awaited, Call, Cancel, Failure, Offer, Outcome, Refusal};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use upstream::Upstream;
 
 use super::approvals;
 use super::approvals::Here;
@@ -21,10 +19,6 @@ use crate::ending::{Ending, Trouble};
 use crate::signals::{Signals, unless_stopped};
 use crate::upstreams::Start;
 use crate::{person, print, runtime};
-
-/// How long a command waits, besides the usual time, for sign-ins that are being renewed. Longer than another process
-/// that has died while it did that stands in the way, and a request after it.
-const SIGN_INS_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Puts everything together, does the work with it, and closes it again.
 pub(super) fn with_crib(
@@ -60,38 +54,11 @@ fn with_loaded(
 
 /// The offer once all servers have said what they have, or have been waited for long enough.
 pub(super) async fn settled(crib: &Crib) -> Result<Arc<Offer>, Trouble> {
-    unless_stopped(async {
-        let offer = crib.gate.catalog().settled().await;
-        if await_sign_ins(crib).await { crib.gate.catalog().offer() } else { offer }
-    })
-    .await
-}
-
-/// Waits for the servers of which nothing is known yet because their sign-ins are being renewed, be it by another
-/// process. False if there are none.
-async fn await_sign_ins(crib: &Crib) -> bool {
-    let catalog = crib.gate.catalog();
-    let renewed = || -> Vec<String> {
-        let is_renewed = |it: &Arc<Upstream>| it.account().is_some_and(|account| account.is_busy());
-        crib.upstreams.iter().filter(is_renewed).map(|it| it.name().to_owned()).collect()
-    };
-    let names = renewed();
-    if catalog.offer().is_settled() || names.is_empty() {
-        return false;
-    }
-    print::remark(&format!(
-        "waiting for a sign-in to be renewed, perhaps by another process: {}",
-        names.join(", ")
-    ));
-    let waiting = async { while !catalog.settled().await.is_settled() && !renewed().is_empty() {} };
-    // Whoever is later than that is left out.
-    let _ = timeout(SIGN_INS_WAIT_MAX, waiting).await;
-    true
+    unless_stopped(crib.gate.catalog().settled()).await
 }
 
 /// Carries a call to its end; a signal cancels it. A person at the terminal is asked about a call that needs one, and
-/// without one an answer from elsewhere is waited for. `call` makes it, and once more if what it is for may be known only
-/// after a sign-in has been renewed.
+/// without one an answer from elsewhere is waited for. `call` makes it, and once more when it was allowed.
 pub(super) async fn carry<'a>(
     crib: &Crib,
     call: impl Fn() -> Call<'a>,
@@ -102,10 +69,7 @@ pub(super) async fn carry<'a>(
     {
         return carry_once(crib, call()).await;
     }
-    if !is_unknown(&outcome) || !unless_stopped(await_sign_ins(crib)).await? {
-        return Ok(outcome);
-    }
-    carry_once(crib, call()).await
+    Ok(outcome)
 }
 
 /// Whether a person has answered: the one at the terminal, or somebody elsewhere in time. Whoever stops the program does
@@ -133,11 +97,6 @@ async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
         Err(_) => kept.withdraw(&awaited.id).map_err(Trouble::because)?,
     }
     Ok(waited?.is_ok())
-}
-
-fn is_unknown(outcome: &Result<Outcome, Failure>) -> bool {
-    use Refusal::{UnknownPrompt, UnknownResource, UnknownTool};
-    matches!(outcome, Err(Failure::Refused(UnknownTool(_) | UnknownResource(_) | UnknownPrompt(_))))
 }
 
 async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failure>, Trouble> {
@@ -198,8 +157,8 @@ fn hint(failure: &Failure) -> Option<String> {
 /// Which exit code tells of which failure.
 fn ending(failure: &Failure) -> Ending {
     match failure {
-        Failure::Refused(refusal) => match refusal {
-            // What was typed is wrong; nobody forbade it.
+        // What was typed is wrong; nobody forbade it.
+        Failure::Refused(
             Refusal::UnknownTool(_)
             | Refusal::UnknownResource(_)
             | Refusal::UnknownPrompt(_)
@@ -209,23 +168,10 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::Unsupported { .. }
             | Refusal::HeaderMismatch(_)
             | Refusal::BadState(_)
-            | Refusal::InvalidArguments { .. } => Ending::Misused,
-            Refusal::HeldBack { .. }
-            | Refusal::Denied { .. }
-            | Refusal::RuleBlocked { .. }
-            | Refusal::NeedsApproval { .. }
-            | Refusal::ApprovalPending(_)
-            | Refusal::ApprovalDenied { .. }
-            | Refusal::ApprovalExpired { .. }
-            | Refusal::KeyRevoked { .. }
-            | Refusal::Outdated { .. }
-            | Refusal::TooManyApprovals { .. }
-            | Refusal::NoApprovals(_)
-            | Refusal::UnusableSchema { .. }
-            | Refusal::RateLimited { .. }
-            | Refusal::NoQuota(_)
-            | Refusal::NoAuditLog(_) => Ending::Refused,
-        },
+            | Refusal::InvalidArguments { .. },
+        ) => Ending::Misused,
+        // A refusal of another kind forbids.
+        Failure::Refused(_) => Ending::Refused,
         Failure::Tool(_) | Failure::Internal(_) => Ending::Failed,
     }
 }

@@ -4,16 +4,15 @@ mod banner;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use gate::Cancel;
 use server::{Server, http, unix};
 
 use super::start::{Asking, Log, start};
-use crate::assemble::{assemble, identity};
+use crate::assemble::identity;
 use crate::cli::Cli;
 use crate::config::Loaded;
-use crate::control::{AtStart, Control, Desk, Opening};
+use crate::control::{Control, Desk, Opening, Reloader};
 use crate::ending::{Ending, Trouble};
 use crate::log::Format;
 use crate::signals::{Hangup, Hangups, Signals};
@@ -40,14 +39,11 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     };
     let banner = Banner::new(&loaded, listener.local_addr()?, identity.is_open().await.ok());
     let format = loaded.settings.log.format;
-    let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
-    let instructions = loaded.instructions();
-    let crib = Arc::new(assemble(loaded.settings, Start::AtOnce)?);
-    crib.instructions.set(instructions);
-    let reloader = at_start.reloader(&crib, Some(identity.clone()));
+    let reloader = Reloader::assembled(loaded, named, Some(identity.clone()), Start::AtOnce)?;
+    let crib = reloader.crib();
     let desk = Desk::new(banner.url(), reloader.clone());
     // Whoever reads the banner may ask at once.
-    let control = Control::open(&state, desk, Opening::AtOnce).await;
+    let control = Control::open(&crib.state, desk, Opening::AtOnce).await;
     announce(&banner, format);
     let server = Server::new(crib.gate.clone(), crib.instructions.clone());
     let stopping = Cancel::new();

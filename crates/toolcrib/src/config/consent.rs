@@ -1,6 +1,5 @@
 //! Whether a person has agreed to what a folder declares: asked of the receipts in the user's own state.
 
-use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use super::declaration::Declaration;
@@ -31,26 +30,21 @@ pub(crate) enum Consent {
 impl Consent {
     /// What a person has agreed to of a folder's declarations.
     pub(super) fn of_folder(&self, folder: &Path) -> FolderConsent {
-        let kept_in = match self {
-            Consent::ForThisRun => return FolderConsent::Whole,
-            Consent::KeptIn(state) => state.clone(),
-        };
-        let folder = folder.to_owned();
-        FolderConsent::Receipts(LazyCell::new(Box::new(move || match kept_in {
-            Some(state) => trust::receipts(&*state::open(&state), &folder),
+        match self {
+            Consent::ForThisRun => FolderConsent::Whole,
+            Consent::KeptIn(Some(state)) => {
+                FolderConsent::Receipts(trust::receipts(&*state::open(state), folder))
+            }
             // Nothing is made where nothing is kept.
-            None => Ok(Receipts::default()),
-        })))
+            Consent::KeptIn(None) => FolderConsent::Receipts(Ok(Receipts::default())),
+        }
     }
 }
-
-type Found = Result<Receipts, String>;
 
 /// What a person has agreed to of one folder.
 pub(super) enum FolderConsent {
     Whole,
-    /// The store is not opened for a folder that declares nothing.
-    Receipts(LazyCell<Found, Box<dyn FnOnce() -> Found>>),
+    Receipts(Result<Receipts, String>),
 }
 
 impl FolderConsent {
@@ -58,7 +52,7 @@ impl FolderConsent {
     pub(super) fn to(&self, declaration: &Declaration) -> Agreement {
         let receipts = match self {
             FolderConsent::Whole => return Agreement::Given { secrets: declaration.secrets.clone() },
-            FolderConsent::Receipts(receipts) => &**receipts,
+            FolderConsent::Receipts(receipts) => receipts,
         };
         match receipts.as_ref().map(|receipts| receipts.get(&declaration.key)) {
             Err(why) => Agreement::Unreadable(why.clone()),

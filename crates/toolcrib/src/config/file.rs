@@ -34,7 +34,7 @@ pub(crate) struct File {
     pub(crate) approvals: gate::approvals::Config,
     /// How secrets and sign-ins are sealed that are kept.
     pub(crate) secrets: crate::secrets::Config,
-    /// the audit log of calls: what is noted, and how long it is kept.
+    /// The audit log of calls: what is noted, and how long it is kept.
     pub(crate) audit: audit::Config,
     /// What is struck out of everything that leaves the program.
     pub(crate) redaction: redact::Config,

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::problem::{OTHERS_FILE, Problem, Source};
+use super::problem::{Problem, Source};
 use super::surroundings::Surroundings;
 use super::text_file;
 
@@ -24,7 +24,7 @@ pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The files in effect, the user's first and then the folder's: the one of another program, and our own.
+    /// The files in effect, the user's before the folder's.
     pub(crate) sources: Vec<Source>,
     /// Files of the folder that are not obeyed, each in a sentence that names it.
     pub(crate) refused: Vec<String>,
@@ -49,7 +49,7 @@ pub(crate) fn find(named: Option<&Path>, surroundings: &Surroundings) -> Result<
             Err(error) => return Err(unreadable(&path, &error)),
         }
     }
-    for path in nearest(OTHERS_FILE, surroundings, None).into_iter().chain(project(surroundings)) {
+    if let Some(path) = project(surroundings) {
         match text_file::read_own(&path, FILE_BYTES_MAX) {
             Ok(Ok(text)) => found.sources.push(Source { path, text, is_projects: true }),
             Ok(Err(exposed)) => {
@@ -73,14 +73,10 @@ pub(crate) fn user(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.config_folder().map(|folder| folder.join(FILE))
 }
 
-/// The folder's file, if there is one: the nearest, from the current folder upwards.
+/// The folder's file, if there is one: the nearest that is not the user's, from the current folder upwards. What lies
+/// above a repository, the home folder or another file system belongs to something else.
 pub(crate) fn project(surroundings: &Surroundings) -> Option<PathBuf> {
-    nearest(FILE, surroundings, user(surroundings).as_deref())
-}
-
-/// The nearest file of this name that is not `but`, from the current folder upwards. What lies above a repository, the
-/// home folder or another file system belongs to something else.
-fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Option<PathBuf> {
+    let own = user(surroundings);
     let home = surroundings.home().map(text_file::real);
     let mut start = None;
     for folder in surroundings.current_dir.ancestors() {
@@ -88,8 +84,8 @@ fn nearest(name: &str, surroundings: &Surroundings, but: Option<&Path>) -> Optio
         if device.is_some_and(|device| *start.get_or_insert(device) != device) {
             return None;
         }
-        let path = folder.join(name);
-        if Some(path.as_path()) != but && path.is_file() {
+        let path = folder.join(FILE);
+        if Some(&path) != own.as_ref() && path.is_file() {
             return Some(path);
         }
         let is_repository = folder.join(REPOSITORY).symlink_metadata().is_ok();
@@ -105,11 +101,10 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     text_file::read(path, FILE_BYTES_MAX)
 }
 
-/// The folder that relative paths of a file start at: its own, or the project's for a file that lies below it.
+/// The folder that relative paths of a file start at.
 pub(crate) fn folder_of(source: &Source, surroundings: &Surroundings) -> PathBuf {
     let path = surroundings.absolute(&source.path);
-    let steps = if source.is_others() { Path::new(OTHERS_FILE).components().count() } else { 1 };
-    path.ancestors().nth(steps).map_or_else(|| surroundings.current_dir.clone(), Path::to_owned)
+    path.parent().unwrap_or(&surroundings.current_dir).to_owned()
 }
 
 /// The same without links: the folder that what the file declares is agreed to for.
@@ -165,20 +160,6 @@ mod tests {
         disk.surroundings.variables.clear();
         disk.surroundings.current_dir = disk.folder.path().join("home");
         assert_eq!(texts(find(None, &disk.surroundings)), Vec::<String>::new());
-    }
-
-    #[test]
-    fn another_programs_file_comes_before_the_projects() {
-        let disk = disk();
-        let below = disk.folder.path().join("project/a/.opencode");
-        fs::create_dir_all(&below).expect("a folder");
-        fs::write(below.join("config.toml"), "others").expect("a file");
-        let found = find(None, &disk.surroundings).expect("readable files").sources;
-        let shown: Vec<_> = found.iter().map(|source| (source.text.as_str(), source.is_others())).collect();
-        assert_eq!(shown, [("user", false), ("others", true), ("project", false)]);
-        // Its paths start where its project does.
-        assert_eq!(folder_of(&found[1], &disk.surroundings), disk.folder.path().join("project/a"));
-        assert_eq!(folder_of(&found[2], &disk.surroundings), disk.folder.path().join("project"));
     }
 
     #[test]

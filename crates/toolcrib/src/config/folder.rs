@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::consent::{Agreement, FolderConsent};
 use super::declaration::{self, Declaration, Line};
+use super::find::FILE;
 use super::join;
 use super::tree::{Member, Node, Place, Written};
 
@@ -41,8 +42,6 @@ pub(crate) struct Folders {
 pub(super) struct FolderFile<'a> {
     /// Where it lies, without links.
     pub(super) folder: &'a Path,
-    /// Its path from there.
-    pub(super) name: &'a str,
     /// `name:line:column` of a place in it.
     pub(super) spot: &'a dyn Fn(Place) -> String,
     pub(super) consent: &'a FolderConsent,
@@ -90,7 +89,7 @@ impl Folders {
         }
     }
 
-    /// The servers that the user's file does not name, nor a folder's file before this one.
+    /// The servers that the user's file does not name.
     fn take_servers(&mut self, said: &mut Node, users: &Node) -> Vec<(String, Member)> {
         let timeout = |node: &Node| node.at(&["experimental"])?.member("mcp_timeout").cloned();
         let timeout = timeout(said).filter(|_| timeout(users).is_none());
@@ -102,9 +101,6 @@ impl Folders {
         }
         let mut parts = Vec::new();
         for (nth, (name, mut member)) in own.into_iter().enumerate() {
-            if self.is_named(&name) {
-                continue;
-            }
             if nth >= SERVERS_MAX {
                 self.passed_over.push((member.key, format!("mcp.{name}")));
                 continue;
@@ -117,11 +113,6 @@ impl Folders {
             parts.push((name, member));
         }
         parts
-    }
-
-    fn is_named(&self, name: &str) -> bool {
-        let held = self.held.iter().any(|held| held.declaration.server() == Some(name));
-        held || self.servers.contains_key(name)
     }
 
     /// The permissions as far as they are for the folder's own servers; the others are passed over.
@@ -166,7 +157,7 @@ impl FolderFile<'_> {
         place: Place,
         (sha256, lines, secrets): (String, Vec<Line>, Vec<String>),
     ) -> Declaration {
-        let (folder, key) = (self.folder.to_owned(), format!("{} {what}", self.name));
+        let (folder, key) = (self.folder.to_owned(), format!("{FILE} {what}"));
         Declaration { folder, key, place: (self.spot)(place), sha256, lines, secrets }
     }
 }

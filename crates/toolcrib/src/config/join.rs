@@ -30,20 +30,17 @@ pub(super) const SAID: [(&[&str], Held); 15] = [
     // Those that deny or ask; what allows is declared.
     (&["policy", "rules"], Held::Both),
     (&["policy", "tests"], Held::Both),
-    (&["policy", "defaults"], Held::First(&[Word::No, Word::Yes])),
+    (&["policy", "defaults"], Held::First(&["false", "true"])),
     (&["rules", "project"], Held::Users),
-    (
-        &["rules", "mode"],
-        Held::First(&[Word::Text("enforce"), Word::Text("audit-only"), Word::Text("dry-run")]),
-    ),
+    (&["rules", "mode"], Held::First(&[r#""enforce""#, r#""audit-only""#, r#""dry-run""#])),
     (&["approvals", "roles"], Held::Common),
-    (&["approvals", "elicitation"], Held::First(&[Word::No, Word::Yes])),
+    (&["approvals", "elicitation"], Held::First(&["false", "true"])),
     (&["limits", "rate"], Held::Least),
     (&["limits", "tools", ANY], Held::Least),
     (&["limits", "upstreams", ANY], Held::Least),
     // Of a server of the user's. Those of the folder's own are declared.
     (&["mcp", ANY, "exclude"], Held::Both),
-    (&["mcp", ANY, "enabled"], Held::First(&[Word::No, Word::Yes])),
+    (&["mcp", ANY, "enabled"], Held::First(&["false", "true"])),
 ];
 
 /// What is not for a folder to say: sections, and keys of the others. What stands in neither list is unknown, and told.
@@ -81,29 +78,10 @@ pub(super) enum Held {
     Users,
     /// What the folder's file says.
     Folders,
-    /// Whichever word stands first here, the strictest.
-    First(&'static [Word]),
+    /// Whichever value stands first here, as JSON: the strictest.
+    First(&'static [&'static str]),
     /// The smaller number of each key; in `per_second` 0 is no limit.
     Least,
-}
-
-/// A setting of few values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
-    Yes,
-    No,
-    Text(&'static str),
-}
-
-impl Word {
-    fn is(self, node: &Node) -> bool {
-        match (self, &node.written) {
-            (Word::Yes, Written::Switch(on)) => *on,
-            (Word::No, Written::Switch(on)) => !on,
-            (Word::Text(word), Written::Text(text)) => word == text,
-            _ => false,
-        }
-    }
 }
 
 /// Takes out of a folder's file what is not for it to say, the user's servers but for what tightens them included; gives
@@ -227,7 +205,10 @@ fn settled(held: Held, users: &Member, folders: &Member) -> Member {
             with(Written::List(then.iter().filter(is_in_both).cloned().collect()))
         }
         (Held::First(order), _) => {
-            let rank = |member: &Member| order.iter().position(|word| word.is(&member.node));
+            let rank = |member: &Member| {
+                let value = member.node.to_json().to_string();
+                order.iter().position(|word| *word == value)
+            };
             match (rank(users), rank(folders)) {
                 (None, _) => users.clone(),
                 (Some(_), None) => folders.clone(),

@@ -5,9 +5,6 @@ use std::path::PathBuf;
 
 use super::tree::Place;
 
-/// The configuration of another program that names its servers as we do, in a project's folder.
-pub(crate) const OTHERS_FILE: &str = ".opencode/config.toml";
-
 /// More than this many problems are one problem: the wrong file.
 const PROBLEMS_SHOWN_MAX: usize = 50;
 
@@ -18,15 +15,8 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// Its text.
     pub(crate) text: String,
-    /// True for one that was found in a project, be it somebody else's: neither the user's own nor named.
+    /// True for one that was found in a project: neither the user's own nor named.
     pub(crate) is_projects: bool,
-}
-
-impl Source {
-    /// True for the file of another program, of which only the servers are ours to read.
-    pub(crate) fn is_others(&self) -> bool {
-        self.path.ends_with(OTHERS_FILE)
-    }
 }
 
 /// One thing that is wrong.

@@ -9,9 +9,9 @@ use toml::de::DeTable;
 use super::check;
 use super::consent::Consent;
 use super::file::File;
-use super::find::{FILE, declaring_folder};
+use super::find::declaring_folder;
 use super::folder::{FolderFile, Folders};
-use super::problem::{OTHERS_FILE, Problem, Source, spot};
+use super::problem::{Problem, Source, spot};
 use super::secret;
 use super::surroundings::Surroundings;
 use super::tree::{Member, Node, Place, Written};
@@ -20,9 +20,6 @@ use super::tree::{Member, Node, Place, Written};
 /// hide those in another's.
 const SERVERS: &str = "mcp";
 
-/// The one setting beside the servers that is read in another program's file.
-const OTHERS_SETTING: [&str; 2] = ["experimental", "mcp_timeout"];
-
 /// The files as one tree, and what is not in it of what the folders' files say.
 #[derive(Debug)]
 pub(crate) struct Read {
@@ -30,9 +27,8 @@ pub(crate) struct Read {
     pub(crate) folders: Folders,
 }
 
-/// The files as one tree: the user's, or the one that was named, and over it the folder's as far as they may be. Of another
-/// program's file only the servers are taken that ours do not name, whole, and their common timeout. Everything in them
-/// that is no TOML is an error.
+/// The files as one tree: the user's, or the one that was named, and over it the folder's as far as it may be. Everything
+/// in them that is no TOML is an error.
 pub(crate) fn tree(
     sources: &[Source],
     surroundings: &Surroundings,
@@ -40,28 +36,16 @@ pub(crate) fn tree(
 ) -> Result<Read, Vec<Problem>> {
     let users = users(sources)?;
     let mut read = Read { tree: users.clone(), folders: Folders::default() };
-    let own = sources.iter().enumerate().filter(|(_, source)| source.is_projects);
-    // Our own file before another program's: what is named twice is what ours says.
-    let (others, ours): (Vec<_>, Vec<_>) = own.partition(|(_, source)| source.is_others());
-    let mut problems = Vec::new();
-    for (nth, source) in ours.into_iter().chain(others) {
+    for (nth, source) in sources.iter().enumerate().filter(|(_, source)| source.is_projects) {
         let folder = declaring_folder(source, surroundings);
         let spot = |place| spot(sources, place).unwrap_or_default();
-        let name = if source.is_others() { OTHERS_FILE } else { FILE };
         let consent = consent.of_folder(&folder);
-        let file = FolderFile { folder: &folder, name, spot: &spot, consent: &consent };
-        match parsed(nth, source) {
-            Ok(written) => {
-                let others = source.is_others();
-                let written = if others { of_another_program(written, &read.tree) } else { written };
-                read.tree = read.folders.lay(read.tree, &users, written, &file);
-            }
-            Err(errors) => problems.extend(errors),
-        }
+        let file = FolderFile { folder: &folder, spot: &spot, consent: &consent };
+        read.tree = read.folders.lay(read.tree, &users, parsed(nth, source)?, &file);
     }
     read.folders.passed_over.sort();
     read.folders.passed_over.dedup();
-    if problems.is_empty() { Ok(read) } else { Err(problems) }
+    Ok(read)
 }
 
 /// What the user's file says, or the one that was named.
@@ -84,28 +68,6 @@ fn parsed(file: usize, source: &Source) -> Result<Node, Vec<Problem>> {
         return Ok(Node::of(file, &table));
     }
     Err(errors.iter().map(|error| not_toml(file, error)).collect())
-}
-
-/// Of another program's file, the servers that `tree` does not name, and their common timeout.
-fn of_another_program(said: Node, tree: &Node) -> Node {
-    let mut taken = only(&said, &[SERVERS]).overlaid(only(&said, &OTHERS_SETTING));
-    if let Some(servers) = taken.at_mut(&[SERVERS]).and_then(Node::table_mut) {
-        servers.retain(|name, _| tree.at(&[SERVERS, name]).is_none());
-    }
-    taken
-}
-
-/// The tree with nothing in it but what stands at this path.
-fn only(node: &Node, path: &[&str]) -> Node {
-    let Some((first, rest)) = path.split_first() else { return node.clone() };
-    let mut members = BTreeMap::new();
-    if let Some(member) = node.member(first) {
-        let inner = only(&member.node, rest);
-        if rest.is_empty() || inner.table().is_none_or(|inside| !inside.is_empty()) {
-            members.insert((*first).to_owned(), Member { key: member.key, node: inner });
-        }
-    }
-    Node { place: node.place, written: Written::Table(members) }
 }
 
 fn not_toml(file: usize, error: &toml::de::Error) -> Problem {

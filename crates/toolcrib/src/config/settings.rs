@@ -68,36 +68,18 @@ impl Settings {
         });
         let file = serde_json::from_value(config).expect("it is a configuration");
         let surroundings = Surroundings { current_dir: folder.to_owned(), ..Surroundings::default() };
-        let (tree, folders) = (Node::nothing(), BTreeMap::new());
-        let whole = Whole { tree: &tree, sources: &[], surroundings: &surroundings, folders: &folders };
-        settle(file, whole, Unfollowed::IsWrong).unwrap_or_else(|problems| panic!("{problems:?}"))
+        let tree = Node::nothing();
+        let settled = settle(file, Settling::new(&tree, &[], &surroundings));
+        settled.unwrap_or_else(|problems| panic!("{problems:?}"))
     }
-}
-
-/// What the files come to, and where it comes from.
-#[derive(Clone, Copy)]
-pub(super) struct Whole<'a> {
-    /// Tells where the values stand.
-    pub(super) tree: &'a Node,
-    pub(super) sources: &'a [Source],
-    pub(super) surroundings: &'a Surroundings,
-    /// The servers that folders have declared, with the kept secrets that each may use.
-    pub(super) folders: &'a BTreeMap<String, BTreeSet<String>>,
-}
-
-/// Knows no secret yet.
-fn redactor(config: &redact::Config) -> redact::Redactor {
-    redact::Redactor::with_vocabulary(config, upstream::redaction_vocabulary())
 }
 
 /// Settles a file.
 ///
 /// # Errors
 /// Everything that is wrong, not only the first.
-pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Result<Settings, Vec<Problem>> {
-    let Whole { tree, sources, surroundings, folders } = whole;
-    let mut settling =
-        Settling { unfollowed, folders: Some(folders), ..Settling::new(tree, sources, surroundings) };
+pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings, Vec<Problem>> {
+    let (sources, surroundings) = (settling.sources, settling.surroundings);
     let kept = settling.kept(&file);
     let upstreams = settling.upstreams(&file, kept.as_ref());
     let server = settling.server(file.server);
@@ -118,8 +100,9 @@ pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Re
     match (offer, policy, rates, kept) {
         (Some(offer), Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
-            let log = file.log;
-            let redactor = redactor(&file.redaction);
+            // Knows no secret yet.
+            let redactor =
+                redact::Redactor::with_vocabulary(&file.redaction, upstream::redaction_vocabulary());
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
             let secret_files = secret_files.into_inner();
             let state = kept.state().to_owned();
@@ -144,52 +127,29 @@ pub(super) fn settle(file: File, whole: Whole<'_>, unfollowed: Unfollowed) -> Re
                 secrets,
                 kept,
                 upstreams,
-                log,
+                log: file.log,
             })
         }
         _ => Err(problems),
     }
 }
 
-/// What is kept by the file, as far as that can be told of one with other problems, which are not looked for.
-///
-/// # Errors
-/// What is wrong with `[state]` and `[secrets]`.
-pub(super) fn kept(
-    file: &File,
-    tree: &Node,
-    sources: &[Source],
-    surroundings: &Surroundings,
-) -> Result<Kept, Vec<Problem>> {
-    let mut settling = Settling::new(tree, sources, surroundings);
-    let kept = settling.kept(file);
-    kept.ok_or(settling.problems)
-}
-
-/// The state folder by the file, if there is one.
-pub(super) fn state(
-    file: &File,
-    tree: &Node,
-    sources: &[Source],
-    surroundings: &Surroundings,
-) -> Option<PathBuf> {
-    Settling::new(tree, sources, surroundings).state(file.state.dir.as_deref())
-}
-
-struct Settling<'a> {
+/// What the files come to, and what is found wrong with it.
+pub(super) struct Settling<'a> {
+    /// Tells where the values stand.
     tree: &'a Node,
     sources: &'a [Source],
     surroundings: &'a Surroundings,
-    /// See [`Whole`]; nothing where no server is settled.
-    folders: Option<&'a BTreeMap<String, BTreeSet<String>>>,
+    /// The servers that folders have declared, with the kept secrets that each may use; nothing where there are none.
+    pub(super) folders: Option<&'a BTreeMap<String, BTreeSet<String>>>,
     /// Those found so far.
     secret_files: RefCell<Vec<PathBuf>>,
-    unfollowed: Unfollowed,
-    problems: Vec<Problem>,
+    pub(super) unfollowed: Unfollowed,
+    pub(super) problems: Vec<Problem>,
 }
 
 impl<'a> Settling<'a> {
-    fn new(tree: &'a Node, sources: &'a [Source], surroundings: &'a Surroundings) -> Settling<'a> {
+    pub(super) fn new(tree: &'a Node, sources: &'a [Source], surroundings: &'a Surroundings) -> Settling<'a> {
         let (secret_files, problems) = (RefCell::default(), Vec::new());
         let unfollowed = Unfollowed::IsWrong;
         Settling { tree, sources, surroundings, folders: None, secret_files, unfollowed, problems }
@@ -197,8 +157,8 @@ impl<'a> Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// The secrets that are kept. Nothing is opened yet.
-    fn kept(&mut self, file: &File) -> Option<Kept> {
+    /// The secrets that are kept; nothing if something is wrong with `[state]` and `[secrets]`. Nothing is opened yet.
+    pub(super) fn kept(&mut self, file: &File) -> Option<Kept> {
         let state = self.state(file.state.dir.as_deref());
         let located = |path: &Path| self.located(&["secrets", "key", "file"], path);
         let source = file.secrets.source(&|name| self.surroundings.variable(name), &located);
@@ -281,7 +241,7 @@ impl Settling<'_> {
         })
     }
 
-    fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
+    pub(super) fn state(&mut self, dir: Option<&Path>) -> Option<PathBuf> {
         let folder = match dir {
             Some(dir) => Some(self.path(&["state", "dir"], dir)),
             None => self.surroundings.data_folder(),

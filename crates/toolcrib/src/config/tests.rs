@@ -40,20 +40,6 @@ fn agreed() -> Surroundings {
     Surroundings { flags: Flags { trust_folder: true, ..Flags::default() }, ..surroundings() }
 }
 
-/// Our own file `ours` beside the other program's file `others`, all agreed to.
-fn load_above(others: &str, ours: &str) -> Result<Loaded, Problems> {
-    let source = |path: &str, text: &str, is_projects| Source {
-        path: path.into(),
-        text: text.to_owned(),
-        is_projects,
-    };
-    loaded(
-        vec![source("toolcrib.toml", ours, false), source(".opencode/config.toml", others, true)],
-        &agreed(),
-        Unfollowed::IsWrong,
-    )
-}
-
 #[track_caller]
 fn check_refused(text: &str, expected: Expect) {
     let said = load(&[text]).err().expect("something is wrong").to_string();
@@ -292,66 +278,6 @@ headers = { Authorization = "Bearer hunter2" }
 }
 
 #[test]
-fn another_programs_servers_are_taken_where_ours_has_none_of_that_name() {
-    let others = r#"
-theme = "dark"
-[provider.x]
-key = 5
-[experimental]
-mcp_timeout = 5000
-batch_tool = true
-[mcp.git]
-command = "git-server"
-timeout = 60000
-cwd = "sub"
-[mcp.web]
-url = "https://a.example/mcp"
-headers = { "X-Key" = "hunter2" }
-oauth = false
-[policy]
-allow = ["*"]
-"#;
-    let ours = "[mcp.git]\ncommand = \"ours\"\n";
-    let loaded = load_above(others, ours).expect("nothing is wrong");
-    let shown: String = loaded
-        .to_toml()
-        .lines()
-        .filter(|line| line.contains(".toml:") || line.starts_with("[mcp"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    expect![[r#"
-        [mcp.git]
-        command = "ours"   # toolcrib.toml:2:1
-        [mcp.web]
-        oauth = false                  # .opencode/config.toml:15:1
-        timeout = 5000                 # .opencode/config.toml:6:1
-        url = "https://a.example/mcp"  # .opencode/config.toml:13:1
-        [mcp.web.headers]
-        X-Key = "***"  # .opencode/config.toml:14:13
-    "#]]
-    .assert_eq(&shown);
-    let settings: Vec<_> =
-        loaded.settings.upstreams.iter().map(|it| (it.name(), it.limits.call.as_millis())).collect();
-    // A folder's timeout is for its own servers.
-    assert_eq!(settings, [("git", 30_000), ("web", 5000)]);
-    // Our own file has the last word about what both may say.
-    let loaded = load_above(others, "[experimental]\nmcp_timeout = 7000").expect("nothing is wrong");
-    let settings: Vec<_> =
-        loaded.settings.upstreams.iter().map(|it| (it.name(), it.limits.call.as_millis())).collect();
-    assert_eq!(settings, [("git", 60_000), ("web", 7000)]);
-}
-
-#[test]
-fn what_is_wrong_in_another_programs_servers_is_told_and_the_rest_ignored() {
-    let others =
-        "colour = 5\nexperimental = { x = 1 }\n[mcp.git]\ncomand = \"a\"\n[mcp.off]\nenviroment = 1\n";
-    let said = load_above(others, "[mcp.off]\ncommand = \"ours\"\n").err().expect("something is wrong");
-    expect![".opencode/config.toml:4:1: unknown key `comand` in [mcp.git]; did you mean `command`?"]
-        .assert_eq(&said.to_string());
-    assert!(load_above("mcp = { a = { command = \"a\" } }", "mcp = 5").is_err());
-}
-
-#[test]
 fn paths_start_at_home_or_at_the_file() {
     let program = |loaded: &Loaded| {
         let program = loaded.settings.upstreams[0].program().expect("a program");
@@ -368,9 +294,6 @@ fn paths_start_at_home_or_at_the_file() {
         let (command, folder) = program(&load(&[&text]).expect("nothing is wrong"));
         assert_eq!((command.as_str(), folder.as_deref()), (expected.0, Some(expected.1)));
     }
-    // The other program's file lies a folder below what its paths mean.
-    let others = load_above("[mcp.it]\ncommand = \"x\"\ncwd = \"a\"", "").expect("nothing is wrong");
-    assert_eq!(program(&others).1.as_deref(), Some("/project/a"));
 }
 
 #[test]

@@ -70,13 +70,10 @@ pub(crate) fn text_of(path: &Path) -> Result<Option<String>, String> {
 }
 
 impl Loaded {
-    /// The file that decides about the server of this name, as it was named: the last that has a table for it. Another
-    /// program's file says nothing of what is in one of ours.
+    /// The file that decides about the server of this name, as it was named: the last that has a table for it.
     pub(crate) fn file_of_server(&self, name: &str) -> Option<&Path> {
-        let mut with_it: Vec<&Source> =
-            self.sources.iter().filter(|source| has_server(source, name)).collect();
-        with_it.sort_by_key(|source| !source.is_others());
-        with_it.last().map(|source| source.path.as_path())
+        let with_it = self.sources.iter().rev().find(|source| has_server(source, name));
+        with_it.map(|source| source.path.as_path())
     }
 }
 
@@ -117,15 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn the_file_that_decides_is_ours_wherever_another_programs_lies() {
+    fn the_folders_file_decides_where_both_have_a_table() {
         let (folder, surroundings) = disk();
-        let others = folder.path().join("project").join(super::super::problem::OTHERS_FILE);
-        std::fs::create_dir_all(others.parent().expect("a folder")).expect("a folder");
-        std::fs::write(&others, "[mcp.a]\ncommand = \"x\"\n[mcp.c]\ncommand = \"c\"\n").expect("a file");
         let loaded = super::super::load(None, &surroundings, Unfollowed::IsWrong).expect("sound");
         let user = folder.path().join("home/.config/toolcrib/toolcrib.toml");
         let project = folder.path().join("project/toolcrib.toml");
-        for (name, expected) in [("a", Some(user)), ("b", Some(project)), ("c", Some(others)), ("d", None)] {
+        for (name, expected) in [("a", Some(user)), ("b", Some(project)), ("d", None)] {
             assert_eq!(loaded.file_of_server(name), expected.as_deref(), "{name}");
         }
     }

@@ -2,14 +2,11 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::desk::RECONNECT_MAX;
@@ -25,9 +22,6 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// A process that connects to a server anew answers when that is done.
 const RECONNECTED_MAX: Duration = RECONNECT_MAX.saturating_add(ANSWER_MAX);
-
-/// Changes that wait for whoever watches; the processes wait, too, when it does not take them.
-const HEARD_WAITING_MAX: usize = 64;
 
 /// One process, and what it answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,87 +75,6 @@ pub(crate) async fn stderr(state: &Path, name: &str) -> Vec<Asked<String>> {
     ask(state, &Request::Stderr { name: name.to_owned() }).await
 }
 
-/// What a watcher hears of one process.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Heard {
-    /// How everything is; first of all, and again if changes were missed.
-    All(Running),
-    /// A change of one upstream: a `crate::upstreams::News` as JSON.
-    Change(Value),
-    /// It does not let itself be watched.
-    Refused(String),
-    /// It has ended, or is not to be understood any longer.
-    End,
-}
-
-/// Hears of every change until all processes have ended.
-pub(crate) struct Watched {
-    heard: mpsc::Receiver<(u32, Heard)>,
-    /// One for each process; they end with this.
-    _tasks: JoinSet<()>,
-}
-
-impl Watched {
-    /// The next thing that is heard, and of which process; nothing once all of them have ended.
-    pub(crate) async fn next(&mut self) -> Option<(u32, Heard)> {
-        self.heard.recv().await
-    }
-}
-
-/// Watches every Toolcrib that is running on this state folder now.
-pub(crate) fn watch(state: &Path) -> Watched {
-    let (sender, heard) = mpsc::channel(HEARD_WAITING_MAX);
-    let mut tasks = JoinSet::new();
-    if let Ok(folder) = Folder::open(state) {
-        let folder = Arc::new(folder);
-        for pid in folder.pids().unwrap_or_default() {
-            let (folder, sender) = (folder.clone(), sender.clone());
-            tasks.spawn(async move {
-                if follow(&folder, pid, &sender).await.is_some() {
-                    // Whoever watched has gone away.
-                    let _ = sender.send((pid, Heard::End)).await;
-                }
-            });
-        }
-    }
-    Watched { heard, _tasks: tasks }
-}
-
-/// Passes on what a process tells until its end; nothing if it was dead or never said a word that is understood.
-async fn follow(folder: &Folder, pid: u32, heard: &mpsc::Sender<(u32, Heard)>) -> Option<()> {
-    let mut talk = connect(folder, pid).await?.ok()?;
-    // One that takes nobody in says so and hangs up before it has read this.
-    let _ = talk.say(&Request::Watch).await;
-    let mut has_begun = None;
-    while let Ok(Some(line)) = talk.hear().await {
-        let value = match serde_json::from_slice(&line) {
-            Ok(Answer::Ok(value)) => value,
-            Ok(Answer::Error(why)) if has_begun.is_none() => {
-                // Whoever wanted to watch has gone away.
-                let _ = heard.send((pid, Heard::Refused(why))).await;
-                break;
-            }
-            Ok(Answer::Error(_) | Answer::Problems(_)) | Err(_) => break,
-        };
-        let said = match Running::deserialize_from(&value) {
-            Some(running) => Heard::All(running),
-            None => Heard::Change(value),
-        };
-        has_begun = Some(());
-        if heard.send((pid, said)).await.is_err() {
-            break;
-        }
-    }
-    has_begun
-}
-
-impl Running {
-    /// What a process says of all its upstreams, unless it speaks of one of them.
-    fn deserialize_from(value: &Value) -> Option<Running> {
-        value.get("upstreams").and_then(|_| serde_json::from_value(value.clone()).ok())
-    }
-}
-
 /// Asks every process, side by side. Sockets of dead ones are removed.
 async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Asked<T>> {
     // A folder that is not there, or not private, holds no process of ours.
@@ -188,7 +101,7 @@ async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Reque
 /// What a process answers; nothing if it is dead.
 async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Value, Refused>> {
     let patience = match request {
-        Request::Status | Request::Watch => STATUS_MAX,
+        Request::Status => STATUS_MAX,
         Request::Reload | Request::Learn | Request::Trust { .. } | Request::Stderr { .. } => ANSWER_MAX,
         Request::Reconnect { .. } => RECONNECTED_MAX,
     };
@@ -203,8 +116,7 @@ async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result
     });
     Some(match answer.await.ok().flatten().map(|line| serde_json::from_slice(&line)) {
         Some(Ok(Answer::Ok(value))) => Ok(value),
-        Some(Ok(Answer::Error(why))) => Err(Refused::Because(why)),
-        Some(Ok(Answer::Problems(problems))) => Err(Refused::Problems(problems)),
+        Some(Ok(Answer::Refused(refused))) => Err(refused),
         Some(Err(_)) => Err(Refused::Because(STRANGE.to_owned())),
         None => Err(Refused::Because(SILENT.to_owned())),
     })

@@ -1,15 +1,12 @@
 //! What a running process does when it is asked.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
 use upstream::Upstream;
 
-use super::line::Talk;
 use super::reload::Reloader;
 use super::words::{Answer, Refused, Request, Running};
 
@@ -33,7 +30,7 @@ impl Desk {
         self.reloader.catch_up().await;
     }
 
-    /// Does what is asked. A watcher's first answer is that to a status. What it says is without secrets.
+    /// Does what is asked. What it says is without secrets.
     pub(super) async fn answer(&self, request: Request) -> Answer {
         self.clean(self.answer_to(request).await)
     }
@@ -47,14 +44,16 @@ impl Desk {
                 Some(struck) => serde_json::from_slice(&struck.bytes).unwrap_or_default(),
                 None => value,
             }),
-            Answer::Error(why) => Answer::Error(text(why)),
-            Answer::Problems(problems) => Answer::Problems(problems.into_iter().map(text).collect()),
+            Answer::Refused(Refused::Because(why)) => Answer::Refused(Refused::Because(text(why))),
+            Answer::Refused(Refused::Problems(problems)) => {
+                Answer::Refused(Refused::Problems(problems.into_iter().map(text).collect()))
+            }
         }
     }
 
     async fn answer_to(&self, request: Request) -> Answer {
         match request {
-            Request::Status | Request::Watch => self.running(),
+            Request::Status => self.running(),
             Request::Reload => answered(self.reloader.reload().await),
             Request::Learn => answered(self.reloader.learn().await),
             Request::Reconnect { name } => {
@@ -66,7 +65,7 @@ impl Desk {
                     upstream.take_up_decisions().await;
                     ok(&upstream.status())
                 }
-                Err(refused) => refused.into(),
+                Err(refused) => Answer::Refused(refused),
             },
             Request::Stderr { name } => answered(self.upstream(&name).map(|upstream| upstream.last_stderr())),
         }
@@ -75,28 +74,6 @@ impl Desk {
     fn upstream(&self, name: &str) -> Result<Arc<Upstream>, Refused> {
         let missing = || Refused::Because(format!("it has no server `{name}`"));
         self.reloader.upstreams().get(name).ok_or_else(missing)
-    }
-
-    /// Says how everything is, and then every change, until the client goes away.
-    pub(super) async fn watch(&self, mut talk: Talk) -> io::Result<()> {
-        let mut news = self.reloader.upstreams().statuses();
-        talk.say(&self.clean(self.running())).await?;
-        loop {
-            let said = tokio::select! {
-                heard = talk.hear() => match heard? {
-                    // It has nothing more to ask.
-                    Some(_) => continue,
-                    None => return Ok(()),
-                },
-                one = news.recv() => match one {
-                    Ok(one) => Answer::Ok(one.to_json()),
-                    // What was missed is in the whole.
-                    Err(RecvError::Lagged(_)) => self.running(),
-                    Err(RecvError::Closed) => return Ok(()),
-                },
-            };
-            talk.say(&self.clean(said)).await?;
-        }
     }
 
     fn running(&self) -> Answer {
@@ -110,7 +87,7 @@ impl Desk {
 }
 
 fn answered(result: Result<impl Serialize, Refused>) -> Answer {
-    result.map_or_else(Answer::from, |value| ok(&value))
+    result.map_or_else(Answer::Refused, |value| ok(&value))
 }
 
 fn ok(said: &impl Serialize) -> Answer {

@@ -7,20 +7,16 @@ use std::time::Duration;
 use rustix::process::geteuid;
 use server::unix::{self, BindError, Socket};
 use tokio::net::UnixStream;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::desk::Desk;
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{Answer, REQUEST_BYTES_MAX, Request};
+use super::words::{Answer, REQUEST_BYTES_MAX, Refused};
 
-/// Who asks at once, watchers included; more are told to come again.
+/// Who asks at once; more are told to come again.
 const CLIENTS_MAX: usize = 32;
-
-/// Who watches at once: they stay, and whoever has a single question needs room beside them.
-const WATCHERS_MAX: usize = 16;
 
 /// Whoever connects says what they want within this time.
 const REQUEST_MAX: Duration = Duration::from_secs(2);
@@ -30,9 +26,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(5);
 
 /// A client that starts a disposable process and ends it has its answers by then: it must not pay for a socket.
 const DISPOSABLE: Duration = Duration::from_millis(100);
-
-/// What is said to one watcher too many.
-const CROWDED: &str = "too many others watch at the same time; end one of them and try again";
 
 /// What is said to one too many.
 const BUSY: &[u8] = b"{\"error\":\"too many others ask at the same time; try again\"}\n";
@@ -113,7 +106,6 @@ impl Bound {
         desk.catch_up().await;
         self.folder.sweep().await;
         let mut clients = JoinSet::new();
-        let watchers = Arc::new(Semaphore::new(WATCHERS_MAX));
         loop {
             let accepted = tokio::select! {
                 Some(_) = clients.join_next(), if !clients.is_empty() => continue,
@@ -127,7 +119,7 @@ impl Bound {
                 }
                 Ok(stream) => {
                     let talk = Talk::new(stream, REQUEST_BYTES_MAX);
-                    clients.spawn(client(talk, desk.clone(), watchers.clone()));
+                    clients.spawn(client(talk, desk.clone()));
                 }
                 // Out of descriptors, most likely: the doors need those that come free more than we do.
                 Err(_) => sleep(ACCEPT_PAUSE).await,
@@ -142,16 +134,15 @@ fn is_ours(stream: &UnixStream) -> bool {
 }
 
 /// Hears what one client wants and answers. Whatever is no request ends the connection without a trace.
-async fn client(mut talk: Talk, desk: Arc<Desk>, watchers: Arc<Semaphore>) {
+async fn client(mut talk: Talk, desk: Arc<Desk>) {
     let Ok(Ok(Some(line))) = timeout(REQUEST_MAX, talk.hear()).await else { return };
-    let said = match serde_json::from_slice(&line) {
-        Ok(Request::Watch) => match watchers.try_acquire() {
-            Ok(_place) => desk.watch(talk).await,
-            Err(_) => talk.say(&Answer::Error(CROWDED.to_owned())).await,
-        },
-        Ok(request) => talk.say(&desk.answer(request).await).await,
-        Err(_) => talk.say(&Answer::Error("this is none of the questions that it knows".to_owned())).await,
+    let answer = match serde_json::from_slice(&line) {
+        Ok(request) => desk.answer(request).await,
+        Err(_) => {
+            let why = "this is none of the questions that it knows";
+            Answer::Refused(Refused::Because(why.to_owned()))
+        }
     };
-    // The client has gone away; that is its business.
-    let _ = said;
+    // If the client has gone away, that is its business.
+    let _ = talk.say(&answer).await;
 }

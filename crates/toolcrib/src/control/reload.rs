@@ -12,66 +12,66 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
-use crate::assemble::{self, Crib};
+use crate::assemble::{self, Crib, assemble};
 use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
+use crate::ending::Trouble;
 use crate::secrets::{Kept, Learner};
-use crate::upstreams::{Changes, Upstreams};
+use crate::upstreams::{Changes, Start, Upstreams};
 
 /// Small files are read within this time, or their disk is not there; whoever asked waits a little longer.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 /// Reads the configuration again that a process was started with.
 pub(crate) struct Reloader {
-    start: AtStart,
     crib: Arc<Crib>,
     /// Knows who comes over HTTP, if that is a way to come.
     identity: Option<Arc<Identity>>,
-    turn: Arc<Semaphore>,
-}
-
-/// What is kept of a configuration to tell later what has changed in it.
-pub(crate) struct AtStart {
     /// The file of the command line.
     named: Option<PathBuf>,
     /// What else it said of the configuration.
     flags: Flags,
-    /// What the sections said that are gone by until the next start.
+    /// As they were at the start: some of them hold until the next one.
     sections: Sections,
     /// Knows what is struck out.
     learner: Arc<Learner>,
     last: Mutex<ReadLast>,
+    turn: Arc<Semaphore>,
 }
 
 /// What was read last.
 struct ReadLast {
-    /// The sections that are taken up.
-    taken_up: Sections,
+    sections: Sections,
     files: Vec<PathBuf>,
     kept: Kept,
 }
 
-impl AtStart {
-    /// Of the configuration that was loaded, with the file of the command line.
-    pub(crate) fn of(loaded: &Loaded, named: Option<PathBuf>) -> AtStart {
-        let settings = &loaded.settings;
-        let (taken_up, files) = (loaded.sections_taken_up(), settings.files.clone());
-        AtStart {
-            named,
-            flags: loaded.flags.clone(),
-            sections: loaded.sections(),
-            learner: loaded.learner.clone(),
-            last: Mutex::new(ReadLast { taken_up, files, kept: settings.kept.again() }),
-        }
-    }
-
-    /// What reads it again for the parts that were put together from it, and for who knows callers over HTTP.
-    pub(crate) fn reloader(self, crib: &Arc<Crib>, identity: Option<Arc<Identity>>) -> Arc<Reloader> {
-        let (crib, turn) = (crib.clone(), Arc::new(Semaphore::new(1)));
-        Arc::new(Reloader { start: self, crib, identity, turn })
-    }
-}
-
 impl Reloader {
+    /// Puts together what was loaded, to be read again from then on: the file that the command line `named`, or those
+    /// that are found.
+    ///
+    /// # Errors
+    /// As [`assemble()`].
+    pub(crate) fn assembled(
+        loaded: Loaded,
+        named: Option<PathBuf>,
+        identity: Option<Arc<Identity>>,
+        start: Start,
+    ) -> Result<Arc<Reloader>, Trouble> {
+        let (sections, instructions) = (loaded.sections(), loaded.instructions());
+        let Loaded { settings, learner, flags, .. } = loaded;
+        let (files, kept) = (settings.files.clone(), settings.kept.again());
+        let last = Mutex::new(ReadLast { sections: sections.clone(), files, kept });
+        let crib = Arc::new(assemble(settings, start)?);
+        crib.instructions.set(instructions);
+        let turn = Arc::new(Semaphore::new(1));
+        Ok(Arc::new(Reloader { crib, identity, named, flags, sections, learner, last, turn }))
+    }
+
+    /// What was put together.
+    pub(crate) fn crib(&self) -> &Arc<Crib> {
+        &self.crib
+    }
+
     /// The files that were read last, as absolute paths.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.last().files.clone()
@@ -84,7 +84,7 @@ impl Reloader {
 
     /// What it says goes through this.
     pub(super) fn redactor(&self) -> &Redactor {
-        self.start.learner.redactor()
+        self.learner.redactor()
     }
 
     /// Reads again which secrets are kept, if there may be any.
@@ -101,8 +101,7 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, flags, before) =
-            (self.start.named.clone(), self.start.flags.clone(), self.last().kept.again());
+        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.last().kept.again());
         let read = in_turn(&self.turn, move || {
             let kept = kept_now(named, flags, before);
             let known = kept.known();
@@ -110,7 +109,7 @@ impl Reloader {
         });
         let ((kept, known), _turn) = read.await?;
         let known = known.map_err(Refused::Because)?;
-        self.start.learner.kept(known);
+        self.learner.kept(known);
         self.take_key(kept);
         Ok(())
     }
@@ -120,7 +119,7 @@ impl Reloader {
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
     pub(crate) async fn reload(&self) -> Result<Reloaded, Refused> {
-        let (named, flags) = (self.start.named.clone(), self.start.flags.clone());
+        let (named, flags) = (self.named.clone(), self.flags.clone());
         // One after the other: what was read last is what is in effect.
         let read = in_turn(&self.turn, move || read(named, flags)).await;
         let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
@@ -128,8 +127,8 @@ impl Reloader {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
         })?;
         // Before anybody is given one of them.
-        self.start.learner.configured(loaded.settings.secrets.clone());
-        self.start.learner.kept(kept);
+        self.learner.configured(loaded.settings.secrets.clone());
+        self.learner.kept(kept);
         let reloaded = self.take_up(loaded);
         let Reloaded { added, removed, changed, unchanged, in_force, next_start } = &reloaded;
         tracing::info!(
@@ -154,10 +153,10 @@ impl Reloader {
     }
 
     fn take_up(&self, loaded: Loaded) -> Reloaded {
-        let next_start = self.start.sections.differing(&loaded.sections());
-        let taken_up = loaded.sections_taken_up();
-        let before = std::mem::replace(&mut self.last().taken_up, taken_up.clone());
-        let in_force = before.differing(&taken_up);
+        let sections = loaded.sections();
+        let next_start = self.sections.differing(&sections, false);
+        let in_force = self.last().sections.differing(&sections, true);
+        self.last().sections = sections;
         self.crib.instructions.set(loaded.instructions());
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
@@ -191,7 +190,7 @@ impl Reloader {
     }
 
     fn last(&self) -> MutexGuard<'_, ReadLast> {
-        self.start.last.lock().expect("nothing panics while it holds the lock")
+        self.last.lock().expect("nothing panics while it holds the lock")
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 
 use super::folder::Folder;
 use super::*;
-use crate::assemble::{Crib, assemble, identity};
+use crate::assemble::{Crib, identity};
 use crate::config::{self, Surroundings, Unfollowed};
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
@@ -41,13 +41,14 @@ impl Process {
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
-        let (at_start, state) = (AtStart::of(&loaded, Some(file)), loaded.settings.state.clone());
         let identity = identity(&loaded.settings);
         identity.served_at(([127, 0, 0, 1], 3000).into());
-        let crib = Arc::new(assemble(loaded.settings, Start::WhenWanted).expect("an assembly"));
-        let reloader = at_start.reloader(&crib, Some(identity.clone()));
+        let of_process = Some(identity.clone());
+        let reloader = Reloader::assembled(loaded, Some(file), of_process, Start::WhenWanted);
+        let reloader = reloader.expect("an assembly");
+        let crib = reloader.crib().clone();
         let desk = Desk::new("stdio", reloader);
-        let control = Control::open(&state, desk, Opening::AtOnce).await;
+        let control = Control::open(&crib.state, desk, Opening::AtOnce).await;
         Process { folder, crib, identity, control }
     }
 
@@ -175,31 +176,6 @@ async fn a_process_that_does_not_answer_is_said_to_be_silent() {
 }
 
 #[test]
-fn watchers_leave_room_for_questions() {
-    run(async {
-        let process = Process::start(folder(), "").await;
-        let mut watchers = Vec::new();
-        for _ in 0..16 {
-            let mut stream = UnixStream::connect(process.path()).await.expect("it listens");
-            stream.write_all(b"{\"do\":\"watch\"}\n").await.expect("it reads");
-            assert!(stream.read_u8().await.is_ok(), "it is taken in");
-            watchers.push(stream);
-        }
-        let crowded = process.ask(b"{\"do\":\"watch\"}\n").await;
-        assert!(crowded.contains("too many others watch"), "{crowded}");
-        let Some((_, Heard::Refused(why))) = watch(&process.state()).next().await else { panic!("no room") };
-        assert!(why.contains("too many others watch"), "{why}");
-        assert!(running(&process.state()).await[0].answer.is_ok(), "it has room for a question");
-        watchers.pop();
-        // Whoever has gone away makes room; the process sees it before it sees the next one.
-        while matches!(watch(&process.state()).next().await, Some((_, Heard::Refused(_)))) {
-            tokio::task::yield_now().await;
-        }
-        process.end().await;
-    });
-}
-
-#[test]
 fn one_too_many_is_told_to_come_again() {
     run(async {
         let process = Process::start(folder(), "").await;
@@ -226,13 +202,6 @@ fn a_reload_exchanges_what_changed_and_says_so() {
         };
         let process = Process::start(folder, &table("one", &one)).await;
         process.crib.gate.catalog().settled().await;
-        let mut watched = watch(&process.state());
-        let first = watched.next().await.expect("it is told");
-        assert!(
-            matches!(first, (_, Heard::All(Running { ref upstreams, .. })) if upstreams.len() == 1),
-            "{first:?}"
-        );
-
         let text = format!("{}{}[log]\nlevel = \"debug\"\n", table("one", &one), table("two", &two));
         write(process.folder.path(), &text);
         let asked = reload(&process.state()).await;
@@ -244,15 +213,13 @@ fn a_reload_exchanges_what_changed_and_says_so() {
             ..Reloaded::default()
         };
         assert_eq!(asked, [Asked { pid: std::process::id(), answer: Ok(expected) }]);
-        // Somebody has asked for lists, so it is connected to at once; each change is told.
-        let mut told = Vec::new();
-        while told.last().is_none_or(|last| last != "two connected") {
-            let (_, heard) =
-                tokio::time::timeout(PATIENCE, watched.next()).await.expect("in time").expect("it lives");
-            let Heard::Change(change) = heard else { panic!("{heard:?}") };
-            told.push(format!("{} {}", change["name"], change["state"]["status"]).replace('"', ""));
-        }
-        assert_eq!(told, ["two stopped", "two connecting", "two connected"]);
+        // Somebody has asked for lists, so it is connected to at once.
+        let mut two = process.crib.upstreams.get("two").expect("it is there").offers();
+        let connected = two.wait_for(|offer| matches!(offer.state, upstream::State::Connected { .. }));
+        tokio::time::timeout(PATIENCE, connected).await.expect("in time").expect("it lives");
+        let now = running(&process.state()).await;
+        let servers = &now[0].answer.as_ref().expect("it says so").upstreams;
+        assert_eq!(servers[1]["state"]["status"], "connected", "{servers:?}");
 
         // What is wrong changes nothing, and all of it is said.
         write(process.folder.path(), "[mcp.two]\nsokcet = \"x\"\n[log]\nlevel = \"louder\"\n");
@@ -268,14 +235,6 @@ fn a_reload_exchanges_what_changed_and_says_so() {
         let asked = reload(&process.state()).await;
         assert_eq!(asked[0].answer.as_ref().expect("sound").removed, names(&["one", "two"]));
         process.end().await;
-        loop {
-            match tokio::time::timeout(PATIENCE, watched.next()).await.expect("in time") {
-                Some((_, Heard::End)) => break,
-                Some((_, Heard::Change(change))) => assert_eq!(change["state"]["status"], "removed"),
-                other => panic!("{other:?}"),
-            }
-        }
-        assert_eq!(watched.next().await, None);
     });
 }
 

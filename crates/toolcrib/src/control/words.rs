@@ -17,8 +17,6 @@ pub(super) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(super) enum Request {
     /// Who it is, and how its servers are doing: a [`Running`].
     Status,
-    /// The same, and then every change.
-    Watch,
     /// To read its configuration again: a [`Reloaded`].
     Reload,
     /// To read again which secrets are kept, so that it strikes them out: nothing.
@@ -46,16 +44,17 @@ pub(super) enum Request {
 pub(super) enum Answer {
     /// With what was asked for.
     Ok(Value),
-    /// Not at all, and why.
-    Error(String),
-    /// Not at all, since the configuration has these problems.
-    Problems(Vec<String>),
+    /// Not at all.
+    #[serde(untagged)]
+    Refused(Refused),
 }
 
 /// Why a process did not do what it was asked. Prints for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Refused {
     /// Something is in the way.
+    #[serde(rename = "error")]
     Because(String),
     /// Its configuration has these problems.
     Problems(Vec<String>),
@@ -66,15 +65,6 @@ impl fmt::Display for Refused {
         match self {
             Refused::Because(why) => out.write_str(why),
             Refused::Problems(problems) => out.write_str(&problems.join("\n")),
-        }
-    }
-}
-
-impl From<Refused> for Answer {
-    fn from(refused: Refused) -> Answer {
-        match refused {
-            Refused::Because(why) => Answer::Error(why),
-            Refused::Problems(problems) => Answer::Problems(problems),
         }
     }
 }
@@ -118,7 +108,7 @@ mod tests {
     fn the_words_of_a_request() {
         for (line, expected) in [
             (r#"{"do":"status"}"#, Some(Request::Status)),
-            (r#"{"do":"watch"}"#, Some(Request::Watch)),
+            (r#"{"do":"watch"}"#, None),
             (r#"{"do":"reload"}"#, Some(Request::Reload)),
             (r#"{"do":"learn"}"#, Some(Request::Learn)),
             (r#"{"do":"reconnect","name":"git"}"#, Some(Request::Reconnect { name: "git".into() })),

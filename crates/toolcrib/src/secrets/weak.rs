@@ -60,16 +60,6 @@ pub(crate) fn weakness(value: &str) -> Option<String> {
     }
 }
 
-/// How long a value is, as far as that may be told.
-pub(crate) fn length_class(value: &str) -> &'static str {
-    match value.chars().count() {
-        0..STRUCK_CHARS_MIN => "too short",
-        STRUCK_CHARS_MIN..SHORT_CHARS => "short",
-        SHORT_CHARS..64 => "usual",
-        _ => "long",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,12 +83,5 @@ mod tests {
             assert_eq!(weakness(good), None, "{good}");
         }
         assert!(COMMON.is_sorted());
-    }
-
-    #[test]
-    fn lengths_are_told_roughly() {
-        for (chars, expected) in [(1, "too short"), (4, "short"), (8, "usual"), (63, "usual"), (64, "long")] {
-            assert_eq!(length_class(&"x".repeat(chars)), expected);
-        }
     }
 }

@@ -10,10 +10,10 @@ use redact::Redactor;
 use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot, watch};
-use tokio::time::{sleep, timeout};
-use upstream::{Offer, State, Status, Upstream, Withheld};
+use tokio::time::sleep;
+use upstream::{Offer, State, Upstream, Withheld};
 
-use super::{News, Start};
+use super::Start;
 use crate::times::now_ms;
 
 /// Remembered definitions older than this are not offered: nobody has used them for so long, and the server may be
@@ -26,9 +26,6 @@ const REFRESH_AFTER: Duration = Duration::from_secs(1);
 
 /// Some servers change their lists all the time, and remembering one takes the disk.
 const KEPT_EVERY: Duration = Duration::from_secs(60);
-
-/// A server that is not ready by then is mentioned, since somebody may be waiting for its tools.
-const START_USUAL: Duration = Duration::from_secs(5);
 
 /// What is known of a server without asking it.
 pub(super) struct Known {
@@ -53,7 +50,6 @@ pub(super) struct Task {
     pub(super) catalog: Arc<Catalog>,
     pub(super) store: Arc<dyn Store>,
     pub(super) redactor: Redactor,
-    pub(super) news: broadcast::Sender<News>,
 }
 
 impl Task {
@@ -76,7 +72,6 @@ impl Task {
     ) -> impl Future<Output = ()> + Send {
         // Now and not with the first poll, so that no change is missed.
         let (offers, events) = (self.upstream.offers(), self.upstream.events());
-        let statuses = self.upstream.statuses();
         async move {
             let offered = offered || self.offer_remembered().await;
             if start == Start::Never && !offered {
@@ -96,8 +91,7 @@ impl Task {
                 connect,
                 self.carry(offers, &seen),
                 remember(seen.subscribe(), keep),
-                self.pass_on(events),
-                self.tell(statuses)
+                self.pass_on(events)
             );
         }
     }
@@ -121,16 +115,10 @@ impl Task {
         self.connect().await;
     }
 
-    /// Connects, mentions it if that takes long, and keeps trying. How it went is the offer's to say.
+    /// Connects, and keeps trying.
     async fn connect(&self) {
-        let connecting = self.upstream.connect();
-        tokio::pin!(connecting);
-        if timeout(START_USUAL, &mut connecting).await.is_err() {
-            let upstream = self.upstream.name();
-            tracing::warn!(upstream, "not ready yet; its tools will be listed as soon as it is");
-            // The upstream has logged an error, and its offer shows it.
-            let _ = connecting.await;
-        }
+        // The upstream has logged an error, and its offer shows it.
+        let _ = self.upstream.connect().await;
         self.upstream.stay_connected().await;
     }
 
@@ -180,19 +168,6 @@ impl Task {
                 }
                 Err(RecvError::Closed) => return,
             }
-        }
-    }
-
-    /// Passes on how it is doing. Who misses something is told everything, so nothing is said of gaps here.
-    async fn tell(&self, mut statuses: broadcast::Receiver<Status>) {
-        loop {
-            let news = match statuses.recv().await {
-                Ok(status) => News::Status(status),
-                Err(RecvError::Lagged(_)) => News::Entered(Box::new(self.upstream.status())),
-                Err(RecvError::Closed) => return,
-            };
-            // Nobody may be listening.
-            let _ = self.news.send(news);
         }
     }
 

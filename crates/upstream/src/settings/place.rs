@@ -7,7 +7,6 @@ use sandbox::Program;
 
 use super::checked::Settings;
 use super::endpoint::Endpoint;
-use super::limits::Limits;
 use crate::config::shown_url;
 
 impl Settings {
@@ -46,12 +45,6 @@ impl Settings {
             }
             Endpoint::Program(_) | Endpoint::Socket(_) | Endpoint::Address { sign_in: None, .. } => false,
         }
-    }
-
-    /// The same with `more` time to start and to list, to find out how slow a server is.
-    pub fn patient(self, more: Duration) -> Settings {
-        let limits = Limits { start: self.limits.start + more, list: self.limits.list + more, ..self.limits };
-        Settings { limits, ..self }
     }
 }
 

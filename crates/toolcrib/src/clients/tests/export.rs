@@ -57,8 +57,7 @@ fn a_new_file_is_what_its_client_expects() {
             ..Server::default()
         };
         let surroundings = surroundings();
-        let path =
-            client.target(&Whereabouts { surroundings: &surroundings, is_mac: false }).expect("a home");
+        let path = client.target(&surroundings).expect("a home");
         let place = ClientFile { path, project: None };
         for text in [None, Some(" \n")] {
             let origin = Origin { place: &place, surroundings: &surroundings };

@@ -1,9 +1,6 @@
 //! `mcp add`: a server goes into the configuration after it was tested, and the Toolcribs that are running take it up.
 
 mod given;
-mod questions;
-
-use std::io;
 
 use serde_json::json;
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
@@ -12,7 +9,7 @@ use upstream::{Settings, Upstream};
 use super::auth::{Browser, no_account, sign_in};
 use super::draft::Draft;
 use super::servers::world;
-use super::test::{Tested, on_path, probe};
+use super::test::{Tested, probe};
 use super::{ask, running};
 use crate::cli::{Add, Cli};
 use crate::clients::Server;
@@ -24,35 +21,23 @@ use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
 
-/// A server that is to be added.
-struct NewServer {
-    name: String,
-    server: Server,
-}
-
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
-    let has_endpoint = add.command.is_some() || add.url.is_some() || !add.program.is_empty();
-    let is_interactive = !has_endpoint && ask::is_possible() && !cli.json;
-    let mut new = if is_interactive {
-        questions::ask(&draft, add.name.as_deref(), &mut io::stdin().lock())?
-    } else {
-        given::new_server(&add)?
-    };
-    draft.check_free(&new.name)?;
-    draft.place(&mut new.server);
-    let loaded = draft.with(&new.name, &new.server)?;
+    let (name, mut server) = given::new_server(&add)?;
+    draft.check_free(&name)?;
+    draft.place(&mut server);
+    let loaded = draft.with(&name, &server)?;
     begin(&loaded, Log::Quiet)?;
-    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == new.name);
+    let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
     let settings =
         settings.ok_or_else(|| Trouble::Failed("the new table is not read as a server".to_owned()))?;
-    remark_on_secrets(&new.server);
+    remark_on_secrets(&server);
     runtime::run(async {
-        let tested = tried(cli, &add, is_interactive, &loaded, settings).await?;
+        let tested = tried(cli, &add, &loaded, settings).await?;
         let is_saved = tested.as_ref().is_none_or(is_worth_saving);
         if is_saved {
-            draft.save(&[(&new.name, &new.server)])?;
-            trust::agree_to_written(cli, &[&new.name])?;
+            draft.save(&[(&name, &server)])?;
+            trust::agree_to_written(cli, &[&name])?;
             tested.iter().for_each(|tested| remember(&loaded, settings, tested));
         } else if add.oauth {
             forget(&loaded, settings).await;
@@ -61,7 +46,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
             true => running::reload(&loaded.settings.state).await,
             false => running::RunningAnswers::default(),
         };
-        let (name, file) = (&new.name, draft.target.display().to_string());
+        let file = draft.target.display().to_string();
         let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
         lines.push(match is_saved {
             true => format!("{name}: added to {file}"),
@@ -78,7 +63,6 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
 async fn tried(
     cli: &Cli,
     add: &Add,
-    is_interactive: bool,
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<Option<Tested>, Trouble> {
@@ -91,11 +75,15 @@ async fn tried(
     if !cli.json {
         print::remark(&format!("{}: testing it", settings.name()));
     }
-    let tested = probe(settings, world(loaded)?, &on_path).await;
+    let tested = probe(settings, world(loaded)?).await;
     let wants_sign_in = tested.problem.as_ref().is_some_and(|problem| problem.kind == "needs_auth");
-    if wants_sign_in && is_interactive && ask::confirm("It wants you to sign in. Do that now?")? {
+    if wants_sign_in
+        && !cli.json
+        && ask::is_possible()
+        && ask::confirm("It wants you to sign in. Do that now?")?
+    {
         sign_in_to(cli, loaded, settings).await?;
-        return Ok(Some(probe(settings, world(loaded)?, &on_path).await));
+        return Ok(Some(probe(settings, world(loaded)?).await));
     }
     Ok(Some(tested))
 }

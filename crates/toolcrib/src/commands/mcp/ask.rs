@@ -14,13 +14,8 @@ pub(crate) fn is_possible() -> bool {
 
 /// Asks the person at the terminal; the answer, or nothing if there is no answer any more.
 pub(crate) fn ask(question: &str) -> io::Result<Option<String>> {
-    ask_in(&mut io::stdin().lock(), question)
-}
-
-/// Asks, and takes the next line of `input` for the answer.
-pub(super) fn ask_in(input: &mut dyn BufRead, question: &str) -> io::Result<Option<String>> {
     print::question(question);
-    answer(input)
+    answer(&mut io::stdin().lock())
 }
 
 /// The next line of `input` without the blanks around it, or nothing if there is none any more. One that is too long

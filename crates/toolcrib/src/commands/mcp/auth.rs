@@ -11,7 +11,7 @@ use upstream::{Settings, Upstream, World};
 
 use super::running;
 use super::servers::{named, world};
-use super::test::{Tested, on_path, probe};
+use super::test::{Tested, probe};
 use crate::cli::{Auth, Cli};
 use crate::commands::start::{Asking, Log, start};
 use crate::config::Loaded;
@@ -93,7 +93,7 @@ impl Work<'_> {
     }
 
     async fn probe(&self) -> Result<Tested, Trouble> {
-        unless_stopped(probe(self.settings, self.world.clone(), &on_path)).await
+        unless_stopped(probe(self.settings, self.world.clone())).await
     }
 
     /// Tells how it went, and the Toolcribs that are running if it went well.

@@ -10,7 +10,7 @@ use upstream::{Settings, Trace, Traced, Upstream, World};
 
 use super::auth::{described, shown};
 use super::servers::{named, world};
-use super::test::{Tested, on_path, probe};
+use super::test::{Tested, probe};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
 use crate::control;
@@ -40,10 +40,7 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         };
         let stderr = stderr(settings, &loaded.settings.state, &tested).await;
         let about = About { settings, tested, signing_in, stderr };
-        match cli.json {
-            true => print::json(&about.to_json(exchange))?,
-            false => print::foreign(&about.to_text())?,
-        }
+        print::found(cli.json, &about.to_json(exchange), &about.to_text())?;
         Ok(if about.tested.is_good() { Ending::Good } else { Ending::Failed })
     })?
 }
@@ -67,7 +64,7 @@ async fn exchange(json: bool, settings: &Settings, world: World) -> Result<(Test
         // Nobody reads any more if this fails, and what is printed next finds that out.
         false => drop(print::foreign(&line(begun.elapsed(), &traced))),
     });
-    let tested = unless_stopped(probe(settings, World { trace: Some(trace), ..world }, &on_path)).await?;
+    let tested = unless_stopped(probe(settings, World { trace: Some(trace), ..world })).await?;
     let events = std::mem::take(&mut *kept.lock().expect("nothing panics while it holds the lock"));
     Ok((tested, events))
 }

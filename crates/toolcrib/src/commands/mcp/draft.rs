@@ -106,17 +106,6 @@ impl Draft {
         }
     }
 
-    /// What is wrong with a server before it is added; nothing about anything else.
-    pub(super) fn problems(&self, name: &str, server: &Server) -> Vec<String> {
-        let text = match edit::add_servers("", &[(name, server)]) {
-            Ok(text) => text,
-            Err(why) => return vec![why],
-        };
-        let alone = Surroundings { current_dir: PathBuf::from("/"), ..self.surroundings.clone() };
-        let path = Path::new("/new.toml");
-        what(&lines(&load_as_if(Some(path), &alone, path, text)))
-    }
-
     fn text_with(&self, text: &str, new: &[(&str, &Server)]) -> Result<String, Trouble> {
         edit::add_servers(text, new).map_err(|why| self.failed(&why))
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ask, import};
 use crate::cli::{Cli, Export};
-use crate::clients::{self, Client, ClientFile, Origin, Server, Whereabouts};
+use crate::clients::{self, Client, ClientFile, Origin, Server};
 use crate::commands::load::surroundings;
 use crate::config::{Surroundings, find, text_file};
 use crate::config_edit as edit;
@@ -85,7 +85,7 @@ fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> R
     if let Some(file) = file {
         return Ok(ClientFile::named(surroundings.absolute(file)));
     }
-    let path = client.target(&Whereabouts::of(surroundings)).ok_or_else(|| {
+    let path = client.target(surroundings).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
     })?;
     Ok(ClientFile { path, project: None })

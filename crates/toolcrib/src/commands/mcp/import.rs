@@ -49,7 +49,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
             0 => "nothing was added".to_owned(),
             count => format!(
                 "added {} to {}\nnow run `toolcrib mcp test` to see whether they work",
-                show::servers(count),
+                print::counted(count, "server"),
                 draft.target.display()
             ),
         };
@@ -85,7 +85,7 @@ fn ourselves(loaded: Option<&Loaded>) -> Ourselves {
 
 /// Asks which of them to add; leaves those in the plan. Whether there are any.
 fn choose(plan: &mut Plan, target: &Path) -> Result<bool, Trouble> {
-    let what = format!("add {} to {}?", show::servers(plan.add.len()), target.display());
+    let what = format!("add {} to {}?", print::counted(plan.add.len(), "server"), target.display());
     let answer = ask::ask(&format!("{what} [y]es, [N]o, [c]hoose"))?.unwrap_or_default().to_lowercase();
     match answer.as_str() {
         "y" | "yes" => Ok(true),

@@ -46,14 +46,10 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
                 file: loaded.file_of_server(name).map(|file| file.display().to_string()),
             });
         }
-        if cli.json {
-            let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
-            print::json(&json!({ "servers": servers, "waiting": trust::to_json(&loaded.held) }))?;
-        } else if listed.is_empty() {
-            print::line(NO_SERVERS)?;
-        } else {
-            print::foreign(&table(&listed))?;
-        }
+        let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
+        let facts = json!({ "servers": servers, "waiting": trust::to_json(&loaded.held) });
+        let words = if listed.is_empty() { NO_SERVERS.to_owned() } else { table(&listed) };
+        print::found(cli.json, &facts, &words)?;
         trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
         Ok(Ending::Good)
     })?
@@ -137,7 +133,6 @@ async fn is_signed_in(upstream: &Arc<Upstream>) -> Option<bool> {
 }
 
 fn table(listed: &[Listed]) -> String {
-    let title = ["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"].map(str::to_owned).to_vec();
     let here = std::env::current_dir().unwrap_or_default();
     let row = |one: &Listed| {
         let file = one.file.as_deref().map_or("", |file| {
@@ -145,7 +140,7 @@ fn table(listed: &[Listed]) -> String {
         });
         vec![one.name.clone(), one.transport.to_owned(), one.status(), file.to_owned(), one.place.clone()]
     };
-    print::table(&[title].into_iter().chain(listed.iter().map(row)).collect::<Vec<_>>())
+    print::titled(["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"], listed.iter().map(row))
 }
 
 #[cfg(test)]

@@ -42,6 +42,12 @@ impl ReportedServer {
         &self.name
     }
 
+    /// Whether it does otherwise than before, or was connected to anew meanwhile.
+    pub(super) fn is_other(&self, now: &ReportedServer) -> bool {
+        let facts = |server: &ReportedServer| (server.status(), server.error(), server.fetched_at_ms);
+        facts(self) != facts(now)
+    }
+
     pub(super) fn is_good(&self) -> bool {
         !matches!(self.state.status.as_str(), "failed" | "needs_auth" | "needs_client_registration")
     }

@@ -62,13 +62,9 @@ async fn alone(cli: &Cli, loaded: Loaded, names: &[String]) -> Result<Ending, Tr
 }
 
 fn print_sections(sections: &[Section], json: bool) -> Result<(), Trouble> {
-    if json {
-        let sections: Vec<Value> = sections.iter().map(Section::to_json).collect();
-        return Ok(print::json(&json!({ "toolcribs": sections }))?);
-    }
-    let titled = sections.len() > 1;
-    let sections: Vec<String> = sections.iter().map(|section| section.to_text(titled)).collect();
-    Ok(print::foreign(&sections.join("\n\n"))?)
+    let facts: Vec<Value> = sections.iter().map(Section::to_json).collect();
+    let words: Vec<String> = sections.iter().map(|section| section.to_text(sections.len() > 1)).collect();
+    print::found(json, &json!({ "toolcribs": facts }), &words.join("\n\n")).map(drop)
 }
 
 fn ending(sections: &[Section]) -> Ending {

@@ -18,7 +18,6 @@ use crate::{print, runtime};
 
 pub(super) use diagnosis::sign_in;
 pub(super) use probe::{Tested, probe};
-pub(super) use programs::on_path;
 
 pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
@@ -28,19 +27,16 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
         picked.into_iter().partition(|settings| settings.enabled || !names.is_empty());
     runtime::run(async {
         let world = world(&loaded)?;
-        let tests = tested.iter().map(|settings| probe(settings, world.clone(), &on_path));
+        let tests = tested.iter().map(|settings| probe(settings, world.clone()));
         let mut tested = unless_stopped(join_all(tests)).await?;
         for tested in &mut tested {
             let server = loaded.settings.upstreams.iter().find(|server| server.name() == tested.name);
             tested.misplaced(server.and_then(|server| misplaced(server, &loaded.settings)));
         }
         let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
-        if cli.json {
-            let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
-            print::json(&json!({ "servers": servers, "disabled": skipped }))?;
-        } else {
-            print::foreign(&pages(&tested, &skipped))?;
-        }
+        let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
+        let facts = json!({ "servers": servers, "disabled": skipped });
+        print::found(cli.json, &facts, &pages(&tested, &skipped))?;
         Ok(if tested.iter().all(Tested::is_good) { Ending::Good } else { Ending::Failed })
     })?
 }

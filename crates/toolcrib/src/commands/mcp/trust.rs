@@ -58,26 +58,19 @@ pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
 /// What there is of these servers.
 fn list(cli: &Cli, servers: Vec<&Settings>, known: &KnownPins) -> Result<Ending, Trouble> {
     let examined: Vec<Examined> = servers.into_iter().map(|settings| Examined::of(settings, known)).collect();
-    if cli.json {
-        let servers: Vec<Value> = examined.iter().map(Examined::to_json).collect();
-        print::json(&json!({ "servers": servers }))?;
-    } else if examined.is_empty() {
-        print::line(NO_SERVERS)?;
-    } else {
-        print::foreign(&examined.iter().map(Examined::to_text).collect::<Vec<_>>().join("\n"))?;
-    }
-    Ok(Ending::Good)
+    let servers: Vec<Value> = examined.iter().map(Examined::to_json).collect();
+    let words = match examined.is_empty() {
+        true => NO_SERVERS.to_owned(),
+        false => examined.iter().map(Examined::to_text).collect::<Vec<_>>().join("\n"),
+    };
+    print::found(cli.json, &json!({ "servers": servers }), &words)
 }
 
 /// What is known of one definition.
 fn show(cli: &Cli, settings: &Settings, known: &KnownPins, item: &str) -> Result<Ending, Trouble> {
     let item = Item::find(pins_of(settings, known)?, settings.name(), item)?;
     let examined = Examined::of(settings, known);
-    match cli.json {
-        true => print::json(&examined.item_to_json(&item))?,
-        false => print::foreign(&examined.item_to_text(&item))?,
-    }
-    Ok(Ending::Good)
+    print::found(cli.json, &examined.item_to_json(&item), &examined.item_to_text(&item))
 }
 
 /// The pins of a server that there is one of.

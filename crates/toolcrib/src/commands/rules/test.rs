@@ -50,10 +50,7 @@ pub(super) fn run(cli: &Cli, asked: &Asked<'_>, upstream: Option<&str>) -> Resul
     }
     let test = |found: &Where| {
         let said = judge(&rules, asked, &arguments, found);
-        match cli.json {
-            true => print::json(&to_json(&rules, asked, &said))?,
-            false => print::line(&print::harmless(&told(&rules, asked, &said)))?,
-        }
+        print::found(cli.json, &to_json(&rules, asked, &said), &told(&rules, asked, &said))?;
         let is_withheld = said.after.as_ref().is_some_and(|(words, _)| words.stop.is_some());
         Ok(if said.stop.is_some() || is_withheld { Ending::Refused } else { Ending::Good })
     };

@@ -8,10 +8,10 @@ use crate::config::Uses;
 use crate::ending::{Ending, Trouble};
 use crate::error_chain::chain;
 use crate::print;
-use crate::secrets::{Kept, bound_to, length_class, weakness};
+use crate::secrets::{Kept, bound_to, weakness};
 use crate::times::shown;
 
-const TITLES: [&str; 6] = ["NAME", "LENGTH", "SET", "CHANGED", "FOR", "USED BY"];
+const TITLES: [&str; 6] = ["NAME", "STATE", "SET", "CHANGED", "FOR", "USED BY"];
 
 /// One secret as it is listed.
 struct Row {
@@ -80,7 +80,7 @@ impl Row {
         let mut object = match &self.state {
             State::Kept(Named { value, set_at_ms, changed_at_ms, .. }) => json!({
                 "state": "kept", "set_at_ms": set_at_ms, "changed_at_ms": changed_at_ms,
-                "length": length_class(value.expose()), "warning": weakness(value.expose()),
+                "warning": weakness(value.expose()),
             }),
             State::Closed(why) => json!({ "state": "closed", "error": why }),
             State::Missing => json!({ "state": "missing" }),
@@ -92,16 +92,16 @@ impl Row {
     }
 
     fn cells(&self) -> Vec<String> {
-        let [length, set, changed] = match &self.state {
-            State::Kept(Named { value, set_at_ms, changed_at_ms, .. }) => {
-                [length_class(value.expose()).to_owned(), shown(*set_at_ms), shown(*changed_at_ms)]
+        let [state, set, changed] = match &self.state {
+            State::Kept(Named { set_at_ms, changed_at_ms, .. }) => {
+                ["kept".to_owned(), shown(*set_at_ms), shown(*changed_at_ms)]
             }
             State::Closed(_) => ["cannot be opened", "-", "-"].map(str::to_owned),
             State::Missing => ["not kept", "-", "-"].map(str::to_owned),
         };
         let [bound, used] = [&self.bound, &self.used]
             .map(|names| if names.is_empty() { "-".to_owned() } else { names.join(", ") });
-        vec![self.name.clone(), length, set, changed, bound, used]
+        vec![self.name.clone(), state, set, changed, bound, used]
     }
 
     /// What somebody should do about it.
@@ -162,13 +162,13 @@ mod tests {
         ];
         let remarks = remarks(&rows);
         expect![[r#"
-            NAME     LENGTH            SET                   CHANGED               FOR                 USED BY
+            NAME     STATE             SET                   CHANGED               FOR                 USED BY
             CLOSED   cannot be opened  -                     -                     -                   -
             DARK     cannot be opened  -                     -                     -                   -
             DEEP     cannot be opened  -                     -                     -                   -
-            GITHUB   usual             2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  api.github.example  mcp.git.env.TOKEN (t.toml:3:9)
+            GITHUB   kept              2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  api.github.example  mcp.git.env.TOKEN (t.toml:3:9)
             MISSING  not kept          -                     -                     -                   mcp.a.url (t.toml:5:7)
-            ONE      too short         2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -                   -
+            ONE      kept              2023-11-14T22:13:20Z  2027-01-15T08:00:00Z  -                   -
             the kept secret CLOSED cannot be opened: it was changed
             the key file k cannot be read
             MISSING is not kept: `toolcrib secrets set MISSING`

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::url;
-use crate::config::{Loaded, Settings};
+use crate::config::Loaded;
 
 /// The name under which agents know us.
 const NAME: &str = "toolcrib";
@@ -22,60 +22,30 @@ pub(super) struct Banner {
     state: String,
     configuration: String,
     offer: String,
-    callers: Callers,
-}
-
-/// Who may call over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Callers {
-    /// Every program on this machine; because the configuration says so, or as there is no key yet.
-    Everybody { is_configured: bool },
-    /// Holders of keys, and who signs in at one of these issuers.
-    Known { issuers: Vec<String> },
-    /// It cannot be found out who has a key.
-    Unreadable,
-}
-
-impl Callers {
-    /// By the settings, and whether everybody is let in, if that could be found out.
-    fn of(settings: &Settings, is_open: Option<bool>) -> Callers {
-        let issuers = settings.identity.issuers.iter().map(|issuer| issuer.issuer.clone());
-        match is_open {
-            None => Callers::Unreadable,
-            Some(true) => Callers::Everybody { is_configured: settings.server.open_on_loopback.is_some() },
-            Some(false) => Callers::Known { issuers: issuers.collect() },
-        }
-    }
-
+    callers: String,
+    /// Whether every program on this machine may call.
+    is_open: bool,
     /// Whether clients must be given a key, since there is nothing else to come in with.
-    fn need_keys(&self) -> bool {
-        matches!(self, Callers::Known { issuers } if issuers.is_empty())
-    }
+    needs_keys: bool,
 }
 
-impl fmt::Display for Callers {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Callers::Everybody { is_configured: true } => {
-                out.write_str("every program on this machine, as server.open_on_loopback says")
-            }
-            Callers::Everybody { is_configured: false } => out
-                .write_str("every program on this machine, until there is a key (toolcrib keys create NAME)"),
-            Callers::Known { issuers } if issuers.is_empty() => {
-                out.write_str("holders of keys (toolcrib keys create NAME)")
-            }
-            Callers::Known { issuers } => {
-                write!(out, "holders of keys, and who signs in at {}", issuers.join(", "))
-            }
-            Callers::Unreadable => out.write_str("nobody, as the keys cannot be read; the log says why"),
-        }
-    }
+/// Who may call over HTTP, in a few words. `is_open` says whether everybody is let in, if that could be found out.
+fn callers(is_open: Option<bool>, is_configured: bool, issuers: &[&str]) -> String {
+    let words = match is_open {
+        None => "nobody, as the keys cannot be read; the log says why",
+        Some(true) if is_configured => "every program on this machine, as server.open_on_loopback says",
+        Some(true) => "every program on this machine, until there is a key (toolcrib keys create NAME)",
+        Some(false) if issuers.is_empty() => "holders of keys (toolcrib keys create NAME)",
+        Some(false) => return format!("holders of keys, and who signs in at {}", issuers.join(", ")),
+    };
+    words.to_owned()
 }
 
 impl Banner {
     /// `is_open` says whether every program on this machine may call, if that could be found out.
     pub(super) fn new(loaded: &Loaded, address: SocketAddr, is_open: Option<bool>) -> Banner {
         let settings = &loaded.settings;
+        let issuers: Vec<&str> = settings.identity.issuers.iter().map(|issuer| &*issuer.issuer).collect();
         let files: Vec<String> = loaded.files().map(|path| path.display().to_string()).collect();
         let names = |enabled: bool| {
             let those = settings.upstreams.iter().filter(move |upstream| upstream.enabled == enabled);
@@ -92,7 +62,9 @@ impl Banner {
                 files.join(", ")
             },
             offer: offer(tools::all(&settings.offer).len(), &names(true), &names(false)),
-            callers: Callers::of(settings, is_open),
+            callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
+            is_open: is_open == Some(true),
+            needs_keys: is_open == Some(false) && issuers.is_empty(),
         }
     }
 
@@ -118,23 +90,21 @@ impl fmt::Display for Banner {
         let url = &self.url;
         let socket = self.socket.iter().map(|path| format!("  socket         {path}\n")).collect::<String>();
         let entry = |mut entry: Value| {
-            if self.callers.need_keys() {
+            if self.needs_keys {
                 entry["headers"] = json!({ "Authorization": BEARER });
             }
             entry
         };
-        let claude = match self.callers.need_keys() {
+        let claude = match self.needs_keys {
             true => format!(" --header \"Authorization: {BEARER}\""),
             false => String::new(),
         };
         let cursor = json!({ "mcpServers": { NAME: entry(json!({ "url": url })) } });
         let code = entry(json!({ "name": NAME, "type": "http", "url": url }));
         let opencode = json!({ "mcp": { NAME: entry(json!({ "type": "remote", "url": url })) } });
-        let warning = match self.callers {
-            Callers::Everybody { .. } => {
-                "Every program on this machine that reaches this address has your rights here. "
-            }
-            Callers::Known { .. } | Callers::Unreadable => "",
+        let warning = match self.is_open {
+            true => "Every program on this machine that reaches this address has your rights here. ",
+            false => "",
         };
         write!(
             out,
@@ -170,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    fn banner(callers: Callers) -> String {
+    fn banner(is_open: bool) -> String {
         let banner = Banner {
             url: url(SocketAddr::from(([127, 0, 0, 1], 3000))),
             socket: Some("/run/crib.sock".into()),
@@ -178,7 +148,9 @@ mod tests {
             state: "/state".into(),
             configuration: "toolcrib.toml".into(),
             offer: offer(3, &["everything".into(), "git".into()], &["old".into()]),
-            callers,
+            callers: callers(Some(is_open), false, &[]),
+            is_open,
+            needs_keys: !is_open,
         };
         banner.to_string()
     }
@@ -202,7 +174,7 @@ mod tests {
               OpenCode       in opencode.json: {"mcp":{"toolcrib":{"type":"remote","url":"http://127.0.0.1:3000/mcp"}}}
 
             Every program on this machine that reaches this address has your rights here. Ctrl-C stops it.
-        "#]].assert_eq(&banner(Callers::Everybody { is_configured: false }));
+        "#]].assert_eq(&banner(true));
         expect![[r#"
             toolcrib serves MCP at http://127.0.0.1:3000/mcp
 
@@ -220,19 +192,21 @@ mod tests {
               OpenCode       in opencode.json: {"mcp":{"toolcrib":{"headers":{"Authorization":"Bearer tc_…"},"type":"remote","url":"http://127.0.0.1:3000/mcp"}}}
 
             Ctrl-C stops it.
-        "#]].assert_eq(&banner(Callers::Known { issuers: Vec::new() }));
+        "#]].assert_eq(&banner(false));
     }
 
     #[test]
     fn who_may_call_in_a_few_words() {
-        let issuers = vec!["https://login.example".to_owned()];
-        let all =
-            [Callers::Everybody { is_configured: true }, Callers::Known { issuers }, Callers::Unreadable];
+        let all = [
+            callers(Some(true), true, &[]),
+            callers(Some(false), false, &["https://login.example"]),
+            callers(None, false, &[]),
+        ];
         expect![[r#"
             every program on this machine, as server.open_on_loopback says
             holders of keys, and who signs in at https://login.example
             nobody, as the keys cannot be read; the log says why"#]]
-        .assert_eq(&all.map(|callers| callers.to_string()).join("\n"));
+        .assert_eq(&all.join("\n"));
     }
 
     #[test]

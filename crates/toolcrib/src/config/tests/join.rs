@@ -315,16 +315,6 @@ fn servers_of_a_folder_wait_for_a_person() {
 }
 
 #[test]
-fn a_file_speaks_for_the_folder_that_its_project_begins_in() {
-    let loaded = super::load_above("[mcp.a]\ncommand = 'x'\n", "").expect("nothing is wrong");
-    assert_eq!(
-        loaded.folders,
-        [std::path::Path::new("/project")],
-        "what is agreed to of it is taken back there"
-    );
-}
-
-#[test]
 fn the_users_servers_come_first() {
     let loaded = loaded_agreed("[mcp.zeta]\ncommand = 'x'\n", "[mcp.alpha]\ncommand = 'y'\n").expect("sound");
     let names: Vec<&str> = loaded.settings.upstreams.iter().map(|server| server.name()).collect();

@@ -22,7 +22,10 @@ fn a_kept_secret_is_referred_to_by_name() {
         let sources = sources(&[&text]);
         let tree = read::users(&sources).expect("TOML");
         let (file, _) = read::file(&tree);
-        (settings::kept(&file, &tree, &sources, &surroundings()).expect("a place"), Uses::of(&tree, &sources))
+        (
+            settings::Settling::new(&tree, &sources, &surroundings()).kept(&file).expect("a place"),
+            Uses::of(&tree, &sources),
+        )
     };
     assert_eq!(
         uses.of_secret("GIT"),

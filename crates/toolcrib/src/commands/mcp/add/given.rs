@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::NewServer;
 use crate::cli::Add;
 use crate::clients::{Oauth, Server};
 use crate::ending::Trouble;
@@ -12,7 +11,7 @@ const SECRET_WORDS: [&str; 7] =
     ["token", "key", "secret", "password", "passwd", "credential", "authorization"];
 
 /// The server that the options name.
-pub(super) fn new_server(add: &Add) -> Result<NewServer, Trouble> {
+pub(super) fn new_server(add: &Add) -> Result<(String, Server), Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
     // Only one of them is given.
     let mut program = add.command.iter().chain(&add.args).chain(&add.program).cloned();
@@ -31,23 +30,22 @@ pub(super) fn new_server(add: &Add) -> Result<NewServer, Trouble> {
             "only a program has an environment; a server at an address has --header".to_owned(),
         ));
     }
-    Ok(NewServer { name, server })
+    Ok((name, server))
 }
 
 fn misused(why: &str) -> Trouble {
     Trouble::Misused(format!(
-        "{why}: `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`; at a terminal, \
-         `toolcrib mcp add` alone asks for everything"
+        "{why}: `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`"
     ))
 }
 
 /// A name and its value.
 type Pair = (String, String);
 
-/// Reads a pair from what a person wrote.
-pub(super) type ReadPair = fn(&str) -> Result<Pair, String>;
-
-fn pairs(given: &[String], read: ReadPair) -> Result<BTreeMap<String, String>, Trouble> {
+fn pairs(
+    given: &[String],
+    read: fn(&str) -> Result<Pair, String>,
+) -> Result<BTreeMap<String, String>, Trouble> {
     let mut all = BTreeMap::new();
     for text in given {
         let (name, value) = read(text).map_err(Trouble::Misused)?;
@@ -59,7 +57,7 @@ fn pairs(given: &[String], read: ReadPair) -> Result<BTreeMap<String, String>, T
 }
 
 /// Reads `NAME=VALUE`, or a `NAME` alone, which refers to the variable of that name.
-pub(super) fn environment(text: &str) -> Result<Pair, String> {
+fn environment(text: &str) -> Result<Pair, String> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, value.to_owned()),
         None => (text, format!("${{env:{text}}}")),
@@ -73,7 +71,7 @@ pub(super) fn environment(text: &str) -> Result<Pair, String> {
 }
 
 /// Reads `Name=value` or, as it stands on the wire, `Name: value`.
-pub(super) fn header(text: &str) -> Result<Pair, String> {
+fn header(text: &str) -> Result<Pair, String> {
     let Some(at) = text.find(['=', ':']).filter(|&at| at > 0) else {
         return Err("a header is written Name=value".to_owned());
     };
@@ -105,7 +103,7 @@ mod tests {
             .expect("words that go together");
         let Ok(Command::Mcp(Mcp::Add(add))) = cli.action() else { panic!("another command") };
         expected.assert_eq(&match new_server(&add) {
-            Ok(new) => format!("{}\n{}", new.name, new.server.to_table()),
+            Ok((name, server)) => format!("{name}\n{}", server.to_table()),
             Err(trouble) => trouble.to_string(),
         });
     }
@@ -151,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_does_not_say_enough_or_too_much_is_refused() {
-        let how = ": `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`; at a terminal, `toolcrib mcp add` alone asks for everything";
+        let how = ": `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`";
         for (words, expected) in [
             (&["--url", "https://x"][..], format!("the server needs a name{how}")),
             (&["x"], format!("the server needs a program or an address{how}")),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::clients::{self, CLIENTS, Client, ClientFile, FoundServer, Origin, Whereabouts};
+use crate::clients::{self, CLIENTS, Client, ClientFile, FoundServer, Origin};
 use crate::config::Surroundings;
 use crate::config::text_file;
 use crate::ending::Trouble;
@@ -32,7 +32,6 @@ pub(super) struct Candidate {
 /// # Errors
 /// If a name is no client's and no file's.
 pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gathered, Trouble> {
-    let whereabouts = Whereabouts::of(surroundings);
     let mut gathered = Gathered::default();
     let everywhere = CLIENTS.iter().filter(|_| from.is_empty()).map(|client| client.id.to_owned());
     for name in everywhere.chain(from.iter().cloned()) {
@@ -40,12 +39,10 @@ pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gat
         match clients::client(&name) {
             Some(client) => {
                 let before = gathered.files.len() + gathered.errors.len();
-                client
-                    .places(&whereabouts)
-                    .iter()
-                    .for_each(|place| gathered.look(client, place, surroundings));
+                let places = client.places(surroundings);
+                places.iter().for_each(|place| gathered.look(client, place, surroundings));
                 if before == gathered.files.len() + gathered.errors.len() && !from.is_empty() {
-                    gathered.notes.push(nowhere(client, &whereabouts));
+                    gathered.notes.push(nowhere(client, &places));
                 }
             }
             None if text_file::exists(&path) || name.contains(['/', '.']) => {
@@ -94,8 +91,7 @@ impl Gathered {
     }
 }
 
-fn nowhere(client: &Client, whereabouts: &Whereabouts<'_>) -> String {
-    let places = client.places(whereabouts);
+fn nowhere(client: &Client, places: &[ClientFile]) -> String {
     let places: Vec<String> = places.iter().map(|place| place.path.display().to_string()).collect();
     format!("{} has no file at {}", client.title, places.join(" or "))
 }

@@ -32,15 +32,10 @@ pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
     let end = match plan.add.len() {
         0 if files == 0 => "no client's file was found; nothing to add".to_owned(),
         0 => "nothing to add".to_owned(),
-        count => format!("{} for {}", servers(count), target.display()),
+        count => format!("{} for {}", print::counted(count, "server"), target.display()),
     };
     out.push_str(&end);
     out
-}
-
-/// So many servers.
-pub(super) fn servers(count: usize) -> String {
-    if count == 1 { "1 server".to_owned() } else { format!("{count} servers") }
 }
 
 /// One server that would be added.

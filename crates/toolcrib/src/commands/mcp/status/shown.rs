@@ -36,6 +36,18 @@ impl Section {
         self.servers.iter().any(|server| server.name() == name)
     }
 
+    /// The servers that are not as they were `before`, new ones and those that are gone among them.
+    pub(super) fn changes(&self, before: &Section) -> impl Iterator<Item = ReportedServer> {
+        let find = |all: &Section, name: &str| all.servers.iter().position(|server| server.name() == name);
+        let is_new = |server: &&ReportedServer| {
+            find(before, server.name()).is_none_or(|at| before.servers[at].is_other(server))
+        };
+        let gone = before.servers.iter().filter(|server| find(self, server.name()).is_none());
+        let gone = gone.map(|server| json!({ "name": server.name(), "state": { "status": "removed" } }));
+        let changed = self.servers.iter().filter(is_new).map(|server| server.report.clone());
+        changed.chain(gone).map(|report| ReportedServer::of(&report)).collect::<Vec<_>>().into_iter()
+    }
+
     /// True if no server needs somebody to do something.
     pub(super) fn is_good(&self) -> bool {
         self.servers.iter().all(ReportedServer::is_good)
@@ -59,9 +71,8 @@ impl Section {
         if self.servers.is_empty() {
             return format!("{title}{NO_SERVERS}");
         }
-        let rows = [HEAD.map(str::to_owned).to_vec()].into_iter();
-        let rows: Vec<_> = rows.chain(self.servers.iter().map(|server| server.row(now_ms()))).collect();
-        format!("{title}{}", print::table(&rows))
+        let rows = self.servers.iter().map(|server| server.row(now_ms()));
+        format!("{title}{}", print::titled(HEAD, rows))
     }
 }
 

@@ -1,61 +1,71 @@
 //! `mcp status --watch`: how everything is, and then a line for each change, until the processes end.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::sleep;
 
-use super::shown::{Section, is_wanted};
+use super::shown::Section;
 use crate::commands::mcp::reported::ReportedServer;
-use crate::control::{self, Heard};
+use crate::control::{self, Asked};
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, times};
 
+/// How often every process is asked: what comes and goes in between is not seen.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
 /// Prints what happens to the servers of these names, or all if there is none.
 pub(super) async fn run(state: &Path, names: &[String], json: bool) -> Result<Ending, Trouble> {
-    let mut watched = control::watch(state);
-    let mut ending = Ending::Good;
-    while let Some((pid, event)) = watched.next().await {
-        if let Heard::Refused(why) = &event {
-            print::remark(&print::harmless(&format!("process {pid} cannot be watched: {why}")));
-            ending = Ending::Failed;
+    let mut known = BTreeMap::new();
+    loop {
+        let mut now = BTreeMap::new();
+        for Asked { pid, answer } in control::running(state).await {
+            // One that does not say anything just now is as it was.
+            let section = answer.map(|running| Section::of(&running, names)).ok();
+            now.extend(section.or_else(|| known.remove(&pid)).map(|section| (pid, section)));
         }
-        if let Some(line) = line(pid, &event, names, json) {
+        for line in lines(&known, &now, json) {
             print::foreign(&line)?;
         }
+        if now.is_empty() {
+            return Ok(Ending::Good);
+        }
+        known = now;
+        sleep(LOOK_EVERY).await;
     }
-    Ok(ending)
 }
 
-/// What is printed of an event of a process.
-fn line(pid: u32, event: &Heard, names: &[String], json: bool) -> Option<String> {
-    let line = match event {
-        Heard::All(running) => {
-            let section = Section::of(running, names);
-            if json { section.to_json().to_string() } else { section.to_text(true) }
+/// What is printed of what has changed.
+fn lines(known: &BTreeMap<u32, Section>, now: &BTreeMap<u32, Section>, json: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (pid, section) in now {
+        match known.get(pid) {
+            Some(before) => lines.extend(section.changes(before).map(|server| change(*pid, &server, json))),
+            None if json => lines.push(section.to_json().to_string()),
+            None => lines.push(section.to_text(true)),
         }
-        Heard::Change(report) => {
-            let server = ReportedServer::of(report);
-            if !is_wanted(server.name(), names) {
-                return None;
-            }
-            let at_ms = report["at_ms"].as_i64().unwrap_or_else(now_ms);
-            if json {
-                let mut change = server.to_json();
-                change["pid"] = pid.into();
-                change["at_ms"] = at_ms.into();
-                change.to_string()
-            } else {
-                let what = [server.status(), server.error()].join(": ");
-                let what = what.trim_end_matches(": ");
-                format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
-            }
-        }
-        Heard::Refused(_) => return None,
-        Heard::End if json => json!({ "pid": pid, "ended": true }).to_string(),
-        Heard::End => format!("process {pid} has ended"),
-    };
-    Some(line)
+    }
+    lines.extend(known.keys().filter(|pid| !now.contains_key(pid)).map(|pid| match json {
+        true => json!({ "pid": pid, "ended": true }).to_string(),
+        false => format!("process {pid} has ended"),
+    }));
+    lines
+}
+
+fn change(pid: u32, server: &ReportedServer, json: bool) -> String {
+    let at_ms = now_ms();
+    if json {
+        let mut change = server.to_json();
+        change["pid"] = pid.into();
+        change["at_ms"] = at_ms.into();
+        return change.to_string();
+    }
+    let what = [server.status(), server.error()].join(": ");
+    let what = what.trim_end_matches(": ");
+    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
 }
 
 #[cfg(test)]
@@ -65,35 +75,59 @@ mod tests {
     use super::*;
     use crate::control::Running;
 
+    fn section(upstreams: &Value) -> Section {
+        let upstreams = upstreams.as_array().expect("a list").clone();
+        Section::of(&Running { pid: 7, door: "stdio".into(), configuration: Vec::new(), upstreams }, &[])
+    }
+
+    #[track_caller]
+    fn check(before: Value, now: Value, text: &[&str], json: &[&str]) {
+        let known = BTreeMap::from([(7, section(&before))]);
+        let now = BTreeMap::from([(7, section(&now))]);
+        let without_time =
+            |line: &String| line.split_once("Z  ").map_or(line.clone(), |(_, rest)| rest.into());
+        assert_eq!(lines(&known, &now, false).iter().map(without_time).collect::<Vec<_>>(), text);
+        let changes = lines(&known, &now, true).into_iter().map(|line| {
+            let mut change: Value = serde_json::from_str(&line).expect("JSON");
+            change.as_object_mut().expect("an object").remove("at_ms").expect("a time");
+            change.to_string()
+        });
+        assert_eq!(changes.collect::<Vec<_>>(), json);
+    }
+
     #[test]
     fn a_line_for_each_change() {
-        let status = |name: &str, state: Value| {
-            Heard::Change(json!({ "name": name, "state": state, "at_ms": 1_700_000_000_000_i64 }))
-        };
-        let failed = json!({ "status": "failed", "error": "gone" });
-        let cases = [
-            (
-                status("git", failed.clone()),
-                Some("2023-11-14T22:13:20Z  process 7  git  failed: gone; `toolcrib mcp test git` says more"),
-                Some(r#"{"at_ms":1700000000000,"error":"gone","name":"git","pid":7,"status":"failed"}"#),
-            ),
-            (
-                status("git", json!({ "status": "removed" })),
-                Some("2023-11-14T22:13:20Z  process 7  git  removed"),
-                Some(r#"{"at_ms":1700000000000,"name":"git","pid":7,"status":"removed"}"#),
-            ),
-            (status("fs", failed), None, None),
-            (Heard::End, Some("process 7 has ended"), Some(r#"{"ended":true,"pid":7}"#)),
-        ];
-        for (event, text, json) in cases {
-            let names = ["git".to_owned()];
-            assert_eq!(line(7, &event, &names, false).as_deref(), text, "{event:?}");
-            assert_eq!(line(7, &event, &names, true).as_deref(), json, "{event:?}");
-        }
-        let upstreams = vec![json!({ "name": "git", "state": { "status": "connecting" } })];
-        let all = Heard::All(Running { pid: 7, door: "stdio".into(), configuration: Vec::new(), upstreams });
-        let text = line(7, &all, &[], false).expect("a table");
+        let server = |name: &str, state: Value| json!({ "name": name, "state": state });
+        let (good, bad) = (json!({ "status": "connected" }), json!({ "status": "failed", "error": "gone" }));
+        check(json!([server("git", good.clone())]), json!([server("git", good.clone())]), &[], &[]);
+        check(
+            json!([server("fs", good.clone()), server("git", good.clone())]),
+            json!([server("fs", good.clone()), server("git", bad)]),
+            &["process 7  git  failed: gone; `toolcrib mcp test git` says more"],
+            &[r#"{"error":"gone","name":"git","pid":7,"status":"failed"}"#],
+        );
+        check(
+            json!([server("git", good.clone())]),
+            json!([]),
+            &["process 7  git  removed"],
+            &[r#"{"name":"git","pid":7,"status":"removed"}"#],
+        );
+        check(
+            json!([]),
+            json!([server("git", good)]),
+            &["process 7  git  connected"],
+            &[r#"{"name":"git","pid":7,"status":"connected"}"#],
+        );
+    }
+
+    #[test]
+    fn processes_come_and_go() {
+        let one =
+            BTreeMap::from([(7, section(&json!([{ "name": "git", "state": { "status": "connecting" } }])))]);
+        let text = lines(&BTreeMap::new(), &one, false).concat();
         assert!(text.starts_with("process 7, stdio, no configuration\nNAME"), "{text}");
-        assert_eq!(line(7, &all, &[], true).expect("an object").lines().count(), 1);
+        assert_eq!(lines(&BTreeMap::new(), &one, true).concat().lines().count(), 1);
+        assert_eq!(lines(&one, &BTreeMap::new(), false), ["process 7 has ended"]);
+        assert_eq!(lines(&one, &BTreeMap::new(), true), [r#"{"ended":true,"pid":7}"#]);
     }
 }

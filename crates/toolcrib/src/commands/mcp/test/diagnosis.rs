@@ -9,7 +9,7 @@ pub(crate) mod sign_in;
 
 use std::time::Duration;
 
-use upstream::{ConnectError, Fault, Settings};
+use upstream::{ConnectError, Fault};
 
 pub(crate) use finding::{Diagnosis, Failed};
 
@@ -87,19 +87,4 @@ impl Failed<'_> {
             _ => Diagnosis::of("not_mcp", &[("why", &why)]),
         }
     }
-}
-
-/// It would have been usable, but not within the time that it is given.
-pub(super) fn late(settings: &Settings, step: &str, key: &str, limit: Duration, took: Duration) -> Diagnosis {
-    let enough = took.as_secs().saturating_mul(2).saturating_add(1);
-    let (name, took, limit) = (settings.name(), format!("{:.1}", took.as_secs_f32()), limit.as_secs_f32());
-    let facts: [(&str, &dyn std::fmt::Display); 6] = [
-        ("name", &name),
-        ("step", &step),
-        ("key", &key),
-        ("took", &took),
-        ("limit", &limit),
-        ("enough", &enough),
-    ];
-    Diagnosis::of("late", &facts)
 }

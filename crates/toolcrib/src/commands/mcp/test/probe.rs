@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use upstream::{ConnectError, Offer, Settings, State, Upstream, World};
+use upstream::{Offer, Settings, State, Upstream, World};
 
-use super::diagnosis::{Diagnosis, Failed, late};
+use super::diagnosis::{Diagnosis, Failed};
 use super::evidence::{Seen, Step, trace};
-
-/// A server that needs longer than its table gives it is waited for so much longer, to tell slow from dead.
-const MORE_TIME_MAX: Duration = Duration::from_secs(10);
+use super::programs::on_path;
 
 /// What a try has shown.
 pub(crate) struct Tested {
@@ -34,12 +32,11 @@ struct Remark {
 }
 
 /// Connects, lists and lets go again. A trace in `world` hears everything, too.
-pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn() -> Vec<String>) -> Tested {
+pub(crate) async fn probe(settings: &Settings, world: World) -> Tested {
     let seen = Arc::default();
     let trace = trace(&seen, world.trace.clone());
     let world = World { trace: Some(trace), ..world };
-    let more = settings.limits.start.min(MORE_TIME_MAX);
-    let upstream = Upstream::new(settings.clone().patient(more), world);
+    let upstream = Upstream::new(settings.clone(), world);
     let begun = Instant::now();
     let connected = upstream.connect().await;
     let took = begun.elapsed();
@@ -47,14 +44,11 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
     upstream.end().await;
     let seen = seen.lock().expect("nothing panics while it holds the lock").clone();
     let steps = seen.steps(took);
-    let problem = match connected {
-        Ok(()) => too_late(settings, &steps),
-        Err(error) => {
-            let failed = Failed { settings, seen: &seen, stderr: &stderr, programs };
-            let diagnosis = failed.diagnose(&in_its_own_time(error, more));
-            Some(Diagnosis { what: upstream.masked(&diagnosis.what), ..diagnosis })
-        }
-    };
+    let problem = connected.err().map(|error| {
+        let diagnosis =
+            Failed { settings, seen: &seen, stderr: &stderr, programs: &on_path }.diagnose(&error);
+        Diagnosis { what: upstream.masked(&diagnosis.what), ..diagnosis }
+    });
     let remarks = remarks(settings, &seen, &offer);
     Tested {
         name: settings.name().to_owned(),
@@ -65,29 +59,6 @@ pub(crate) async fn probe(settings: &Settings, world: World, programs: &dyn Fn()
         steps,
         remarks,
     }
-}
-
-/// It had more time than its table says, and the sentence should name what it says.
-fn in_its_own_time(error: ConnectError, more: Duration) -> ConnectError {
-    match error {
-        ConnectError::TooSlow { what, limit, stderr } => {
-            ConnectError::TooSlow { what, limit: limit.saturating_sub(more), stderr }
-        }
-        error => error,
-    }
-}
-
-/// A step that took longer than the table allows.
-fn too_late(settings: &Settings, steps: &[Step]) -> Option<Diagnosis> {
-    let is_start = |step: &&Step| matches!(step.name, "start" | "handshake");
-    let start: Duration = steps.iter().filter(is_start).map(|step| step.took).sum();
-    let (start_limit, list_limit) = (settings.limits.start, settings.limits.list);
-    if start > start_limit {
-        return Some(late(settings, "start", "start_timeout", start_limit, start));
-    }
-    let list = steps.iter().filter(|step| !is_start(step)).max_by_key(|step| step.took)?;
-    (list.took > list_limit)
-        .then(|| late(settings, &format!("list of {}", list.name), "list_timeout", list_limit, list.took))
 }
 
 fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {

@@ -1,7 +1,6 @@
 //! What else is said of the same, where the case differs in something.
 
 use super::*;
-use crate::commands::mcp::test::diagnosis::late;
 
 #[test]
 fn servers_that_are_not_tried() {
@@ -95,13 +94,6 @@ fn what_is_rare_has_words_too() {
               it cannot be started
               check `command`
         "#]],
-    );
-    let (limit, took) = (Duration::from_secs(3), Duration::from_millis(4_260));
-    let late = late(&program(), "list of tools", "list_timeout", limit, took);
-    assert_eq!(
-        late.lines("it"),
-        "it: it answers too late: its list of tools took 4.3 s, and it has 3 s\n  \
-         try: set `list_timeout = \"9s\"` in [mcp.it]"
     );
 }
 
