@@ -3,8 +3,8 @@
 //! It is kept as Argon2id. Wrong tries are counted in the store, before the code is looked at, so that neither another
 //! process nor one that is killed in between has more of them.
 
+use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
-use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
 use store::{Change, Kind, StoreError, replace, wait};
 
@@ -14,11 +14,6 @@ use super::record::time;
 
 /// Under which key the code is kept.
 const KEY: &str = "code";
-
-/// What one look at a code costs: 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
-const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-const LANES: u32 = 1;
 
 /// How long the salt is, in bytes.
 const SALT_BYTES: usize = 16;
@@ -169,9 +164,9 @@ fn wait_ms(wrong: u32) -> i64 {
     }
 }
 
+/// Its defaults are 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
 fn argon2() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("these are within its bounds");
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+    Argon2::default()
 }
 
 fn hashed(Code(code): &Code) -> Result<String, CodeFault> {

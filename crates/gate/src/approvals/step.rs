@@ -65,7 +65,9 @@ impl Asking<'_> {
             return Ok(Settled::Allowed(carried));
         }
         let first = self.candidate.judgement.consents.first();
-        if let Some(consent) = first.filter(|_| exact.questions.iter().any(|asked| asked.roles.is_empty())) {
+        if let Some(consent) =
+            first.filter(|_| exact.question.questions.iter().any(|asked| asked.roles.is_empty()))
+        {
             return Err(consent.refusal(self.candidate.tool_name()).into());
         }
         let exact = Arc::new(exact);
@@ -81,7 +83,7 @@ impl Asking<'_> {
         if asked.is_none() && self.may_ask_client(&approval) && self.has_persons_client().await? {
             let question = ClientQuestion::new(&approval.id, brought.input.as_ref());
             // A client is not asked that would have to keep too much for the tool besides.
-            if question.to_text().len() < STATE_SEALED_MAX {
+            if question.bytes() < STATE_SEALED_MAX {
                 let wants_code = self.on_disk(Approvals::has_code).await?;
                 let wants_code = wants_code.map_err(|error| Refusal::NoApprovals(error.to_string()))?;
                 self.leave_open(&approval).await?;
@@ -98,11 +100,11 @@ impl Asking<'_> {
     /// Takes the answer that a client brings from its user. One that comes too late, or second, changes nothing: how
     /// things stand is looked at afterwards in any case.
     async fn take_answer(&self, id: &str, responses: &Bytes) -> Result<(), Failure> {
-        let form::Heard::Answer(answer, code) = form::heard(responses, id) else { return Ok(()) };
+        let Some((answer, code)) = form::answer(responses, id) else { return Ok(()) };
         let (id, by) = (id.to_owned(), self.candidate.caller.clone());
         let taken = self
             .on_disk(move |approvals| -> Result<(), Refusal> {
-                match approvals.answer_in_client(&id, &answer, &by, code.as_ref()) {
+                match approvals.settle(&id, &answer, &by, (Through::Elicitation, code.as_ref())) {
                     Err(AnswerFault::Store(error)) => Err(Refusal::NoApprovals(error.to_string())),
                     // The question stays open; a model is not told how near its user was.
                     Err(AnswerFault::Code(fault)) => {

@@ -8,7 +8,7 @@ pub(crate) use std::time::Duration;
 pub(crate) use bytes::Bytes;
 pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
-pub(crate) use gate::approvals::Status;
+pub(crate) use gate::approvals::State;
 pub(crate) use gate::approvals::{
     Answer, Approval, Code, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope,
     is_question, unanswered,

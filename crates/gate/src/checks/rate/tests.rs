@@ -58,7 +58,7 @@ type Expected<'a> = Option<(&'a str, u64)>;
 
 /// Each call: when in milliseconds, by whom of what, and what is expected.
 /// What comes of one call, on a thread that waits for it.
-fn take(check: &Rate, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+fn take(check: &Rate, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Refusal> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(check.take(wanted, now_ns))
 }
@@ -71,11 +71,11 @@ fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     for (at_ms, call, expected) in calls {
         NOW_MS.set(i64::try_from(*at_ms).expect("soon"));
         let got = take(&check, &wanted_by(&rates, call), at_ms * MS).err();
-        let got = got.map(|halt| match halt {
-            Halt::TooOften(refused) => (refused.limit.to_string(), refused.wait.as_nanos()),
-            Halt::Uncounted(why) => panic!("{why}"),
+        let got = got.map(|refusal| match refusal {
+            Refusal::RateLimited { limit, retry_after_ms } => (limit.to_string(), retry_after_ms),
+            other => panic!("{other}"),
         });
-        let expected = expected.map(|(limit, wait_ms)| (limit.to_owned(), u128::from(wait_ms * MS)));
+        let expected = expected.map(|(limit, wait_ms)| (limit.to_owned(), wait_ms));
         assert_eq!(got, expected, "{call} at {at_ms} ms");
     }
 }
@@ -278,7 +278,7 @@ fn what_cannot_be_counted_does_not_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let check =
         process(&(Arc::new(store::SqliteStore::at(&folder.path().join("no\0folder"))) as Arc<dyn Store>));
-    assert!(matches!(take(&check, &wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
+    assert!(matches!(take(&check, &wanted_by(&rates, "a/t"), 0), Err(Refusal::NoQuota(_))));
     assert!(take(&check, &wanted_by(&rates, "a/u"), 0).is_ok());
 }
 
