@@ -88,7 +88,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Ass
     let audit_log =
         AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
     let audit_log = Arc::new(audit_log);
-    let catalog = Catalog::new(tools::all(&settings.offer));
+    let catalog = Catalog::new(tools::all(&settings.tools));
     let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
     let upstreams = Arc::new(Upstreams::start(
         std::mem::take(&mut settings.upstreams),

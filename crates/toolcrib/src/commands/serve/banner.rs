@@ -91,7 +91,7 @@ impl Banner {
             } else {
                 files.join(", ")
             },
-            offer: offer(tools::all(&settings.offer).len(), &names(true), &names(false)),
+            offer: offer(tools::all(&settings.tools).len(), &names(true), &names(false)),
             callers: Callers::of(settings, is_open),
         }
     }
