@@ -130,11 +130,6 @@ impl Approvals {
         self.store.stand(call, known)
     }
 
-    /// Tells whoever waits that something was answered, here or elsewhere.
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
-
     /// Notes that a call waits for this question, until what is returned is dropped.
     fn await_answer(&self, id: &Arc<str>) -> Waiter<'_> {
         self.awaited().push(id.clone());

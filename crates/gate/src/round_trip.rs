@@ -30,7 +30,7 @@ enum RoundState {
 /// Opens and seals what clients keep between two rounds, and names the tasks that calls become.
 pub(crate) struct RoundTrips {
     sealer: Sealer,
-    tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 impl RoundTrips {
@@ -141,7 +141,7 @@ impl RoundTrips {
         let source = definition.origin.upstream().cloned().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
         let new = || Origin { tool: definition.name.shared(), arguments: None };
         let origin = identity.origin.clone().unwrap_or_else(new);
-        let token = self.task_token(&identity.caller, &Task { source, id, origin }).await;
+        let token = self.tokens.seal(identity.caller.id(), &Task { source, id, origin }).await;
         let token = token.ok_or(Failure::Internal(Internal { call: identity.id }))?;
         // The task goes on with the call that began it: what is done with it later is judged by that call's arguments.
         if identity.origin.is_none() {
@@ -154,16 +154,6 @@ impl RoundTrips {
             self.tokens.keep(&token, &begun_with);
         }
         Ok(token.into())
-    }
-
-    /// What this caller knows a source's task by; nothing if no key can be had.
-    pub(crate) async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
-        self.tokens.seal(caller.id(), task).await
-    }
-
-    /// The task of a token, if it was given to this caller.
-    pub(crate) async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.tokens.open(caller.id(), token).await
     }
 }
 

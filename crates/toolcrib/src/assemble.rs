@@ -194,7 +194,7 @@ impl Guarded {
 fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pinning {
     let neighbours = Neighbours::default();
     let offer = catalog.offer();
-    neighbours.say(OURSELVES, offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect());
+    neighbours.say(OURSELVES, offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect());
     let store = PinStore::new(store, redactor);
     let redactor = redactor.clone();
     let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));

@@ -54,8 +54,7 @@ impl ExactCall {
         let definition = candidate.definition();
         let Content { arguments, meta, .. } = &candidate.content;
         let text = arguments.text();
-        // Whatever was parsed can be read; what cannot has one spelling, its own.
-        let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+        let canonical = Canonical::read_or_quote(text);
         let written = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
@@ -166,7 +165,7 @@ fn shown(clean: &str) -> (String, bool) {
     if whole.len() <= ARGUMENTS_SHOWN_BYTES_MAX {
         return (whole, false);
     }
-    let canonical = Canonical::read(clean).unwrap_or(Canonical::Word(clean));
+    let canonical = Canonical::read_or_quote(clean);
     let mut text = whole;
     for value_max in VALUE_SHOWN_BYTES {
         text = visible(&canonical.shortened(value_max).text());
@@ -179,7 +178,7 @@ fn shown(clean: &str) -> (String, bool) {
 
 /// The caller's own `_meta`, under the name that the protocol has for it.
 fn meta_of(text: &str, redactor: &Redactor) -> Member {
-    let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+    let canonical = Canonical::read_or_quote(text);
     let written = canonical.text();
     let clean = clean(&written, redactor);
     let (shown, _) = shown(clean.as_deref().unwrap_or(&written));
@@ -211,7 +210,7 @@ fn members(canonical: &Canonical<'_>, clean: &str) -> Vec<Member> {
         shown: cut(&visible(&shown.text()), MEMBER_SHOWN_BYTES_MAX),
         pointer,
     };
-    let whole = member(String::new(), canonical, clean.as_ref().unwrap_or(&Canonical::Word("{}")));
+    let whole = member(String::new(), canonical, clean.as_ref().unwrap_or(&Canonical::Object(Vec::new())));
     let each = canonical.members().into_iter().filter_map(|(pointer, value)| {
         let (_, shown) = shown.iter().find(|(at, _)| *at == pointer)?;
         let is_fit = pointer.len() <= POINTER_BYTES_MAX && visible(&pointer) == pointer;

@@ -164,18 +164,14 @@ fn wait_ms(wrong: u32) -> i64 {
     }
 }
 
-/// Its defaults are 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
-fn argon2() -> Argon2<'static> {
-    Argon2::default()
-}
-
 fn hashed(Code(code): &Code) -> Result<String, CodeFault> {
     if code.chars().count() < CODE_CHARS_MIN || code.len() > CODE_BYTES_MAX {
         return Err(CodeFault::Length);
     }
     let mut salt = [0; SALT_BYTES];
     getrandom::fill(&mut salt).map_err(|_| no_randomness())?;
-    let hash = argon2().hash_password_with_salt(code.as_bytes(), &salt);
+    // Its defaults are 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
+    let hash = Argon2::default().hash_password_with_salt(code.as_bytes(), &salt);
     // Length, salt and parameters are within its bounds; what is left is memory.
     hash.map(|hash| hash.to_string()).map_err(|error| CodeFault::Store(StoreError::Database(Box::new(error))))
 }
@@ -184,7 +180,7 @@ fn hashed(Code(code): &Code) -> Result<String, CodeFault> {
 fn is_code(phc: &str, Code(given): &Code) -> Result<bool, CodeFault> {
     let hash = PasswordHash::new(phc).map_err(|_| CodeFault::Unreadable)?;
     // Nobody's code is longer, and hashing it would cost.
-    Ok(given.len() <= CODE_BYTES_MAX && argon2().verify_password(given.as_bytes(), &hash).is_ok())
+    Ok(given.len() <= CODE_BYTES_MAX && Argon2::default().verify_password(given.as_bytes(), &hash).is_ok())
 }
 
 fn text(kept: &Kept) -> String {

@@ -13,7 +13,7 @@ impl Approvals {
     /// what tools ask.
     pub async fn settled_elsewhere(self: &Arc<Approvals>, requests: &[u8]) {
         let Some(id) = form::asked_for(requests) else { return std::future::pending().await };
-        let mut changes = self.changes();
+        let mut changes = self.changes.subscribe();
         loop {
             let (approvals, wanted) = (self.clone(), id.clone());
             let is_open = spawn_blocking(move || approvals.is_open(&wanted)).await;

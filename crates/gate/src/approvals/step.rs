@@ -20,7 +20,7 @@ use super::presence::Asker;
 use super::record::{Approval, Through};
 use super::{Approvals, LOOK_EVERY, SIGN_EVERY, form};
 use crate::candidate::Candidate;
-use crate::failure::{Awaited, Failure, Internal, Refusal};
+use crate::failure::{Awaited, Failure, Internal, Refusal, Ruling};
 use crate::seal::STATE_SEALED_MAX;
 
 /// The step's name in records.
@@ -68,7 +68,8 @@ impl Asking<'_> {
         if let Some(consent) =
             first.filter(|_| exact.question.questions.iter().any(|asked| asked.roles.is_empty()))
         {
-            return Err(consent.refusal(self.candidate.tool_name()).into());
+            let (rule, why) = (consent.rule.clone(), consent.why.clone());
+            return Err(Refusal::NeedsApproval(Ruling { tool: self.candidate.tool_name(), rule, why }).into());
         }
         let exact = Arc::new(exact);
         let asked = brought.question.take();
@@ -77,7 +78,7 @@ impl Asking<'_> {
         }
         let known = asked.as_ref().map(|question| question.id.clone());
         // Before the first look, so that no answer falls between the two.
-        let changes = self.approvals.changes();
+        let changes = self.approvals.changes.subscribe();
         let standing = self.stand(&exact, known).await?;
         let Standing::Pending(approval) = standing else { return self.decide(standing, &exact, approved) };
         if asked.is_none() && self.may_ask_client(&approval) && self.has_persons_client().await? {
@@ -228,7 +229,7 @@ impl Asking<'_> {
             Standing::Expired(approval) => {
                 let (id, by) = (approval.id, Arc::from("nobody"));
                 *approved = Some(Approved { id, by, through: "none", answer: "expired" });
-                Refusal::ApprovalExpired { tool }
+                Refusal::ApprovalExpired(tool)
             }
             Standing::Pending(approval) => Refusal::ApprovalPending(Box::new(Awaited {
                 why: approval.why(),
@@ -236,7 +237,7 @@ impl Asking<'_> {
                 expires_at_ms: approval.expires_at_ms,
                 id: approval.id,
             })),
-            Standing::Stranger => Refusal::KeyRevoked { tool },
+            Standing::Stranger => Refusal::KeyRevoked(tool),
             Standing::Full { max, is_own_share } => Refusal::TooManyApprovals { tool, max, is_own_share },
         };
         Err(refusal.into())

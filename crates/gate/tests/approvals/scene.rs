@@ -50,7 +50,7 @@ impl AnyTool for Burn {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        let input = cx.input().cloned().unwrap_or_default();
+        let input = cx.input.clone().unwrap_or_default();
         let payload = if arguments.value()["asks"] == true && input.state.is_none() {
             let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
             Payload::InputRequired { requests, state: Some("inner".into()), hold: None }

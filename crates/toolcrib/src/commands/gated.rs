@@ -76,14 +76,14 @@ async fn await_sign_ins(crib: &Crib) -> bool {
         crib.upstreams.iter().filter(is_renewed).map(|it| it.name().to_owned()).collect()
     };
     let names = renewed();
-    if catalog.offer().is_settled() || names.is_empty() {
+    if catalog.offer().is_settled || names.is_empty() {
         return false;
     }
     print::remark(&format!(
         "waiting for a sign-in to be renewed, perhaps by another process: {}",
         names.join(", ")
     ));
-    let waiting = async { while !catalog.settled().await.is_settled() && !renewed().is_empty() {} };
+    let waiting = async { while !catalog.settled().await.is_settled && !renewed().is_empty() {} };
     // Whoever is later than that is left out.
     let _ = timeout(SIGN_INS_WAIT_MAX, waiting).await;
     true
@@ -179,10 +179,10 @@ fn hint(failure: &Failure) -> Option<String> {
         Failure::Refused(Refusal::ApprovalPending(awaited)) => {
             return Some(format!("approval {id}: toolcrib approvals show {id}", id = awaited.id));
         }
-        Failure::Refused(Refusal::NeedsApproval { .. }) => {
+        Failure::Refused(Refusal::NeedsApproval(_)) => {
             return Some("name roles in `approvals.roles`, or allow it in the policy".to_owned());
         }
-        Failure::Refused(Refusal::HeldBack { .. }) => {
+        Failure::Refused(Refusal::HeldBack(_)) => {
             return Some("to look at it: toolcrib mcp trust".to_owned());
         }
         Failure::Refused(_) | Failure::Internal(_) => return None,
@@ -210,15 +210,15 @@ fn ending(failure: &Failure) -> Ending {
             | Refusal::HeaderMismatch(_)
             | Refusal::BadState(_)
             | Refusal::InvalidArguments { .. } => Ending::Misused,
-            Refusal::HeldBack { .. }
-            | Refusal::Denied { .. }
-            | Refusal::RuleBlocked { .. }
-            | Refusal::NeedsApproval { .. }
+            Refusal::HeldBack(_)
+            | Refusal::Denied(_)
+            | Refusal::RuleBlocked(_)
+            | Refusal::NeedsApproval(_)
             | Refusal::ApprovalPending(_)
             | Refusal::ApprovalDenied { .. }
-            | Refusal::ApprovalExpired { .. }
-            | Refusal::KeyRevoked { .. }
-            | Refusal::Outdated { .. }
+            | Refusal::ApprovalExpired(_)
+            | Refusal::KeyRevoked(_)
+            | Refusal::Outdated(_)
             | Refusal::TooManyApprovals { .. }
             | Refusal::NoApprovals(_)
             | Refusal::UnusableSchema { .. }
@@ -261,6 +261,8 @@ fn decoded_bytes(base64: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use gate::Ruling;
+
     use super::*;
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
         );
         assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1, limit: "x".into() }), Ending::Refused);
         assert_eq!(
-            refused(Refusal::Denied { tool: "x".into(), rule: "r".into(), why: "w".into() }),
+            refused(Refusal::Denied(Ruling { tool: "x".into(), rule: "r".into(), why: "w".into() })),
             Ending::Refused
         );
         assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);

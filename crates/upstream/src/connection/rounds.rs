@@ -60,7 +60,7 @@ impl Connection {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut call = self.suspended.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
         call.go_on_for(caller("tools/call", cx));
-        let caught_up = call.catch_up(cx.client().conversation)?;
+        let caught_up = call.catch_up(cx.client.conversation)?;
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);
         let answer = |key: &str| responses.and_then(|responses| responses.get(key));
@@ -97,7 +97,7 @@ impl Connection {
 
     /// Asks the client of a call, with whatever else the server asks at the same time.
     async fn ask(&self, mut call: Call, first: Question, cx: Option<&Context>) -> Result<Answer, Fault> {
-        let conversation = cx.map_or(0, |cx| cx.client().conversation);
+        let conversation = cx.map_or(0, |cx| cx.client.conversation);
         call.add(first, conversation);
         let mut collected = pin!(sleep(QUESTIONS_WAIT));
         while call.open().len() < QUESTIONS_MAX {
@@ -144,11 +144,11 @@ impl Connection {
         }
         let (Some(cx), false) = (cx, self.is_modern()) else { return Ok(Answer::Error(error)) };
         let Some(required) = asked::required(&error) else { return Ok(Answer::Error(error)) };
-        if let Some(lacking) = asked::lacks_urls(&cx.client().capabilities) {
+        if let Some(lacking) = asked::lacks_urls(&cx.client.capabilities) {
             return Err(Fault::Lacking(lacking.to_owned()));
         }
         for (id, key) in required.ids {
-            self.transport.exchange.note_elicitation(id, cx.client().conversation, key);
+            self.transport.exchange.note_elicitation(id, cx.client.conversation, key);
         }
         Ok(Answer::Asked { requests: required.requests, state: AGAIN.into(), hold: None })
     }

@@ -1,7 +1,6 @@
 //! The limits: how they are configured, and which of them concern a call.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -91,18 +90,13 @@ pub struct Rates {
 }
 
 /// A limit that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("limits.{}.{:?} {what}", .keys[0], .keys[1])]
 pub struct RateProblem {
     /// The keys of its table below `limits`.
     pub keys: [String; 2],
     /// What is wrong with it.
     pub what: String,
-}
-
-impl fmt::Display for RateProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "limits.{}.{:?} {}", self.keys[0], self.keys[1], self.what)
-    }
 }
 
 impl From<RateConfig> for Rates {

@@ -23,6 +23,11 @@ fn process(store: &Arc<dyn Store>) -> Rate {
     Rate::counting(Quotas::kept_in(store.clone(), clock))
 }
 
+/// One that is asked about no days.
+fn countless() -> Rate {
+    process(&(Arc::new(store::SqliteStore::at("nowhere".as_ref())) as Arc<dyn Store>))
+}
+
 fn sqlite(folder: &tempfile::TempDir) -> Arc<dyn Store> {
     Arc::new(store::SqliteStore::at(folder.path()))
 }
@@ -290,7 +295,7 @@ fn subscriptions_have_a_bucket_of_their_own() {
     .expect("limits");
     assert!(rates.of_subscriptions("a").is_none());
     assert_eq!(rates.of_subscriptions("b").expect("a limit").per_day, None);
-    let (check, limit) = (Rate::counting(Quotas::default()), rates.of_subscriptions("c").expect("a limit"));
+    let (check, limit) = (countless(), rates.of_subscriptions("c").expect("a limit"));
     let passes = |now_ms: u64| take(&check, &[(&limit, "c subscribing".into())], now_ms * MS).is_ok();
     assert_eq!((0..1_100).filter(|_| passes(0)).count(), 1_000);
     assert_eq!((0..5).filter(|_| passes(100)).count(), 1);
@@ -298,7 +303,7 @@ fn subscriptions_have_a_bucket_of_their_own() {
 
 #[test]
 fn buckets_outlive_a_change_of_the_limits() {
-    let check = Rate::counting(Quotas::default());
+    let check = countless();
     let (before, after) =
         (rates("rate = { per_second = 1, burst = 1 }"), rates("rate = { per_second = 2, burst = 1 }"));
     assert!(take(&check, &wanted_by(&before.expect("limits"), "a"), 0).is_ok());
@@ -307,8 +312,7 @@ fn buckets_outlive_a_change_of_the_limits() {
 
 #[test]
 fn there_is_room_for_so_many_and_the_rest_share() {
-    let (check, rates) =
-        (Rate::counting(Quotas::default()), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
+    let (check, rates) = (countless(), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
     let call = |caller: &str, now_ns| take(&check, &wanted_by(&rates, caller), now_ns);
     for number in 0..BUCKETS_MAX {
         assert!(call(&format!("caller {number}"), 0).is_ok());
