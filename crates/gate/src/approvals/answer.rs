@@ -256,7 +256,7 @@ impl Approvals {
         // One that was answered or tidied away, or stays open anyway, is left as it is.
         let put_off = store.change(id, |approval| {
             let is_due = approval.state == State::Pending && is_due(&approval, &store.process);
-            Ok(is_due.then(|| (Approval { awaited_until_ms: until_ms, ..approval }, None)))
+            Ok(is_due.then_some((Approval { awaited_until_ms: until_ms, ..approval }, None)))
         });
         put_off.map(drop)
     }
