@@ -13,7 +13,7 @@ pub const TEXT_BYTES_MAX: usize = 256;
 pub const DECISIONS_MAX: usize = 16;
 
 /// What is known of a call before it runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The call's own id. Unique among all calls of all processes: by it a call that was open when a
     /// process died is told from one whose record reached the audit log.

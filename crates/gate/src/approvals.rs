@@ -29,8 +29,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::clock::{Clock, now_ms};
-pub use answer::Forgotten;
-pub use answer::{Answer, NOTE_CHARS_MAX, Pattern, Scope};
+pub use answer::{Answer, Forgotten, NOTE_CHARS_MAX, Pattern, Scope};
 use approval_store::{ApprovalStore, Standing};
 pub use approval_store::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub(crate) use call::ExactCall;
@@ -38,10 +37,10 @@ pub(crate) use carried::{Brought, Carried, ClientQuestion};
 pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
-pub use form_wait::{is_question, unanswered};
+pub use form::{is_question, unanswered};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
-pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Status, Through};
+pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Through};
 pub(crate) use step::{Asking, STEP, Settled};
 
 /// How often a waiting call looks whether another process has written an answer.
@@ -124,20 +123,11 @@ impl Approvals {
     /// How things stand for a call. Blocks on the disk.
     fn stand(&self, caller: &Caller, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
         // A call may have waited for hours, and what it was let in by been taken back.
-        if self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))? {
-            return self.stand_of_known(call, known);
+        if !self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))? {
+            return Ok(Standing::Stranger);
         }
-        Ok(Standing::Stranger)
-    }
-
-    fn stand_of_known(&self, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.store.stand(call, known)
-    }
-
-    /// Tells whoever waits that something was answered, here or elsewhere.
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
     }
 
     /// Notes that a call waits for this question, until what is returned is dropped.
@@ -152,7 +142,7 @@ impl Approvals {
 
     fn is_open(&self, id: &str) -> bool {
         let kept = self.store.approval(id).ok().flatten();
-        kept.is_some_and(|kept| kept.record.status(self.now_ms()) == Status::Pending)
+        kept.is_some_and(|kept| kept.record.status(self.now_ms()) == State::Pending)
     }
 
     /// Wakes whoever waits.
@@ -162,25 +152,15 @@ impl Approvals {
 
     /// Sees whether another process has changed something, unless that was just looked at. Blocks on the disk.
     fn look(&self) {
-        let last = {
-            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = Instant::now();
-            match *looked {
-                Some((at, _)) if now.duration_since(at) < LOOK_EVERY / 2 => return,
-                last => {
-                    *looked = Some((now, last.map_or(0, |(_, count)| count)));
-                    last.map(|(_, count)| count)
-                }
-            }
-        };
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if looked.is_some_and(|(at, _)| now.duration_since(at) < LOOK_EVERY / 2) {
+            return;
+        }
         // A store that cannot be read just now can be in a moment, or the wait ends.
-        let kinds = [Kind::Approval, Kind::Grant];
-        let kinds = kinds.map(|kind| wait(self.store.store.changes(kind)).unwrap_or(0));
-        let count = kinds.iter().fold(0u64, |sum, count| sum.wrapping_add(*count));
-        if last != Some(count) {
-            if let Some((_, kept)) = &mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner) {
-                *kept = count;
-            }
+        let changes = |kind| wait(self.store.store.changes(kind)).unwrap_or(0);
+        let count = changes(Kind::Approval).wrapping_add(changes(Kind::Grant));
+        if looked.replace((now, count)).is_none_or(|(_, last)| last != count) {
             self.tell();
         }
     }

@@ -10,7 +10,6 @@ use rules::OnResult;
 use sandbox::{ObeyedFile, Root};
 use tool_api::{Action, Arguments, Definition};
 
-use crate::failure::Refusal;
 use crate::meta::Meta;
 use crate::offer::Offered;
 use crate::tokens::Origin;
@@ -77,13 +76,6 @@ pub(crate) struct Consent {
     pub(crate) approvers: Roles,
     /// How long the question stays open; none for the configured time.
     pub(crate) lasts: Option<Duration>,
-}
-
-impl Consent {
-    /// The refusal of a call that nobody can be asked about.
-    pub(crate) fn refusal(&self, tool: String) -> Refusal {
-        Refusal::NeedsApproval { tool, rule: self.rule.clone(), why: self.why.clone() }
-    }
 }
 
 impl Candidate {

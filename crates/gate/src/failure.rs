@@ -58,14 +58,9 @@ pub enum Refusal {
         /// What was to be done with it.
         action: &'static str,
     },
-    /// Its definition has changed, or is new, and nobody has accepted it.
-    #[error("{why}")]
-    HeldBack {
-        /// The tool.
-        tool: String,
-        /// What is the matter, and what a person can do about it: a sentence.
-        why: Arc<str>,
-    },
+    /// Its definition has changed, or is new, and nobody has accepted it: a sentence on that, and on what a person can do.
+    #[error("{0}")]
+    HeldBack(Arc<str>),
     /// What the transport was told beside the call differs from it.
     #[error("Header mismatch: {0}")]
     HeaderMismatch(String),
@@ -73,37 +68,14 @@ pub enum Refusal {
     #[error("{0}")]
     BadState(StateFault),
     /// A rule forbids it.
-    #[error("refused by policy: `{tool}` {why} (rule {rule})")]
-    Denied {
-        /// The tool.
-        tool: String,
-        /// The rule that decided.
-        rule: Arc<str>,
-        /// Its reason, completing "the tool …".
-        why: Arc<str>,
-    },
+    #[error("refused by policy: {0}")]
+    Denied(Ruling),
     /// An AI rule forbids it.
-    #[error("refused by the rules for AI: `{tool}` {why} (rule {rule})")]
-    RuleBlocked {
-        /// The tool.
-        tool: String,
-        /// The rule that decided.
-        rule: Arc<str>,
-        /// Its reason, completing "the tool …".
-        why: Arc<str>,
-    },
+    #[error("refused by the rules for AI: {0}")]
+    RuleBlocked(Ruling),
     /// A person would have to agree, and nobody may be asked.
-    #[error(
-        "`{tool}` {why} (rule {rule}), so a person must allow it first, and nobody may be asked; go on without it"
-    )]
-    NeedsApproval {
-        /// The tool.
-        tool: String,
-        /// The rule that decided.
-        rule: Arc<str>,
-        /// Its reason, completing "the tool …".
-        why: Arc<str>,
-    },
+    #[error("{0}, so a person must allow it first, and nobody may be asked; go on without it")]
+    NeedsApproval(Ruling),
     /// A person has been asked and has not answered yet.
     #[error(transparent)]
     ApprovalPending(Box<Awaited>),
@@ -122,28 +94,19 @@ pub enum Refusal {
     },
     /// Nobody has answered in time.
     #[error(
-        "`{tool}` was not allowed: the person who was asked has not answered in time; go on without it, and call again \
+        "`{0}` was not allowed: the person who was asked has not answered in time; go on without it, and call again \
          only if a person asks for it"
     )]
-    ApprovalExpired {
-        /// The tool.
-        tool: String,
-    },
+    ApprovalExpired(String),
     /// The caller's key was taken back while the call waited.
-    #[error("`{tool}` does not run: the key that it was called with was revoked")]
-    KeyRevoked {
-        /// The tool.
-        tool: String,
-    },
+    #[error("`{0}` does not run: the key that it was called with was revoked")]
+    KeyRevoked(String),
     /// What a person has allowed is not what would run by now.
     #[error(
-        "`{tool}` has not run: while a person was asked, the rules have changed, or what it is about has, so what was \
+        "`{0}` has not run: while a person was asked, the rules have changed, or what it is about has, so what was \
          allowed is not what would run; call again with the same arguments"
     )]
-    Outdated {
-        /// The tool.
-        tool: String,
-    },
+    Outdated(String),
     /// Too many questions wait for people already.
     #[error(
         "`{tool}` needs a person's approval, and {max} questions{} wait for an answer already; go on without it",
@@ -192,6 +155,18 @@ pub enum Refusal {
     /// The call could not be written in the audit log, and what cannot be recorded does not run.
     #[error("the audit log cannot be written, so no call runs: {0}")]
     NoAuditLog(String),
+}
+
+/// What a rule says of a call that it does not let through.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{tool}` {why} (rule {rule})")]
+pub struct Ruling {
+    /// The tool.
+    pub tool: String,
+    /// The rule that decided.
+    pub rule: Arc<str>,
+    /// Its reason, completing "the tool …".
+    pub why: Arc<str>,
 }
 
 /// A question that waits for a person. A model reads the sentence: with the id, or a command or an address to answer at,
@@ -255,16 +230,16 @@ impl Refusal {
             Refusal::UnknownPrompt(_) => "unknown_prompt",
             Refusal::UnknownTask => "unknown_task",
             Refusal::Unsupported { .. } => "unsupported",
-            Refusal::HeldBack { .. } => "held_back",
+            Refusal::HeldBack(_) => "held_back",
             Refusal::HeaderMismatch(_) => "header_mismatch",
             Refusal::BadState(_) => "bad_request_state",
-            Refusal::Denied { .. } => "policy_denied",
-            Refusal::RuleBlocked { .. } => "rule_blocked",
-            Refusal::NeedsApproval { .. } | Refusal::ApprovalPending(_) => "approval_required",
+            Refusal::Denied(_) => "policy_denied",
+            Refusal::RuleBlocked(_) => "rule_blocked",
+            Refusal::NeedsApproval(_) | Refusal::ApprovalPending(_) => "approval_required",
             Refusal::ApprovalDenied { .. } => "approval_denied",
-            Refusal::ApprovalExpired { .. } => "approval_expired",
-            Refusal::KeyRevoked { .. } => "key_revoked",
-            Refusal::Outdated { .. } => "approval_outdated",
+            Refusal::ApprovalExpired(_) => "approval_expired",
+            Refusal::KeyRevoked(_) => "key_revoked",
+            Refusal::Outdated(_) => "approval_outdated",
             Refusal::TooManyApprovals { .. } => "too_many_approvals",
             Refusal::NoApprovals(_) => "approvals_unavailable",
             Refusal::InvalidArguments { .. } => "invalid_arguments",
@@ -301,7 +276,11 @@ mod tests {
                  else, and do not repeat this call until a person tells you to",
             ),
             (
-                Refusal::NeedsApproval { tool: tool(), rule: rule(), why: "destroys something".into() },
+                Refusal::NeedsApproval(Ruling {
+                    tool: tool(),
+                    rule: rule(),
+                    why: "destroys something".into(),
+                }),
                 "`burn` destroys something (rule default.destroys), so a person must allow it first, and nobody may be \
                  asked; go on without it",
             ),
@@ -315,7 +294,7 @@ mod tests {
                  for it",
             ),
             (
-                Refusal::ApprovalExpired { tool: tool() },
+                Refusal::ApprovalExpired(tool()),
                 "`burn` was not allowed: the person who was asked has not answered in time; go on without it, and call \
                  again only if a person asks for it",
             ),

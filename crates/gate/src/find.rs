@@ -51,81 +51,76 @@ pub(crate) async fn find(
     target: Target<'_>,
     task: Option<Task>,
 ) -> Result<Found, Refusal> {
-    match look_up(&catalog.offer(), metrics, engine, caller, target, task.clone()) {
+    let look_up = |offer: &Offer| Lookup { offer, metrics, engine, caller }.find(target, task.clone());
+    match look_up(&catalog.offer()) {
         Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),
-        Err(_) if !catalog.offer().is_settled() => {
-            look_up(&*catalog.settled().await, metrics, engine, caller, target, task)
-        }
+        Err(_) if !catalog.offer().is_settled => look_up(&*catalog.settled().await),
         found => found,
     }
 }
 
-fn look_up(
-    offer: &Offer,
-    metrics: &Metrics,
-    engine: &dyn Engine,
-    caller: &Caller,
-    target: Target<'_>,
-    task: Option<Task>,
-) -> Result<Found, Refusal> {
-    let unknown = || target.unknown();
-    let (source, action) = match target {
-        Target::Tool(name) => return look_up_tool(offer, engine, caller, name).ok_or_else(unknown)?,
-        Target::Extension(method) => return look_up_extension(offer, metrics, engine, caller, method),
-        Target::Resource { action, uri } => (offer.owner_of_resource(uri), action),
-        Target::Prompt { action, name } => (offer.owner_of_prompt(name), action),
-        Target::Task { action, .. } => (task.as_ref().and_then(|task| offer.source(&task.source)), action),
-    };
-    let source = source.ok_or_else(unknown)?;
-    let Some(offered) = source.action(action) else {
-        // Told only to those who may use something of this source: others must not learn whose the thing is.
-        let may_use = Action::ALL.into_iter().any(|action| may_use(engine, caller, source, action));
-        let unsupported = Refusal::Unsupported { upstream: source.name.to_string(), action: action.name() };
-        return Err(if may_use { unsupported } else { unknown() });
-    };
-    // The same words as for what does not exist: a caller learns nothing it may not see.
-    if !may_do(engine, caller, offered, Some(action)) {
-        return Err(unknown());
-    }
-    let (key, origin) = task.map(|task| (task.id, task.origin)).unzip();
-    Ok(Found { offered: offered.clone(), key, origin })
+/// One look at what is offered, for one caller.
+struct Lookup<'a> {
+    offer: &'a Offer,
+    metrics: &'a Metrics,
+    engine: &'a dyn Engine,
+    caller: &'a Caller,
 }
 
-/// A tool of this name, or why it is not offered; nothing if there is none that the caller may see.
-fn look_up_tool(
-    offer: &Offer,
-    engine: &dyn Engine,
-    caller: &Caller,
-    name: &str,
-) -> Option<Result<Found, Refusal>> {
-    let may_see = |tool: &Offered| may_do(engine, caller, tool, None);
-    if let Some(offered) = offer.get(name).filter(|tool| may_see(tool)) {
-        return Some(Ok(Found { offered: offered.clone(), key: None, origin: None }));
+impl Lookup<'_> {
+    fn find(&self, target: Target<'_>, task: Option<Task>) -> Result<Found, Refusal> {
+        let Lookup { offer, engine, caller, .. } = *self;
+        let unknown = || target.unknown();
+        let (source, action) = match target {
+            Target::Tool(name) => return self.tool(name).ok_or_else(unknown)?,
+            Target::Extension(method) => return self.extension(method),
+            Target::Resource { action, uri } => (offer.owner_of_resource(uri), action),
+            Target::Prompt { action, name } => (offer.owner_of_prompt(name), action),
+            Target::Task { action, .. } => {
+                (task.as_ref().and_then(|task| offer.source(&task.source)), action)
+            }
+        };
+        let source = source.ok_or_else(unknown)?;
+        let Some(offered) = source.action(action) else {
+            // Told only to those who may use something of this source: others must not learn whose the thing is.
+            let may_use = Action::ALL.into_iter().any(|action| may_use(engine, caller, source, action));
+            let unsupported =
+                Refusal::Unsupported { upstream: source.name.to_string(), action: action.name() };
+            return Err(if may_use { unsupported } else { unknown() });
+        };
+        // The same words as for what does not exist: a caller learns nothing it may not see.
+        if !may_do(engine, caller, offered, Some(action)) {
+            return Err(unknown());
+        }
+        let (key, origin) = task.map(|task| (task.id, task.origin)).unzip();
+        Ok(Found { offered: offered.clone(), key, origin })
     }
-    let (_, why) = offer.held(name).filter(|(tool, _)| may_see(tool))?;
-    Some(Err(Refusal::HeldBack { tool: name.to_owned(), why: why.clone() }))
-}
 
-/// What runs for a method of an extension: that of the one source that declares it, of those the caller may use.
-fn look_up_extension(
-    offer: &Offer,
-    metrics: &Metrics,
-    engine: &dyn Engine,
-    caller: &Caller,
-    method: &str,
-) -> Result<Found, Refusal> {
-    let mut owners = offer.sources().iter().filter_map(|source| {
-        let tool = source.features.extension_methods.as_ref()?(method)?;
-        let offered = Offered::uncounted(tool, metrics);
-        may_do(engine, caller, &offered, None).then_some((source, offered))
-    });
-    let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
-    let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
-    match others.is_empty() {
-        true => Ok(Found { offered, key: None, origin: None }),
-        false => Err(Refusal::SeveralOwners {
-            method: method.chars().take(SHOWN_CHARS_MAX).collect(),
-            upstreams: [&[&*source.name][..], &others].concat().join("`, `"),
-        }),
+    /// A tool of this name, or why it is not offered; nothing if there is none that the caller may see.
+    fn tool(&self, name: &str) -> Option<Result<Found, Refusal>> {
+        let may_see = |tool: &Offered| may_do(self.engine, self.caller, tool, None);
+        if let Some(offered) = self.offer.get(name).filter(|tool| may_see(tool)) {
+            return Some(Ok(Found { offered: offered.clone(), key: None, origin: None }));
+        }
+        let (_, why) = self.offer.held(name).filter(|(tool, _)| may_see(tool))?;
+        Some(Err(Refusal::HeldBack(why.clone())))
+    }
+
+    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use.
+    fn extension(&self, method: &str) -> Result<Found, Refusal> {
+        let mut owners = self.offer.sources.iter().filter_map(|source| {
+            let tool = source.features.extension_methods.as_ref()?(method)?;
+            let offered = Offered::uncounted(tool, self.metrics);
+            may_do(self.engine, self.caller, &offered, None).then_some((source, offered))
+        });
+        let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
+        let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
+        match others.is_empty() {
+            true => Ok(Found { offered, key: None, origin: None }),
+            false => Err(Refusal::SeveralOwners {
+                method: method.chars().take(SHOWN_CHARS_MAX).collect(),
+                upstreams: [&[&*source.name][..], &others].concat().join("`, `"),
+            }),
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Gate {
             return Some(error.to_string());
         }
         // One that is broken must not keep all others from being used.
-        let is_waited_for = self.since.elapsed() < REPORT_WAIT_MAX && !self.catalog.offer().is_settled();
+        let is_waited_for = self.since.elapsed() < REPORT_WAIT_MAX && !self.catalog.offer().is_settled;
         is_waited_for.then(|| "not every upstream has reported yet".to_owned())
     }
 
@@ -161,12 +161,12 @@ impl Gate {
 
     /// What this caller knows a source's task by.
     pub async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
-        self.round_trips.task_token(caller, task).await
+        self.round_trips.tokens.seal(caller.id(), task).await
     }
 
     /// The task of a token, if it was given to this caller.
     pub async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.round_trips.open_task_token(caller, token).await
+        self.round_trips.tokens.open(caller.id(), token).await
     }
 
     /// What a source tells of a task unasked, as far as the AI rules for its tool leave it, and without secrets; nothing

@@ -32,7 +32,7 @@ mod tokens;
 
 pub use approvals::Approvals;
 pub use catalog::{BUILT_IN, Catalog};
-pub use failure::{Awaited, Failure, Internal, Refusal};
+pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
 pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
 pub use redact::Redactor;

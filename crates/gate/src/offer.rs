@@ -1,6 +1,7 @@
 //! One state of the catalogue: every tool, prompt and resource there is, merged from the sources.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, OnceLock};
 
 use audit::Hash;
@@ -61,16 +62,22 @@ impl Offered {
         self.output.get_or_init(compile).as_ref().map(|compiled| compiled.as_ref().map_err(String::as_str))
     }
 
+    /// What clients are shown of it.
+    pub(crate) fn listed(&self) -> &[u8] {
+        match &self.definition().listing {
+            Listing::Ours(about) => about.name.as_bytes(),
+            Listing::Relayed(listing) => listing,
+        }
+    }
+
     /// Compiles both schemas now.
     ///
     /// # Errors
     /// Why one of them cannot be used.
     pub fn check_schemas(&self) -> Result<(), String> {
         self.input_schema().map_err(|why| format!("input schema: {why}"))?;
-        match self.output_schema() {
-            Some(Err(why)) => Err(format!("output schema: {why}")),
-            Some(Ok(_)) | None => Ok(()),
-        }
+        let output = self.output_schema().transpose();
+        output.map(drop).map_err(|why| format!("output schema: {why}"))
     }
 }
 
@@ -113,7 +120,7 @@ pub struct Versions {
 }
 
 /// One prompt, resource or template, and whose it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The source.
     pub source: Arc<str>,
@@ -121,37 +128,33 @@ pub struct Shown {
     pub item: Item,
 }
 
-impl Shown {
-    /// What tells it from all others.
-    pub(crate) fn identity(&self) -> (&str, &str) {
-        (&self.source, &self.item.key)
-    }
-}
-
 /// One state of the catalogue.
+#[derive(Default)]
 pub struct Offer {
     /// Grow with every change.
     pub versions: Versions,
+    /// All tools, by name.
+    pub tools: Vec<Arc<Offered>>,
+    /// Everyone who has reported, in the order of announcement.
+    pub sources: Vec<Arc<Source>>,
+    /// All prompts: by source, and within it in the source's own order.
+    pub prompts: Vec<Shown>,
+    /// All resources, in the same order.
+    pub resources: Vec<Shown>,
+    /// All resource templates, in the same order.
+    pub templates: Vec<Shown>,
+    /// What is not offered because its name was taken.
+    pub collisions: Vec<Collision>,
+    /// False while a source has not reported yet.
+    pub is_settled: bool,
     by_name: HashMap<Arc<str>, Arc<Offered>>,
-    in_order: Vec<Arc<Offered>>,
-    sources: Vec<Arc<Source>>,
-    prompts: Vec<Shown>,
-    resources: Vec<Shown>,
-    templates: Vec<Shown>,
     prompt_owner: HashMap<Arc<str>, Arc<Source>>,
     resource_owner: HashMap<Arc<str>, Arc<Source>>,
-    collisions: Vec<Collision>,
     /// Why, by the names under which nothing is offered before a person accepts it.
     held: HashMap<Arc<str>, (Arc<Offered>, Arc<str>)>,
-    settled: bool,
 }
 
 impl Offer {
-    /// All tools, by name.
-    pub fn tools(&self) -> &[Arc<Offered>] {
-        &self.in_order
-    }
-
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Offered>> {
         self.by_name.get(name)
@@ -162,39 +165,9 @@ impl Offer {
         self.held.get(name).map(|(tool, why)| (tool, why))
     }
 
-    /// Everyone who has reported, in the order of announcement.
-    pub fn sources(&self) -> &[Arc<Source>] {
-        &self.sources
-    }
-
     /// The source of this name.
     pub fn source(&self, name: &str) -> Option<&Arc<Source>> {
         self.sources.iter().find(|source| &*source.name == name)
-    }
-
-    /// All prompts: by source, and within it in the source's own order.
-    pub fn prompts(&self) -> &[Shown] {
-        &self.prompts
-    }
-
-    /// All resources, in the same order.
-    pub fn resources(&self) -> &[Shown] {
-        &self.resources
-    }
-
-    /// All resource templates, in the same order.
-    pub fn templates(&self) -> &[Shown] {
-        &self.templates
-    }
-
-    /// What is not offered because its name was taken.
-    pub fn collisions(&self) -> &[Collision] {
-        &self.collisions
-    }
-
-    /// False while a source has not reported yet.
-    pub fn is_settled(&self) -> bool {
-        self.settled
     }
 
     /// What all sources together can do.
@@ -274,27 +247,9 @@ pub(crate) struct Report {
     pub(crate) source: Arc<Source>,
 }
 
-/// The offer that follows from all reports. `settled` is false while some are missing.
-pub(crate) fn build<'r>(
-    reports: impl Iterator<Item = &'r Report>,
-    versions: Versions,
-    settled: bool,
-) -> Offer {
-    let mut offer = Offer {
-        versions,
-        by_name: HashMap::new(),
-        in_order: Vec::new(),
-        sources: Vec::new(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        prompt_owner: HashMap::new(),
-        resource_owner: HashMap::new(),
-        collisions: Vec::new(),
-        held: HashMap::new(),
-        settled,
-    };
-    let mut templates = HashSet::new();
+/// The offer that follows from these reports.
+pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>) -> Offer {
+    let (mut offer, mut template_owner) = (Offer::default(), HashMap::new());
     for report in reports {
         let source = &report.source;
         offer.sources.push(source.clone());
@@ -305,7 +260,7 @@ pub(crate) fn build<'r>(
                 continue;
             }
             let offered = Offered::new(tool.clone());
-            offer.in_order.push(offered.clone());
+            offer.tools.push(offered.clone());
             offer.by_name.insert(name, offered);
         }
         let features = &source.features;
@@ -313,42 +268,31 @@ pub(crate) fn build<'r>(
             let entry = (Offered::new(held.tool.clone()), held.why.clone());
             offer.held.entry(held.tool.definition().name.shared()).or_insert(entry);
         }
-        merge(source, &features.prompts, &mut offer.prompts, &mut offer.collisions, |key| {
-            take(&mut offer.prompt_owner, key, source)
-        });
-        merge(source, &features.resources, &mut offer.resources, &mut offer.collisions, |key| {
-            take(&mut offer.resource_owner, key, source)
-        });
-        merge(source, &features.templates, &mut offer.templates, &mut offer.collisions, |key| {
-            templates.insert(key.clone())
-        });
+        let collisions = &mut offer.collisions;
+        merge(source, &features.prompts, (&mut offer.prompts, &mut offer.prompt_owner), collisions);
+        merge(source, &features.resources, (&mut offer.resources, &mut offer.resource_owner), collisions);
+        merge(source, &features.templates, (&mut offer.templates, &mut template_owner), collisions);
     }
-    offer.in_order.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+    offer.tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
     offer
 }
 
 /// Adds what has a name of its own to the list; the rest are collisions.
 fn merge(
-    source: &Source,
+    source: &Arc<Source>,
     items: &[Item],
-    list: &mut Vec<Shown>,
+    (list, owners): (&mut Vec<Shown>, &mut HashMap<Arc<str>, Arc<Source>>),
     collisions: &mut Vec<Collision>,
-    mut is_free: impl FnMut(&Arc<str>) -> bool,
 ) {
     for item in items {
-        if is_free(&item.key) {
-            list.push(Shown { source: source.name.clone(), item: item.clone() });
-        } else {
-            collisions.push(Collision { name: item.key.clone(), source: source.name.clone() });
+        match owners.entry(item.key.clone()) {
+            Entry::Vacant(free) => {
+                free.insert(source.clone());
+                list.push(Shown { source: source.name.clone(), item: item.clone() });
+            }
+            Entry::Occupied(_) => {
+                collisions.push(Collision { name: item.key.clone(), source: source.name.clone() });
+            }
         }
     }
-}
-
-/// Gives the key to the source; false if another one has it.
-fn take(owners: &mut HashMap<Arc<str>, Arc<Source>>, key: &Arc<str>, source: &Arc<Source>) -> bool {
-    let is_free = !owners.contains_key(key);
-    if is_free {
-        owners.insert(key.clone(), source.clone());
-    }
-    is_free
 }

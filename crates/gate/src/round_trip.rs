@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use policy::Caller;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Secrets, Store};
 use tool_api::{Arguments, Input, Outcome, Payload, ToolError};
@@ -17,22 +18,19 @@ use crate::seal::{Binding, STATE_SEALED_MAX, Sealer, StateFault};
 use crate::target::Target;
 use crate::tokens::{Origin, Task, Tokens};
 
-/// What a state begins with that is our own question about an approval.
-const QUESTION: char = 'q';
-
-/// What a tool's state begins with.
-const TOOLS: char = 't';
-
-/// What a tool's state begins with whose call a person has allowed; the permission follows on a line of its own.
-const ALLOWED: char = 'a';
-
-/// Longest state of a tool, in bytes: beside it there is room for a permission.
-const TOOL_STATE_MAX: usize = STATE_SEALED_MAX - 16 * 1024;
+/// What a client keeps between two rounds, sealed.
+#[derive(Serialize, Deserialize)]
+enum RoundState {
+    /// Our own question about an approval.
+    Question(ClientQuestion),
+    /// A tool's state, and the permission that the call got if a person has allowed it.
+    Tool { state: Arc<str>, carried: Option<Carried> },
+}
 
 /// Opens and seals what clients keep between two rounds, and names the tasks that calls become.
 pub(crate) struct RoundTrips {
     sealer: Sealer,
-    tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 impl RoundTrips {
@@ -65,25 +63,21 @@ impl RoundTrips {
         };
         let binding = bind(caller, target.recorded(), target.name(), arguments.value());
         let state = self.sealer.open(&binding, &sealed).await.map_err(Refusal::BadState)?;
-        let first = Brought { goes_on: true, ..Brought::default() };
-        let of_tool = |state: &str| Some(Input { responses: responses.clone(), state: Some(state.into()) });
-        let mut rest = state.chars();
-        let brought = match (rest.next(), rest.as_str()) {
-            (Some(QUESTION), text) => ClientQuestion::parse(text).map(|(question, input)| Brought {
-                input,
-                question: Some(question),
-                answers: responses.clone(),
-                ..first
-            }),
-            (Some(ALLOWED), text) => text.split_once('\n').and_then(|(permission, state)| {
-                let carried = Some(Carried::parse(permission)?);
-                Some(Brought { input: of_tool(state), carried, ..first })
-            }),
-            (Some(TOOLS), state) => Some(Brought { input: of_tool(state), ..first }),
-            _ => None,
-        };
         // Whatever opens was written here.
-        brought.ok_or(Refusal::BadState(StateFault::Foreign))
+        let state = serde_json::from_str(&state).map_err(|_| Refusal::BadState(StateFault::Foreign))?;
+        Ok(match state {
+            RoundState::Question(mut question) => Brought {
+                goes_on: true,
+                input: question.take_input(),
+                carried: None,
+                question: Some(question),
+                answers: responses,
+            },
+            RoundState::Tool { state, carried } => {
+                let input = Some(Input { responses, state: Some(state) });
+                Brought { goes_on: true, input, carried, ..Brought::default() }
+            }
+        })
     }
 
     /// What has the client ask its user, and come back; nothing if no key can be had.
@@ -94,7 +88,7 @@ impl RoundTrips {
         arguments: &Bytes,
         (requests, question): (Bytes, &ClientQuestion),
     ) -> Option<Outcome> {
-        let state = format!("{QUESTION}{}", question.to_text());
+        let state = text(&RoundState::Question(question.clone()));
         let state = self.seal_for(caller, (target.recorded(), target.name()), arguments, &state).await?;
         let payload = Payload::InputRequired { requests: Some(requests), state: Some(state), hold: None };
         Some(Outcome { payload, is_error: false })
@@ -119,14 +113,11 @@ impl RoundTrips {
     }
 
     async fn seal(&self, identity: &Identity, state: &str) -> Result<Arc<str>, Failure> {
-        if state.len() > TOOL_STATE_MAX {
-            let why = format!("the tool asks the client to keep more than {TOOL_STATE_MAX} bytes for it");
+        let state = text(&RoundState::Tool { state: state.into(), carried: identity.approval.clone() });
+        if state.len() > STATE_SEALED_MAX {
+            let why = format!("the tool asks the client to keep more than {STATE_SEALED_MAX} bytes for it");
             return Err(ToolError::new("state_too_large", why).into());
         }
-        let state = match &identity.approval {
-            Some(carried) => format!("{ALLOWED}{}\n{state}", carried.to_text()),
-            None => format!("{TOOLS}{state}"),
-        };
         let name = &*identity.target;
         let recorded = identity.action.map_or(name, |action| action.name());
         let sealed = self.seal_for(&identity.caller, (recorded, name), &identity.arguments, &state);
@@ -150,7 +141,7 @@ impl RoundTrips {
         let source = definition.origin.upstream().cloned().unwrap_or_else(|| crate::catalog::BUILT_IN.into());
         let new = || Origin { tool: definition.name.shared(), arguments: None };
         let origin = identity.origin.clone().unwrap_or_else(new);
-        let token = self.task_token(&identity.caller, &Task { source, id, origin }).await;
+        let token = self.tokens.seal(identity.caller.id(), &Task { source, id, origin }).await;
         let token = token.ok_or(Failure::Internal(Internal { call: identity.id }))?;
         // The task goes on with the call that began it: what is done with it later is judged by that call's arguments.
         if identity.origin.is_none() {
@@ -164,16 +155,10 @@ impl RoundTrips {
         }
         Ok(token.into())
     }
+}
 
-    /// What this caller knows a source's task by; nothing if no key can be had.
-    pub(crate) async fn task_token(&self, caller: &Caller, task: &Task) -> Option<String> {
-        self.tokens.seal(caller.id(), task).await
-    }
-
-    /// The task of a token, if it was given to this caller.
-    pub(crate) async fn open_task_token(&self, caller: &Caller, token: &str) -> Option<Task> {
-        self.tokens.open(caller.id(), token).await
-    }
+fn text(state: &RoundState) -> String {
+    serde_json::to_string(state).expect("texts and a hash can always be written")
 }
 
 fn bind(caller: &Caller, recorded: &str, name: &str, arguments: &Value) -> Binding {

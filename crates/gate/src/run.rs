@@ -45,12 +45,14 @@ pub(crate) async fn run(files: &Root, redactor: &Redactor, admitted: Admitted, l
     let permit = Permit::issue(identity.id);
     // What is in `obeyed` a person was asked about, or the call would not be here.
     let files = files.narrowed(access(definition.effect)).agreeing(&obeyed);
-    let cx = Context::new(permit, files, live.cancel.clone(), deadline.listener())
-        .with_meta(meta)
-        .with_client(live.client)
-        .with_input(input)
-        .with_key(key)
-        .with_secrets(redaction::secrets(redactor));
+    let cx = Context {
+        meta,
+        client: live.client,
+        input,
+        key,
+        secrets: Some(redaction::secrets(redactor)),
+        ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
+    };
 
     let work = AssertUnwindSafe(identity.offered.tool().run(arguments, &cx)).catch_unwind();
     let result = tokio::select! {

@@ -84,20 +84,18 @@ pub(crate) enum Misfit {
     /// It does not fit, up to [`VIOLATIONS_MAX`] times.
     Wrong(Vec<Violation>),
     /// It could not be told in as many steps as a check may have.
-    Undecided(Violation),
+    Undecided(Vec<Violation>),
 }
 
 impl Misfit {
     /// What to tell whoever made the value.
     pub(crate) fn violations(self) -> Vec<Violation> {
-        match self {
-            Misfit::Wrong(violations) => violations,
-            Misfit::Undecided(violation) => vec![violation],
-        }
+        let (Misfit::Wrong(violations) | Misfit::Undecided(violations)) = self;
+        violations
     }
 
-    fn whole(expected: &str, found: &str) -> Violation {
-        Violation { pointer: String::new(), expected: expected.to_owned(), found: found.to_owned() }
+    fn whole(expected: &str, found: &str) -> Vec<Violation> {
+        vec![Violation { pointer: String::new(), expected: expected.to_owned(), found: found.to_owned() }]
     }
 }
 
@@ -169,7 +167,7 @@ impl Schema {
         });
         let errors = errors.map(|(errors, _)| errors).filter(|errors| !errors.is_empty());
         Err(Misfit::Wrong(errors.unwrap_or_else(|| {
-            vec![Misfit::whole("a value that fits the schema", "one that does not, too large to tell where")]
+            Misfit::whole("a value that fits the schema", "one that does not, too large to tell where")
         })))
     }
 

@@ -44,13 +44,20 @@ pub enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
+    /// What it is, unless it is a tool; what is done with it, unless it is called; and what the caller calls it.
+    fn parts(self) -> (Option<&'static str>, Option<Action>, &'a str) {
+        match self {
+            Target::Tool(name) => (None, None, name),
+            Target::Resource { action, uri } => (Some("resource"), Some(action), uri),
+            Target::Prompt { action, name } => (Some("prompt"), Some(action), name),
+            Target::Task { action, token } => (Some("task"), Some(action), token),
+            Target::Extension(method) => (Some("method"), None, method),
+        }
+    }
+
     /// What the caller calls it.
     pub fn name(self) -> &'a str {
-        match self {
-            Target::Tool(name) | Target::Prompt { name, .. } | Target::Extension(name) => name,
-            Target::Resource { uri, .. } => uri,
-            Target::Task { token, .. } => token,
-        }
+        self.parts().2
     }
 
     /// The same, kept; of a tool it is the name that it is offered under.
@@ -63,46 +70,25 @@ impl<'a> Target<'a> {
 
     /// What it is, unless it is a tool.
     pub(crate) fn kind(self) -> Option<&'static str> {
-        match self {
-            Target::Tool(_) => None,
-            Target::Resource { .. } => Some("resource"),
-            Target::Prompt { .. } => Some("prompt"),
-            Target::Task { .. } => Some("task"),
-            Target::Extension(_) => Some("method"),
-        }
+        self.parts().0
     }
 
     /// What is done, unless a tool is called.
     pub(crate) fn action(self) -> Option<Action> {
-        match self {
-            Target::Tool(_) | Target::Extension(_) => None,
-            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
-                Some(action)
-            }
-        }
+        self.parts().1
     }
 
     /// The protocol's method, for spans.
     pub(crate) fn method(self) -> &'static str {
-        match self {
-            Target::Tool(_) => "tools/call",
-            Target::Extension(_) => EXTENSION,
-            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
-                action.method()
-            }
-        }
+        let called = if self.kind().is_none() { "tools/call" } else { EXTENSION };
+        self.action().map_or(called, Action::method)
     }
 
     /// What records say before it is found: the tool's name, or the action's, since URIs and arguments may
     /// tell more than an audit log should hold.
     pub(crate) fn recorded(self) -> &'a str {
-        match self {
-            Target::Tool(name) => name,
-            Target::Extension(_) => EXTENSION,
-            Target::Resource { action, .. } | Target::Prompt { action, .. } | Target::Task { action, .. } => {
-                action.name()
-            }
-        }
+        let called = if self.kind().is_none() { self.name() } else { EXTENSION };
+        self.action().map_or(called, |action| action.name())
     }
 
     /// Nothing of this name is there for the caller.

@@ -26,11 +26,11 @@ impl AnyTool for Scripted {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        let input = cx.input().cloned().unwrap_or_default();
+        let input = cx.input.clone().unwrap_or_default();
         let heard = format!(
             r#"{{"by":"{}","key":"{}","state":"{}","arguments":{}}}"#,
             self.0.upstream().unwrap(),
-            cx.key().unwrap_or_default(),
+            cx.key.as_deref().unwrap_or_default(),
             input.state.as_deref().unwrap_or_default(),
             arguments.text()
         );
@@ -40,7 +40,7 @@ impl AnyTool for Scripted {
                 state: Some("inner".into()),
                 hold: None,
             },
-            "who" => Payload::Relayed { result: cx.client().caller.to_string().into(), structured: None },
+            "who" => Payload::Relayed { result: cx.client.caller.to_string().into(), structured: None },
             "works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
             _ => Payload::Relayed { result: heard.into(), structured: None },
         };
@@ -149,7 +149,7 @@ async fn a_target_is_found_at_its_owner_or_refused() {
     ] {
         assert_eq!(world.said(target).await, expected, "{target:?}");
     }
-    let collisions = world.gate.catalog().offer().collisions().to_vec();
+    let collisions = world.gate.catalog().offer().collisions.to_vec();
     assert_eq!(collisions.iter().map(|one| &*one.name).collect::<Vec<_>>(), ["greet"]);
 }
 

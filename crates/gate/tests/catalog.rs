@@ -35,7 +35,7 @@ fn none() -> Features {
 }
 
 fn names(offer: &Offer) -> Vec<String> {
-    offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect()
+    offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect()
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
     assert_eq!(refused, [shared, collision("second")], "`shared` is ours, `x` is now the first's");
     assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"]), none()), [], "that is known");
     assert_eq!(names(&catalog.offer()), ["a", "b", "own", "shared", "x"]);
-    assert!(catalog.offer().collisions().contains(&collision("second")), "`x` went to the first source");
+    assert!(catalog.offer().collisions.contains(&collision("second")), "`x` went to the first source");
     catalog.replace("first", Vec::new(), none());
     assert_eq!(names(&catalog.offer()), ["b", "own", "shared", "x"]);
-    assert_eq!(catalog.offer().collisions(), []);
+    assert_eq!(catalog.offer().collisions, []);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_source_that_is_removed_takes_its_tools_along_and_frees_their_names() {
     let before = catalog.offer().versions;
     catalog.remove("first");
     assert_eq!(names(&catalog.offer()), ["b", "own", "x"]);
-    assert_eq!(catalog.offer().collisions(), []);
+    assert_eq!(catalog.offer().collisions, []);
     let after = catalog.offer().versions;
     assert!(after.all > before.all && after.tools > before.tools && after.prompts == before.prompts);
     assert_eq!(*catalog.changes().borrow(), after);
@@ -88,9 +88,9 @@ fn a_source_that_is_removed_takes_its_tools_along_and_frees_their_names() {
         assert_eq!(catalog.offer().versions, after, "{unknown}");
     }
     catalog.expect("late");
-    assert!(!catalog.offer().is_settled());
+    assert!(!catalog.offer().is_settled);
     catalog.remove("late");
-    assert!(catalog.offer().is_settled(), "nobody waits for what is removed");
+    assert!(catalog.offer().is_settled, "nobody waits for what is removed");
     assert!(catalog.settled().now_or_never().is_some());
     assert_eq!(catalog.offer().versions, after, "it had nothing");
 }
@@ -101,7 +101,7 @@ fn the_order_of_sources_can_be_settled_anew() {
     for source in ["c", "b"] {
         catalog.replace(source, tools(&["x"]), none());
     }
-    let owner = || catalog.offer().collisions().iter().map(|one| one.source.to_string()).collect::<Vec<_>>();
+    let owner = || catalog.offer().collisions.iter().map(|one| one.source.to_string()).collect::<Vec<_>>();
     assert_eq!(owner(), ["b"]);
     let before = catalog.offer().versions;
     catalog.expect("a");
@@ -112,7 +112,7 @@ fn the_order_of_sources_can_be_settled_anew() {
     assert!(catalog.offer().versions.tools > before.tools);
     catalog.replace("a", tools(&["x"]), none());
     assert_eq!(owner(), ["b", "c"]);
-    assert_eq!(&*catalog.offer().sources()[0].name, gate::BUILT_IN);
+    assert_eq!(&*catalog.offer().sources[0].name, gate::BUILT_IN);
 }
 
 #[tokio::test(start_paused = true)]

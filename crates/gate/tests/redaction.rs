@@ -57,7 +57,7 @@ impl AnyTool for Leaky {
                 hold: None,
             },
             "writes" => {
-                let secrets = cx.secrets().expect("the gate gives them");
+                let secrets = cx.secrets.as_ref().expect("the gate gives them");
                 let placeholders = secrets.placeholder_lines(format!("a\n{STRUCK}").as_bytes());
                 let held = [
                     format!("a {SECRET}"),

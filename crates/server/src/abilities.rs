@@ -16,7 +16,7 @@ const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}
 /// Lists can always change, since sources come and go. While a source has not reported, everything is declared
 /// that it might turn out to have: to start it for the answer would make each probe of a client start it.
 pub(crate) fn declared(offer: &Offer, revision: Revision) -> String {
-    let known = if offer.is_settled() { offer.abilities() } else { everything() };
+    let known = if offer.is_settled { offer.abilities() } else { everything() };
     let mut out = b"{\"tools\":{\"listChanged\":true}".to_vec();
     if known.prompts {
         out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");

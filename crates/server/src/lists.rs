@@ -114,7 +114,7 @@ impl<'a> View<'a> {
         };
         if self.kind == ListKind::Tools {
             // They are in the order of their names, so there is a place after one that has gone.
-            let tools = self.offer.tools();
+            let tools = &self.offer.tools;
             let start = tools.partition_point(|tool| tool.definition().name.as_str() <= &after[..]);
             return Ok(self.write(&self.tools(&tools[start..])));
         }
@@ -133,17 +133,17 @@ impl<'a> View<'a> {
     /// All that the caller may see.
     fn rows(&self) -> Vec<Row<'a>> {
         match self.kind {
-            ListKind::Tools => self.tools(self.offer.tools()),
-            ListKind::Prompts => self.items(self.offer.prompts(), Action::GetPrompt),
-            ListKind::Resources => self.items(self.offer.resources(), Action::ReadResource),
-            ListKind::Templates => self.items(self.offer.templates(), Action::ReadResource),
+            ListKind::Tools => self.tools(&self.offer.tools),
+            ListKind::Prompts => self.items(&self.offer.prompts, Action::GetPrompt),
+            ListKind::Resources => self.items(&self.offer.resources, Action::ReadResource),
+            ListKind::Templates => self.items(&self.offer.templates, Action::ReadResource),
         }
     }
 
     fn items(&self, all: &'a [Shown], action: Action) -> Vec<Row<'a>> {
         let may_use = |source: &&Source| self.gate.may_use(self.caller, source, action);
         let sources: Vec<&Source> =
-            self.offer.sources().iter().map(|source| &**source).filter(may_use).collect();
+            self.offer.sources.iter().map(|source| &**source).filter(may_use).collect();
         let seen = all.iter().filter(|shown| sources.iter().any(|source| source.name == shown.source));
         seen.map(|shown| Row::Item(&shown.item)).collect()
     }

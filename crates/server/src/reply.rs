@@ -116,7 +116,7 @@ pub(crate) fn no_completions(facts: &RequestFacts, id: &Id) -> Reply {
 mod tests {
     use expect_test::{Expect, expect};
     use gate::schema::Violation;
-    use gate::{Protocol, Refusal, ToolError};
+    use gate::{Protocol, Refusal, Ruling, ToolError};
 
     use super::*;
 
@@ -148,8 +148,11 @@ mod tests {
         let violations =
             vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
         let invalid = Refusal::InvalidArguments { tool: "t".into(), violations };
-        let denied =
-            Refusal::Denied { tool: "t".into(), rule: "policy.deny".into(), why: "is refused".into() };
+        let denied = Refusal::Denied(Ruling {
+            tool: "t".into(),
+            rule: "policy.deny".into(),
+            why: "is refused".into(),
+        });
         let unsupported = Refusal::Unsupported { upstream: "u".into(), action: "resources_subscribe" };
         for (refusal, expected) in [
             (
@@ -301,7 +304,11 @@ mod tests {
             ]],
         );
         check(
-            refused(Refusal::NeedsApproval { tool: "t".into(), rule: "r".into(), why: "is marked".into() }),
+            refused(Refusal::NeedsApproval(Ruling {
+                tool: "t".into(),
+                rule: "r".into(),
+                why: "is marked".into(),
+            })),
             expect![[
                 r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}],"_meta":{"toolcrib/error":{"code":"approval_required","details":{"rule":"r"},"message":"`t` is marked (rule r), so a person must allow it first, and nobody may be asked; go on without it"}},"isError":true}}"#
             ]],

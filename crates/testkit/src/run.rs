@@ -69,7 +69,7 @@ pub fn call_in(
 pub fn keep_secret(tool: &dyn AnyTool, workspace: &Workspace, secret: &str, arguments: &str) -> String {
     let secrets = Arc::new(OneSecret(secret.to_owned()));
     let context = Context::new(permit(), workspace.root(Access::ReadWrite), Cancel::new(), None);
-    show(&run_in(tool, arguments, &context.with_secrets(secrets)))
+    show(&run_in(tool, arguments, &Context { secrets: Some(secrets), ..context }))
 }
 
 struct OneSecret(String);

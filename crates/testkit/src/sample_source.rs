@@ -85,7 +85,7 @@ fn features(watched: &Watched) -> Features {
         }
     };
     let task = |arguments: &Arguments, cx: &Context| {
-        relayed(&json!({ "taskId": cx.key(), "status": "working", "handed": arguments.value() }))
+        relayed(&json!({ "taskId": cx.key.as_deref(), "status": "working", "handed": arguments.value() }))
     };
     let actions: [(Action, Run); 8] = [
         (Action::ReadResource, Box::new(read)),
@@ -178,7 +178,7 @@ fn text(text: &str) -> Result<Outcome, ToolError> {
 
 /// The state says how many rounds there have been.
 fn ask(arguments: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
-    let input = cx.input();
+    let input = cx.input.as_ref();
     let rounds: u64 = input.and_then(|input| input.state.as_deref()?.parse().ok()).unwrap_or(0);
     let value = arguments.value();
     if rounds < value["rounds"].as_u64().unwrap_or(1) {
@@ -219,7 +219,7 @@ fn job(arguments: &Arguments, _: &Context) -> Result<Outcome, ToolError> {
 /// Asks who is there, once.
 fn ask_first(cx: &Context) -> Option<Payload> {
     let requests = json!({ "who": { "method": "roots/list" } }).to_string().into();
-    cx.input().is_none().then_some(Payload::InputRequired {
+    cx.input.is_none().then_some(Payload::InputRequired {
         requests: Some(requests),
         state: Some("1".into()),
         hold: None,
@@ -228,7 +228,7 @@ fn ask_first(cx: &Context) -> Option<Payload> {
 
 /// What an action was handed, as one text.
 fn handed(arguments: &Arguments, cx: &Context) -> String {
-    let responses = cx.input().and_then(|input| input.responses.as_deref());
+    let responses = cx.input.as_ref().and_then(|input| input.responses.as_deref());
     format!("{} {}", arguments.text(), responses.map_or("-".into(), String::from_utf8_lossy))
 }
 

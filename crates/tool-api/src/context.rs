@@ -38,103 +38,37 @@ pub trait Listener: Send + Sync {
 
 /// What one admitted call may touch.
 pub struct Context {
-    permit: Permit,
-    files: Root,
-    cancel: Cancel,
-    listener: Option<Arc<dyn Listener>>,
-    meta: Option<Bytes>,
-    client: Client,
-    input: Option<Input>,
-    key: Option<Arc<str>>,
-    secrets: Option<Arc<dyn Secrets>>,
+    /// The proof of admission; names the call.
+    pub permit: Permit,
+    /// The workspace, as far as this tool may use it: narrowed to the tool's effect.
+    pub files: Root,
+    /// Set when nobody waits for the result any more.
+    pub cancel: Cancel,
+    /// Who hears what this call has to tell.
+    pub listener: Option<Arc<dyn Listener>>,
+    /// The caller's `_meta` as JSON text: for passing on, not for acting on.
+    pub meta: Option<Bytes>,
+    /// The client at the far end.
+    pub client: Client,
+    /// What the client answers to what this tool asked for in an earlier round; nothing in the first one.
+    pub input: Option<Input>,
+    /// What the thing acted on is known by at its source, if that is another name than the caller's: the id
+    /// of a task.
+    pub key: Option<Arc<str>>,
+    /// What is kept from the caller; nothing if the caller is shown everything.
+    pub secrets: Option<Arc<dyn Secrets>>,
 }
 
 impl Context {
-    /// Hands for the call that `permit` admits. `files` must already be narrowed to the tool's effect.
+    /// Hands for the call that `permit` admits, of a client of which nothing is known.
     pub fn new(permit: Permit, files: Root, cancel: Cancel, listener: Option<Arc<dyn Listener>>) -> Context {
         let client = Client::default();
         Context { permit, files, cancel, listener, meta: None, client, input: None, key: None, secrets: None }
     }
 
-    /// The same hands, with what the caller said beside the arguments (JSON text).
-    #[must_use]
-    pub fn with_meta(self, meta: Option<Bytes>) -> Context {
-        Context { meta, ..self }
-    }
-
-    /// The same hands, in a call of this client.
-    #[must_use]
-    pub fn with_client(self, client: Client) -> Context {
-        Context { client, ..self }
-    }
-
-    /// The same hands, with what the client sends in a further round.
-    #[must_use]
-    pub fn with_input(self, input: Option<Input>) -> Context {
-        Context { input, ..self }
-    }
-
-    /// The same hands, for an action on the thing that its source knows by `key`.
-    #[must_use]
-    pub fn with_key(self, key: Option<Arc<str>>) -> Context {
-        Context { key, ..self }
-    }
-
-    /// The same hands, of a caller from whom these secrets are kept.
-    #[must_use]
-    pub fn with_secrets(self, secrets: Arc<dyn Secrets>) -> Context {
-        Context { secrets: Some(secrets), ..self }
-    }
-
-    /// What is kept from the caller; nothing if the caller is shown everything.
-    pub fn secrets(&self) -> Option<&Arc<dyn Secrets>> {
-        self.secrets.as_ref()
-    }
-
-    /// The client at the far end.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// What the client answers to what this tool asked for in an earlier round; nothing in the first one.
-    pub fn input(&self) -> Option<&Input> {
-        self.input.as_ref()
-    }
-
-    /// What the thing acted on is known by at its source, if that is another name than the caller's: the id
-    /// of a task.
-    pub fn key(&self) -> Option<&str> {
-        self.key.as_deref()
-    }
-
-    /// What the caller said beside the arguments: for passing on, not for acting on.
+    /// The caller's `_meta`, as text.
     pub fn meta(&self) -> Option<&str> {
         self.meta.as_deref().and_then(|text| std::str::from_utf8(text).ok())
-    }
-
-    /// The proof of admission; names the call.
-    pub fn permit(&self) -> &Permit {
-        &self.permit
-    }
-
-    /// The workspace, as far as this tool may use it.
-    pub fn files(&self) -> &Root {
-        &self.files
-    }
-
-    /// Set when nobody waits for the result any more.
-    pub fn cancel(&self) -> &Cancel {
-        &self.cancel
-    }
-
-    /// True if somebody listens to progress.
-    pub fn wants_progress(&self) -> bool {
-        self.listener.is_some()
-    }
-
-    /// Who hears what this call has to tell.
-    pub fn listener(&self) -> Option<&Arc<dyn Listener>> {
-        self.listener.as_ref()
     }
 
     /// Reports progress, if somebody listens.

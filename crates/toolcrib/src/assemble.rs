@@ -62,7 +62,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Tro
     let audit_log =
         AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
     let audit_log = Arc::new(audit_log);
-    let catalog = Catalog::new(tools::all(&settings.offer));
+    let catalog = Catalog::new(tools::all(&settings.tools));
     let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
     let upstreams = Arc::new(Upstreams::start(
         std::mem::take(&mut settings.upstreams),
@@ -173,7 +173,7 @@ impl Guarded {
 fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pinning {
     let neighbours = Neighbours::default();
     let offer = catalog.offer();
-    neighbours.say(OURSELVES, offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect());
+    neighbours.say(OURSELVES, offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect());
     let store = PinStore::new(store, redactor);
     let redactor = redactor.clone();
     let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));

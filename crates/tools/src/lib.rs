@@ -9,4 +9,4 @@ mod plain_schema;
 mod workspace;
 
 pub use list::all;
-pub use offer::{Config, Offer, OfferError, Set, UnknownSet};
+pub use offer::{Config, Set};

@@ -177,7 +177,7 @@ impl Reader<'_> {
             let params = entry.and_then(|entry| entry.object("params"));
             let params = params.map(|params| result.slice(params.text()));
             let question = Question { id: Id::number(0), kind, params, of: None };
-            if let Some(lacking) = question.lacks(&cx.client().capabilities) {
+            if let Some(lacking) = question.lacks(&cx.client.capabilities) {
                 return Err(errors::failed(self.upstream, &Fault::Lacking(lacking)));
             }
         }
@@ -235,7 +235,7 @@ fn required(requests: Option<Bytes>, state: Option<Arc<str>>, hold: Option<Hold>
 
 /// True if the client of a call has declared with it that it knows tasks.
 fn knows_tasks(cx: &Context) -> bool {
-    let declared = std::str::from_utf8(&cx.client().capabilities).ok().and_then(Object::parse);
+    let declared = std::str::from_utf8(&cx.client.capabilities).ok().and_then(Object::parse);
     let extensions = declared.and_then(|declared| declared.object("extensions"));
     extensions.is_some_and(|extensions| extensions.object(TASKS).is_some())
 }

@@ -95,7 +95,7 @@ impl RemoteAction {
                 let request = |connection: &Connection| Ok(self.request(connection, &translated, cx));
                 let round = round::send(upstream, cx, self.is_repeatable, request).await?;
                 if let (Asked::Task, Some(id), Ok(Answer::Result(task))) =
-                    (self.asked, cx.key(), &round.answer)
+                    (self.asked, cx.key.as_deref(), &round.answer)
                 {
                     // Not every server tells of a task's end by itself.
                     round.connection.note_task(id, &task.bytes());
@@ -159,7 +159,7 @@ impl RemoteAction {
             Action::GetPrompt => self.named(arguments, "name", |name| self.own_prompt(name)),
             Action::Complete => self.completion(arguments),
             Action::GetTask | Action::UpdateTask | Action::CancelTask => {
-                let id = cx.key().ok_or_else(|| self.invalid("Invalid params: unknown task"))?;
+                let id = cx.key.as_deref().ok_or_else(|| self.invalid("Invalid params: unknown task"))?;
                 self.named(arguments, "taskId", |_| Ok(id.to_owned()))
             }
         }

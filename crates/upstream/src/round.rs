@@ -44,7 +44,7 @@ pub(crate) async fn send<'r>(
     repeatable: bool,
     request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
 ) -> Result<Round, ToolError> {
-    let state = cx.input().and_then(|input| input.state.as_deref());
+    let state = cx.input.as_ref().and_then(|input| input.state.as_deref());
     if state.is_some_and(|state| upstream.suspended_at(state).is_some()) {
         return tries(upstream, cx, repeatable, request, &mut None).await;
     }
@@ -91,7 +91,7 @@ impl Drop for Trial<'_> {
             return;
         }
         let (limit, now) = (self.upstream.settings.limits.call, Instant::now());
-        let is_late = self.sent.is_some_and(|sent| now >= sent + limit) && !self.cx.cancel().is_cancelled();
+        let is_late = self.sent.is_some_and(|sent| now >= sent + limit) && !self.cx.cancel.is_cancelled();
         match is_late {
             true => self.upstream.breaker.failed(now),
             false => self.upstream.breaker.undecided(now),
@@ -111,12 +111,12 @@ async fn tries<'r>(
     let mut slot = CallSlot::default();
     loop {
         tries += 1;
-        let held = cx.input().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
+        let held = cx.input.as_ref().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
         let connection = match held {
             Some(connection) => Ok(connection),
             None => {
                 // What is done with a task is no new burden.
-                if slot.is_none() && cx.key().is_none() && upstream.slots.are_limited() {
+                if slot.is_none() && cx.key.is_none() && upstream.slots.are_limited() {
                     slot = take_slot(upstream, cx).await?;
                 }
                 upstream.connection_for(cx).await
@@ -159,7 +159,7 @@ async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolEr
     let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
     match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
-        Ok(Some(_)) if cx.cancel().is_cancelled() => Err(ToolError::cancelled()),
+        Ok(Some(_)) if cx.cancel.is_cancelled() => Err(ToolError::cancelled()),
         Ok(Some(slot)) => Ok(slot),
         Ok(None) => Err(answer::busy(upstream.name())),
         Err(_) => Err(answer::no_slot(upstream.name(), waits, limits.concurrency.unwrap_or(1))),
@@ -200,7 +200,7 @@ fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answe
 /// What names a call that waits on a legacy connection for its client's answers, and these answers. Modern
 /// servers keep nothing in between, so there every round is a request of its own.
 fn suspended<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
-    let input = cx.input().filter(|_| !connection.is_modern())?;
+    let input = cx.input.as_ref().filter(|_| !connection.is_modern())?;
     let state = input.state.as_deref().filter(|state| *state != AGAIN)?;
     Some((state, input.responses.as_ref()))
 }
@@ -208,7 +208,7 @@ fn suspended<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, O
 /// The answers and the state that go into the request of a further round to a modern server, as JSON text and as
 /// they are.
 pub(crate) fn input<'c>(connection: &Connection, cx: &'c Context) -> (Option<&'c str>, Option<&'c str>) {
-    let Some(input) = cx.input().filter(|_| connection.is_modern()) else { return (None, None) };
+    let Some(input) = cx.input.as_ref().filter(|_| connection.is_modern()) else { return (None, None) };
     let responses = input.responses.as_deref().and_then(|text| std::str::from_utf8(text).ok());
     (responses, input.state.as_deref())
 }
@@ -244,7 +244,7 @@ mod tests {
     /// Whether calls are refused after five that ended like this: after so long, cancelled by their caller or not.
     async fn check(sent: bool, after: Duration, is_cancelled: bool, expected: bool) {
         let (it, cx) = (upstream(), context("{}"));
-        let cancel: &Cancel = cx.cancel();
+        let cancel: &Cancel = &cx.cancel;
         for _ in 0..5 {
             let sent = sent.then(Instant::now);
             let trial = Trial { upstream: &it, cx: &cx, sent, is_judged: false };

@@ -9,7 +9,7 @@ use super::approval_store::{AWAITED_MS, ApprovalStore, no_randomness};
 use super::call::WHOLE_KEPT_BYTES_MAX;
 use super::code::Code;
 use super::fault::AnswerFault;
-use super::record::{Answered, Approval, Bound, Grant, Member, State, Status, Through, new_id, time};
+use super::record::{Answered, Approval, Bound, Grant, Member, State, Through, new_id, time};
 
 /// How long "for this session" lasts at most, in milliseconds: a working day.
 const SESSION_MS_MAX: i64 = 8 * 60 * 60 * 1000;
@@ -83,18 +83,8 @@ impl Approvals {
         self.settle(id, answer, by, (through, code))
     }
 
-    /// Takes the answer of the person at the client that asked. Blocks on the disk.
-    pub(super) fn answer_in_client(
-        &self,
-        id: &str,
-        answer: &Answer,
-        by: &Caller,
-        code: Option<&Code>,
-    ) -> Result<Approval, AnswerFault> {
-        self.settle(id, answer, by, (Through::Elicitation, code))
-    }
-
-    fn settle(
+    /// Takes an answer that was given in this way, with the code if there is one. Blocks on the disk.
+    pub(super) fn settle(
         &self,
         id: &str,
         answer: &Answer,
@@ -118,7 +108,7 @@ impl Approvals {
         };
         // Never more than there may be; the answer itself counts all the same.
         let has_room = grant.is_none() || !store.has_all_grants()?;
-        let approval = store.settle(id, unknown, |approval| {
+        let changed: Result<_, AnswerFault> = store.change(id, |approval| {
             may_answer(&approval, by, through)?;
             is_open(&approval, store.now_ms())?;
             let grant = grant.clone().filter(|_| has_room);
@@ -131,8 +121,9 @@ impl Approvals {
                 Answer::Approve { .. } => State::Approved,
                 Answer::Deny { .. } => State::Denied,
             };
-            Ok((Approval { state, answered: Some(answered), ..approval }, grant))
-        })?;
+            Ok(Some((Approval { state, answered: Some(answered), ..approval }, grant)))
+        });
+        let approval = changed?.ok_or_else(unknown)?;
         let (id, tool, by) = (&*approval.id, &*approval.tool, &**by.id());
         tracing::info!(id, tool, by, through = through.as_str(), state = ?approval.state, "an approval was answered");
         self.tell();
@@ -195,7 +186,8 @@ impl Approvals {
             return Err(unknown());
         }
         let removed = self.store.remove(id)?.ok_or_else(unknown)?;
-        self.end_unused(&removed)?;
+        // And the permission for the one call that it was given with, if that has not been used.
+        self.end(&removed.approval, &[State::Approved])?;
         let (tool, by) = (&*removed.tool, &**by.id());
         tracing::info!(id, tool, by, "a grant was revoked");
         Ok(removed)
@@ -261,47 +253,30 @@ impl Approvals {
         is_due: fn(&Approval, &str) -> bool,
     ) -> Result<(), AnswerFault> {
         let store = &self.store;
-        let unknown = || AnswerFault::Unknown(id.to_owned());
-        let put_off = store.change(id, unknown, |approval| {
-            match approval.state == State::Pending && is_due(&approval, &store.process) {
-                true => Ok(Approval { awaited_until_ms: until_ms, ..approval }),
-                false => Err(unknown()),
-            }
+        // One that was answered or tidied away, or stays open anyway, is left as it is.
+        let put_off = store.change(id, |approval| {
+            let is_due = approval.state == State::Pending && is_due(&approval, &store.process);
+            Ok(is_due.then_some((Approval { awaited_until_ms: until_ms, ..approval }, None)))
         });
-        match put_off {
-            // Answered, tidied away, or it stays open anyway.
-            Ok(_) | Err(AnswerFault::Unknown(_)) => Ok(()),
-            Err(fault) => Err(fault),
-        }
-    }
-
-    /// Ends the permission for the one call that a grant was given with, if it has not been used.
-    fn end_unused(&self, grant: &Grant) -> Result<(), AnswerFault> {
-        self.end(&grant.approval, &[State::Approved]).map(drop)
+        put_off.map(drop)
     }
 
     /// Ends a question, or the permission that was its answer, before its time, if it is in one of these states.
     fn end(&self, id: &str, states: &[State]) -> Result<bool, AnswerFault> {
-        let store = &self.store;
-        let unknown = || AnswerFault::Unknown(id.to_owned());
-        let ended = store.change(id, unknown, |approval| {
-            let now_ms = store.now_ms();
-            match (approval.state, &approval.answered) {
-                (state, _) if !states.contains(&state) => Err(unknown()),
-                (State::Pending, _) => Ok(Approval { expires_at_ms: now_ms, ..approval }),
+        let now_ms = self.now_ms();
+        let ended = self.store.change(id, |approval| {
+            let ended = match (approval.state, &approval.answered) {
+                (state, _) if !states.contains(&state) => None,
+                (State::Pending, _) => Some(Approval { expires_at_ms: now_ms, ..approval }),
                 (State::Approved, Some(answered)) => {
-                    let answered = Answered { use_until_ms: now_ms, ..answered.clone() };
-                    Ok(Approval { answered: Some(answered), ..approval })
+                    let answered = Some(Answered { use_until_ms: now_ms, ..answered.clone() });
+                    Some(Approval { answered, ..approval })
                 }
-                (State::Approved | State::Denied | State::Used, _) => Err(unknown()),
-            }
+                (State::Approved | State::Denied | State::Used | State::Expired, _) => None,
+            };
+            Ok::<_, AnswerFault>(ended.map(|ended| (ended, None)))
         });
-        match ended {
-            Ok(_) => Ok(true),
-            // Used, or tidied away: there is nothing left to end.
-            Err(AnswerFault::Unknown(_)) => Ok(false),
-            Err(fault) => Err(fault),
-        }
+        Ok(ended?.is_some())
     }
 
     /// The standing permissions that a caller may know of, the latest last. Blocks on the disk.
@@ -340,7 +315,7 @@ impl Approvals {
     /// There is none that this caller may see.
     pub fn whole_approval(&self, id: &str, by: &Caller) -> Result<Approval, AnswerFault> {
         let approval = self.approval(id, by)?;
-        let is_open = approval.status(self.now_ms()) == Status::Pending;
+        let is_open = approval.status(self.now_ms()) == State::Pending;
         let whole = if approval.is_cut && is_open { self.store.whole(&approval.id)? } else { None };
         Ok(match whole {
             Some(arguments) => {
@@ -403,7 +378,7 @@ pub(super) fn has_person_at_client(caller: &Caller) -> bool {
 }
 
 fn is_open(approval: &Approval, now_ms: i64) -> Result<(), AnswerFault> {
-    if approval.status(now_ms) == Status::Pending {
+    if approval.status(now_ms) == State::Pending {
         return Ok(());
     }
     let id = approval.id.clone();

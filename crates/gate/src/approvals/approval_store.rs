@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use store::{Cell, Change, Content, Kind, Query, Store, StoreError, every, wait};
 
 use super::call::ExactCall;
-use super::record::{Answered, Approval, Bound, Grant, State, Status, Through, new_id};
+use super::record::{Answered, Approval, Bound, Grant, State, Through, new_id};
 use crate::clock::Clock;
 
 /// Most open questions of one caller. A person who is asked more at once only clicks.
@@ -164,19 +164,19 @@ impl ApprovalStore {
     /// The same; nothing if somebody else changed what was looked at.
     fn look(&self, call: &ExactCall, known: Option<&str>) -> Result<Option<Standing>, StoreError> {
         let now_ms = self.now_ms();
-        let same = Query { topic: Some(call.hash.to_string()), ..Query::all(Kind::Approval) };
+        let same = Query { topic: Some(call.question.call_sha256.to_string()), ..Query::all(Kind::Approval) };
         let mut mine: Vec<Kept<Approval>> = self.find(&same)?;
         mine.retain(|kept| call.is_asked_by(&kept.record));
-        if let Some(kept) = mine.iter().find(|kept| kept.record.status(now_ms) == Status::Approved) {
+        if let Some(kept) = mine.iter().find(|kept| kept.record.status(now_ms) == State::Approved) {
             let used = Approval { state: State::Used, used_at_ms: Some(now_ms), ..kept.record.clone() };
             // It is used once, whichever process is first.
             let is_ours = self.put(Some(kept.version), &used, None)?;
             return Ok(is_ours.then_some(Standing::Allowed(used)));
         }
-        let open = mine.iter().find(|kept| kept.record.status(now_ms) == Status::Pending);
+        let open = mine.iter().find(|kept| kept.record.status(now_ms) == State::Pending);
         let granted = self.find(&Query {
-            owner: Some(call.caller.to_string()),
-            topic: Some(call.tool.clone()),
+            owner: Some(call.question.caller.to_string()),
+            topic: Some(call.question.tool.clone()),
             ..self.unended(Kind::Grant)
         })?;
         let granted =
@@ -206,8 +206,8 @@ impl ApprovalStore {
         }
         let known = mine.iter().find(|kept| Some(&*kept.record.id) == known);
         match known.map(|kept| (kept, kept.record.status(now_ms))) {
-            Some((kept, Status::Expired)) => Ok(Some(Standing::Expired(kept.record.clone()))),
-            Some((kept, Status::Denied)) => Ok(Some(Standing::Denied(kept.record.clone()))),
+            Some((kept, State::Expired)) => Ok(Some(Standing::Expired(kept.record.clone()))),
+            Some((kept, State::Denied)) => Ok(Some(Standing::Denied(kept.record.clone()))),
             _ => self.ask(call, now_ms).map(Some),
         }
     }
@@ -216,7 +216,7 @@ impl ApprovalStore {
     fn ask(&self, call: &ExactCall, now_ms: i64) -> Result<Standing, StoreError> {
         let states = vec![State::Pending.as_str()];
         let open = Query { states, ..self.unended(Kind::Approval) };
-        let own = Query { owner: Some(call.caller.to_string()), ..open.clone() };
+        let own = Query { owner: Some(call.question.caller.to_string()), ..open.clone() };
         for (query, max, is_own_share) in [(own, PENDING_PER_CALLER_MAX, true), (open, PENDING_MAX, false)] {
             if wait(self.store.count(&query))? >= max as u64 {
                 return Ok(Standing::Full { max, is_own_share });
@@ -225,29 +225,11 @@ impl ApprovalStore {
         self.sweep(now_ms)?;
         let approval = Approval {
             id: new_id().ok_or_else(no_randomness)?,
-            call_sha256: call.hash,
-            caller: call.caller.clone(),
-            key: call.key.clone(),
-            via: call.via.to_owned(),
-            tool: call.tool.clone(),
-            upstream: call.upstream.clone(),
-            definition_sha256: call.definition,
-            target: call.target.clone(),
-            arguments: call.arguments.clone(),
-            arguments_bytes: call.arguments_bytes,
-            is_cut: call.is_cut,
-            beside: call.beside.clone(),
-            members: call.members.clone(),
-            questions: call.questions.clone(),
-            askers: call.askers.to_vec(),
             process: self.process.clone(),
-            conversation: call.conversation,
             asked_at_ms: now_ms,
             expires_at_ms: now_ms.saturating_add(i64::try_from(call.lasts.as_millis()).unwrap_or(i64::MAX)),
             awaited_until_ms: Some(now_ms.saturating_add(AWAITED_MS)),
-            state: State::Pending,
-            answered: None,
-            used_at_ms: None,
+            ..call.question.clone()
         };
         let mut changes = vec![Change::put(Kind::Approval, &approval.id, None, approval_cell(&approval))];
         changes.extend(call.whole.as_ref().map(|whole| {
@@ -285,31 +267,20 @@ impl ApprovalStore {
     }
 
     /// Changes a question as `change` says, which is asked again if somebody else came before, and keeps the permission
-    /// that goes with it.
-    pub(super) fn settle<E: From<StoreError>>(
-        &self,
-        id: &str,
-        missing: impl Fn() -> E,
-        change: impl Fn(Approval) -> Result<(Approval, Option<Grant>), E>,
-    ) -> Result<Approval, E> {
-        for _ in 0..RACES_MAX {
-            let kept = self.approval(id)?.ok_or_else(&missing)?;
-            let (changed, grant) = change(kept.record)?;
-            if self.put(Some(kept.version), &changed, grant.as_ref())? {
-                return Ok(changed);
-            }
-        }
-        Err(StoreError::Busy.into())
-    }
-
-    /// The same for a change that gives no permission.
+    /// that goes with it. Nothing if there is no such question, or `change` leaves it as it is.
     pub(super) fn change<E: From<StoreError>>(
         &self,
         id: &str,
-        missing: impl Fn() -> E,
-        change: impl Fn(Approval) -> Result<Approval, E>,
-    ) -> Result<Approval, E> {
-        self.settle(id, missing, |approval| Ok((change(approval)?, None)))
+        change: impl Fn(Approval) -> Result<Option<(Approval, Option<Grant>)>, E>,
+    ) -> Result<Option<Approval>, E> {
+        for _ in 0..RACES_MAX {
+            let Some(kept) = self.approval(id)? else { return Ok(None) };
+            let Some((changed, grant)) = change(kept.record)? else { return Ok(None) };
+            if self.put(Some(kept.version), &changed, grant.as_ref())? {
+                return Ok(Some(changed));
+            }
+        }
+        Err(StoreError::Busy.into())
     }
 }
 
@@ -320,7 +291,7 @@ fn approval_cell(approval: &Approval) -> Content {
         (State::Approved, Some(answered)) => answered.use_until_ms,
         (State::Used, _) => approval.used_at_ms.unwrap_or(approval.expires_at_ms),
         // A refusal holds as long as its question would have been open.
-        (State::Denied | State::Approved, _) => approval.expires_at_ms,
+        (State::Denied | State::Approved | State::Expired, _) => approval.expires_at_ms,
     };
     Content {
         owner: approval.caller.to_string(),

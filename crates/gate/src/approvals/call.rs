@@ -11,7 +11,7 @@ use sandbox::is_hidden;
 use super::canonical::Canonical;
 use super::config::Config;
 use super::presence::Asker;
-use super::record::{Acted, Approval, Asked, Bound, Grant, Member};
+use super::record::{Acted, Approval, Asked, Bound, Grant, Member, State};
 use crate::candidate::{Candidate, Consent, Content};
 
 /// How much of the arguments a person is shown, in bytes, unless they have too many members. The hash binds all of them.
@@ -35,34 +35,12 @@ const POINTER_BYTES_MAX: usize = 256;
 /// A call that a person is asked about.
 #[derive(Debug, Clone)]
 pub(crate) struct ExactCall {
-    /// Binds all of it.
-    pub(super) hash: Hash,
-    pub(super) caller: Arc<str>,
-    /// The id of the key that the caller holds: a later key of its name is somebody else's.
-    pub(super) key: Option<Arc<str>>,
-    pub(super) via: &'static str,
-    pub(super) tool: String,
-    pub(super) upstream: Option<String>,
-    pub(super) definition: Hash,
-    /// What it acts on, if it is no call of a tool.
-    pub(super) target: Option<Acted>,
-    /// The arguments for people.
-    pub(super) arguments: String,
-    pub(super) arguments_bytes: usize,
-    pub(super) is_cut: bool,
-    /// All of them, if those are not.
+    /// The question, but for its id, its process and its times.
+    pub(super) question: Approval,
+    /// All of the arguments, if those in the question are cut.
     pub(super) whole: Option<String>,
-    /// What is sent beside them.
-    pub(super) beside: Option<Member>,
-    /// The whole, and what lies in it.
-    pub(super) members: Vec<Member>,
-    pub(super) questions: Vec<Asked>,
     /// How long the question stays open.
     pub(super) lasts: Duration,
-    /// The processes that it came from.
-    pub(super) askers: Arc<[Asker]>,
-    /// The client's conversation, if its end is heard of.
-    pub(super) conversation: Option<u64>,
 }
 
 impl ExactCall {
@@ -76,8 +54,7 @@ impl ExactCall {
         let definition = candidate.definition();
         let Content { arguments, meta, .. } = &candidate.content;
         let text = arguments.text();
-        // Whatever was parsed can be read; what cannot has one spelling, its own.
-        let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+        let canonical = Canonical::read_or_quote(text);
         let written = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
@@ -101,25 +78,38 @@ impl ExactCall {
             written.as_str(),
         ];
         parts.extend(beside_hash.as_deref());
-        ExactCall {
-            hash: hash(&parts),
+        let question = Approval {
+            id: Arc::default(),
+            call_sha256: hash(&parts),
             caller,
             key,
-            via: candidate.caller.via().as_str(),
+            via: candidate.caller.via().as_str().to_owned(),
             tool,
             upstream,
-            definition: hashed,
+            definition_sha256: hashed,
             target: acted(candidate, redactor),
-            is_cut,
-            whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)),
             arguments,
-            beside,
             arguments_bytes: text.len(),
+            is_cut,
+            beside,
             members: members(&canonical, clean),
             questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
-            lasts: lasts(candidate, config),
-            askers: askers.clone(),
+            askers: askers.to_vec(),
+            process: Arc::default(),
             conversation,
+            asked_at_ms: 0,
+            expires_at_ms: 0,
+            awaited_until_ms: None,
+            state: State::Pending,
+            answered: None,
+            used_at_ms: None,
+        };
+        // The shortest of the times that its rules give it.
+        let lasts = candidate.judgement.consents.iter().filter_map(|consent| consent.lasts).min();
+        ExactCall {
+            question,
+            whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)),
+            lasts: lasts.unwrap_or(config.lasts),
         }
     }
 
@@ -129,20 +119,21 @@ impl ExactCall {
             Bound::Always => true,
             Bound::Session { process: run, conversation, until_ms } => {
                 run.as_ref().is_none_or(|run| **run == *process)
-                    && conversation.is_none_or(|named| Some(named) == self.conversation)
+                    && conversation.is_none_or(|named| Some(named) == self.question.conversation)
                     && now_ms < *until_ms
             }
         };
+        let question = &self.question;
         is_here
-            && grant.caller == self.caller
-            && grant.key == self.key
-            && grant.tool == self.tool
-            && grant.upstream == self.upstream
-            && grant.definition_sha256 == self.definition
+            && grant.caller == question.caller
+            && grant.key == question.key
+            && grant.tool == question.tool
+            && grant.upstream == question.upstream
+            && grant.definition_sha256 == question.definition_sha256
             && grant.target.as_ref().map(|target| target.sha256)
-                == self.target.as_ref().map(|target| target.sha256)
-            && grant.beside_sha256 == self.beside.as_ref().map(|beside| beside.sha256)
-            && self.questions.iter().all(|asked| grant.rules.contains(&asked.rule))
+                == question.target.as_ref().map(|target| target.sha256)
+            && grant.beside_sha256 == question.beside.as_ref().map(|beside| beside.sha256)
+            && question.questions.iter().all(|asked| grant.rules.contains(&asked.rule))
             && grant.members.iter().all(|member| self.has(member))
     }
 
@@ -152,11 +143,14 @@ impl ExactCall {
         let is_there = |asked: &Asked| {
             approval.questions.iter().any(|kept| kept.rule == asked.rule && kept.roles == asked.roles)
         };
-        approval.call_sha256 == self.hash && self.questions.iter().all(is_there)
+        approval.call_sha256 == self.question.call_sha256 && self.question.questions.iter().all(is_there)
     }
 
     fn has(&self, wanted: &Member) -> bool {
-        self.members.iter().any(|member| member.pointer == wanted.pointer && member.sha256 == wanted.sha256)
+        self.question
+            .members
+            .iter()
+            .any(|member| member.pointer == wanted.pointer && member.sha256 == wanted.sha256)
     }
 }
 
@@ -171,7 +165,7 @@ fn shown(clean: &str) -> (String, bool) {
     if whole.len() <= ARGUMENTS_SHOWN_BYTES_MAX {
         return (whole, false);
     }
-    let canonical = Canonical::read(clean).unwrap_or(Canonical::Word(clean));
+    let canonical = Canonical::read_or_quote(clean);
     let mut text = whole;
     for value_max in VALUE_SHOWN_BYTES {
         text = visible(&canonical.shortened(value_max).text());
@@ -184,7 +178,7 @@ fn shown(clean: &str) -> (String, bool) {
 
 /// The caller's own `_meta`, under the name that the protocol has for it.
 fn meta_of(text: &str, redactor: &Redactor) -> Member {
-    let canonical = Canonical::read(text).unwrap_or(Canonical::Word(text));
+    let canonical = Canonical::read_or_quote(text);
     let written = canonical.text();
     let clean = clean(&written, redactor);
     let (shown, _) = shown(clean.as_deref().unwrap_or(&written));
@@ -196,12 +190,6 @@ fn acted(candidate: &Candidate, redactor: &Redactor) -> Option<Acted> {
     let (kind, target) = (candidate.kind?.to_owned(), &candidate.target);
     let shown = cut(&visible(&redactor.text(target)), MEMBER_SHOWN_BYTES_MAX);
     Some(Acted { kind, sha256: Hash::of(target.as_bytes()), shown })
-}
-
-/// The shortest of the times that its rules give it.
-fn lasts(candidate: &Candidate, config: &Config) -> Duration {
-    let named = candidate.judgement.consents.iter().filter_map(|consent| consent.lasts);
-    named.min().unwrap_or(config.lasts)
 }
 
 fn asked(consent: &Consent, config: &Config) -> Asked {
@@ -222,7 +210,7 @@ fn members(canonical: &Canonical<'_>, clean: &str) -> Vec<Member> {
         shown: cut(&visible(&shown.text()), MEMBER_SHOWN_BYTES_MAX),
         pointer,
     };
-    let whole = member(String::new(), canonical, clean.as_ref().unwrap_or(&Canonical::Word("{}")));
+    let whole = member(String::new(), canonical, clean.as_ref().unwrap_or(&Canonical::Object(Vec::new())));
     let each = canonical.members().into_iter().filter_map(|(pointer, value)| {
         let (_, shown) = shown.iter().find(|(at, _)| *at == pointer)?;
         let is_fit = pointer.len() <= POINTER_BYTES_MAX && visible(&pointer) == pointer;

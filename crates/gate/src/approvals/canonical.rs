@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use audit::Hash;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::meta::{Members, Name};
@@ -18,51 +19,61 @@ const MEMBERS_MAX: usize = 64;
 const MEMBER_DEPTH_MAX: usize = 4;
 
 /// A JSON value that remembers how its numbers are written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 pub(super) enum Canonical<'t> {
     /// Sorted by key; one that comes twice stays twice.
+    #[serde(serialize_with = "written_as_object")]
     Object(Vec<(Cow<'t, str>, Canonical<'t>)>),
     /// In order.
     Array(Vec<Canonical<'t>>),
     /// A string.
     Text(Cow<'t, str>),
     /// A number or a word, as it is written.
-    Word(&'t str),
+    Word(&'t RawValue),
+}
+
+fn written_as_object<S: Serializer>(
+    members: &[(Cow<'_, str>, Canonical<'_>)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
 }
 
 impl<'t> Canonical<'t> {
     /// Reads a JSON text; nothing if it is none. Each level is gone through once more for those below it: what people are
     /// asked about may take a while longer.
     pub(super) fn read(json: &'t str) -> Option<Canonical<'t>> {
-        let whole: &RawValue = serde_json::from_str(json).ok()?;
-        Canonical::of(whole.get())
+        Canonical::of(serde_json::from_str(json).ok()?)
     }
 
-    fn of(json: &'t str) -> Option<Canonical<'t>> {
+    /// The same; what cannot be read counts as one text.
+    pub(super) fn read_or_quote(json: &'t str) -> Canonical<'t> {
+        Canonical::read(json).unwrap_or(Canonical::Text(Cow::Borrowed(json)))
+    }
+
+    fn of(value: &'t RawValue) -> Option<Canonical<'t>> {
+        let json = value.get();
         Some(match json.as_bytes().first()? {
             b'{' => {
                 let Members(members) = serde_json::from_str(json).ok()?;
-                let read = |(key, value): (_, &'t RawValue)| Some((key, Canonical::of(value.get())?));
+                let read = |(key, value)| Some((key, Canonical::of(value)?));
                 let mut members: Vec<_> = members.into_iter().map(read).collect::<Option<_>>()?;
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 Canonical::Object(members)
             }
             b'[' => {
                 let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-                Canonical::Array(
-                    items.into_iter().map(|item| Canonical::of(item.get())).collect::<Option<_>>()?,
-                )
+                Canonical::Array(items.into_iter().map(Canonical::of).collect::<Option<_>>()?)
             }
             b'"' => Canonical::Text(serde_json::from_str::<Name<'_>>(json).ok()?.0),
-            _ => Canonical::Word(json),
+            _ => Canonical::Word(value),
         })
     }
 
     /// The one spelling.
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out);
-        out
+        serde_json::to_string(self).expect("texts of JSON become JSON")
     }
 
     /// The hash of that.
@@ -70,36 +81,11 @@ impl<'t> Canonical<'t> {
         Hash::of(self.text().as_bytes())
     }
 
-    fn write(&self, out: &mut String) {
-        match self {
-            Canonical::Word(word) => out.push_str(word),
-            Canonical::Text(text) => out.push_str(&quoted(text)),
-            Canonical::Array(items) => {
-                out.push('[');
-                for (nth, item) in items.iter().enumerate() {
-                    out.push_str(if nth > 0 { "," } else { "" });
-                    item.write(out);
-                }
-                out.push(']');
-            }
-            Canonical::Object(members) => {
-                out.push('{');
-                for (nth, (key, value)) in members.iter().enumerate() {
-                    out.push_str(if nth > 0 { "," } else { "" });
-                    out.push_str(&quoted(key));
-                    out.push(':');
-                    value.write(out);
-                }
-                out.push('}');
-            }
-        }
-    }
-
     /// The same with every text and number that is longer than this cut to its beginning and its end, for people.
     pub(super) fn shortened(&self, bytes_max: usize) -> Canonical<'t> {
         match self {
-            Canonical::Word(word) if word.len() > bytes_max => {
-                Canonical::Text(Cow::Owned(ends(word, bytes_max)))
+            Canonical::Word(word) if word.get().len() > bytes_max => {
+                Canonical::Text(Cow::Owned(ends(word.get(), bytes_max)))
             }
             Canonical::Word(word) => Canonical::Word(word),
             Canonical::Text(text) => Canonical::Text(short(text, bytes_max)),
@@ -144,10 +130,6 @@ fn ends(text: &str, bytes_max: usize) -> String {
     let half = bytes_max / 2;
     let (begin, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
     format!("{} \u{2026} {} ({} bytes)", &text[..begin], &text[end..], text.len())
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string can always be written")
 }
 
 #[cfg(test)]

@@ -38,22 +38,13 @@ pub(crate) struct Carried {
 
 impl Carried {
     pub(super) fn of(exact: &ExactCall, id: Arc<str>, (by, through): (Arc<str>, Through)) -> Carried {
-        let rules = exact.questions.iter().map(|asked| asked.rule.clone()).collect();
-        Carried { id, by, through, call: exact.hash, rules }
+        let rules = exact.question.questions.iter().map(|asked| asked.rule.clone()).collect();
+        Carried { id, by, through, call: exact.question.call_sha256, rules }
     }
 
     pub(super) fn covers(&self, exact: &ExactCall) -> bool {
-        self.call == exact.hash && exact.questions.iter().all(|asked| self.rules.contains(&asked.rule))
-    }
-
-    /// As it stands before a tool's state.
-    pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("names and a hash can always be written")
-    }
-
-    /// Reads that.
-    pub(crate) fn parse(text: &str) -> Option<Carried> {
-        serde_json::from_str(text).ok()
+        self.call == exact.question.call_sha256
+            && exact.question.questions.iter().all(|asked| self.rules.contains(&asked.rule))
     }
 }
 
@@ -78,17 +69,15 @@ impl ClientQuestion {
         }
     }
 
-    /// As it stands in a sealed state.
-    pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("texts can always be written")
+    /// How long it is in a sealed state, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        serde_json::to_string(self).map_or(usize::MAX, |text| text.len())
     }
 
-    /// Reads that, and gives what the client had brought for the tool.
-    pub(crate) fn parse(text: &str) -> Option<(ClientQuestion, Option<Input>)> {
-        let mut question: ClientQuestion = serde_json::from_str(text).ok()?;
-        let (responses, state) = (question.responses.take(), question.state.take());
+    /// Takes out what the client had brought for the tool.
+    pub(crate) fn take_input(&mut self) -> Option<Input> {
+        let (responses, state) = (self.responses.take(), self.state.take());
         let is_there = responses.is_some() || state.is_some();
-        let input = Input { responses: responses.map(Bytes::from), state: state.map(Arc::from) };
-        Some((question, is_there.then_some(input)))
+        is_there.then(|| Input { responses: responses.map(Bytes::from), state: state.map(Arc::from) })
     }
 }

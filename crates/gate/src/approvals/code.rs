@@ -3,8 +3,8 @@
 //! It is kept as Argon2id. Wrong tries are counted in the store, before the code is looked at, so that neither another
 //! process nor one that is killed in between has more of them.
 
+use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
-use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
 use store::{Change, Kind, StoreError, replace, wait};
 
@@ -14,11 +14,6 @@ use super::record::time;
 
 /// Under which key the code is kept.
 const KEY: &str = "code";
-
-/// What one look at a code costs: 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
-const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
-const LANES: u32 = 1;
 
 /// How long the salt is, in bytes.
 const SALT_BYTES: usize = 16;
@@ -169,18 +164,14 @@ fn wait_ms(wrong: u32) -> i64 {
     }
 }
 
-fn argon2() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("these are within its bounds");
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-}
-
 fn hashed(Code(code): &Code) -> Result<String, CodeFault> {
     if code.chars().count() < CODE_CHARS_MIN || code.len() > CODE_BYTES_MAX {
         return Err(CodeFault::Length);
     }
     let mut salt = [0; SALT_BYTES];
     getrandom::fill(&mut salt).map_err(|_| no_randomness())?;
-    let hash = argon2().hash_password_with_salt(code.as_bytes(), &salt);
+    // Its defaults are 19 MiB and two passes on one lane, the least that OWASP names for Argon2id.
+    let hash = Argon2::default().hash_password_with_salt(code.as_bytes(), &salt);
     // Length, salt and parameters are within its bounds; what is left is memory.
     hash.map(|hash| hash.to_string()).map_err(|error| CodeFault::Store(StoreError::Database(Box::new(error))))
 }
@@ -189,7 +180,7 @@ fn hashed(Code(code): &Code) -> Result<String, CodeFault> {
 fn is_code(phc: &str, Code(given): &Code) -> Result<bool, CodeFault> {
     let hash = PasswordHash::new(phc).map_err(|_| CodeFault::Unreadable)?;
     // Nobody's code is longer, and hashing it would cost.
-    Ok(given.len() <= CODE_BYTES_MAX && argon2().verify_password(given.as_bytes(), &hash).is_ok())
+    Ok(given.len() <= CODE_BYTES_MAX && Argon2::default().verify_password(given.as_bytes(), &hash).is_ok())
 }
 
 fn text(kept: &Kept) -> String {

@@ -20,22 +20,13 @@ fn answers(what: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// What a client has made of the question.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// Its user has answered, and given this code.
-    Answer(Answer, Option<Code>),
-    /// It could not ask, or brings something that is no answer.
-    Nothing,
-}
-
 /// The `inputRequests` object that asks.
 pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     let (words, names): (Vec<_>, Vec<_>) =
         answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter().unzip();
-    let server = approval.upstream.as_deref().map(|it| format!("\nserver: {it}")).unwrap_or_default();
+    let server = approval.upstream.as_deref().map(|name| format!("\nserver: {name}")).unwrap_or_default();
     let target = approval.target.as_ref();
-    let target = target.map(|it| format!("\n{}: {}", it.kind, it.shown)).unwrap_or_default();
+    let target = target.map(|target| format!("\n{}: {}", target.kind, target.shown)).unwrap_or_default();
     let cut = if approval.is_cut {
         format!(
             "\n(the arguments have {} bytes, long values are shortened; all of them: toolcrib approvals show {} --full)",
@@ -44,7 +35,7 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     } else {
         String::new()
     };
-    let beside = approval.beside.as_ref().map(|it| format!("\n_meta: {}", it.shown)).unwrap_or_default();
+    let beside = approval.beside.as_ref().map(|meta| format!("\n_meta: {}", meta.shown)).unwrap_or_default();
     let message = format!(
         "Allow this call? {}.\n\ntool: {}{server}{target}\narguments: {}{cut}{beside}\n\nApproval {}; ends at {}.",
         approval.why(),
@@ -87,30 +78,36 @@ pub(super) fn asked_for(requests: &[u8]) -> Option<String> {
     requests.keys().next()?.strip_prefix(KEY).map(str::to_owned)
 }
 
+/// True for the `inputRequests` by which a client is asked for an approval.
+pub fn is_question(requests: &[u8]) -> bool {
+    asked_for(requests).is_some()
+}
+
 fn key(id: &str) -> String {
     format!("{KEY}{id}")
 }
 
-/// The `inputResponses` object of a client that could not ask its user.
-pub(super) fn unanswered() -> Bytes {
+/// The `inputResponses` of a client that could not be asked for an approval: the call then waits for somebody else.
+pub fn unanswered() -> Bytes {
     Bytes::from_static(b"{}")
 }
 
-/// Reads what the `inputResponses` object says of an approval.
-pub(super) fn heard(responses: &[u8], id: &str) -> Heard {
-    let said: Value = serde_json::from_slice(responses).unwrap_or_default();
-    let said = &said[key(id)];
-    let code = said["content"]["code"].as_str().filter(|code| !code.is_empty()).map(Code::new);
-    let approve = |scope| Heard::Answer(Answer::Approve { scope, note: None }, code.clone());
-    let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) }, None);
-    match (said["action"].as_str(), said["content"]["answer"].as_str()) {
+/// What the `inputResponses` object says of an approval: the user's answer, and the code given with it. Nothing if the
+/// client could not ask, or brings something that is no answer.
+pub(super) fn answer(responses: &[u8], id: &str) -> Option<(Answer, Option<Code>)> {
+    let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
+    let response = &responses[key(id)];
+    let code = response["content"]["code"].as_str().filter(|code| !code.is_empty()).map(Code::new);
+    let approve = |scope| Some((Answer::Approve { scope, note: None }, code.clone()));
+    let deny = |reason: &str| Some((Answer::Deny { reason: Some(reason.to_owned()) }, None));
+    match (response["action"].as_str(), response["content"]["answer"].as_str()) {
         (Some("accept"), Some("once")) => approve(Scope::Once),
         (Some("accept"), Some("session")) => approve(Scope::Session),
         (Some("accept"), Some("always")) => approve(Scope::Always(Pattern::Same)),
         (Some("accept"), Some("deny")) => deny("denied in the client"),
         (Some("decline"), _) => deny("declined in the client"),
         (Some("cancel"), _) => deny("dismissed in the client"),
-        _ => Heard::Nothing,
+        _ => None,
     }
 }
 
@@ -118,7 +115,7 @@ pub(super) fn heard(responses: &[u8], id: &str) -> Heard {
 pub(super) fn is_shown_by(capabilities: &[u8]) -> bool {
     let all: Value = serde_json::from_slice(capabilities).unwrap_or_default();
     let elicitation = all["elicitation"].as_object();
-    elicitation.is_some_and(|it| it.contains_key("form") || !it.contains_key("url"))
+    elicitation.is_some_and(|kinds| kinds.contains_key("form") || !kinds.contains_key("url"))
 }
 
 #[cfg(test)]
@@ -127,12 +124,11 @@ mod tests {
 
     #[test]
     fn only_an_answer_is_one() {
-        let coded = |scope, code: Option<&str>| {
-            Heard::Answer(Answer::Approve { scope, note: None }, code.map(Code::new))
-        };
+        let coded =
+            |scope, code: Option<&str>| Some((Answer::Approve { scope, note: None }, code.map(Code::new)));
         let approve = |scope| coded(scope, None);
-        let deny = |reason: &str| Heard::Answer(Answer::Deny { reason: Some(reason.to_owned()) }, None);
-        for (said, expected) in [
+        let deny = |reason: &str| Some((Answer::Deny { reason: Some(reason.to_owned()) }, None));
+        for (response, expected) in [
             (r#"{"action":"accept","content":{"answer":"once"}}"#, approve(Scope::Once)),
             (r#"{"action":"accept","content":{"answer":"session"}}"#, approve(Scope::Session)),
             (
@@ -145,20 +141,24 @@ mod tests {
             (r#"{"action":"accept","content":{"answer":"deny"}}"#, deny("denied in the client")),
             (r#"{"action":"decline","content":{"answer":"once"}}"#, deny("declined in the client")),
             (r#"{"action":"cancel"}"#, deny("dismissed in the client")),
-            (r#"{"action":"accept","content":{"answer":"yes"}}"#, Heard::Nothing),
-            (r#"{"action":"accept","content":{"answer":true}}"#, Heard::Nothing),
-            (r#"{"action":"accept"}"#, Heard::Nothing),
-            (r#"{"content":{"answer":"once"}}"#, Heard::Nothing),
-            ("[]", Heard::Nothing),
+            (r#"{"action":"accept","content":{"answer":"yes"}}"#, None),
+            (r#"{"action":"accept","content":{"answer":true}}"#, None),
+            (r#"{"action":"accept"}"#, None),
+            (r#"{"content":{"answer":"once"}}"#, None),
+            ("[]", None),
         ] {
-            assert_eq!(heard(format!(r#"{{"{KEY}k7":{said}}}"#).as_bytes(), "k7"), expected, "{said}");
+            assert_eq!(
+                answer(format!(r#"{{"{KEY}k7":{response}}}"#).as_bytes(), "k7"),
+                expected,
+                "{response}"
+            );
         }
         assert_eq!(
-            heard(br#"{"toolcrib_approval_k8":{"action":"accept","content":{"answer":"once"}}}"#, "k7"),
-            Heard::Nothing
+            answer(br#"{"toolcrib_approval_k8":{"action":"accept","content":{"answer":"once"}}}"#, "k7"),
+            None
         );
-        assert_eq!(heard(&unanswered(), "k7"), Heard::Nothing);
-        assert_eq!(heard(b"nonsense", "k7"), Heard::Nothing);
+        assert_eq!(answer(&unanswered(), "k7"), None);
+        assert_eq!(answer(b"nonsense", "k7"), None);
     }
 
     #[test]

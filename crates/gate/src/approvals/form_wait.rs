@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -14,7 +13,7 @@ impl Approvals {
     /// what tools ask.
     pub async fn settled_elsewhere(self: &Arc<Approvals>, requests: &[u8]) {
         let Some(id) = form::asked_for(requests) else { return std::future::pending().await };
-        let mut changes = self.changes();
+        let mut changes = self.changes.subscribe();
         loop {
             let (approvals, wanted) = (self.clone(), id.clone());
             let is_open = spawn_blocking(move || approvals.is_open(&wanted)).await;
@@ -31,14 +30,4 @@ impl Approvals {
             }
         }
     }
-}
-
-/// True for the `inputRequests` by which a client is asked for an approval.
-pub fn is_question(requests: &[u8]) -> bool {
-    form::asked_for(requests).is_some()
-}
-
-/// The `inputResponses` of a client that could not be asked for an approval: the call then waits for somebody else.
-pub fn unanswered() -> Bytes {
-    form::unanswered()
 }

@@ -109,23 +109,10 @@ pub struct Member {
     pub shown: String,
 }
 
-/// What is kept of the state; that time has run out is told from the clock.
+/// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Nobody has answered.
-    Pending,
-    /// The call may run, once.
-    Approved,
-    /// It may not.
-    Denied,
-    /// It may, and has.
-    Used,
-}
-
-/// What became of a question by now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
     /// It waits for a person.
     Pending,
     /// The call may run, once.
@@ -134,7 +121,8 @@ pub enum Status {
     Denied,
     /// It may, and has.
     Used,
-    /// It was not answered, or the permission was not used, in time.
+    /// It was not answered, or the permission was not used, in time. The clock tells so; it is never kept.
+    #[serde(skip)]
     Expired,
 }
 
@@ -224,26 +212,14 @@ pub enum Bound {
 }
 
 impl State {
-    /// The word in the store.
-    pub(super) const fn as_str(self) -> &'static str {
+    /// The word for people, programs and the store.
+    pub const fn as_str(self) -> &'static str {
         match self {
             State::Pending => "pending",
             State::Approved => "approved",
             State::Denied => "denied",
             State::Used => "used",
-        }
-    }
-}
-
-impl Status {
-    /// The word for people and programs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Approved => "approved",
-            Status::Denied => "denied",
-            Status::Used => "used",
-            Status::Expired => "expired",
+            State::Expired => "expired",
         }
     }
 }
@@ -262,15 +238,12 @@ impl Through {
 
 impl Approval {
     /// What became of it by now.
-    pub fn status(&self, now_ms: i64) -> Status {
+    pub fn status(&self, now_ms: i64) -> State {
         let use_until_ms = self.answered.as_ref().map_or(i64::MIN, |answered| answered.use_until_ms);
         match self.state {
-            State::Pending if now_ms >= self.ends_at_ms() => Status::Expired,
-            State::Pending => Status::Pending,
-            State::Approved if now_ms >= use_until_ms => Status::Expired,
-            State::Approved => Status::Approved,
-            State::Denied => Status::Denied,
-            State::Used => Status::Used,
+            State::Pending if now_ms >= self.ends_at_ms() => State::Expired,
+            State::Approved if now_ms >= use_until_ms => State::Expired,
+            kept => kept,
         }
     }
 

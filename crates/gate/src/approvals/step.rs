@@ -20,7 +20,7 @@ use super::presence::Asker;
 use super::record::{Approval, Through};
 use super::{Approvals, LOOK_EVERY, SIGN_EVERY, form};
 use crate::candidate::Candidate;
-use crate::failure::{Awaited, Failure, Internal, Refusal};
+use crate::failure::{Awaited, Failure, Internal, Refusal, Ruling};
 use crate::seal::STATE_SEALED_MAX;
 
 /// The step's name in records.
@@ -65,8 +65,11 @@ impl Asking<'_> {
             return Ok(Settled::Allowed(carried));
         }
         let first = self.candidate.judgement.consents.first();
-        if let Some(consent) = first.filter(|_| exact.questions.iter().any(|asked| asked.roles.is_empty())) {
-            return Err(consent.refusal(self.candidate.tool_name()).into());
+        if let Some(consent) =
+            first.filter(|_| exact.question.questions.iter().any(|asked| asked.roles.is_empty()))
+        {
+            let (rule, why) = (consent.rule.clone(), consent.why.clone());
+            return Err(Refusal::NeedsApproval(Ruling { tool: self.candidate.tool_name(), rule, why }).into());
         }
         let exact = Arc::new(exact);
         let asked = brought.question.take();
@@ -75,13 +78,13 @@ impl Asking<'_> {
         }
         let known = asked.as_ref().map(|question| question.id.clone());
         // Before the first look, so that no answer falls between the two.
-        let changes = self.approvals.changes();
+        let changes = self.approvals.changes.subscribe();
         let standing = self.stand(&exact, known).await?;
         let Standing::Pending(approval) = standing else { return self.decide(standing, &exact, approved) };
         if asked.is_none() && self.may_ask_client(&approval) && self.has_persons_client().await? {
             let question = ClientQuestion::new(&approval.id, brought.input.as_ref());
             // A client is not asked that would have to keep too much for the tool besides.
-            if question.to_text().len() < STATE_SEALED_MAX {
+            if question.bytes() < STATE_SEALED_MAX {
                 let wants_code = self.on_disk(Approvals::has_code).await?;
                 let wants_code = wants_code.map_err(|error| Refusal::NoApprovals(error.to_string()))?;
                 self.leave_open(&approval).await?;
@@ -98,11 +101,11 @@ impl Asking<'_> {
     /// Takes the answer that a client brings from its user. One that comes too late, or second, changes nothing: how
     /// things stand is looked at afterwards in any case.
     async fn take_answer(&self, id: &str, responses: &Bytes) -> Result<(), Failure> {
-        let form::Heard::Answer(answer, code) = form::heard(responses, id) else { return Ok(()) };
+        let Some((answer, code)) = form::answer(responses, id) else { return Ok(()) };
         let (id, by) = (id.to_owned(), self.candidate.caller.clone());
         let taken = self
             .on_disk(move |approvals| -> Result<(), Refusal> {
-                match approvals.answer_in_client(&id, &answer, &by, code.as_ref()) {
+                match approvals.settle(&id, &answer, &by, (Through::Elicitation, code.as_ref())) {
                     Err(AnswerFault::Store(error)) => Err(Refusal::NoApprovals(error.to_string())),
                     // The question stays open; a model is not told how near its user was.
                     Err(AnswerFault::Code(fault)) => {
@@ -226,7 +229,7 @@ impl Asking<'_> {
             Standing::Expired(approval) => {
                 let (id, by) = (approval.id, Arc::from("nobody"));
                 *approved = Some(Approved { id, by, through: "none", answer: "expired" });
-                Refusal::ApprovalExpired { tool }
+                Refusal::ApprovalExpired(tool)
             }
             Standing::Pending(approval) => Refusal::ApprovalPending(Box::new(Awaited {
                 why: approval.why(),
@@ -234,7 +237,7 @@ impl Asking<'_> {
                 expires_at_ms: approval.expires_at_ms,
                 id: approval.id,
             })),
-            Standing::Stranger => Refusal::KeyRevoked { tool },
+            Standing::Stranger => Refusal::KeyRevoked(tool),
             Standing::Full { max, is_own_share } => Refusal::TooManyApprovals { tool, max, is_own_share },
         };
         Err(refusal.into())

@@ -50,7 +50,7 @@ pub(crate) fn judge_again(
         && fresh.content.answers == candidate.content.answers
         && fresh.content.meta == candidate.content.meta;
     if !is_same || !fresh.judgement.consents.iter().all(is_answered) {
-        let refusal = Refusal::Outdated { tool: candidate.tool_name() };
+        let refusal = Refusal::Outdated(candidate.tool_name());
         return Err(Outdated { check: None, refusal, decided: fresh.judgement.decided });
     }
     candidate.judgement.decision = fresh.judgement.decision;

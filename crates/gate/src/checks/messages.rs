@@ -10,7 +10,7 @@ use serde_json::Value;
 use tool_api::{Listener, Progress};
 
 use super::result_rules::Findings;
-use super::rules_check::begun_with;
+use super::rules_check::{begun_with, task_call};
 use crate::tokens::Origin;
 
 /// The rules for one call's messages; nothing if it concerns none.
@@ -47,23 +47,8 @@ pub(crate) fn judge_news(
     upstream: &str,
     task: Bytes,
 ) -> Option<Bytes> {
-    let arguments = Value::Object(serde_json::Map::new());
-    let begun = origin.map(begun_with);
-    let (upstream, open_world) = (Some(upstream), true);
-    let call = rules::Call {
-        tool,
-        upstream,
-        open_world,
-        is_action: true,
-        paths: None,
-        input_schema: None,
-        output_schema: None,
-        arguments: &arguments,
-        begun_with: begun.as_ref(),
-        answers: None,
-        meta: None,
-    };
-    let judgement = rules.judge(&call);
+    let (arguments, begun) = (Value::Object(serde_json::Map::new()), origin.map(begun_with));
+    let judgement = rules.judge(&task_call(tool, (Some(upstream), true), &arguments, begun.as_ref()));
     if judgement.stop.is_some() {
         return None;
     }

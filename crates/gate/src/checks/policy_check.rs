@@ -9,7 +9,7 @@ use tool_api::{Action, Definition, Effect};
 
 use super::obeyed;
 use crate::candidate::{Candidate, Consent};
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Ruling};
 
 /// Decides about the arguments as they are now, and about the files that they name. What was decided about them before they
 /// were changed holds besides.
@@ -25,7 +25,6 @@ pub(crate) fn policy(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(
 fn decide(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(), Refusal> {
     let facts = facts(&candidate.caller, candidate.offered.definition(), candidate.action);
     let decision = engine.decide(&facts, candidate.content.arguments.value());
-    let tool = || candidate.offered.definition().name.to_string();
     let judgement = &mut candidate.judgement;
     let before = judgement.decision.take();
     if before
@@ -42,7 +41,8 @@ fn decide(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(), Refusal>
             Ok(())
         }
         Verdict::Deny => {
-            Err(Refusal::Denied { tool: tool(), rule: decision.rule.clone(), why: decision.why.clone() })
+            let tool = candidate.offered.definition().name.to_string();
+            Err(Refusal::Denied(Ruling { tool, rule: decision.rule.clone(), why: decision.why.clone() }))
         }
     };
     let (by, effect) = ("policy", decision.verdict.as_str().into());

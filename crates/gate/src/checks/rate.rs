@@ -66,21 +66,6 @@ struct TooOften {
     limit: Arc<str>,
 }
 
-/// Why a call does not come out of the buckets.
-#[derive(Debug, PartialEq, Eq)]
-enum Halt {
-    TooOften(TooOften),
-    /// A day's calls cannot be counted.
-    Uncounted(String),
-}
-
-/// What a bucket says of a call that it does not let pass.
-enum Empty {
-    TooOften(TooOften),
-    /// It needs another share of its day.
-    Share,
-}
-
 impl Rate {
     /// A check that counts days so.
     pub(crate) fn counting(quotas: Quotas) -> Rate {
@@ -112,26 +97,20 @@ impl Rate {
             return Ok(());
         }
         let now_ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.take(&wanted, now_ns).await.map_err(|halt| match halt {
-            Halt::TooOften(TooOften { wait, limit }) => {
-                let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-                Refusal::RateLimited { retry_after_ms, limit }
-            }
-            Halt::Uncounted(why) => Refusal::NoQuota(why),
-        })
+        self.take(&wanted, now_ns).await
     }
 
     /// Takes one call out of every bucket at `now_ns`; out of none if one of them has none left.
-    async fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+    async fn take(&self, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Refusal> {
         let counts_days = wanted.iter().any(|(limit, _)| limit.per_day.is_some());
         let now_ms = if counts_days { self.quotas.now_ms() } else { 0 };
         for _ in 0..SHARES_PER_CALL_MAX {
             let Some((key, per_day, before)) = self.take_at(wanted, now_ns, now_ms)? else { return Ok(()) };
             // Nobody waits for the disk but this call, and it only once for many calls.
             let share = self.quotas.share(&key, per_day, before, now_ms).await;
-            self.buckets().kept.entry(key).or_default().day.add(share.map_err(Halt::Uncounted)?);
+            self.buckets().kept.entry(key).or_default().day.add(share.map_err(Refusal::NoQuota)?);
         }
-        Err(Halt::Uncounted("too many calls at once".to_owned()))
+        Err(Refusal::NoQuota("too many calls at once".to_owned()))
     }
 
     /// The same with what there is: the bucket that needs another share of its day first, and what it has had.
@@ -140,7 +119,7 @@ impl Rate {
         wanted: &[Want<'_>],
         now_ns: u64,
         now_ms: i64,
-    ) -> Result<Option<(Key, u32, Share)>, Halt> {
+    ) -> Result<Option<(Key, u32, Share)>, Refusal> {
         let mut buckets = self.buckets();
         let mut taken: SmallVec<[_; 3]> = SmallVec::new();
         let (mut refused, mut lacks): (Option<TooOften>, _) = (None, None);
@@ -148,24 +127,23 @@ impl Rate {
             let key = buckets.key(limit, of, now_ns, &self.quotas);
             let bucket = buckets.kept.get(&key).copied().unwrap_or_default();
             match bucket.take(limit, now_ns, now_ms) {
-                Ok(left) => taken.push((key, left)),
-                Err(Empty::Share) => lacks = Some((key, limit.per_day.unwrap_or_default(), bucket.day)),
-                Err(Empty::TooOften(too_often)) => {
-                    // Who comes back must not be refused by the next one.
-                    if refused.as_ref().is_none_or(|refused| refused.wait < too_often.wait) {
-                        refused = Some(too_often);
-                    }
+                Ok(Some(left)) => taken.push((key, left)),
+                Ok(None) => lacks = Some((key, limit.per_day.unwrap_or_default(), bucket.day)),
+                // Who comes back must not be refused by the next one.
+                Err(other) if refused.as_ref().is_none_or(|refused| refused.wait < other.wait) => {
+                    refused = Some(other);
                 }
+                Err(_) => {}
             }
         }
-        match (refused, lacks) {
-            (Some(too_often), _) => Err(Halt::TooOften(too_often)),
-            (None, Some(lacks)) => Ok(Some(lacks)),
-            (None, None) => {
-                buckets.kept.extend(taken);
-                Ok(None)
-            }
+        if let Some(TooOften { wait, limit }) = refused {
+            let retry_after_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+            return Err(Refusal::RateLimited { retry_after_ms, limit });
         }
+        if lacks.is_none() {
+            buckets.kept.extend(taken);
+        }
+        Ok(lacks)
     }
 
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
@@ -190,40 +168,34 @@ impl Buckets {
 }
 
 impl Bucket {
-    /// What is left after one call.
-    fn take(self, limit: &Limit, now_ns: u64, now_ms: i64) -> Result<Bucket, Empty> {
+    /// What is left after one call; nothing if it needs another share of its day.
+    fn take(self, limit: &Limit, now_ns: u64, now_ms: i64) -> Result<Option<Bucket>, TooOften> {
         let mut left = self;
         if limit.every_ns > 0 {
             let full_at_ns = self.full_at_ns.max(now_ns);
             let lacking_ns = full_at_ns - now_ns;
             if lacking_ns > limit.lacking_max_ns {
                 let wait = Duration::from_nanos(lacking_ns - limit.lacking_max_ns);
-                return Err(Empty::TooOften(limit.refusal(wait, false)));
+                return Err(TooOften { wait, limit: limit.name.clone() });
             }
             left.full_at_ns = full_at_ns.saturating_add(limit.every_ns);
         }
         if let Some(per_day) = limit.per_day {
             if left.day.is_over(now_ms) || (left.day.left == 0 && left.day.given < per_day) {
-                return Err(Empty::Share);
+                return Ok(None);
             }
             let Some(rest) = left.day.left.checked_sub(1) else {
                 let wait_ms = u64::try_from(left.day.end_ms() - now_ms).unwrap_or(0);
-                return Err(Empty::TooOften(limit.refusal(Duration::from_millis(wait_ms), true)));
+                let limit = format!("{}.per_day", limit.name).into();
+                return Err(TooOften { wait: Duration::from_millis(wait_ms), limit });
             };
             left.day.left = rest;
         }
-        Ok(left)
+        Ok(Some(left))
     }
 
     fn is_as_new(self, now_ns: u64, now_ms: i64) -> bool {
         self.full_at_ns <= now_ns && self.day.is_over(now_ms)
-    }
-}
-
-impl Limit {
-    fn refusal(&self, wait: Duration, is_quota: bool) -> TooOften {
-        let limit = if is_quota { format!("{}.per_day", self.name).into() } else { self.name.clone() };
-        TooOften { wait, limit }
     }
 }
 

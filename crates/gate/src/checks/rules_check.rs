@@ -11,7 +11,7 @@ use tool_api::{Action, Arguments};
 
 use super::policy_check::policy;
 use crate::candidate::{Candidate, Consent};
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Ruling};
 use crate::meta::Meta;
 use crate::tokens::Origin;
 
@@ -56,7 +56,7 @@ pub(crate) fn ai_rules(candidate: &mut Candidate, rules: &Rules, engine: &dyn En
         judgement.is_rewritten = true;
     }
     if let Some(Stop { rule, why }) = judged.stop {
-        return Err(Refusal::RuleBlocked { tool, rule, why });
+        return Err(Refusal::RuleBlocked(Ruling { tool, rule, why }));
     }
     judgement.consents.extend(judged.approvals.into_iter().map(consent));
     judgement.struck = judged.struck;
@@ -72,19 +72,12 @@ fn judge_task(judgement: &mut Judgement, origin: &Origin, candidate: &Candidate,
     let definition = candidate.offered.definition();
     let content = &candidate.content;
     let own = judgement.answers.as_deref().map(str::as_bytes).or(content.answers.as_deref());
-    let begun = begun_with(origin);
+    let (arguments, begun) = (Value::Object(serde_json::Map::new()), begun_with(origin));
+    let place = (definition.upstream(), definition.open_world);
     let more = rules.judge(&rules::Call {
-        tool: &origin.tool,
-        upstream: definition.upstream(),
-        open_world: definition.open_world,
-        is_action: true,
-        paths: None,
-        input_schema: None,
-        output_schema: None,
-        arguments: &Value::Object(serde_json::Map::new()),
-        begun_with: Some(&begun),
         answers: own.and_then(|answers| std::str::from_utf8(answers).ok()),
         meta: judgement.meta.as_deref().or(content.meta.as_ref().map(Meta::text)),
+        ..task_call(&origin.tool, place, &arguments, Some(&begun))
     });
     for finding in more.findings {
         if !judgement.findings.contains(&finding) {
@@ -106,6 +99,28 @@ fn judge_task(judgement: &mut Judgement, origin: &Origin, candidate: &Candidate,
         (Some(own), Some(more)) => Some(own.and(more)),
         (own, more) => own.or(more),
     };
+}
+
+/// What is done with a task, as the rules for `tool` see it.
+pub(super) fn task_call<'a>(
+    tool: &'a str,
+    (upstream, open_world): (Option<&'a str>, bool),
+    arguments: &'a Value,
+    begun_with: Option<&'a Option<Value>>,
+) -> rules::Call<'a> {
+    rules::Call {
+        tool,
+        upstream,
+        open_world,
+        is_action: true,
+        paths: None,
+        input_schema: None,
+        output_schema: None,
+        arguments,
+        begun_with,
+        answers: None,
+        meta: None,
+    }
 }
 
 /// The arguments of the call that a task goes on with; nothing if they are unknown.

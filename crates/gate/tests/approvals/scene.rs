@@ -8,7 +8,7 @@ pub(crate) use std::time::Duration;
 pub(crate) use bytes::Bytes;
 pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
-pub(crate) use gate::approvals::Status;
+pub(crate) use gate::approvals::State;
 pub(crate) use gate::approvals::{
     Answer, Approval, Code, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope,
     is_question, unanswered,
@@ -50,7 +50,7 @@ impl AnyTool for Burn {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        let input = cx.input().cloned().unwrap_or_default();
+        let input = cx.input.clone().unwrap_or_default();
         let payload = if arguments.value()["asks"] == true && input.state.is_none() {
             let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
             Payload::InputRequired { requests, state: Some("inner".into()), hold: None }

@@ -63,7 +63,7 @@ async fn a_question_ends_with_the_last_call_that_waits_for_it() {
     let (process, caller) = (scene.process(), local());
     let waiting = || {
         let all = process.gate.approvals().approvals(&terminal()).unwrap();
-        all.iter().filter(|it| it.status(process.gate.approvals().now_ms()) == Status::Pending).count()
+        all.iter().filter(|it| it.status(process.gate.approvals().now_ms()) == State::Pending).count()
     };
     let (first, second) = (Cancel::new(), Cancel::new());
     let call = |cancel: &Cancel| Call { cancel: cancel.clone(), ..Call::tool("burn", None) };
@@ -83,7 +83,7 @@ async fn a_question_ends_with_the_last_call_that_waits_for_it() {
 }
 
 /// A clock that goes on with that of the runtime.
-async fn let_pass(process: &Process, id: &str, seconds: u64) -> Vec<Status> {
+async fn let_pass(process: &Process, id: &str, seconds: u64) -> Vec<State> {
     let mut seen = Vec::new();
     for _ in 0..seconds {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -96,7 +96,7 @@ async fn let_pass(process: &Process, id: &str, seconds: u64) -> Vec<Status> {
 
 fn the_open_one(process: &Process) -> Option<String> {
     let all = process.gate.approvals().approvals(&terminal()).unwrap();
-    all.iter().find(|one| one.status(now_ms()) == Status::Pending).map(|one| one.id.to_string())
+    all.iter().find(|one| one.status(now_ms()) == State::Pending).map(|one| one.id.to_string())
 }
 
 async fn asked(process: &Process) -> String {
@@ -125,10 +125,10 @@ async fn a_question_ends_soon_after_whoever_waits_for_it_is_gone() {
         done = &mut waiting => panic!("{done}"),
         seen = let_pass(&process, &id, 60) => seen,
     };
-    assert_eq!(seen, [Status::Pending], "as long as it waits");
+    assert_eq!(seen, [State::Pending], "as long as it waits");
     drop(waiting);
     let seen = let_pass(&process, &id, 16).await;
-    assert_eq!(seen, [Status::Pending, Status::Expired]);
+    assert_eq!(seen, [State::Pending, State::Expired]);
     assert_eq!(process.answer(&id, &once(), &terminal()), "approval_expired");
     let mut again = Box::pin(process.call(&caller, "{}"));
     let next = tokio::select! {
@@ -155,16 +155,16 @@ async fn a_client_that_has_the_id_finds_its_question_open() {
         let told = process.make(&caller, "{}", client, None).await;
         assert_eq!(told.is_ok(), takes_forms, "it waits, or is asked");
         let id = the_open_one(&process).expect("it is open");
-        assert_eq!(let_pass(&process, &id, 60).await, [Status::Pending], "{wait}");
+        assert_eq!(let_pass(&process, &id, 60).await, [State::Pending], "{wait}");
         // Another call that waits for it for a while changes nothing about that.
         let mut waiting = Box::pin(process.call(&caller, "{}"));
         tokio::select! {
             biased;
             _ = &mut waiting => {}
-            seen = let_pass(&process, &id, 8) => assert_eq!(seen, [Status::Pending]),
+            seen = let_pass(&process, &id, 8) => assert_eq!(seen, [State::Pending]),
         }
         drop(waiting);
-        assert_eq!(let_pass(&process, &id, 60).await, [Status::Pending], "{wait}");
+        assert_eq!(let_pass(&process, &id, 60).await, [State::Pending], "{wait}");
         assert_eq!(process.answer(&id, &once(), &terminal()), "approved");
     }
 }

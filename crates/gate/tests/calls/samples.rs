@@ -97,8 +97,8 @@ impl Tool for Put {
     type Input = Placed;
     type Output = Structured<Heard>;
     async fn run(&self, placed: Placed, cx: &Context) -> Result<Structured<Heard>, ToolError> {
-        let path = cx.files().locate(&placed.path);
-        let done = path.and_then(|path| cx.files().write(&path, b"", &Expect::Anything));
+        let path = cx.files.locate(&placed.path);
+        let done = path.and_then(|path| cx.files.write(&path, b"", &Expect::Anything));
         let heard = |_| Structured(Heard { text: "written".to_owned() });
         done.map(heard).map_err(|error| ToolError::new("refused", error.to_string()))
     }
@@ -125,7 +125,7 @@ impl AnyTool for Far {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        let input = cx.input().cloned().unwrap_or_default();
+        let input = cx.input.clone().unwrap_or_default();
         let heard = || Bytes::copy_from_slice(arguments.text().as_bytes());
         let payload = match self.0.name.as_str() {
             "u_asks" | "u_keeps" if input.state.is_none() => Payload::InputRequired {

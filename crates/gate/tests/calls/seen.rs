@@ -36,17 +36,17 @@ refusals! {
     UnknownPrompt(_)
     UnknownTask {}
     Unsupported { .. }
-    HeldBack { .. }
+    HeldBack(_)
     HeaderMismatch(_)
     BadState(_)
-    Denied { .. }
-    RuleBlocked { .. }
-    NeedsApproval { .. }
+    Denied(_)
+    RuleBlocked(_)
+    NeedsApproval(_)
     ApprovalPending(_)
     ApprovalDenied { .. }
-    ApprovalExpired { .. }
-    KeyRevoked { .. }
-    Outdated { .. }
+    ApprovalExpired(_)
+    KeyRevoked(_)
+    Outdated(_)
     TooManyApprovals { .. }
     NoApprovals(_)
     InvalidArguments { .. }

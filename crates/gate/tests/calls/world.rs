@@ -152,7 +152,7 @@ impl World {
 
     pub(crate) fn lists(&self, tool: &str) -> bool {
         let offer = self.gate.catalog().offer();
-        let named = offer.tools().iter().find(|offered| offered.definition().name.as_str() == tool);
+        let named = offer.tools.iter().find(|offered| offered.definition().name.as_str() == tool);
         named.is_some_and(|offered| self.gate.may_see(&self.caller, offered))
     }
 

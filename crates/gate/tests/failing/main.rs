@@ -48,7 +48,7 @@ impl AnyTool for Noting {
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
-        let call = cx.permit().call().to_string();
+        let call = cx.permit.call().to_string();
         if self.definition.effect > Effect::Reads {
             assert!(journals(&self.state).contains(&call), "{call} runs and no journal knows of it");
         }

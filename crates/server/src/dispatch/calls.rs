@@ -91,13 +91,13 @@ pub(super) fn extension_method(request: &mut Request<'_>, method: &str) -> Resul
     let is_protocols = method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
     let offer = request.server.gate.catalog().offer();
     let is_declared = || {
-        let mut all = offer.sources().iter().filter_map(|source| source.features.extension_methods.as_ref());
+        let mut all = offer.sources.iter().filter_map(|source| source.features.extension_methods.as_ref());
         all.any(|methods| methods(method).is_some())
     };
     if !is_declarable
         || is_protocols
         || method.len() > METHOD_BYTES_MAX
-        || (offer.is_settled() && !is_declared())
+        || (offer.is_settled && !is_declared())
     {
         return Err(request.unknown_method(method));
     }
@@ -199,7 +199,7 @@ fn start(
 /// False if there is nobody who might send log messages.
 fn may_log(server: &Server) -> bool {
     let offer = server.gate.catalog().offer();
-    !offer.is_settled() || offer.sources().iter().any(|source| source.features.abilities.logging)
+    !offer.is_settled || offer.sources.iter().any(|source| source.features.abilities.logging)
 }
 
 impl Job {

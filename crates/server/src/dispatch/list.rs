@@ -21,7 +21,7 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
     };
     let catalog = request.server.gate.catalog();
     let offer = catalog.offer();
-    if offer.is_settled() {
+    if offer.is_settled {
         return request.answer(&page(&offer)?);
     }
     let (in_flight, catalog, id) = (request.begin()?, catalog.clone(), request.id.clone());

@@ -48,7 +48,7 @@ pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
 pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
     let offer = request.server.gate.catalog().offer();
     // What is declared before every source has reported is a guess.
-    let ttl_ms = if offer.is_settled() { DISCOVERED_MS } else { 0 };
+    let ttl_ms = if offer.is_settled { DISCOVERED_MS } else { 0 };
     let mut result = format!(
         "{{\"resultType\":\"complete\",\"supportedVersions\":[\"{}\"],\"capabilities\":{}",
         Revision::MODERN.name(),
@@ -67,7 +67,7 @@ pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
 /// What models are told: our own words, and those of each source under its name.
 fn instructions(server: &Server, offer: &Offer) -> Option<String> {
     let mut told = server.instructions.now().map(|ours| ours.to_string()).unwrap_or_default();
-    for source in offer.sources() {
+    for source in &offer.sources {
         let Some(said) = source.features.instructions.as_deref() else { continue };
         // Before they are cut, or half of a secret could stay.
         let said = server.gate.redactor().text(said);

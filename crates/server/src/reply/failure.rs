@@ -55,9 +55,8 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         Refusal::InvalidArguments { violations, .. } => {
             (true, Code::InvalidParams, Some(json!({ "violations": violations })))
         }
-        Refusal::Denied { rule, .. }
-        | Refusal::RuleBlocked { rule, .. }
-        | Refusal::NeedsApproval { rule, .. } => {
+        Refusal::Denied(ruling) | Refusal::RuleBlocked(ruling) | Refusal::NeedsApproval(ruling) => {
+            let rule = &ruling.rule;
             (true, Code::InvalidParams, Some(json!({ "rule": &**rule })))
         }
         Refusal::ApprovalPending(awaited) => {
@@ -65,13 +64,13 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
             let details = json!({ "code": refusal.code(), "expires_at_ms": expires_at_ms, "roles": roles });
             (true, Code::InvalidParams, Some(details))
         }
-        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired { .. } => {
+        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) => {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code() })))
         }
         Refusal::TooManyApprovals { max, .. } => {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "pending_max": max })))
         }
-        Refusal::KeyRevoked { .. } | Refusal::Outdated { .. } | Refusal::HeldBack { .. } => {
+        Refusal::KeyRevoked(_) | Refusal::Outdated(_) | Refusal::HeldBack(_) => {
             (true, Code::InvalidParams, None)
         }
         Refusal::UnusableSchema { .. }

@@ -138,10 +138,10 @@ fn hint(failure: &Failure) -> Option<String> {
         Failure::Refused(Refusal::ApprovalPending(awaited)) => {
             return Some(format!("approval {id}: toolcrib approvals show {id}", id = awaited.id));
         }
-        Failure::Refused(Refusal::NeedsApproval { .. }) => {
+        Failure::Refused(Refusal::NeedsApproval(_)) => {
             return Some("name roles in `approvals.roles`, or allow it in the policy".to_owned());
         }
-        Failure::Refused(Refusal::HeldBack { .. }) => {
+        Failure::Refused(Refusal::HeldBack(_)) => {
             return Some("to look at it: toolcrib mcp trust".to_owned());
         }
         Failure::Refused(_) | Failure::Internal(_) => return None,
@@ -207,6 +207,8 @@ fn decoded_bytes(base64: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use gate::Ruling;
+
     use super::*;
 
     #[test]
@@ -219,7 +221,7 @@ mod tests {
         );
         assert_eq!(refused(Refusal::RateLimited { retry_after_ms: 1, limit: "x".into() }), Ending::Refused);
         assert_eq!(
-            refused(Refusal::Denied { tool: "x".into(), rule: "r".into(), why: "w".into() }),
+            refused(Refusal::Denied(Ruling { tool: "x".into(), rule: "r".into(), why: "w".into() })),
             Ending::Refused
         );
         assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);

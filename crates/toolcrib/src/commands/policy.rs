@@ -42,7 +42,7 @@ fn check(cli: &Cli, offline: bool) -> Result<Ending, Trouble> {
     if wants_names && can_ask_servers(cli, &loaded.settings.kept) {
         with_crib(cli, async |crib| {
             let offer = settled(crib).await?;
-            let known: Vec<(&str, Option<&str>)> = (offer.tools().iter())
+            let known: Vec<(&str, Option<&str>)> = (offer.tools.iter())
                 .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream()))
                 .collect();
             odd.extend(policy.review_names(&known));

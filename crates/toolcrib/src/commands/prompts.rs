@@ -44,7 +44,7 @@ fn given(arguments: &[String]) -> Result<BTreeMap<String, String>, Trouble> {
 
 async fn list(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
-    let prompts = visible(crib, &offer, offer.prompts(), Action::GetPrompt);
+    let prompts = visible(crib, &offer, &offer.prompts, Action::GetPrompt);
     let facts: Vec<Value> = prompts.iter().map(|one| described(one)).collect();
     let titles = ["PROMPT", "FROM", "ARGUMENTS", "WHAT IT IS FOR"];
     let words = print::titled(titles, prompts.iter().map(|one| row(one)));
@@ -88,7 +88,7 @@ async fn get(
     json: bool,
 ) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
-    let visible = visible(crib, &offer, offer.prompts(), Action::GetPrompt);
+    let visible = visible(crib, &offer, &offer.prompts, Action::GetPrompt);
     let Some(prompt) = visible.iter().find(|one| &*one.item.key == name) else {
         return Err(no_prompt(crib, name, &visible));
     };

@@ -28,8 +28,8 @@ pub(super) fn run(cli: &Cli, command: Resources) -> Result<Ending, Trouble> {
 
 async fn list(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
-    let resources = visible(crib, &offer, offer.resources(), Action::ReadResource);
-    let templates = visible(crib, &offer, offer.templates(), Action::ReadResource);
+    let resources = visible(crib, &offer, &offer.resources, Action::ReadResource);
+    let templates = visible(crib, &offer, &offer.templates, Action::ReadResource);
     let all = |listed: &[&Shown]| listed.iter().map(|one| described(one)).collect::<Vec<_>>();
     let facts = json!({ "resources": all(&resources), "templates": all(&templates) });
     print::found(json, &facts, &table(&resources, &templates))?;
@@ -106,6 +106,6 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
 
 fn no_resource(crib: &Crib, uri: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
-    let known = offer.resources().iter().map(|one| &*one.item.key);
+    let known = offer.resources.iter().map(|one| &*one.item.key);
     unknown(&crib.upstreams, ("resource", UNKNOWN), uri, known)
 }

@@ -34,14 +34,14 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
 async fn check(folder: &Path) -> Result<(Vec<String>, Vec<String>), Trouble> {
     let crib = assemble(Settings::for_selftest(folder), Start::WhenWanted)?;
     let offer = crib.gate.catalog().offer();
-    let mut problems = snapshot::differences(snapshot::RELEASED, &snapshot::of(offer.tools()));
-    for collision in offer.collisions() {
+    let mut problems = snapshot::differences(snapshot::RELEASED, &snapshot::of(&offer.tools));
+    for collision in &offer.collisions {
         problems.push(format!("{}: two tools have this name", collision.name));
     }
-    for tool in offer.tools() {
+    for tool in &offer.tools {
         problems.extend(sound(&crib.gate, tool).await.err());
     }
-    let names = offer.tools().iter().map(|tool| tool.definition().name.to_string()).collect();
+    let names = offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect();
     crib.close().await;
     Ok((names, problems))
 }

@@ -72,6 +72,6 @@ pub(super) fn unknown<'a>(
 /// A tool that there is not.
 pub(super) fn unknown_tool(crib: &Crib, name: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
-    let known = offer.tools().iter().map(|tool| tool.definition().name.as_str());
+    let known = offer.tools.iter().map(|tool| tool.definition().name.as_str());
     unknown(&crib.upstreams, ("tool", "unknown_tool"), name, known)
 }

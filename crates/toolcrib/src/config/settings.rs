@@ -37,7 +37,7 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<PathBuf>,
     /// The files that its references name, as absolute paths.
     pub(crate) secret_files: Vec<PathBuf>,
-    pub(crate) offer: tools::Offer,
+    pub(crate) tools: Vec<tools::Set>,
     pub(crate) rates: gate::Rates,
     /// Where rules for AI come from.
     pub(crate) rules: rules::Settings,
@@ -87,9 +87,8 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
     let workspace = settling.workspace(&file.workspace.root);
     let too_wide = settling.too_wide(&workspace);
     let writable = settling.writable(&file.workspace.writable);
-    let offer = settling.offer(&file.tools);
-    let offer =
-        offer.map(|offer| if too_wide.is_some() { offer.without(tools::Set::Workspace) } else { offer });
+    let mut tools = file.tools.sets();
+    tools.retain(|set| too_wide.is_none() || *set != tools::Set::Workspace);
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
@@ -97,8 +96,8 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
-    match (offer, policy, rates, kept) {
-        (Some(offer), Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
+    match (policy, rates, kept) {
+        (Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
             // Knows no secret yet.
             let redactor =
@@ -115,7 +114,7 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
                 state,
                 files,
                 secret_files,
-                offer,
+                tools,
                 rates,
                 rules,
                 policy,
@@ -251,16 +250,6 @@ impl Settling<'_> {
                 .push(Problem::nowhere("there is no home folder to keep the state in; set state.dir"));
         }
         folder
-    }
-
-    fn offer(&mut self, config: &tools::Config) -> Option<tools::Offer> {
-        let offer = config.check();
-        let listed = config.offer.as_deref().unwrap_or_default();
-        for problem in offer.as_ref().err().into_iter().flat_map(|error| &error.problems) {
-            let nth = listed.iter().position(|name| *name == problem.name).map(|nth| nth.to_string());
-            self.report_below("tools", ["offer"].into_iter().chain(nth.as_deref()), problem.to_string());
-        }
-        offer.ok()
     }
 
     fn redaction(&mut self, config: &redact::Config) {

@@ -68,7 +68,7 @@ impl World {
     }
 
     fn tools(&self) -> Vec<String> {
-        self.catalog.offer().tools().iter().map(|tool| tool.definition().name.to_string()).collect()
+        self.catalog.offer().tools.iter().map(|tool| tool.definition().name.to_string()).collect()
     }
 
     async fn call(&self, tool: &str) -> Result<String, String> {
@@ -123,12 +123,12 @@ fn check(tables: &[(&str, Config)], remembered: &[(&str, i64)], start: Start, ex
     let found = run(async {
         let world = World::new(folder.path(), settings, start);
         let offer = world.catalog.settled().await;
-        let tools = offer.tools().iter().map(|tool| tool.definition().name.to_string());
+        let tools = offer.tools.iter().map(|tool| tool.definition().name.to_string());
         let states = world.upstreams.iter().map(|upstream| {
             let state = upstream.offers().borrow().state.to_string();
             format!("{} {}", upstream.name(), state.split(':').next().unwrap_or_default())
         });
-        let left_out = offer.collisions().iter().map(|one| format!("{} has no {}", one.source, one.name));
+        let left_out = offer.collisions.iter().map(|one| format!("{} has no {}", one.source, one.name));
         let found: Vec<String> = tools.chain(states).chain(left_out).collect();
         world.upstreams.end().await;
         found
@@ -253,7 +253,7 @@ fn settings_are_compared_one_by_one() {
             [("a", idle), ("aa", idle), ("b", idle), ("d", idle), ("e", "disabled"), ("f", "disabled")];
         assert_eq!(states, expected.map(|(name, state)| format!("{name} {state}")));
         let sources: Vec<String> =
-            world.catalog.settled().await.sources().iter().map(|source| source.name.to_string()).collect();
+            world.catalog.settled().await.sources.iter().map(|source| source.name.to_string()).collect();
         assert_eq!(sources, ["built-in", "a", "aa", "b", "d"]);
         world.upstreams.end().await;
     });
@@ -268,7 +268,7 @@ fn one_that_goes_takes_its_tools_along_and_frees_their_names() {
         let world = World::new(folder.path(), both, Start::AtOnce);
         world.until_connected("one").await;
         world.until_connected("two").await;
-        assert_eq!(world.catalog.offer().collisions().len(), 2, "both have the tool and the resource");
+        assert_eq!(world.catalog.offer().collisions.len(), 2, "both have the tool and the resource");
         let changes = world.catalog.changes().borrow().tools;
         world.upstreams.replace(settle_all(&[("two", two.table())]));
         assert!(world.catalog.changes().borrow().tools > changes, "clients hear of it");

@@ -72,9 +72,9 @@ impl Tool for List {
     type Output = Structured<Listing>;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Listing>, ToolError> {
-        let start = cx.files().locate(&input.path).map_err(refused)?;
+        let start = cx.files.locate(&input.path).map_err(refused)?;
         let wanted = wanted(&input, cx)?;
-        let (files, cancel) = (cx.files().clone(), cx.cancel().clone());
+        let (files, cancel) = (cx.files.clone(), cx.cancel.clone());
         cx.blocking(move || walk(&files, &start, &wanted, &cancel).map(Structured)).await
     }
 }
@@ -84,7 +84,7 @@ fn wanted(input: &Input, cx: &Context) -> Result<Wanted, ToolError> {
     let recursive = input.recursive.unwrap_or_else(|| glob.is_some_and(spans_folders));
     let limit = input.limit.map_or(u64::MAX, NonZeroU64::get);
     let after: Option<Inside> =
-        input.after.as_deref().map(|after| cx.files().locate(after)).transpose().map_err(refused)?;
+        input.after.as_deref().map(|after| cx.files.locate(after)).transpose().map_err(refused)?;
     Ok(Wanted {
         recursive,
         filter: NameFilter::new(glob)?,

@@ -18,102 +18,73 @@ pub(super) struct MediaType {
     pub(super) form: Form,
 }
 
-const fn image(name: &'static str) -> MediaType {
-    MediaType { name, form: Form::Image }
-}
-
-const fn audio(name: &'static str) -> MediaType {
-    MediaType { name, form: Form::Audio }
-}
-
-const fn blob(name: &'static str) -> MediaType {
-    MediaType { name, form: Form::Blob }
-}
-
-/// What files of a type begin with.
-struct Magic {
-    start: &'static [u8],
-    /// What else must be there, and at which byte: several types share a container.
-    inner: (usize, &'static [u8]),
-    found: MediaType,
-}
-
-const fn magic(start: &'static [u8], found: MediaType) -> Magic {
-    Magic { start, inner: (0, b""), found }
-}
-
-const fn riff(inner: &'static [u8], found: MediaType) -> Magic {
-    Magic { start: b"RIFF", inner: (8, inner), found }
-}
+/// What files of a type begin with, what else must be there at which byte, since several types share a container, and how
+/// the type is shown.
+type Magic = (&'static [u8], (usize, &'static [u8]), Form, &'static str);
 
 const MAGIC: [Magic; 18] = [
-    magic(b"\x89PNG\r\n\x1a\n", image("image/png")),
-    magic(b"\xff\xd8\xff", image("image/jpeg")),
-    magic(b"GIF87a", image("image/gif")),
-    magic(b"GIF89a", image("image/gif")),
-    riff(b"WEBP", image("image/webp")),
-    riff(b"WAVE", audio("audio/wav")),
-    magic(b"ID3", audio("audio/mpeg")),
-    magic(b"\xff\xfb", audio("audio/mpeg")),
-    magic(b"\xff\xf3", audio("audio/mpeg")),
-    magic(b"\xff\xf2", audio("audio/mpeg")),
-    magic(b"OggS", audio("audio/ogg")),
-    magic(b"fLaC", audio("audio/flac")),
-    magic(b"%PDF-", blob("application/pdf")),
-    magic(b"\x1f\x8b", blob("application/gzip")),
-    magic(b"\x28\xb5\x2f\xfd", blob("application/zstd")),
-    magic(b"\0asm", blob("application/wasm")),
-    magic(b"SQLite format 3\0", blob("application/vnd.sqlite3")),
-    magic(b"wOF2", blob("font/woff2")),
+    (b"\x89PNG\r\n\x1a\n", (0, b""), Form::Image, "image/png"),
+    (b"\xff\xd8\xff", (0, b""), Form::Image, "image/jpeg"),
+    (b"GIF87a", (0, b""), Form::Image, "image/gif"),
+    (b"GIF89a", (0, b""), Form::Image, "image/gif"),
+    (b"RIFF", (8, b"WEBP"), Form::Image, "image/webp"),
+    (b"RIFF", (8, b"WAVE"), Form::Audio, "audio/wav"),
+    (b"ID3", (0, b""), Form::Audio, "audio/mpeg"),
+    (b"\xff\xfb", (0, b""), Form::Audio, "audio/mpeg"),
+    (b"\xff\xf3", (0, b""), Form::Audio, "audio/mpeg"),
+    (b"\xff\xf2", (0, b""), Form::Audio, "audio/mpeg"),
+    (b"OggS", (0, b""), Form::Audio, "audio/ogg"),
+    (b"fLaC", (0, b""), Form::Audio, "audio/flac"),
+    (b"%PDF-", (0, b""), Form::Blob, "application/pdf"),
+    (b"\x1f\x8b", (0, b""), Form::Blob, "application/gzip"),
+    (b"\x28\xb5\x2f\xfd", (0, b""), Form::Blob, "application/zstd"),
+    (b"\0asm", (0, b""), Form::Blob, "application/wasm"),
+    (b"SQLite format 3\0", (0, b""), Form::Blob, "application/vnd.sqlite3"),
+    (b"wOF2", (0, b""), Form::Blob, "font/woff2"),
 ];
 
 /// Names are believed only where the bytes say nothing, and only for what is shown as bytes anyway.
 /// Many of these begin alike: office documents are ZIP files, and so are Java archives.
-const BY_EXTENSION: [(&str, MediaType); 24] = [
-    ("7z", blob("application/x-7z-compressed")),
-    ("avif", blob("image/avif")),
-    ("bmp", blob("image/bmp")),
-    ("bz2", blob("application/x-bzip2")),
-    ("docx", blob("application/vnd.openxmlformats-officedocument.wordprocessingml.document")),
-    ("epub", blob("application/epub+zip")),
-    ("heic", blob("image/heic")),
-    ("ico", blob("image/vnd.microsoft.icon")),
-    ("jar", blob("application/java-archive")),
-    ("m4a", blob("audio/mp4")),
-    ("mkv", blob("video/x-matroska")),
-    ("mov", blob("video/quicktime")),
-    ("mp4", blob("video/mp4")),
-    ("ods", blob("application/vnd.oasis.opendocument.spreadsheet")),
-    ("odt", blob("application/vnd.oasis.opendocument.text")),
-    ("pptx", blob("application/vnd.openxmlformats-officedocument.presentationml.presentation")),
-    ("tar", blob("application/x-tar")),
-    ("tif", blob("image/tiff")),
-    ("tiff", blob("image/tiff")),
-    ("ttf", blob("font/ttf")),
-    ("webm", blob("video/webm")),
-    ("xlsx", blob("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")),
-    ("xz", blob("application/x-xz")),
-    ("zip", blob("application/zip")),
+const BY_EXTENSION: [(&str, &str); 24] = [
+    ("7z", "application/x-7z-compressed"),
+    ("avif", "image/avif"),
+    ("bmp", "image/bmp"),
+    ("bz2", "application/x-bzip2"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("epub", "application/epub+zip"),
+    ("heic", "image/heic"),
+    ("ico", "image/vnd.microsoft.icon"),
+    ("jar", "application/java-archive"),
+    ("m4a", "audio/mp4"),
+    ("mkv", "video/x-matroska"),
+    ("mov", "video/quicktime"),
+    ("mp4", "video/mp4"),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("tar", "application/x-tar"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("ttf", "font/ttf"),
+    ("webm", "video/webm"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("xz", "application/x-xz"),
+    ("zip", "application/zip"),
 ];
 
-const UNKNOWN: MediaType = blob("application/octet-stream");
+const UNKNOWN: &str = "application/octet-stream";
 
 /// The media type of a file of this name and beginning.
 pub(super) fn of(name: &str, head: &[u8]) -> MediaType {
-    by_magic(head).or_else(|| by_extension(name)).unwrap_or(UNKNOWN)
-}
-
-fn by_magic(head: &[u8]) -> Option<MediaType> {
-    let fits = |magic: &&Magic| {
-        let (at, inner) = magic.inner;
-        head.starts_with(magic.start) && head.get(at..).is_some_and(|rest| rest.starts_with(inner))
+    let fits = |(start, (at, inner), ..): &&Magic| {
+        head.starts_with(start) && head.get(*at..).is_some_and(|rest| rest.starts_with(inner))
     };
-    MAGIC.iter().find(fits).map(|magic| magic.found)
-}
-
-fn by_extension(name: &str) -> Option<MediaType> {
-    let (_, extension) = name.rsplit_once('.')?;
-    BY_EXTENSION.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension)).map(|(_, found)| *found)
+    if let Some((_, _, form, name)) = MAGIC.iter().find(fits) {
+        return MediaType { name, form: *form };
+    }
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let known = BY_EXTENSION.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
+    MediaType { name: known.map_or(UNKNOWN, |(_, name)| *name), form: Form::Blob }
 }
 
 #[cfg(test)]

@@ -71,8 +71,8 @@ impl Tool for Read {
     type Output = Document;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
-        let path = cx.files().locate(&input.path).map_err(refused)?;
-        let head = cx.files().read(&path, 0, INLINE_BYTES_MAX).map_err(refused)?;
+        let path = cx.files.locate(&input.path).map_err(refused)?;
+        let head = cx.files.read(&path, 0, INLINE_BYTES_MAX).map_err(refused)?;
         let range = TextRange {
             first_line: input.offset.get(),
             line_byte: input.line_byte,
@@ -80,9 +80,9 @@ impl Tool for Read {
         };
         let asked = Asked { path, range, sha256: input.sha256 };
         if head.total_bytes <= INLINE_BYTES_MAX as u64 {
-            return asked.small(head, cx.cancel());
+            return asked.small(head, &cx.cancel);
         }
-        let (files, cancel) = (cx.files().clone(), cx.cancel().clone());
+        let (files, cancel) = (cx.files.clone(), cx.cancel.clone());
         cx.blocking(move || asked.large(head, &files, &cancel)).await
     }
 }

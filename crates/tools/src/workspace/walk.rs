@@ -5,6 +5,7 @@
 //! are shown and not followed: a walk cannot leave the workspace or run in circles.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::vec;
 
 use tool_api::{Cancel, Entry, FileError, Folder, Inside, Kind, Root, ToolError};
@@ -78,13 +79,6 @@ struct Level {
     entries: vec::IntoIter<Entry>,
 }
 
-/// Whether the walk goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    On,
-    Full,
-}
-
 impl Walk<'_> {
     fn go(&mut self, cancel: &Cancel) -> Result<(), ToolError> {
         while let Some(level) = self.levels.last_mut() {
@@ -96,26 +90,26 @@ impl Walk<'_> {
                 continue;
             };
             let path = below(level.folder.path(), &entry.name);
-            if self.look_at(path, &entry) == Step::Full {
+            if self.look_at(path, &entry).is_break() {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn look_at(&mut self, path: String, entry: &Entry) -> Step {
+    fn look_at(&mut self, path: String, entry: &Entry) -> ControlFlow<()> {
         let place = self.wanted.after.as_ref().map_or(Place::After, |after| Place::of(&path, after.as_str()));
         if place == Place::Before || self.is_left_out(&path, entry) {
-            return Step::On;
+            return Continue(());
         }
         let inside = (entry.kind == Kind::Folder && self.wanted.recursive).then(|| path.clone());
-        if place == Place::After && self.show(path, entry) == Step::Full {
-            return Step::Full;
+        if place == Place::After {
+            self.show(path, entry)?;
         }
         if let Some(path) = inside {
             self.enter_child(path, entry);
         }
-        Step::On
+        Continue(())
     }
 
     fn is_left_out(&self, path: &str, entry: &Entry) -> bool {
@@ -125,12 +119,13 @@ impl Walk<'_> {
             || self.rules.as_ref().is_some_and(|rules| rules.leaves_out(path, is_folder))
     }
 
-    fn show(&mut self, path: String, entry: &Entry) -> Step {
+    /// Ends the walk with the last entry that there is room for.
+    fn show(&mut self, path: String, entry: &Entry) -> ControlFlow<()> {
         self.looked_at += 1;
         let fits = self.wanted.filter.fits(&path[self.start_bytes..]);
         if fits && self.is_full(&path) {
             self.listing.next_after = self.listing.entries.last().map(|last| last.path.clone());
-            return Step::Full;
+            return Break(());
         }
         if self.looked_at == self.wanted.looked_at_max {
             self.listing.next_after = Some(path.clone());
@@ -139,7 +134,7 @@ impl Walk<'_> {
             self.paths_bytes += path.len();
             self.listing.entries.push(Item::new(path, entry));
         }
-        if self.looked_at == self.wanted.looked_at_max { Step::Full } else { Step::On }
+        if self.looked_at == self.wanted.looked_at_max { Break(()) } else { Continue(()) }
     }
 
     /// Whether one more entry would be too much. The first always fits, so that every answer goes on.

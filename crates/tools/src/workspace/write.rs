@@ -20,9 +20,6 @@ use crate::plain_schema::plain;
 /// The most that is written in one call, after decoding: far beyond what a model writes by itself.
 const CONTENT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
-/// The digits of a SHA-256.
-const SHA256_CHARS: usize = 64;
-
 /// Most lines that a refusal names.
 const LINES_TOLD_MAX: usize = 20;
 
@@ -44,8 +41,8 @@ pub(crate) struct Input {
     encoding: Encoding,
     /// Write only if the present file has this SHA-256 (64 hexadecimal digits); the empty string: only if there is
     /// no file yet. Guards against overwriting somebody else's change.
-    #[schemars(with = "Option<String>", extend("pattern" = "^([0-9a-fA-F]{64})?$"))]
-    expected_sha256: Option<Expected>,
+    #[schemars(extend("pattern" = "^([0-9a-fA-F]{64})?$"))]
+    expected_sha256: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
@@ -55,25 +52,6 @@ enum Encoding {
     #[default]
     Utf8,
     Base64,
-}
-
-/// What the writer believes to be there now.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct Expected(Expect);
-
-impl TryFrom<String> for Expected {
-    type Error = &'static str;
-
-    fn try_from(given: String) -> Result<Expected, &'static str> {
-        if given.is_empty() {
-            Ok(Expected(Expect::Absent))
-        } else if given.len() == SHA256_CHARS && given.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            Ok(Expected(Expect::Sha256(given)))
-        } else {
-            Err("expected_sha256 is 64 hexadecimal digits, or empty")
-        }
-    }
 }
 
 /// What was written.
@@ -122,10 +100,15 @@ impl Tool for Write {
     type Output = Structured<Written>;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Written>, ToolError> {
-        let path = cx.files().locate(&input.path).map_err(refused)?;
-        let expect = input.expected_sha256.map_or(Expect::Anything, |Expected(expect)| expect);
+        let path = cx.files.locate(&input.path).map_err(refused)?;
+        let expect = match input.expected_sha256 {
+            None => Expect::Anything,
+            Some(digits) if digits.is_empty() => Expect::Absent,
+            // What is no SHA-256, which the schema has refused, is that of no file.
+            Some(digits) => Expect::Sha256(digits),
+        };
         let content = decoded(input.content, input.encoding)?;
-        let (files, cancel, secrets) = (cx.files().clone(), cx.cancel().clone(), cx.secrets().cloned());
+        let (files, cancel, secrets) = (cx.files.clone(), cx.cancel.clone(), cx.secrets.clone());
         cx.blocking(move || {
             if cancel.is_cancelled() {
                 return Err(ToolError::cancelled());

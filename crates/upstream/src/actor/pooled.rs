@@ -29,7 +29,7 @@ impl Upstream {
     /// # Errors
     /// If there is none.
     pub(crate) async fn connection_for(&self, cx: &Context) -> Result<Arc<Connection>, ConnectError> {
-        let client = cx.client();
+        let client = &cx.client;
         let (whose, over) = match (self.settings.life.isolation, client.over.clone()) {
             (Isolation::Shared, _) => return self.shared_for(&client.capabilities).await,
             (Isolation::Session, over @ Some(_)) => (Whose::Conversation(client.conversation), over),

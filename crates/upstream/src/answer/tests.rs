@@ -18,7 +18,7 @@ pub(crate) fn context(capabilities: &'static str) -> Context {
     #[expect(clippy::disallowed_methods, reason = "the tests stand where the gate stands")]
     let permit = Permit::issue(CallId::next());
     let client = Client { capabilities: Bytes::from_static(capabilities.as_bytes()), ..Client::default() };
-    Context::new(permit, folder, Cancel::new(), None).with_client(client)
+    tool_api::Context { client, ..Context::new(permit, folder, Cancel::new(), None) }
 }
 
 const ABLE: &str = r#"{"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;

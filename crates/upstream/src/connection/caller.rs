@@ -22,16 +22,16 @@ pub(crate) struct Caller {
 }
 
 pub(super) fn caller(method: &str, cx: &Context) -> Caller {
-    let client = cx.client();
+    let client = &cx.client;
     Caller {
         conversation: client.conversation,
         capabilities: client.capabilities.clone(),
         log_level: log_level(cx),
         may_be_asked: matches!(method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result"),
-        listener: cx.listener().cloned(),
+        listener: cx.listener.clone(),
     }
 }
 
 pub(super) fn log_level(cx: &Context) -> Option<LogLevel> {
-    cx.client().log_level.and_then(LogLevel::parse)
+    cx.client.log_level.and_then(LogLevel::parse)
 }

@@ -40,7 +40,7 @@ impl Envelope {
 
     /// `params`, the text of an object, with the `_meta` of request `id`; nothing as `cx` means that it is ours.
     pub(crate) fn put(&self, mut params: Vec<u8>, cx: Option<&Context>, id: u64) -> Vec<u8> {
-        let token = cx.filter(|cx| cx.wants_progress()).map(|_| id);
+        let token = cx.filter(|cx| cx.listener.is_some()).map(|_| id);
         let passed_on = cx.and_then(Context::meta).and_then(Object::parse).filter(|it| meta::has_more(*it));
         let object = match passed_on {
             Some(_) => self.write(passed_on, cx, token),
@@ -70,7 +70,7 @@ impl Envelope {
 
     /// What is said of the client of `cx`.
     fn kept(&self, cx: Option<&Context>) -> Arc<str> {
-        let client = cx.map(Context::client);
+        let client = cx.map(|cx| &cx.client);
         let capabilities = client.map_or(&b"{}"[..], |client| &client.capabilities);
         let info = client.and_then(|client| client.info.as_deref());
         let level = cx.and_then(log_level);
@@ -93,7 +93,7 @@ impl Envelope {
         cx: Option<&Context>,
         token: Option<u64>,
     ) -> Option<String> {
-        let client = cx.map(Context::client);
+        let client = cx.map(|cx| &cx.client);
         let info = client.and_then(|client| client.info.as_ref()).and_then(text);
         let token = token.map(|token| token.to_string());
         let object = OwnEnvelope {

@@ -56,7 +56,7 @@ impl Connection {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut call = self.suspended.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
         call.waiting.exchange.pending.now_for(call.waiting.id, caller("tools/call", cx));
-        let caught_up = call.catch_up(cx.client().conversation)?;
+        let caught_up = call.catch_up(cx.client.conversation)?;
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);
         let answer = |key: &str| responses.and_then(|responses| responses.get(key));
@@ -80,7 +80,7 @@ impl Connection {
 
     /// Waits until a call is answered, or its client asked, with whatever else the server asks at the same time.
     async fn wait(&self, mut call: Call, cx: Option<&Context>) -> Result<Answer, Fault> {
-        let conversation = cx.map_or(0, |cx| cx.client().conversation);
+        let conversation = cx.map_or(0, |cx| cx.client.conversation);
         let mut collected = None;
         while call.open.len() < QUESTIONS_MAX {
             let next = match collected {
@@ -122,11 +122,11 @@ impl Connection {
         }
         let (Some(cx), false) = (cx, self.is_modern()) else { return Ok(Answer::Error(error)) };
         let Some(required) = asked::required(&error) else { return Ok(Answer::Error(error)) };
-        if let Some(lacking) = Profile::URL.lacking_in(&cx.client().capabilities) {
+        if let Some(lacking) = Profile::URL.lacking_in(&cx.client.capabilities) {
             return Err(Fault::Lacking(lacking));
         }
         for (id, key) in required.ids {
-            self.transport.exchange.note_elicitation(id, cx.client().conversation, key);
+            self.transport.exchange.note_elicitation(id, cx.client.conversation, key);
         }
         Ok(Answer::Asked { requests: required.requests, state: AGAIN.into(), hold: None })
     }

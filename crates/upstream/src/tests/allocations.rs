@@ -78,7 +78,7 @@ fn check(revision: Revision, meta: Option<&'static str>, result: &str, expected:
         ..Client::default()
     };
     let meta = meta.map(|meta| Bytes::from_static(meta.as_bytes()));
-    let cx = context("{}").with_client(client).with_meta(meta);
+    let cx = Context { client, meta, ..context("{}") };
     let envelope = Envelope::new(revision, r#"{"name":"toolcrib","version":"1"}"#.to_owned());
     let (lines, map) = (Lines::new(wire::STDIO_MESSAGE_BYTES_MAX), UriMap::new("it"));
     let mut kept = Kept { revision, envelope, lines, map, cx };

@@ -50,7 +50,7 @@ impl Asked {
         let pairs = self.requests.iter().zip(answers).filter(|(_, answer)| !answer.is_empty());
         let responses: Vec<_> = pairs.map(|((key, _), answer)| format!("\"{key}\":{answer}")).collect();
         let responses = Bytes::from(format!("{{{}}}", responses.join(",")));
-        cx.with_input(Some(Input { responses: Some(responses), state: Some(self.state.clone()) }))
+        Context { input: Some(Input { responses: Some(responses), state: Some(self.state.clone()) }), ..cx }
     }
 }
 
@@ -313,7 +313,7 @@ async fn log_messages_reach_those_who_want_them_and_the_level_is_told_when_it_fa
     ] {
         let reports = Arc::new(Reports::default());
         let client = tool_api::Client { log_level: level, conversation: 7, ..tool_api::Client::default() };
-        let cx = context(Some(reports.clone())).with_client(client);
+        let cx = Context { client, ..context(Some(reports.clone())) };
         assert!(shown(run(&it, "it_log", levels, &cx).await).contains("logged"));
         let expected: Vec<_> = expected
             .iter()
@@ -331,7 +331,7 @@ async fn calls_that_want_log_messages_begin_when_the_server_knows_it() {
     let wanting = || {
         let client =
             tool_api::Client { log_level: Some("error"), conversation: 7, ..tool_api::Client::default() };
-        context(None).with_client(client)
+        Context { client, ..context(None) }
     };
     let (one, two, plain) = (wanting(), wanting(), of(7, ABLE));
     let log = |cx| run(&it, "it_log", r#"{"levels":[]}"#, cx);

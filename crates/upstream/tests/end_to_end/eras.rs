@@ -25,7 +25,7 @@ pub(crate) async fn connected(habits: &[&str]) -> Arc<Upstream> {
 /// A call of a client that declares `capabilities`.
 pub(crate) fn of(conversation: u64, capabilities: &'static str) -> Context {
     let capabilities = Bytes::from_static(capabilities.as_bytes());
-    context(None).with_client(Client { capabilities, conversation, ..Client::default() })
+    Context { client: Client { capabilities, conversation, ..Client::default() }, ..context(None) }
 }
 
 /// What a server was told, of each process on a line of its own. Lists are left out.
@@ -157,7 +157,7 @@ async fn meta(it: &Upstream, cx: &Context) -> String {
 async fn a_modern_server_is_told_of_the_client_and_of_nothing_else() {
     let it = connected(&["modern"]).await;
     let ours = r#"{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "toolcrib-test", "version": "0"}, "io.modelcontextprotocol/clientCapabilities": {}}"#;
-    assert_eq!(meta(&it, &context(None).with_client(Client::default())).await, ours);
+    assert_eq!(meta(&it, &Context { client: Client::default(), ..context(None) }).await, ours);
     let client = Client {
         capabilities: Bytes::from_static(br#"{"roots":{}}"#),
         info: Some(Bytes::from_static(br#"{"name":"far","version":"9"}"#)),
@@ -167,9 +167,11 @@ async fn a_modern_server_is_told_of_the_client_and_of_nothing_else() {
     };
     let passed_on =
         r#"{"traceparent":"00-1","progressToken":"theirs","io.modelcontextprotocol/protocolVersion":"x"}"#;
-    let cx = context(Some(Arc::new(Reports::default())))
-        .with_client(client)
-        .with_meta(Some(Bytes::from_static(passed_on.as_bytes())));
+    let cx = Context {
+        client,
+        meta: Some(Bytes::from_static(passed_on.as_bytes())),
+        ..context(Some(Arc::new(Reports::default())))
+    };
     let theirs = r#"{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "far", "version": "9"}, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}, "io.modelcontextprotocol/logLevel": "info", "progressToken": ID, "traceparent": "00-1"}"#;
     let said = meta(&it, &cx).await;
     let id = said
@@ -182,7 +184,7 @@ async fn a_modern_server_is_told_of_the_client_and_of_nothing_else() {
 
     let legacy = connected(&["legacy"]).await;
     assert_eq!(meta(&legacy, &context(None)).await, "null");
-    let cx = context(None).with_meta(Some(Bytes::from_static(passed_on.as_bytes())));
+    let cx = Context { meta: Some(Bytes::from_static(passed_on.as_bytes())), ..context(None) };
     assert_eq!(meta(&legacy, &cx).await, r#"{"traceparent": "00-1"}"#);
 }
 
@@ -228,9 +230,9 @@ async fn log_messages_of_a_modern_program_reach_one_client_only() {
     let client = |conversation| Client { log_level: Some("warning"), conversation, ..Client::default() };
     let (mine, theirs) = (Arc::new(Reports::default()), Arc::new(Reports::default()));
     let wait = tool(&it, "it_log_and_wait");
-    let cx = context(Some(theirs.clone())).with_client(client(8));
+    let cx = Context { client: client(8), ..context(Some(theirs.clone())) };
     let waiting = tokio::spawn(async move { shown(wait.run(arguments(r#"{"for":"go"}"#), &cx).await) });
-    let cx = context(Some(mine.clone())).with_client(client(7));
+    let cx = Context { client: client(7), ..context(Some(mine.clone())) };
     assert!(shown(call(&it, "it_levels", "{}").await).contains("[]"), "the server has begun with the other");
     let log = tool(&it, "it_log");
     assert!(shown(log.run(arguments(r#"{"levels":["error"]}"#), &cx).await).contains("logged"));

@@ -40,7 +40,7 @@ fn action(it: &Upstream, action: Action) -> Option<Arc<dyn AnyTool>> {
 fn able(input: Option<Input>) -> Context {
     let capabilities = Bytes::from_static(ABLE.as_bytes());
     let client = Client { capabilities, conversation: 7, ..Client::default() };
-    context(None).with_client(client).with_input(input)
+    Context { client, input, ..context(None) }
 }
 
 async fn run(tool: Arc<dyn AnyTool>, json: &str, cx: &Context) -> Result<Outcome, ToolError> {

@@ -18,7 +18,7 @@ fn client(caller: &str, conversation: u64, capabilities: &'static str) -> Contex
     let capabilities = Bytes::from_static(capabilities.as_bytes());
     let (caller, over) = (caller.into(), Some(tool_api::Cancel::new()));
     let client = Client { caller, capabilities, conversation, over, ..Client::default() };
-    context(None).with_client(client)
+    Context { client, ..context(None) }
 }
 
 async fn run(it: &Upstream, name: &str, json: &str, cx: &Context) -> Result<Outcome, ToolError> {
@@ -72,8 +72,8 @@ async fn a_client_without_sessions_is_in_one_with_its_caller() {
     it.connect().await.expect("connected");
     let of = |caller, conversation| {
         let cx = client(caller, conversation, "{}");
-        let client = Client { over: None, ..cx.client().clone() };
-        cx.with_client(client)
+        let client = Client { over: None, ..cx.client.clone() };
+        Context { client, ..cx }
     };
     let ann = process_of(&it, &of("ann", 1)).await;
     assert_eq!(process_of(&it, &of("ann", 2)).await, ann);
@@ -111,8 +111,8 @@ async fn one_whose_session_is_over_is_ended_soon() {
     it.connect().await.expect("connected");
     let session = |conversation, over: &tool_api::Cancel| {
         let cx = client("ann", conversation, "{}");
-        let client = Client { over: Some(over.clone()), ..cx.client().clone() };
-        cx.with_client(client)
+        let client = Client { over: Some(over.clone()), ..cx.client.clone() };
+        Context { client, ..cx }
     };
     let (over, goes_on) = (tool_api::Cancel::new(), tool_api::Cancel::new());
     let process = process_of(&it, &session(1, &over)).await;
@@ -166,7 +166,7 @@ async fn what_was_cancelled_while_it_waited_for_its_slot_is_not_sent() {
     let mut second = leave.run(arguments(r#"{"code":0}"#), &cancelled);
     assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
     assert!(tokio::time::timeout(Duration::ZERO, &mut second).await.is_err());
-    cancelled.cancel().cancel();
+    cancelled.cancel.cancel();
     assert!(first.await.is_ok());
     let second = tokio::time::timeout(PATIENCE, second).await.expect("a slot");
     assert_eq!(second.expect_err("it was cancelled").code(), "cancelled");
@@ -203,7 +203,7 @@ async fn asked(it: &Upstream) -> (String, Arc<str>, Option<tool_api::Hold>) {
 /// The further round that answers.
 fn answering(key: &str, state: Arc<str>) -> Context {
     let responses = Some(Bytes::from(format!("{{\"{key}\":{{\"roots\":[]}}}}")));
-    of(7, ABLE).with_input(Some(Input { responses, state: Some(state) }))
+    Context { input: Some(Input { responses, state: Some(state) }), ..of(7, ABLE) }
 }
 
 #[tokio::test]

@@ -161,7 +161,7 @@ async fn a_modern_server_gets_nothing_but_posts_with_their_headers() {
     it.connect().await.expect("connected");
     assert_eq!(state(&it), "connected to web 2 (2026-07-28)");
     let client = Client { capabilities: Bytes::from_static(br#"{"roots":{}}"#), ..Client::default() };
-    let cx = context(None).with_client(client);
+    let cx = tool_api::Context { client, ..context(None) };
     let said = shown(tool(&it, "it_echo").run(arguments(r#"{"a":1.0}"#), &cx).await);
     assert_eq!(said, r#"{"resultType":"complete","content":[]}"#);
     it.end().await;

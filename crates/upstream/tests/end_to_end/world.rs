@@ -84,7 +84,7 @@ pub(crate) fn context(reports: Option<Arc<Reports>>) -> Context {
     let permit = Permit::issue(CallId::next());
     let client =
         tool_api::Client { capabilities: bytes::Bytes::from_static(ABLE.as_bytes()), ..Default::default() };
-    Context::new(permit, folder, Cancel::new(), listener).with_client(client)
+    Context { client, ..Context::new(permit, folder, Cancel::new(), listener) }
 }
 
 pub(crate) fn arguments(json: &str) -> Arguments {

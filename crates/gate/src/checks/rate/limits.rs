@@ -1,7 +1,6 @@
 //! The limits: how they are configured, and which of them concern a call.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -58,24 +57,14 @@ pub struct LimitConfig {
 
 /// One limit, in the form in which it is checked.
 #[derive(Debug, Clone)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// Its name in the configuration.
-    pub(super) name: Arc<str>,
-    /// The time that one call costs; 0 for no limit.
-    pub(super) every_ns: u64,
-    /// How much time may be lacking for one more call to pass.
-    pub(super) lacking_max_ns: u64,
-    pub(super) per_day: Option<u32>,
-}
-
-/// How often a caller may be refused: a limit of refusals, as [`Limit`] is one of calls.
-pub(crate) struct OfRefusals {
-    /// The name of the limit of calls that it follows from.
     pub(crate) name: Arc<str>,
-    /// The time that one refusal costs.
+    /// The time that one call, or one refusal, costs; 0 for no limit.
     pub(crate) every_ns: u64,
-    /// How much time may be lacking for one more.
+    /// How much time may be lacking for one more to pass.
     pub(crate) lacking_max_ns: u64,
+    pub(super) per_day: Option<u32>,
 }
 
 impl Limit {
@@ -101,18 +90,13 @@ pub struct Rates {
 }
 
 /// A limit that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("limits.{}.{:?} {what}", .keys[0], .keys[1])]
 pub struct RateProblem {
     /// The keys of its table below `limits`.
     pub keys: [String; 2],
     /// What is wrong with it.
     pub what: String,
-}
-
-impl fmt::Display for RateProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "limits.{}.{:?} {}", self.keys[0], self.keys[1], self.what)
-    }
 }
 
 impl From<RateConfig> for Rates {
@@ -203,12 +187,12 @@ impl Rates {
     }
 
     /// The limit of a caller over what they are refused; nothing if they may call as often as they like.
-    pub(crate) fn of_refusals(&self, id: &str) -> Option<OfRefusals> {
+    pub(crate) fn of_refusals(&self, id: &str) -> Option<Limit> {
         let limit = self.of_caller(id).filter(|limit| limit.every_ns > 0)?;
         let calls = limit.lacking_max_ns / limit.every_ns + 1;
         let every_ns = (limit.every_ns / REFUSALS_PER_CALL).max(1);
         let lacking_max_ns = every_ns.saturating_mul(calls.saturating_mul(REFUSALS_PER_CALL) - 1);
-        Some(OfRefusals { name: limit.name.clone(), every_ns, lacking_max_ns })
+        Some(Limit { name: limit.name.clone(), every_ns, lacking_max_ns, per_day: None })
     }
 
     /// The limits of a tool over all that call it; each tool has its own share of a pattern's.

@@ -21,8 +21,7 @@ pub(super) type Key = (Arc<str>, Arc<str>);
 
 /// Where days are counted.
 pub(crate) struct Quotas {
-    /// Nothing: by this process alone, as long as it runs.
-    store: Option<Arc<dyn Store>>,
+    store: Arc<dyn Store>,
     clock: Clock,
 }
 
@@ -62,16 +61,10 @@ fn day(now_ms: i64) -> Period {
     Period { now_ms, lasts_ms: DAY_MS }
 }
 
-impl Default for Quotas {
-    fn default() -> Quotas {
-        Quotas { store: None, clock: || 0 }
-    }
-}
-
 impl Quotas {
     /// Counts that are kept in this store, of days by this clock.
     pub(crate) fn kept_in(store: Arc<dyn Store>, clock: Clock) -> Quotas {
-        Quotas { store: Some(store), clock }
+        Quotas { store, clock }
     }
 
     /// The time, in milliseconds since 1970.
@@ -90,14 +83,8 @@ impl Quotas {
         before: Share,
         now_ms: i64,
     ) -> Result<Share, String> {
-        let Some(store) = &self.store else {
-            let (day_at_ms, given) =
-                if before.is_over(now_ms) { (now_ms, 0) } else { (before.day_at_ms, before.given) };
-            let left = per_day.saturating_sub(given);
-            return Ok(Share { day_at_ms, left, given: given.max(per_day), size: left });
-        };
         let size = before.size.saturating_mul(2).clamp(1, (per_day / SHARES_MIN).max(1));
-        let taken = store.take(&key(limit, of), size, per_day, day(now_ms)).await;
+        let taken = self.store.take(&key(limit, of), size, per_day, day(now_ms)).await;
         let taken = taken.map_err(|error| error.to_string())?;
         Ok(Share { day_at_ms: taken.begun_at_ms, left: taken.taken, given: taken.count, size })
     }

@@ -23,6 +23,11 @@ fn process(store: &Arc<dyn Store>) -> Rate {
     Rate::counting(Quotas::kept_in(store.clone(), clock))
 }
 
+/// One that is asked about no days.
+fn countless() -> Rate {
+    process(&(Arc::new(store::SqliteStore::at("nowhere".as_ref())) as Arc<dyn Store>))
+}
+
 fn sqlite(folder: &tempfile::TempDir) -> Arc<dyn Store> {
     Arc::new(store::SqliteStore::at(folder.path()))
 }
@@ -58,7 +63,7 @@ type Expected<'a> = Option<(&'a str, u64)>;
 
 /// Each call: when in milliseconds, by whom of what, and what is expected.
 /// What comes of one call, on a thread that waits for it.
-fn take(check: &Rate, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Halt> {
+fn take(check: &Rate, wanted: &[Want<'_>], now_ns: u64) -> Result<(), Refusal> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(check.take(wanted, now_ns))
 }
@@ -71,11 +76,11 @@ fn check(toml: &str, calls: &[(u64, &str, Expected<'_>)]) {
     for (at_ms, call, expected) in calls {
         NOW_MS.set(i64::try_from(*at_ms).expect("soon"));
         let got = take(&check, &wanted_by(&rates, call), at_ms * MS).err();
-        let got = got.map(|halt| match halt {
-            Halt::TooOften(refused) => (refused.limit.to_string(), refused.wait.as_nanos()),
-            Halt::Uncounted(why) => panic!("{why}"),
+        let got = got.map(|refusal| match refusal {
+            Refusal::RateLimited { limit, retry_after_ms } => (limit.to_string(), retry_after_ms),
+            other => panic!("{other}"),
         });
-        let expected = expected.map(|(limit, wait_ms)| (limit.to_owned(), u128::from(wait_ms * MS)));
+        let expected = expected.map(|(limit, wait_ms)| (limit.to_owned(), wait_ms));
         assert_eq!(got, expected, "{call} at {at_ms} ms");
     }
 }
@@ -278,7 +283,7 @@ fn what_cannot_be_counted_does_not_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let check =
         process(&(Arc::new(store::SqliteStore::at(&folder.path().join("no\0folder"))) as Arc<dyn Store>));
-    assert!(matches!(take(&check, &wanted_by(&rates, "a/t"), 0), Err(Halt::Uncounted(_))));
+    assert!(matches!(take(&check, &wanted_by(&rates, "a/t"), 0), Err(Refusal::NoQuota(_))));
     assert!(take(&check, &wanted_by(&rates, "a/u"), 0).is_ok());
 }
 
@@ -290,7 +295,7 @@ fn subscriptions_have_a_bucket_of_their_own() {
     .expect("limits");
     assert!(rates.of_subscriptions("a").is_none());
     assert_eq!(rates.of_subscriptions("b").expect("a limit").per_day, None);
-    let (check, limit) = (Rate::counting(Quotas::default()), rates.of_subscriptions("c").expect("a limit"));
+    let (check, limit) = (countless(), rates.of_subscriptions("c").expect("a limit"));
     let passes = |now_ms: u64| take(&check, &[(&limit, "c subscribing".into())], now_ms * MS).is_ok();
     assert_eq!((0..1_100).filter(|_| passes(0)).count(), 1_000);
     assert_eq!((0..5).filter(|_| passes(100)).count(), 1);
@@ -298,7 +303,7 @@ fn subscriptions_have_a_bucket_of_their_own() {
 
 #[test]
 fn buckets_outlive_a_change_of_the_limits() {
-    let check = Rate::counting(Quotas::default());
+    let check = countless();
     let (before, after) =
         (rates("rate = { per_second = 1, burst = 1 }"), rates("rate = { per_second = 2, burst = 1 }"));
     assert!(take(&check, &wanted_by(&before.expect("limits"), "a"), 0).is_ok());
@@ -307,8 +312,7 @@ fn buckets_outlive_a_change_of_the_limits() {
 
 #[test]
 fn there_is_room_for_so_many_and_the_rest_share() {
-    let (check, rates) =
-        (Rate::counting(Quotas::default()), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
+    let (check, rates) = (countless(), rates("rate = { per_second = 1, burst = 1 }").expect("limits"));
     let call = |caller: &str, now_ns| take(&check, &wanted_by(&rates, caller), now_ns);
     for number in 0..BUCKETS_MAX {
         assert!(call(&format!("caller {number}"), 0).is_ok());

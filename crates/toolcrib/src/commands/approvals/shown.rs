@@ -1,7 +1,7 @@
 //! Questions, answers and standing permissions in words. The arguments come without secrets and with nothing in them that
 //! hides; everything else passes `print` as all that others wrote.
 
-use gate::approvals::{Approval, Bound, Grant, Status, Through};
+use gate::approvals::{Approval, Bound, Grant, State, Through};
 
 use crate::times::shown;
 
@@ -10,7 +10,7 @@ const ARGUMENTS_CHARS_MAX: usize = 60;
 
 /// True for what waits for an answer.
 pub(super) fn is_open(approval: &Approval, now_ms: i64) -> bool {
-    approval.status(now_ms) == Status::Pending
+    approval.status(now_ms) == State::Pending
 }
 
 pub(super) const TITLES: [&str; 6] = ["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"];
@@ -76,7 +76,7 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
 /// What was done.
 pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
     let (id, tool) = (&approval.id, &approval.tool);
-    if approval.status(now_ms) == Status::Denied {
+    if approval.status(now_ms) == State::Denied {
         return format!("denied {id}: `{tool}` does not run");
     }
     let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());

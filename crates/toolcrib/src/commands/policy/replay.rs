@@ -133,7 +133,7 @@ fn known_of(offer: &Offer) -> HashMap<String, Known> {
         marked_destructive: definition.marked_destructive,
         leaves_machine: definition.open_world,
     };
-    let tools = offer.tools().iter().map(|tool| tool.definition());
+    let tools = offer.tools.iter().map(|tool| tool.definition());
     tools.map(|definition| (definition.name.to_string(), known(definition))).collect()
 }
 

@@ -20,7 +20,7 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let offer = settled(crib).await?;
     let caller = caller();
     let seen: Vec<&Definition> = offer
-        .tools()
+        .tools
         .iter()
         .filter(|tool| crib.gate.may_see(&caller, tool))
         .map(|tool| tool.definition())
@@ -68,7 +68,7 @@ struct LeftOut {
 }
 
 fn left_out(offer: &Offer, upstreams: &Upstreams) -> Vec<LeftOut> {
-    let taken = offer.collisions().iter().map(|collision| LeftOut {
+    let taken = offer.collisions.iter().map(|collision| LeftOut {
         upstream: collision.source.to_string(),
         tool: collision.name.to_string(),
         why: "another tool has this name; set another `prefix`".to_owned(),

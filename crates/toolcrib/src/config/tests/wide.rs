@@ -33,7 +33,7 @@ fn check(
         current.display(),
         settings.too_wide
     );
-    assert_eq!(!settings.offer.sets().is_empty(), expected);
+    assert_eq!(!settings.tools.is_empty(), expected);
 }
 
 #[test]

@@ -12,7 +12,7 @@ async fn a_modern_servers_tasks_are_relayed_to_those_who_know_them() {
     assert!(said.starts_with("upstream_broken"), "it was not declared: {said}");
     let task = |which, params: &'static str| {
         let tool = action(&it, which).expect("offered");
-        let cx = able(None).with_key(Some("task-1".into()));
+        let cx = tool_api::Context { key: Some("task-1".into()), ..able(None) };
         async move { common(run(tool, params, &cx).await) }
     };
     assert_eq!(
@@ -51,7 +51,7 @@ async fn a_task_that_was_begun_here_is_heard_of() {
 async fn a_task_is_given_its_answers_from_the_round_too() {
     let it = connected(&["modern"]).await;
     let input = Input { responses: Some(r#"{"k":{"action":"decline"}}"#.into()), state: None };
-    let cx = able(Some(input)).with_key(Some("task-1".into()));
+    let cx = tool_api::Context { key: Some("task-1".into()), ..able(Some(input)) };
     let said =
         common(run(action(&it, Action::UpdateTask).expect("offered"), r#"{"taskId":"token"}"#, &cx).await);
     assert!(said.contains(r#""inputResponses": {"k": {"action": "decline"}}"#), "{said}");

@@ -41,7 +41,7 @@ impl KnownPins {
             let tools = pins.all().filter(|(what, ..)| *what == What::Tool);
             tools.map(move |(_, key, _)| (other.clone(), key.to_owned()))
         });
-        let ours = tools::all(&tools::Offer::default());
+        let ours = tools::all(&tools::Set::ALL);
         let ours = ours.iter().map(|tool| (OURSELVES.to_owned(), tool.definition().name.to_string()));
         self.scanner.beside(tools.chain(ours).collect())
     }
