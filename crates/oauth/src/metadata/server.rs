@@ -86,13 +86,7 @@ pub(super) async fn find(
     spelling: Spelling,
 ) -> Result<Found<ServerMetadata>, Failure> {
     let uri = location::endpoint("the issuer's address", issuer)?;
-    Ok(match search::first(fetch, &addresses(&uri)).await? {
-        Found::It(document) => {
-            let of = format!("the metadata at {}", location::shown(&document.address));
-            Found::It(Box::new(parse(&of, &document.object, issuer, spelling)?))
-        }
-        Found::Nothing { answers, is_absent } => Found::Nothing { answers, is_absent },
-    })
+    search::first(fetch, &addresses(&uri), |of, object| parse(of, object, issuer, spelling)).await
 }
 
 fn addresses(issuer: &Uri) -> Vec<Uri> {
