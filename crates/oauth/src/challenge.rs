@@ -62,7 +62,9 @@ fn read(value: &str, bearers: &mut Vec<Challenge>) {
         }
         let (word, after) = split_word(begins);
         if word.is_empty() {
-            rest = after_one(begins);
+            let mut characters = begins.chars();
+            characters.next();
+            rest = characters.as_str();
             continue;
         }
         if let Some(after) = after.trim_start_matches([' ', '\t']).strip_prefix('=') {
@@ -106,12 +108,6 @@ fn split_argument(text: &str) -> (Option<String>, &str) {
         }
     }
     (None, "")
-}
-
-fn after_one(text: &str) -> &str {
-    let mut characters = text.chars();
-    characters.next();
-    characters.as_str()
 }
 
 #[cfg(test)]

@@ -156,17 +156,15 @@ impl SignIn {
                     Err(_) => sleep(ACCEPT_PAUSE).await,
                 },
                 Some(outcome) = visits.next(), if !visits.is_empty() => match outcome {
-                    Some(Ok(query)) => return Ok(self.whole_address(&query)),
+                    Some(Ok(query)) => {
+                        let base = self.redirect_uri.split(['?', '#']).next().unwrap_or_default();
+                        return Ok(format!("{base}?{query}"));
+                    }
                     Some(Err(failure)) => return Err(failure),
                     None => {}
                 },
             }
         }
-    }
-
-    fn whole_address(&self, query: &str) -> String {
-        let base = self.redirect_uri.split(['?', '#']).next().unwrap_or_default();
-        format!("{base}?{query}")
     }
 
     /// Ends the sign-in with the address that the browser came back with, or with the code alone: redeems the code

@@ -3,7 +3,6 @@
 mod answer;
 mod form;
 mod proof;
-mod revoke;
 
 use http::Uri;
 
@@ -14,8 +13,8 @@ use crate::secret::Secret;
 pub(crate) use answer::Granted;
 use answer::Kind;
 use form::post;
+pub(crate) use form::revoke;
 pub(crate) use proof::Proof;
-pub(crate) use revoke::revoke;
 
 const ASSERTION_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const EXCHANGE_GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
