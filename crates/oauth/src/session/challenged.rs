@@ -169,8 +169,9 @@ impl Session {
         let refusals = self.count_refusal(&scope, tokens).await?;
         let shown = clean_text::cleaned(&scope);
         if refusals >= STEP_UPS_MAX {
-            let why =
-                format!("it has refused {refusals} tokens that were asked for with the scopes it wants ({shown})");
+            let why = format!(
+                "it has refused {refusals} tokens that were asked for with the scopes it wants ({shown})"
+            );
             return Err(AuthError::failed(Reason::ScopesNeverEnough, why));
         }
         if !self.is_machine() {

@@ -325,7 +325,10 @@ fn odd_function(call: &CallExpr) -> Option<String> {
     }
     if !FUNCTIONS.split(' ').any(|known| known == name) {
         let more = did_you_mean(name, FUNCTIONS.split(' '), || {
-            format!("there are {}, has, all, exists, exists_one, map and filter", FUNCTIONS.replace(' ', ", "))
+            format!(
+                "there are {}, has, all, exists, exists_one, map and filter",
+                FUNCTIONS.replace(' ', ", ")
+            )
         });
         return Some(format!("unknown function `{name}`; {more}"));
     }

@@ -10,8 +10,8 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut building = Building { open: Vec::new(), left: NODES_MAX, whole: None };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
-        let (event, span) = event
-            .map_err(|error| Fault { place: place(error.marker()), what: error.info().to_owned() })?;
+        let (event, span) =
+            event.map_err(|error| Fault { place: place(error.marker()), what: error.info().to_owned() })?;
         let place = place(&span.start);
         match event {
             Event::DocumentStart(_) => {

@@ -7,7 +7,6 @@ use strum::VariantNames;
 use crate::node::{Member, Node, Place, Written};
 use crate::workspace::Workspace;
 
-
 /// Most patterns in one list of a rule.
 pub(super) const PATTERNS_MAX: usize = 200;
 
