@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::error::KeyRejected;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
@@ -19,13 +20,6 @@ const PEM_BYTES_MAX: usize = 16 * 1024;
 const PEM_BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const PEM_END: &str = "-----END PRIVATE KEY-----";
 
-/// A private key that is ready to sign.
-pub(crate) enum Key {
-    Es256(Box<EcdsaKeyPair>),
-    Rs256(Box<RsaKeyPair>),
-    EdDsa(Box<Ed25519KeyPair>),
-}
-
 /// Who says what to whom.
 pub(crate) struct Claims<'a> {
     pub(crate) client_id: &'a str,
@@ -37,63 +31,47 @@ pub(crate) struct Claims<'a> {
     pub(crate) key_id: Option<&'a str>,
 }
 
-impl Key {
-    /// Reads a key: PKCS#8, unencrypted, as PEM, of the kind that `algorithm` signs with.
-    pub(crate) fn read(pem: &str, algorithm: Algorithm) -> Result<Key, Failure> {
-        let der = read_pem(pem)?;
-        match algorithm {
-            Algorithm::Es256 => {
-                EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &SystemRandom::new())
-                    .map(|key| Key::Es256(Box::new(key)))
-            }
-            Algorithm::Rs256 => RsaKeyPair::from_pkcs8(&der).map(|key| Key::Rs256(Box::new(key))),
-            Algorithm::EdDsa => {
-                Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map(|key| Key::EdDsa(Box::new(key)))
-            }
-        }
-        .map_err(|rejected| unusable(&format!("it is no key for {} ({rejected})", algorithm.name())))
+/// A signed assertion that its client is who it says, by its key: PKCS#8, unencrypted, as PEM, of the kind that
+/// `algorithm` signs with.
+pub(crate) fn assert(pem: &str, algorithm: Algorithm, claims: &Claims<'_>) -> Result<String, Failure> {
+    let key = read_pem(pem)?;
+    let mut header = serde_json::json!({ "alg": algorithm.name(), "typ": "JWT" });
+    if let Some(key_id) = claims.key_id {
+        header["kid"] = key_id.into();
     }
+    let claims = serde_json::json!({
+        "iss": claims.client_id,
+        "sub": claims.client_id,
+        "aud": claims.audience,
+        "jti": random_name()?,
+        "iat": claims.now,
+        "exp": claims.now.saturating_add(LIFETIME_SECONDS),
+    });
+    let encode = |part: &serde_json::Value| URL_SAFE_NO_PAD.encode(part.to_string());
+    let text = format!("{}.{}", encode(&header), encode(&claims));
+    let signature = signature(&key, algorithm, text.as_bytes())?;
+    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
 
-    /// A signed assertion that its client is who it says.
-    pub(crate) fn assert(&self, claims: &Claims<'_>) -> Result<String, Failure> {
-        let mut header = serde_json::json!({ "alg": self.algorithm().name(), "typ": "JWT" });
-        if let Some(key_id) = claims.key_id {
-            header["kid"] = key_id.into();
+fn signature(key: &[u8], algorithm: Algorithm, text: &[u8]) -> Result<Vec<u8>, Failure> {
+    let random = SystemRandom::new();
+    let rejected = |why: KeyRejected| unusable(&format!("it is no key for {} ({why})", algorithm.name()));
+    match algorithm {
+        Algorithm::Es256 => {
+            let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key, &random);
+            key.map_err(rejected)?.sign(&random, text).map(|signature| signature.as_ref().to_vec())
         }
-        let claims = serde_json::json!({
-            "iss": claims.client_id,
-            "sub": claims.client_id,
-            "aud": claims.audience,
-            "jti": random_name()?,
-            "iat": claims.now,
-            "exp": claims.now.saturating_add(LIFETIME_SECONDS),
-        });
-        let encode = |part: &serde_json::Value| URL_SAFE_NO_PAD.encode(part.to_string());
-        let signed = format!("{}.{}", encode(&header), encode(&claims));
-        let signature = self.sign(signed.as_bytes())?;
-        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
-    }
-
-    fn algorithm(&self) -> Algorithm {
-        match self {
-            Key::Es256(_) => Algorithm::Es256,
-            Key::Rs256(_) => Algorithm::Rs256,
-            Key::EdDsa(_) => Algorithm::EdDsa,
+        Algorithm::Rs256 => {
+            let key = RsaKeyPair::from_pkcs8(key).map_err(rejected)?;
+            let mut signature = vec![0; key.public().modulus_len()];
+            key.sign(&RSA_PKCS1_SHA256, &random, text, &mut signature).map(|()| signature)
+        }
+        Algorithm::EdDsa => {
+            let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(key).map_err(rejected)?;
+            Ok(key.sign(text).as_ref().to_vec())
         }
     }
-
-    fn sign(&self, text: &[u8]) -> Result<Vec<u8>, Failure> {
-        let random = SystemRandom::new();
-        match self {
-            Key::Es256(key) => key.sign(&random, text).map(|signature| signature.as_ref().to_vec()),
-            Key::Rs256(key) => {
-                let mut signature = vec![0; key.public().modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, text, &mut signature).map(|()| signature)
-            }
-            Key::EdDsa(key) => Ok(key.sign(text).as_ref().to_vec()),
-        }
-        .map_err(|_| Failure::new(Reason::Settings, "the private key could not sign"))
-    }
+    .map_err(|_| Failure::new(Reason::Settings, "the private key could not sign"))
 }
 
 impl Algorithm {

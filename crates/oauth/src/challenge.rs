@@ -1,19 +1,23 @@
 //! `Challenge`: what a server says in `WWW-Authenticate` when it refuses a request.
 
+use serde::{Deserialize, Serialize};
+
 /// A parameter is a short list, an address or a sentence. A longer one is as if it were not there: nothing of it goes
 /// into an address, or is kept.
 const PARAMETER_BYTES_MAX: usize = 4096;
 
 /// What a `Bearer` challenge says (RFC 6750, 3; RFC 9728, 5.1). Nothing of it is checked yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Challenge {
     /// Why the request was refused, as `invalid_token` or `insufficient_scope`.
+    #[serde(skip)]
     pub(crate) error: Option<String>,
     /// The scopes that the request needs.
     pub(crate) scope: Option<String>,
     /// Where the metadata of the protected resource lies.
     pub(crate) resource_metadata: Option<String>,
     /// Why, in the server's words.
+    #[serde(skip)]
     pub(crate) error_description: Option<String>,
 }
 
@@ -58,7 +62,9 @@ fn read(value: &str, bearers: &mut Vec<Challenge>) {
         }
         let (word, after) = split_word(begins);
         if word.is_empty() {
-            rest = after_one(begins);
+            let mut characters = begins.chars();
+            characters.next();
+            rest = characters.as_str();
             continue;
         }
         if let Some(after) = after.trim_start_matches([' ', '\t']).strip_prefix('=') {
@@ -102,12 +108,6 @@ fn split_argument(text: &str) -> (Option<String>, &str) {
         }
     }
     (None, "")
-}
-
-fn after_one(text: &str) -> &str {
-    let mut characters = text.chars();
-    characters.next();
-    characters.as_str()
 }
 
 #[cfg(test)]

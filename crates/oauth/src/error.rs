@@ -74,6 +74,9 @@ pub enum Reason {
     /// The server does not know us, or not with what we prove ourselves by (`invalid_client`,
     /// `unauthorized_client`).
     ClientRefused,
+    /// What a token was asked for with is not, or no longer, good (`invalid_grant`): a code, a refresh token, an
+    /// assertion.
+    GrantRefused,
     /// The person said no, or somebody for them (`access_denied`).
     Denied,
     /// Tokens with the scopes that the server wants do not suffice either.
@@ -87,6 +90,11 @@ pub enum Reason {
 }
 
 impl AuthError {
+    /// A person has to sign in, for this reason.
+    pub(crate) fn needs_sign_in(why: impl Into<String>) -> AuthError {
+        AuthError::NeedsSignIn { why: why.into() }
+    }
+
     /// A failure.
     pub fn failed(reason: Reason, said: impl Into<String>) -> AuthError {
         AuthError::Failed(Failure::new(reason, said))
@@ -126,6 +134,7 @@ impl Reason {
         match error {
             "access_denied" => Reason::Denied,
             "invalid_scope" => Reason::ScopeRefused,
+            "invalid_grant" => Reason::GrantRefused,
             "invalid_client" | "unauthorized_client" => Reason::ClientRefused,
             _ => Reason::Other,
         }

@@ -86,16 +86,10 @@ pub(crate) fn origin(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or_default().to_ascii_lowercase();
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
     match uri.port_u16() {
-        Some(port) if Some(port) != default_port(&scheme) => format!("{scheme}://{host}:{port}"),
+        Some(port) if !matches!((&*scheme, port), ("https", 443) | ("http", 80)) => {
+            format!("{scheme}://{host}:{port}")
+        }
         _ => format!("{scheme}://{host}"),
-    }
-}
-
-fn default_port(scheme: &str) -> Option<u16> {
-    match scheme {
-        "https" => Some(443),
-        "http" => Some(80),
-        _ => None,
     }
 }
 

@@ -13,27 +13,19 @@ use crate::token_store::TokenStoreError;
 /// The name of the grant that needs a person.
 pub(crate) const AUTHORIZATION_CODE: &str = "authorization_code";
 
-/// What is longer goes into no address, and is not kept.
-const WANTED_BYTES_MAX: usize = 4096;
-
 /// What is kept of a session.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
     /// The client that was registered for this session, of which there is one at a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) registration: Option<Registration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tokens: Option<Tokens>,
     /// What the server said when it last refused a request. It is kept because the sign-in that follows may be the
     /// work of another process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wanted: Option<Wanted>,
+    pub(crate) wanted: Option<Challenge>,
     /// Who has been shown the secret of the configured client.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trusted: Option<Trusted>,
     /// The server wants more scopes than the token has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step_up: Option<StepUp>,
 }
 
@@ -42,10 +34,8 @@ pub(crate) struct Record {
 pub(crate) struct Client {
     pub(crate) id: String,
     /// Of a client that was registered by us; that of a configured client is never kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
     /// The `token_endpoint_auth_method` that the server settled on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) method: Option<String>,
 }
 
@@ -57,10 +47,8 @@ pub(crate) struct Registration {
     /// Where its browser comes back to.
     pub(crate) redirect_uri: String,
     /// The scopes that it may ask for; any, if it was registered without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<String>,
     /// When its secret ends, in seconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<u64>,
 }
 
@@ -72,18 +60,14 @@ pub(crate) struct Tokens {
     /// By which grant it was got, so that a token that a person signed in for is not used for a machine.
     pub(crate) grant: String,
     pub(crate) access: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refresh: Option<String>,
     /// In seconds since 1970; nothing if the server did not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<u64>,
     /// When it was issued, in seconds since 1970.
     pub(crate) issued_at: u64,
     /// The scopes that were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) asked: Option<String>,
     /// The scopes that were given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<String>,
 }
 
@@ -92,15 +76,6 @@ pub(crate) struct Tokens {
 pub(crate) struct Trusted {
     pub(crate) client_id: String,
     pub(crate) issuer: String,
-}
-
-/// What a refusal said that a sign-in must know.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Wanted {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) resource_metadata: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) scope: Option<String>,
 }
 
 /// How often a server has refused tokens that were got with the very scopes it names.
@@ -146,20 +121,5 @@ impl Tokens {
     /// Whether another one can be got without a person.
     pub(crate) fn renews(&self) -> bool {
         self.refresh.is_some() || self.grant != AUTHORIZATION_CODE
-    }
-}
-
-impl Wanted {
-    pub(crate) fn of(challenge: &Challenge) -> Wanted {
-        let short = |text: &Option<String>| text.clone().filter(|text| text.len() <= WANTED_BYTES_MAX);
-        Wanted { resource_metadata: short(&challenge.resource_metadata), scope: short(&challenge.scope) }
-    }
-
-    pub(crate) fn challenge(&self) -> Challenge {
-        Challenge {
-            resource_metadata: self.resource_metadata.clone(),
-            scope: self.scope.clone(),
-            ..Challenge::default()
-        }
     }
 }

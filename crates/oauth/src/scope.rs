@@ -6,7 +6,7 @@ use crate::challenge::Challenge;
 use crate::metadata::Discovered;
 
 /// Asks for a refresh token where a server wants to be asked (OpenID Connect Core, 11).
-const OFFLINE_ACCESS: &str = "offline_access";
+pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
 /// The reason of a challenge that wants more scopes than the token has.
 const INSUFFICIENT: &str = "insufficient_scope";

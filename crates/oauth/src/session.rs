@@ -8,7 +8,6 @@ mod access_token;
 mod challenged;
 mod client;
 mod clock;
-mod missing;
 mod record_lease;
 mod refusal;
 mod renewal;
@@ -39,9 +38,8 @@ use crate::token_store::TokenStore;
 pub use access_token::AccessToken;
 use access_token::Held;
 use clock::Clock;
-use missing::Missing;
 use refusal::Refusal;
-use work::Work;
+use work::{Missing, Work};
 
 /// For finding out whether the protected server is in a private network. One whose name is not found in time is not.
 const LOOK_UP_TIME_MAX: Duration = Duration::from_secs(5);
@@ -181,17 +179,13 @@ impl Session {
     /// The token that may be sent without another thought.
     fn at_hand(&self, now: u64) -> Option<AccessToken> {
         let held = self.held.load();
-        held.as_ref().filter(|held| now < held.fresh_until).map(AccessToken::held)
+        held.as_ref().filter(|held| now < held.fresh_until).cloned().map(AccessToken)
     }
 
     fn hold(&self, tokens: &Tokens) -> Result<AccessToken, AuthError> {
         let access_token = AccessToken::of(tokens)?;
-        self.keep_held(&access_token);
+        self.held.store(Some(Arc::clone(&access_token.0)));
         Ok(access_token)
-    }
-
-    fn keep_held(&self, access_token: &AccessToken) {
-        self.held.store(Some(access_token.hold()));
     }
 
     /// From now on there is no token at hand, and it is looked for at the next call.

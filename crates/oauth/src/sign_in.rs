@@ -26,6 +26,7 @@ use crate::assertion::random_name;
 use crate::error::{AuthError, Failure};
 use crate::metadata::Discovered;
 use crate::record::Client;
+use crate::scope::OFFLINE_ACCESS;
 use crate::secret::Secret;
 
 pub(crate) use redirect::Landing;
@@ -41,12 +42,10 @@ const VISITS_MAX: usize = 16;
 /// When no connection can be accepted, as with too many open files, it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// OpenID Connect gives a refresh token only if the person is asked again (Core, 11).
-const OFFLINE_ACCESS: &str = "offline_access";
-
 /// A sign-in that has begun. Dropped without [`SignIn::finish`], it leaves nothing behind but a registration.
 pub struct SignIn {
-    session: Arc<dyn Redeem>,
+    name: Box<str>,
+    redeem: Redeem,
     question: Question,
     url: String,
     expected: Expected,
@@ -55,14 +54,9 @@ pub struct SignIn {
     listener: Option<TcpListener>,
 }
 
-/// Whoever has begun a sign-in and ends it with a token.
-pub(crate) trait Redeem: Send + Sync {
-    /// What people call the server.
-    fn name(&self) -> &str;
-
-    /// Redeems the code of the sign-in and keeps the token.
-    fn redeem(&self, redemption: Redemption) -> BoxFuture<'_, Result<(), AuthError>>;
-}
+/// Redeems the code of a sign-in and keeps the token.
+pub(crate) type Redeem =
+    Box<dyn FnOnce(Redemption) -> BoxFuture<'static, Result<(), AuthError>> + Send + Sync>;
 
 /// Who asks whom for what.
 pub(crate) struct Question {
@@ -82,7 +76,8 @@ pub(crate) struct Redemption {
 
 impl SignIn {
     pub(crate) fn start(
-        session: Arc<dyn Redeem>,
+        name: Box<str>,
+        redeem: Redeem,
         question: Question,
         landing: Landing,
     ) -> Result<SignIn, Failure> {
@@ -101,6 +96,7 @@ impl SignIn {
         ]);
         query.extend_pairs(question.scope.as_deref().map(|scope| ("scope", scope)));
         query.append_pair("resource", &question.resource);
+        // OpenID Connect gives a refresh token only if the person is asked again (Core, 11).
         if question.scope.iter().flat_map(|scope| scope.split_whitespace()).any(|one| one == OFFLINE_ACCESS) {
             query.append_pair("prompt", "consent");
         }
@@ -109,7 +105,7 @@ impl SignIn {
         let expected =
             Expected { state, issuer: server.issuer.clone(), names_issuer: server.names_issuer_in_response };
         let (redirect_uri, listener) = (landing.uri, landing.listener);
-        Ok(SignIn { session, question, url, expected, verifier, redirect_uri, listener })
+        Ok(SignIn { name, redeem, question, url, expected, verifier, redirect_uri, listener })
     }
 
     /// The address to open in a browser.
@@ -141,7 +137,7 @@ impl SignIn {
             return future::pending().await;
         };
         let path = self.redirect_uri.parse::<Uri>().map(|uri| uri.path().to_owned()).unwrap_or_default();
-        let door = Door { path: &path, expected: &self.expected, name: self.session.name() };
+        let door = Door { path: &path, expected: &self.expected, name: &self.name };
         let mut visits = FuturesUnordered::new();
         // The visitors that are here, in the order in which they came; one leaves when its sender is dropped.
         let mut here: VecDeque<oneshot::Sender<()>> = VecDeque::new();
@@ -160,17 +156,15 @@ impl SignIn {
                     Err(_) => sleep(ACCEPT_PAUSE).await,
                 },
                 Some(outcome) = visits.next(), if !visits.is_empty() => match outcome {
-                    Some(Ok(query)) => return Ok(self.whole_address(&query)),
+                    Some(Ok(query)) => {
+                        let base = self.redirect_uri.split(['?', '#']).next().unwrap_or_default();
+                        return Ok(format!("{base}?{query}"));
+                    }
                     Some(Err(failure)) => return Err(failure),
                     None => {}
                 },
             }
         }
-    }
-
-    fn whole_address(&self, query: &str) -> String {
-        let base = self.redirect_uri.split(['?', '#']).next().unwrap_or_default();
-        format!("{base}?{query}")
     }
 
     /// Ends the sign-in with the address that the browser came back with, or with the code alone: redeems the code
@@ -181,8 +175,8 @@ impl SignIn {
     /// the code cannot be redeemed; [`AuthError::Keep`] if the token cannot be kept.
     pub async fn finish(self, callback_url_or_code: &str) -> Result<(), AuthError> {
         let code = self.code(callback_url_or_code.trim())?;
-        let SignIn { session, question, verifier, redirect_uri, .. } = self;
-        session.redeem(Redemption { question, code, verifier, redirect_uri }).await
+        let SignIn { redeem, question, verifier, redirect_uri, .. } = self;
+        redeem(Redemption { question, code, verifier, redirect_uri }).await
     }
 
     fn code(&self, text: &str) -> Result<Secret, Failure> {

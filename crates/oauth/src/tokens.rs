@@ -3,20 +3,18 @@
 mod answer;
 mod form;
 mod proof;
-mod refused;
-mod revoke;
 
 use http::Uri;
 
+use crate::error::Failure;
 use crate::fetch::Fetch;
 use crate::secret::Secret;
 
 pub(crate) use answer::Granted;
 use answer::Kind;
 use form::post;
+pub(crate) use form::revoke;
 pub(crate) use proof::Proof;
-pub(crate) use refused::Refused;
-pub(crate) use revoke::revoke;
 
 const ASSERTION_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const EXCHANGE_GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -40,7 +38,7 @@ impl Endpoint<'_> {
         code: &Secret,
         verifier: &Secret,
         redirect_uri: &str,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<Granted, Failure> {
         let fields = [
             ("grant_type", "authorization_code"),
             ("code", code.expose()),
@@ -51,13 +49,13 @@ impl Endpoint<'_> {
     }
 
     /// Renews a token.
-    pub(crate) async fn refresh(&self, token: &Secret) -> Result<Granted, Refused> {
+    pub(crate) async fn refresh(&self, token: &Secret) -> Result<Granted, Failure> {
         let fields = [("grant_type", "refresh_token"), ("refresh_token", token.expose())];
         self.ask(&fields, None, Kind::Bearer, &[token]).await
     }
 
     /// Gets a token for the client itself.
-    pub(crate) async fn client_credentials(&self, scope: Option<&str>) -> Result<Granted, Refused> {
+    pub(crate) async fn client_credentials(&self, scope: Option<&str>) -> Result<Granted, Failure> {
         self.ask(&[("grant_type", "client_credentials")], scope, Kind::Bearer, &[]).await
     }
 
@@ -66,7 +64,7 @@ impl Endpoint<'_> {
         &self,
         assertion: &Secret,
         scope: Option<&str>,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<Granted, Failure> {
         let fields = [("grant_type", ASSERTION_GRANT), ("assertion", assertion.expose())];
         self.ask(&fields, scope, Kind::Bearer, &[assertion]).await
     }
@@ -78,7 +76,7 @@ impl Endpoint<'_> {
         id_token: &Secret,
         audience: &str,
         scope: Option<&str>,
-    ) -> Result<Secret, Refused> {
+    ) -> Result<Secret, Failure> {
         let fields = [
             ("grant_type", EXCHANGE_GRANT),
             ("requested_token_type", ID_JAG_TYPE),
@@ -96,7 +94,7 @@ impl Endpoint<'_> {
         scope: Option<&str>,
         kind: Kind,
         secrets: &[&Secret],
-    ) -> Result<Granted, Refused> {
+    ) -> Result<Granted, Failure> {
         let mut fields = fields.to_vec();
         fields.extend(scope.map(|scope| ("scope", scope)));
         fields.push(("resource", self.resource));

@@ -1,57 +1,40 @@
 //! `Unfinished`: what would be lost if the program ended just now. A refresh token is used up as soon as it is sent; what
 //! comes for it has to be waited for, and kept.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How long an end is put off. Longer than a look-up, a request and the disk take, each at its own limit.
 const FINISH_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Counts what must not be cut off. Clones share the count.
 #[derive(Debug, Clone, Default)]
-pub struct Unfinished(Arc<watch::Sender<State>>);
-
-#[derive(Debug, Default)]
-struct State {
-    pieces: usize,
-    is_ending: bool,
-}
+pub struct Unfinished(TaskTracker);
 
 /// A piece of work that must not be cut off, until it is dropped.
-#[derive(Debug)]
-pub struct Piece(Unfinished);
+pub type Piece = TaskTrackerToken;
 
 impl Unfinished {
     /// Begins a piece of work; nothing if the program is ending.
     pub fn begin(&self) -> Option<Piece> {
-        let may_begin = self.0.send_if_modified(|state| {
-            state.pieces += usize::from(!state.is_ending);
-            !state.is_ending
-        });
-        may_begin.then(|| Piece(self.clone()))
+        let piece = self.0.token();
+        // An end that comes between the two waits for the piece all the same.
+        (!self.0.is_closed()).then_some(piece)
     }
 
     /// True while there is something to be waited for.
     pub fn is_there(&self) -> bool {
-        self.0.borrow().pieces > 0
+        !self.0.is_empty()
     }
 
     /// Has nothing more begin, and waits until all is done that has begun, for at most 20 seconds. False if that was
     /// not enough.
     pub async fn finish(&self) -> bool {
-        self.0.send_modify(|state| state.is_ending = true);
-        let mut states = self.0.subscribe();
-        // The sender is ours, so the wait fails by its limit alone.
-        timeout(FINISH_TIME_MAX, states.wait_for(|state| state.pieces == 0)).await.is_ok()
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        self.0.0.send_modify(|state| state.pieces -= 1);
+        self.0.close();
+        timeout(FINISH_TIME_MAX, self.0.wait()).await.is_ok()
     }
 }
 

@@ -33,40 +33,20 @@ impl Hash {
 /// how a resource's content is at the moment, its size and the time of its last change, is left out.
 pub fn subject(what: What, text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    write(
-        text,
-        &mut out,
-        match what {
-            What::Resource => Leaving::ResourceState,
-            What::Tool | What::Prompt | What::Template | What::Instructions => Leaving::Nothing,
-        },
-    );
+    write(text, &mut out, (what == What::Resource).then_some(""));
     out
 }
 
-/// Which members are left out of an object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaving {
-    Nothing,
-    ResourceState,
-    LastModified,
-}
+/// The member of a resource that holds what says when it was changed last.
+const ANNOTATIONS: &str = "annotations";
 
-impl Leaving {
-    /// Whether a member is left out. One of another type is not what its name says, and counts.
-    fn leaves(self, key: &str, value: &str) -> bool {
-        match self {
-            Leaving::Nothing => false,
-            Leaving::ResourceState => key == "size" && is_number(value),
-            Leaving::LastModified => key == "lastModified" && is_time(value),
-        }
-    }
-
-    fn below(self, key: &str) -> Leaving {
-        match self {
-            Leaving::ResourceState if key == "annotations" => Leaving::LastModified,
-            Leaving::Nothing | Leaving::ResourceState | Leaving::LastModified => Leaving::Nothing,
-        }
+/// Whether a member says how a resource's content is at the moment; `of` is the resource's member that it stands in.
+/// One of another type is not what its name says, and counts.
+fn is_state(of: Option<&str>, key: &str, value: &str) -> bool {
+    match (of, key) {
+        (Some(""), "size") => is_number(value),
+        (Some(ANNOTATIONS), "lastModified") => is_time(value),
+        _ => false,
     }
 }
 
@@ -85,11 +65,11 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Appends a checked JSON text in its canonical form. How deep it nests was bounded where it came in.
-fn write(text: &str, out: &mut String, leaving: Leaving) {
+fn write(text: &str, out: &mut String, of: Option<&str>) {
     if let Some(object) = Object::parse(text) {
         let mut members: Vec<(Cow<'_, str>, &str)> =
             object.members().map(|member| (member.key(), member.value)).collect();
-        members.retain(|(key, value)| !leaving.leaves(key, value));
+        members.retain(|(key, value)| !is_state(of, key, value));
         members.sort_unstable();
         out.push('{');
         for (at, (key, value)) in members.iter().enumerate() {
@@ -98,7 +78,7 @@ fn write(text: &str, out: &mut String, leaving: Leaving) {
             }
             literal(key, out);
             out.push(':');
-            write(value, out, leaving.below(key));
+            write(value, out, (of == Some("") && key == ANNOTATIONS).then_some(ANNOTATIONS));
         }
         out.push('}');
     } else if let Some(elements) = object::elements(text) {
@@ -107,7 +87,7 @@ fn write(text: &str, out: &mut String, leaving: Leaving) {
             if at > 0 {
                 out.push(',');
             }
-            write(element, out, Leaving::Nothing);
+            write(element, out, None);
         }
         out.push(']');
     } else if text.contains('\\') {

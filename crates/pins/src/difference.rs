@@ -105,29 +105,22 @@ fn words(before: &str, after: &str) -> String {
             continue;
         }
         if last != Some(change.tag()) {
-            shown.push_str(last.map_or("", closing));
-            shown.push_str(opening(change.tag()));
+            shown.push_str(last.map_or("", |last| brackets(last).1));
+            shown.push_str(brackets(change.tag()).0);
             last = Some(change.tag());
         }
         shown.push_str(&visible(change.value()));
     }
-    shown.push_str(last.map_or("", closing));
+    shown.push_str(last.map_or("", |last| brackets(last).1));
     shown
 }
 
-fn opening(tag: ChangeTag) -> &'static str {
+/// What stands before and behind the words of such a change.
+fn brackets(tag: ChangeTag) -> (&'static str, &'static str) {
     match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "[-",
-        ChangeTag::Insert => "{+",
-    }
-}
-
-fn closing(tag: ChangeTag) -> &'static str {
-    match tag {
-        ChangeTag::Equal => "",
-        ChangeTag::Delete => "-]",
-        ChangeTag::Insert => "+}",
+        ChangeTag::Equal => ("", ""),
+        ChangeTag::Delete => ("[-", "-]"),
+        ChangeTag::Insert => ("{+", "+}"),
     }
 }
 

@@ -16,7 +16,8 @@ pub struct HeldBack {
 }
 
 /// Why a definition is held back. Completes "`echo` is held back: …".
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Why {
     /// It was not there when the server was first seen.
     New,
@@ -43,14 +44,7 @@ impl Why {
 
     /// Its name for programs.
     pub fn word(&self) -> &'static str {
-        match self {
-            Why::New => "new",
-            Why::Changed => "changed",
-            Why::Suspicious(_) => "suspicious",
-            Why::Unreviewed => "unreviewed",
-            Why::Rejected => "rejected",
-            Why::Unknown(_) => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -1,13 +1,12 @@
 //! `What`: the kinds of definitions that are pinned.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// What a definition is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum What {
     /// A tool, by its own name.
     Tool,
@@ -24,32 +23,4 @@ pub enum What {
 impl What {
     /// The key of what there is but one of.
     pub const WHOLE: &str = "instructions";
-
-    /// All of them.
-    pub const ALL: [What; 5] = [What::Tool, What::Prompt, What::Resource, What::Template, What::Instructions];
-
-    /// Its name, for people and programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            What::Tool => "tool",
-            What::Prompt => "prompt",
-            What::Resource => "resource",
-            What::Template => "template",
-            What::Instructions => "instructions",
-        }
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
-}
-
-impl FromStr for What {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<What, ()> {
-        What::ALL.into_iter().find(|what| what.name() == name).ok_or(())
-    }
 }

@@ -28,7 +28,7 @@ pub use held_back::{HeldBack, Why, shell_word};
 pub use item::What;
 pub use neighbours::Neighbours;
 pub use note::{Definitions, Sighting};
-pub use pin_store::{PinRecord, PinStore, PinStoreError};
+pub use pin_store::{PinStore, PinStoreError};
 pub use pinning::{Conceal, Pinning};
 pub use pins::{Decision, Definition, Pinned, Pins};
 pub use risk::{Risk, risks};

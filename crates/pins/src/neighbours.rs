@@ -28,22 +28,26 @@ struct Entries {
 pub(crate) struct Neighbour {
     neighbours: Arc<Neighbours>,
     owner: Arc<str>,
-    /// Nothing once it has left.
-    number: Mutex<Option<u64>>,
+    number: u64,
 }
 
 impl Neighbours {
     /// `owner`, who never leaves, offers tools of these names.
     pub fn say(&self, owner: &str, names: Vec<String>) {
-        let mut entries = self.entries();
-        let number = entries.next();
-        entries.names.insert((owner.into(), number), names);
+        self.add(&owner.into(), names);
     }
 
     /// A server joins, which offers nothing yet.
     pub(crate) fn join(self: &Arc<Neighbours>, owner: &Arc<str>) -> Neighbour {
-        let number = self.entries().next();
-        Neighbour { neighbours: self.clone(), owner: owner.clone(), number: Mutex::new(Some(number)) }
+        Neighbour { neighbours: self.clone(), owner: owner.clone(), number: self.add(owner, Vec::new()) }
+    }
+
+    fn add(&self, owner: &Arc<str>, names: Vec<String>) -> u64 {
+        let mut entries = self.entries();
+        entries.given += 1;
+        let number = entries.given;
+        entries.names.insert((owner.clone(), number), names);
+        number
     }
 
     /// The owners other than `one`, and their names.
@@ -69,29 +73,16 @@ impl Neighbours {
     }
 }
 
-impl Entries {
-    fn next(&mut self) -> u64 {
-        self.given += 1;
-        self.given
-    }
-}
-
 impl Neighbour {
     /// The server offers tools of these names, and no others. One that has left offers nothing.
     pub(crate) fn say(&self, names: Vec<String>) {
-        let number = self.number();
-        let Some(number) = *number else { return };
-        self.neighbours.entries().names.insert((self.owner.clone(), number), names);
+        let key = (self.owner.clone(), self.number);
+        self.neighbours.entries().names.entry(key).and_modify(|known| *known = names);
     }
 
     /// The server offers nothing any more, whatever is still read of it.
     pub(crate) fn leave(&self) {
-        let Some(number) = self.number().take() else { return };
-        self.neighbours.entries().names.remove(&(self.owner.clone(), number));
-    }
-
-    fn number(&self) -> MutexGuard<'_, Option<u64>> {
-        self.number.lock().expect("nothing panics while it holds the lock")
+        self.neighbours.entries().names.remove(&(self.owner.clone(), self.number));
     }
 }
 

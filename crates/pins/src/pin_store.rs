@@ -15,10 +15,6 @@ pub struct PinStore {
     redactor: Redactor,
 }
 
-/// What is kept of one server, as it is written.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PinRecord(Vec<u8>);
-
 /// The pin store failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("what was accepted of servers cannot be read or kept: {0}")]
@@ -30,18 +26,18 @@ impl PinStore {
         PinStore { cells, redactor: redactor.clone() }
     }
 
-    /// What is kept under `key`, and its version.
+    /// The record that is kept under `key`, for [`Pins::read`], and its version.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn load(&self, key: &str) -> Result<Option<(u64, PinRecord)>, PinStoreError> {
+    pub async fn load(&self, key: &str) -> Result<Option<(u64, Vec<u8>)>, PinStoreError> {
         let cell = self.cells.cell(Kind::Pin, key).await?;
-        Ok(cell.map(|cell| (cell.version, PinRecord(cell.value))))
+        Ok(cell.map(|cell| (cell.version, cell.value)))
     }
 
     /// The record of these pins. Their hashes, by which definitions are known, stay as they are; what is shown of
     /// definitions loses its secrets. Takes its time for long ones.
-    pub fn record(&self, pins: &Pins) -> PinRecord {
+    pub fn record(&self, pins: &Pins) -> Vec<u8> {
         let mut pins = pins.clone();
         for pinned in pins.every_mut() {
             for definition in pinned.accepted.iter_mut().chain(&mut pinned.shown) {
@@ -55,7 +51,7 @@ impl PinStore {
                 *finding = self.redactor.text(finding).into_owned();
             }
         }
-        PinRecord(pins.written().into())
+        pins.written().into()
     }
 
     /// Puts `record` in place of the one with version `expected` (`None`: where nothing is kept). False, and no change,
@@ -67,9 +63,9 @@ impl PinStore {
         &self,
         key: &str,
         expected: Option<u64>,
-        record: PinRecord,
+        record: Vec<u8>,
     ) -> Result<bool, PinStoreError> {
-        let change = Change::put(Kind::Pin, key, expected, record.0);
+        let change = Change::put(Kind::Pin, key, expected, record);
         Ok(replace(&*self.cells, change).await?.is_some())
     }
 
@@ -80,16 +76,6 @@ impl PinStore {
     pub async fn remove(&self, key: &str) -> Result<(), PinStoreError> {
         remove(&*self.cells, Kind::Pin, key).await?;
         Ok(())
-    }
-}
-
-impl PinRecord {
-    /// The pins in it. Takes its time for long ones.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
-    pub fn read(&self) -> Result<Pins, String> {
-        Pins::read(&self.0)
     }
 }
 
@@ -134,7 +120,7 @@ mod tests {
                 assert!(!second.replace("k", Some(77), record.clone()).await.expect("a store"), "too late");
                 assert!(first.replace("k", version, record).await.expect("a store"));
                 let (kept, record) = second.load("k").await.expect("a store").expect("a record");
-                assert_eq!(record.read().expect("pins"), pins(text));
+                assert_eq!(Pins::read(&record).expect("pins"), pins(text));
                 version = Some(kept);
             }
             second.remove("k").await.expect("a store");
@@ -149,7 +135,7 @@ mod tests {
         let known = Known { name: "KEY".into(), value: "planted-s3cret\"x".into() };
         store.redactor.know("store", vec![known]);
         let shown =
-            |text: &str| -> Value { serde_json::from_slice(&store.record(&pins(text)).0).expect("JSON") };
+            |text: &str| -> Value { serde_json::from_slice(&store.record(&pins(text))).expect("JSON") };
         let clean = r#"{"description":"Uses [REDACTED:KEY]."}"#;
         let expected: Value = serde_json::from_str(&pins(clean).written()).expect("JSON");
         assert_eq!(shown(r#"{"description":"Uses planted-s3cret\"x."}"#), expected);

@@ -100,11 +100,11 @@ impl Pins {
         Pins { version: VERSION, first_seen_ms: now_ms, seen: Vec::new(), pins: BTreeMap::new() }
     }
 
-    /// Reads what [`Pins::written`] wrote.
+    /// Reads a record. Takes its time for a long one.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(crate) fn read(record: &[u8]) -> Result<Pins, String> {
+    pub fn read(record: &[u8]) -> Result<Pins, String> {
         let pins: Pins =
             serde_json::from_slice(record).map_err(|error| format!("the record cannot be read: {error}"))?;
         match pins.version {

@@ -14,7 +14,6 @@ use crate::held_back::Why;
 use crate::item::What;
 use crate::neighbours::Neighbour;
 use crate::note::{Definitions, Look, Sighting};
-use crate::pin_store::PinRecord;
 use crate::pinning::Pinning;
 use crate::pins::Pins;
 use crate::scan::{Finding, Scanner};
@@ -105,7 +104,7 @@ impl ServerPins {
         let _looking = self.looking.lock().await;
         let kept = pinning.store.load(&self.key).await.map_err(|error| self.fail(&error.to_string()))?;
         let pins = match kept {
-            Some((_, record)) => Some(self.aside(move || record.read()).await?),
+            Some((_, record)) => Some(self.aside(move || Pins::read(&record)).await?),
             None => None,
         };
         let is_there = pins.is_some();
@@ -239,18 +238,18 @@ struct Noted {
     /// What they were before; nothing if there were none.
     before: Option<Pins>,
     /// What is to be kept, if that has changed them.
-    record: Option<PinRecord>,
+    record: Option<Vec<u8>>,
 }
 
 /// Takes note of what a server lists in what is kept of it.
 fn noted(
-    kept: Option<PinRecord>,
+    kept: Option<Vec<u8>>,
     lists: &impl Definitions,
     pinning: &Pinning,
     name: &str,
     (mode, now_ms): (Trust, i64),
 ) -> Result<Noted, String> {
-    let before = kept.map(|record| record.read()).transpose()?;
+    let before = kept.map(|record| Pins::read(&record)).transpose()?;
     let mut pins = before.clone().unwrap_or_else(|| Pins::new(now_ms));
     let mut made = None;
     let mut search = |sighting: &Sighting<'_>| -> Vec<Finding> {

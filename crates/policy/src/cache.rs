@@ -7,12 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 
-use crate::caller::{CallerKind, Via};
+use crate::caller::Caller;
 use crate::engine::Decision;
 use crate::facts::{Effect, Facts};
 use crate::plan::Plan;
-use crate::role::Roles;
-use crate::scope::Scopes;
 
 /// Some callers times some hundred tools; 8 KiB, and some hundred bytes for each entry.
 const PLACES: usize = 1_024;
@@ -28,11 +26,7 @@ pub(crate) struct Cache {
 }
 
 struct Entry {
-    caller: Arc<str>,
-    kind: CallerKind,
-    roles: Roles,
-    scopes: Scopes,
-    via: Via,
+    caller: Caller,
     tool: Box<str>,
     upstream: Option<Box<str>>,
     action: Option<Box<str>>,
@@ -92,11 +86,7 @@ fn place(facts: &Facts<'_>) -> usize {
 impl Entry {
     fn of(facts: &Facts<'_>, plan: Arc<Plan>) -> Entry {
         Entry {
-            caller: facts.caller.id().clone(),
-            kind: facts.caller.kind(),
-            roles: facts.caller.roles(),
-            scopes: facts.caller.scopes().clone(),
-            via: facts.caller.via(),
+            caller: facts.caller.clone(),
             tool: facts.tool.into(),
             upstream: facts.upstream.map(Into::into),
             action: facts.action.map(Into::into),
@@ -110,17 +100,14 @@ impl Entry {
     /// Everything that a plan is made from is compared: an entry of a caller who has since been given other scopes, or
     /// of a tool whose server says something else of it by now, is of no use.
     fn is_of(&self, facts: &Facts<'_>) -> bool {
-        let caller = facts.caller;
+        let (known, caller) = (&self.caller, facts.caller);
         *self.tool == *facts.tool
             && self.upstream.as_deref() == facts.upstream
             && self.action.as_deref() == facts.action
             && self.effect == facts.effect
             && self.marked_destructive == facts.marked_destructive
             && self.leaves_machine == facts.leaves_machine
-            && self.kind == caller.kind()
-            && self.roles == caller.roles()
-            && self.via == caller.via()
-            && *self.caller == **caller.id()
-            && self.scopes == *caller.scopes()
+            && (known.kind(), known.roles(), known.via()) == (caller.kind(), caller.roles(), caller.via())
+            && (known.id(), known.scopes()) == (caller.id(), caller.scopes())
     }
 }

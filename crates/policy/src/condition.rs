@@ -50,7 +50,8 @@ pub(crate) struct Conditions {
 pub(crate) struct Condition {
     source: Arc<str>,
     expression: IdedExpr,
-    uses: Uses,
+    /// What it depends on.
+    pub(crate) uses: Uses,
 }
 
 /// What conditions are evaluated in; one for each decision.
@@ -77,7 +78,10 @@ impl Conditions {
         }
         shape::check(source)?;
         let env = self.env.get_or_insert_with(|| Arc::new(hidden::environment())).clone();
-        let read = with_room(|| parsed(&env, source, &mut self.patterns))?;
+        let read = with_room(|| {
+            let program = env.compile(source).map_err(|errors| error::of_parser(source, &errors))?;
+            check::read(&program, source, &mut self.patterns)
+        })?;
         let condition = Condition { source: source.into(), expression: read.expression, uses: read.uses };
         trial::try_out(&read.paths, |arguments| self.try_on(&condition, arguments))?;
         Ok(condition)
@@ -133,11 +137,6 @@ impl Conditions {
 }
 
 impl Condition {
-    /// What it depends on.
-    pub(crate) fn uses(&self) -> Uses {
-        self.uses
-    }
-
     /// Whether it holds.
     ///
     /// # Errors
@@ -171,18 +170,12 @@ impl Condition {
 
 /// Does something that is recursive with large frames, where there is room for it.
 fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
-    let unreadable = || "it cannot be read".to_owned();
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(PARSER_STACK_BYTES).spawn_scoped(scope, work);
         let thread = thread.map_err(|error| format!("it cannot be read: {error}"))?;
         // The parser is somebody else's, and made by a machine; a panic of it is no reason to end.
-        thread.join().unwrap_or_else(|_| Err(unreadable()))
+        thread.join().unwrap_or_else(|_| Err("it cannot be read".to_owned()))
     })
-}
-
-fn parsed(env: &Env, source: &str, patterns: &mut Vec<Hidden>) -> Result<check::Read, String> {
-    let program = env.compile(source).map_err(|errors| error::of_parser(source, &errors))?;
-    check::read(&program, source, patterns)
 }
 
 /// Why a condition gave no answer.

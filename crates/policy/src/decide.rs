@@ -226,7 +226,7 @@ impl Engine for Policy {
         caller.scopes().hash(&mut hasher);
         for rule in &self.inner.rules {
             rule.tells_apart(caller).hash(&mut hasher);
-            if rule.condition.as_ref().is_some_and(|condition| condition.uses().caller) {
+            if rule.condition.as_ref().is_some_and(|condition| condition.uses.caller) {
                 (caller.id(), caller.roles(), caller.via()).hash(&mut hasher);
             }
         }
@@ -249,7 +249,7 @@ impl Inner {
     /// What is left to ask about a tool once everything but the arguments and the time is known.
     fn plan(&self, facts: &Facts<'_>) -> Plan {
         if self.deny.fits(facts) {
-            return Plan::settled(self.denied.clone());
+            return Plan { settled: Some(self.denied.clone()), ..Plan::default() };
         }
         let fitting = self.fitting_names(facts.tool);
         let given = self.conditions.given(facts, None, 0);
@@ -278,7 +278,7 @@ impl Inner {
                 permits.push(Step { rule: nth, state, tightens });
             }
         }
-        let mut plan = Plan::open(denies, permits);
+        let mut plan = Plan { settled: None, denies, permits };
         plan.settled = self.walk(&plan, facts, |_| None);
         plan
     }
@@ -295,7 +295,7 @@ impl Inner {
         let evaluation = self.conditions.evaluation(&given);
         let held = |rule: &Rule| match (&rule.condition, &evaluation) {
             (None, _) => Some(Ok(true)),
-            (Some(condition), _) if arguments.is_none() && condition.uses().args => None,
+            (Some(condition), _) if arguments.is_none() && condition.uses.args => None,
             (Some(condition), Some(evaluation)) => Some(condition.holds(evaluation)),
             (Some(_), None) => Some(Err("it cannot be evaluated".to_owned())),
         };
@@ -348,7 +348,7 @@ impl Inner {
 
 /// Whether a condition can only be evaluated with the call at hand.
 fn is_open(condition: &Condition) -> bool {
-    condition.uses().args || condition.uses().now
+    condition.uses.args || condition.uses.now
 }
 
 /// The denial of what cannot be evaluated.

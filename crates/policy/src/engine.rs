@@ -27,22 +27,11 @@ pub struct Decision {
 
 /// What a rule does with a call that fits.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Deserialize,
-    Serialize,
-    JsonSchema,
-    strum::IntoStaticStr,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "RuleEffect")]
+#[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Verdict {
     /// Run it.

@@ -109,7 +109,7 @@ impl Policy {
                 return Finding::Misfit(misfit);
             }
             match (&rule.condition, &evaluation) {
-                (Some(condition), _) if arguments.is_none() && condition.uses().args => {
+                (Some(condition), _) if arguments.is_none() && condition.uses.args => {
                     Finding::DependsOnArguments
                 }
                 (Some(condition), Some(evaluation)) => match condition.holds(evaluation) {
@@ -144,14 +144,11 @@ fn advice(facts: &Facts<'_>, decision: &Decision) -> Vec<Advice> {
             vec![advice_of(format!("take what fits `{}` out of `policy.deny`", facts.tool), None)]
         }
         Verdict::Deny if rule == NOTHING => {
-            let mut advice = Vec::new();
-            let is_local = facts.caller.kind() == CallerKind::LocalUser;
-            if let Some(upstream) = facts.upstream.filter(|_| !is_local) {
-                let scope = scope_of(upstream, "call");
-                advice.push(advice_of(format!("give the caller the scope `{scope}`"), None));
-            }
-            advice.push(advice_of("allow it by a rule".to_owned(), Some(allowing())));
-            advice
+            let upstream = facts.upstream.filter(|_| facts.caller.kind() != CallerKind::LocalUser);
+            let scope = upstream.map(|upstream| scope_of(upstream, "call"));
+            let scope = scope.map(|scope| advice_of(format!("give the caller the scope `{scope}`"), None));
+            let rule = advice_of("allow it by a rule".to_owned(), Some(allowing()));
+            scope.into_iter().chain([rule]).collect()
         }
         Verdict::Deny => {
             let what = "change or remove the rule; one that denies wins over all others";

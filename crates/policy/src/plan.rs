@@ -3,7 +3,7 @@
 use crate::engine::{Decision, Verdict};
 
 /// The rules that may have a say in a call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// The decision, if it depends on nothing more.
     pub(crate) settled: Option<Decision>,
@@ -35,14 +35,6 @@ pub(crate) enum State {
 }
 
 impl Plan {
-    pub(crate) fn settled(decision: Decision) -> Plan {
-        Plan { settled: Some(decision), denies: Vec::new(), permits: Vec::new() }
-    }
-
-    pub(crate) fn open(denies: Vec<Step>, permits: Vec<Step>) -> Plan {
-        Plan { settled: None, denies, permits }
-    }
-
     /// False if no arguments could make the tool run.
     pub(crate) fn is_visible(&self) -> bool {
         match &self.settled {

@@ -20,20 +20,9 @@ static SCOPES: LazyLock<[Scopes; Role::ALL.len()]> = LazyLock::new(|| {
 });
 
 /// One role.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantNames,
-)]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::VariantNames)]
 #[strum(serialize_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Whose machine or project it is: may do and answer everything.
     Owner,

@@ -1,5 +1,6 @@
 //! One rule, ready to be asked: everything in it but the tool's name and the condition is a few comparisons.
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -173,20 +174,13 @@ impl Rule {
     }
 
     /// Whether anything in it tells callers apart, besides their kind and scopes.
-    pub(crate) fn tells_apart(&self, a_caller: &Caller) -> Vec<u64> {
-        let mut marks = Vec::new();
-        if let Some(callers) = &self.callers {
-            marks.push(u64::from(callers.contain(a_caller.id())));
-        }
-        if let Some((roles, _)) = &self.roles {
-            marks.push(
-                u64::from(a_caller.roles().meets(*roles)) + 2 * u64::from(self.fits_roles(a_caller.roles())),
-            );
-        }
-        if !self.via.is_empty() {
-            marks.push(u64::from(fits(&self.via, &a_caller.via())));
-        }
-        marks
+    pub(crate) fn tells_apart(&self, caller: &Caller) -> impl Hash {
+        let roles = caller.roles();
+        (
+            self.callers.as_ref().map(|callers| callers.contain(caller.id())),
+            self.roles.map(|(fitting, _)| (roles.meets(fitting), self.fits_roles(roles))),
+            fits(&self.via, &caller.via()),
+        )
     }
 
     fn fits_roles(&self, roles: Roles) -> bool {

@@ -30,31 +30,8 @@ pub struct Scope(Cow<'static, str>);
 
 /// Why a text is no scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScopeError {
-    /// Neither known nor of the form `area:verb`, but close to a known one.
-    #[error("unknown scope {name:?}; did you mean {nearest:?}")]
-    Misspelt {
-        /// What was written.
-        name: String,
-        /// The known scope nearest to it.
-        nearest: &'static str,
-    },
-    /// Neither known nor of the form `area:verb`, and close to nothing.
-    #[error(
-        "unknown scope {name:?}; use one of {}, or `area:verb` in lower-case letters, digits and `_`",
-        KNOWN.join(", ")
-    )]
-    Unknown {
-        /// What was written.
-        name: String,
-    },
-    /// Longer than any scope may be.
-    #[error("a scope of {bytes} bytes is too long; the limit is {SCOPE_BYTES_MAX}")]
-    TooLong {
-        /// The length that came.
-        bytes: usize,
-    },
-}
+#[error("{0}")]
+pub struct ScopeError(String);
 
 impl Scope {
     /// The scopes that need no area: `read_workspace`, `write_workspace`, `run_tests` and `network`.
@@ -74,7 +51,9 @@ impl Scope {
     /// It is no scope; the error proposes the nearest.
     pub fn parse(name: &str) -> Result<Self, ScopeError> {
         if name.len() > SCOPE_BYTES_MAX {
-            return Err(ScopeError::TooLong { bytes: name.len() });
+            let bytes = name.len();
+            let why = format!("a scope of {bytes} bytes is too long; the limit is {SCOPE_BYTES_MAX}");
+            return Err(ScopeError(why));
         }
         if let Some(known) = KNOWN.iter().find(|known| **known == name) {
             return Ok(Scope::fixed(known));
@@ -84,7 +63,7 @@ impl Scope {
         }
         match name.split_once(':') {
             Some((area, verb)) if is_word(area) && is_word(verb) => Ok(Self(Cow::Owned(name.to_owned()))),
-            _ => Err(nearest_or_unknown(name)),
+            _ => Err(unknown(name)),
         }
     }
 
@@ -98,13 +77,13 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
-fn nearest_or_unknown(name: &str) -> ScopeError {
-    let known = nearest(&name.to_ascii_lowercase(), KNOWN);
-    let name = name.to_owned();
-    match known {
-        Some(nearest) => ScopeError::Misspelt { name, nearest },
-        None => ScopeError::Unknown { name },
-    }
+fn unknown(name: &str) -> ScopeError {
+    let known = KNOWN.join(", ");
+    let more = match nearest(&name.to_ascii_lowercase(), KNOWN) {
+        Some(nearest) => format!("did you mean {nearest:?}"),
+        None => format!("use one of {known}, or `area:verb` in lower-case letters, digits and `_`"),
+    };
+    ScopeError(format!("unknown scope {name:?}; {more}"))
 }
 
 /// What is written for every scope.

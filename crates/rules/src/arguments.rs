@@ -79,10 +79,11 @@ pub(crate) struct Striking<'r> {
     /// The arguments that name paths, if the tool says so of itself.
     paths: Option<&'r [&'r str]>,
     /// True once a path was met that has something to strike, where those are refused.
-    is_in_path: bool,
+    pub(crate) is_in_path: bool,
     /// Names that are no content.
     declared: &'r Declared,
-    count: u32,
+    /// How many places were struck out.
+    pub(crate) count: u32,
 }
 
 impl<'r> Striking<'r> {
@@ -93,16 +94,6 @@ impl<'r> Striking<'r> {
         declared: &'r Declared,
     ) -> Striking<'r> {
         Striking { content, placeholder, of_paths, paths, is_in_path: false, declared, count: 0 }
-    }
-
-    /// How many places were struck out.
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Whether there is something to strike in a path, which cannot be done.
-    pub(crate) fn is_in_path(&self) -> bool {
-        self.is_in_path
     }
 
     /// Strikes them out of all arguments.

@@ -1,7 +1,7 @@
 //! The files that rules come from: which they are, whether they have changed, and reading them.
 #![expect(clippy::disallowed_methods, reason = "rules files are what this crate reads")]
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -100,14 +100,11 @@ pub(crate) enum Stamp {
 impl Stamp {
     /// The state of a file now.
     pub(crate) fn of(path: &Path, now: SystemTime) -> Stamp {
-        match fs::metadata(path) {
-            Ok(found) => Stamp::new(&found, now),
-            Err(error) if is_absence(&error) && !is_lost(path) => Stamp::Absent,
-            Err(_) => Stamp::Hidden,
-        }
-    }
-
-    fn new(found: &Metadata, now: SystemTime) -> Stamp {
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if is_absence(&error) && !is_lost(path) => return Stamp::Absent,
+            Err(_) => return Stamp::Hidden,
+        };
         let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let age_s = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX) - found.ctime();
         if age_s < SETTLES_AFTER.as_secs().cast_signed() {

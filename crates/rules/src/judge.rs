@@ -1,7 +1,6 @@
 //! Judging a call: which rules it falls under, and what follows.
 
 mod judging;
-mod surroundings;
 
 use crate::call::Call;
 use crate::in_force::InForce;
@@ -9,7 +8,7 @@ use crate::judgement::Judgement;
 use crate::names::Declared;
 use crate::outcome::OnResult;
 use judging::Judging;
-pub(crate) use surroundings::Surroundings;
+pub(crate) use judging::Surroundings;
 
 /// Judges a call by rules that concern this project.
 pub(crate) fn judge(rules: &[InForce], call: &Call<'_>, surroundings: Surroundings<'_>) -> Judgement {

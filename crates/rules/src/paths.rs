@@ -42,25 +42,21 @@ impl Paths {
 impl TooMany {
     /// What there is too much of, completing "the tool …".
     pub(crate) fn why(self) -> String {
-        match self {
-            TooMany::Paths => {
-                format!(
-                    "names more than {PATHS_MAX} paths, which is the most that are held against the AI rules"
-                )
+        let what = match self {
+            TooMany::Paths => format!("names more than {PATHS_MAX} paths"),
+            TooMany::Texts => format!("has more than {OTHERS_MAX} texts that may be paths"),
+            TooMany::Folders => {
+                format!("names more than {FOLDERS_MAX} folders that its paths may begin at")
             }
-            TooMany::Texts => format!(
-                "has more than {OTHERS_MAX} texts that may be paths, which is the most that are held against the AI rules"
-            ),
-            TooMany::Folders => format!(
-                "names more than {FOLDERS_MAX} folders that its paths may begin at, which is the most that are held against the AI rules"
-            ),
-            TooMany::Joins => format!(
-                "has more than {JOINS_MAX} paths made of a folder and a text, which is the most that are held against the AI rules"
-            ),
-            TooMany::Looks => format!(
-                "names paths for which the file system would be asked more than {LOOKS_MAX} times, which is the most that is done to hold them against the AI rules"
-            ),
-        }
+            TooMany::Joins => format!("has more than {JOINS_MAX} paths made of a folder and a text"),
+            TooMany::Looks => {
+                return format!(
+                    "names paths for which the file system would be asked more than {LOOKS_MAX} times, which is the \
+                     most that is done to hold them against the AI rules"
+                );
+            }
+        };
+        format!("{what}, which is the most that are held against the AI rules")
     }
 }
 

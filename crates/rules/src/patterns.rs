@@ -46,17 +46,11 @@ pub(crate) struct Reading {
     globs: GlobSetBuilder,
     names: Vec<Box<str>>,
     in_full: GlobSetBuilder,
-    has_full: bool,
 }
 
 impl Reading {
     pub(crate) fn new() -> Reading {
-        Reading {
-            globs: GlobSetBuilder::new(),
-            names: Vec::new(),
-            in_full: GlobSetBuilder::new(),
-            has_full: false,
-        }
+        Reading { globs: GlobSetBuilder::new(), names: Vec::new(), in_full: GlobSetBuilder::new() }
     }
 
     /// Reads one pattern. `*` does not cross a `/` of a path, `**` does. A single name is meant in whatever folder. What
@@ -94,13 +88,9 @@ impl Reading {
     pub(crate) fn end(mut self, workspace: &Workspace) -> Result<PathPatterns, globset::Error> {
         self.names.sort_unstable();
         self.names.dedup();
-        let roots = if self.has_full { workspace.names().collect() } else { Vec::new() };
-        Ok(PathPatterns {
-            globs: self.globs.build()?,
-            names: self.names,
-            in_full: self.in_full.build()?,
-            roots,
-        })
+        let (globs, in_full) = (self.globs.build()?, self.in_full.build()?);
+        let roots = if in_full.is_empty() { Vec::new() } else { workspace.names().collect() };
+        Ok(PathPatterns { globs, names: self.names, in_full, roots })
     }
 
     fn name(&mut self, name: &str, is_folder: bool) -> Result<(), globset::Error> {
@@ -124,12 +114,8 @@ impl Reading {
 
     fn glob(&mut self, pattern: &str) -> Result<(), globset::Error> {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build()?;
-        if pattern.starts_with('/') {
-            self.has_full = true;
-            self.in_full.add(glob);
-        } else {
-            self.globs.add(glob);
-        }
+        let set = if pattern.starts_with('/') { &mut self.in_full } else { &mut self.globs };
+        set.add(glob);
         Ok(())
     }
 }

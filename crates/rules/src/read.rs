@@ -1,7 +1,6 @@
 //! A rules file becomes rules, or everything that is wrong with it, each with its place.
 
 mod action;
-mod problem;
 mod reader;
 
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use crate::node::{self, Form, Node, Place, Written};
 use crate::patterns::{PathPatterns, Reading};
 use crate::rule::{Category, Matches, Mode, Rule};
 use crate::workspace::Workspace;
-pub use problem::Problem;
-use reader::{PATTERNS_MAX, Reader};
+pub use reader::Problem;
+use reader::{PATTERNS_MAX, Reader, Table};
 
 /// The version of the form that is read here.
 const VERSION: &str = "1.0";
@@ -89,42 +88,42 @@ fn file(reader: &mut Reader, node: &Node) -> Vec<Rule> {
 fn rule(reader: &mut Reader, node: &Node, of_file: Mode) -> Option<Rule> {
     let known = ["id", "type", "description", "match", "action", "mode"];
     let table = reader.table(node, "a rule", &known)?;
-    let id = match table.get("id") {
-        Some(id) => reader.text(id, "id").and_then(|text| {
-            let fits = !text.trim().is_empty()
-                && text.chars().count() <= ID_CHARS_MAX
-                && !text.chars().any(char::is_control);
-            if !fits {
-                let what = format!("id must be 1 to {ID_CHARS_MAX} characters without control characters");
-                reader.report(id.place, what);
-            }
-            fits.then(|| Arc::from(text))
-        }),
-        None => {
-            reader.report(node.place, "the rule needs an `id`, by which records name it".to_owned());
-            None
-        }
-    };
+    let id = needed(reader, (node, &table), "id", "an `id`, by which records name it");
+    let id = id.and_then(|node| id_of(reader, node));
     let category: Option<Category> = table.get("type").and_then(|node| reader.word(node, "type"));
     let description =
         table.get("description").and_then(|node| reader.text(node, "description")).map(Arc::from);
-    let matches = match table.get("match") {
-        Some(node) => matches(reader, node),
-        None => {
-            reader.report(node.place, "the rule needs `match`, which says what it is about".to_owned());
-            None
-        }
-    };
-    let action = match table.get("action") {
-        Some(node) => action::read(reader, node),
-        None => {
-            reader.report(node.place, "the rule needs `action`, which says what happens".to_owned());
-            None
-        }
-    };
+    let about = needed(reader, (node, &table), "match", "`match`, which says what it is about");
+    let matches = about.and_then(|node| matches(reader, node));
+    let action = needed(reader, (node, &table), "action", "`action`, which says what happens");
+    let action = action.and_then(|node| action::read(reader, node));
     let mode = table.get("mode").and_then(|node| reader.word(node, "mode")).unwrap_or(of_file);
     let (id, matches, action) = (id?, matches?, action?);
     Some(Rule { id, category, description, action, mode, place: node.place, matches })
+}
+
+/// A member that the rule of this node must have: `what` says so.
+fn needed<'n>(
+    reader: &mut Reader,
+    (rule, table): (&Node, &Table<'n>),
+    key: &str,
+    what: &str,
+) -> Option<&'n Node> {
+    let found = table.get(key);
+    if found.is_none() {
+        reader.report(rule.place, format!("the rule needs {what}"));
+    }
+    found
+}
+
+fn id_of(reader: &mut Reader, node: &Node) -> Option<Arc<str>> {
+    let text = reader.text(node, "id")?;
+    let is_long = text.chars().count() > ID_CHARS_MAX;
+    if is_long || text.trim().is_empty() || text.contains(char::is_control) {
+        let what = format!("id must be 1 to {ID_CHARS_MAX} characters without control characters");
+        reader.report(node.place, what);
+    }
+    Some(text.into())
 }
 
 fn matches(reader: &mut Reader, node: &Node) -> Option<Matches> {

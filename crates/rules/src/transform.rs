@@ -69,19 +69,15 @@ impl Edit {
         let (last, way) = self.pointer.0.split_last().expect("a pointer has a step");
         let mut at = arguments;
         for step in way {
-            let makes = matches!(self.change, Change::Set(_));
-            let next = match at {
-                Value::Object(members) => match makes {
-                    true => Some(members.entry(step.as_str()).or_insert_with(|| Value::Object(Map::new()))),
-                    false => members.get_mut(step),
-                },
-                Value::Array(items) => nth(step).and_then(|nth| items.get_mut(nth)),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+            let next = match (at, &self.change) {
+                (Value::Object(members), Change::Set(_)) => {
+                    Some(members.entry(step.as_str()).or_insert_with(|| Value::Object(Map::new())))
+                }
+                (at, _) => member(at, step),
             };
             match next {
                 Some(next) => at = next,
-                None if makes => return Err(self.stuck()),
-                None => return Ok(false),
+                None => return self.missing(),
             }
         }
         match (at, &self.change) {
@@ -93,24 +89,30 @@ impl Edit {
                 let found = nth(last).filter(|nth| *nth < items.len());
                 Ok(found.map(|nth| items.remove(nth)).is_some())
             }
-            (at, Change::Set(value) | Change::Replace(value)) => {
-                let found = match at {
-                    Value::Object(members) => members.get_mut(last),
-                    Value::Array(items) => nth(last).and_then(|nth| items.get_mut(nth)),
-                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-                };
-                match found {
-                    Some(found) => Ok(std::mem::replace(found, value.clone()) != *value),
-                    None if matches!(self.change, Change::Set(_)) => Err(self.stuck()),
-                    None => Ok(false),
-                }
-            }
-            (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), Change::Remove) => Ok(false),
+            (_, Change::Remove) => Ok(false),
+            (at, Change::Set(value) | Change::Replace(value)) => match member(at, last) {
+                Some(found) => Ok(std::mem::replace(found, value.clone()) != *value),
+                None => self.missing(),
+            },
         }
     }
 
-    fn stuck(&self) -> String {
-        format!("{} cannot be set: what lies on the way to it is no object", self.pointer)
+    /// What comes of it where there is no such member.
+    fn missing(&self) -> Result<bool, String> {
+        match self.change {
+            Change::Replace(_) | Change::Remove => Ok(false),
+            Change::Set(_) => {
+                Err(format!("{} cannot be set: what lies on the way to it is no object", self.pointer))
+            }
+        }
+    }
+}
+
+fn member<'v>(value: &'v mut Value, step: &str) -> Option<&'v mut Value> {
+    match value {
+        Value::Object(members) => members.get_mut(step),
+        Value::Array(items) => nth(step).and_then(|nth| items.get_mut(nth)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
 

@@ -52,7 +52,7 @@ fn every_algorithm_signs_what_its_verifier_takes() {
         ),
     ];
     for (algorithm, pem, how, public) in cases {
-        let jwt = Key::read(&pem, algorithm).unwrap().assert(&claims()).unwrap();
+        let jwt = assert(&pem, algorithm, &claims()).unwrap();
         let (header, said) = verified(&jwt, how, public);
         assert_eq!(header, serde_json::json!({ "alg": algorithm.name(), "typ": "JWT" }));
         let jti = said["jti"].as_str().unwrap();
@@ -68,10 +68,10 @@ fn every_algorithm_signs_what_its_verifier_takes() {
 #[test]
 fn no_two_assertions_are_the_same_and_the_key_is_named() {
     let pair = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
-    let key = Key::read(&pem(pair.as_ref()), Algorithm::EdDsa).unwrap();
+    let pem = pem(pair.as_ref());
     let named = Claims { key_id: Some("key 1"), ..claims() };
-    let one = key.assert(&named).unwrap();
-    assert_ne!(one, key.assert(&named).unwrap());
+    let one = assert(&pem, Algorithm::EdDsa, &named).unwrap();
+    assert_ne!(one, assert(&pem, Algorithm::EdDsa, &named).unwrap());
     let header = URL_SAFE_NO_PAD.decode(one.split('.').next().unwrap()).unwrap();
     assert_eq!(header, br#"{"alg":"EdDSA","kid":"key 1","typ":"JWT"}"#);
 }
@@ -93,7 +93,7 @@ fn what_is_no_key_is_refused_without_showing_it() {
         (RSA_PEM.to_owned(), "it is no key for ES256 (WrongAlgorithm)"),
         (" ".repeat(PEM_BYTES_MAX + 1), "it is too long"),
     ] {
-        let error = Key::read(&pem, Algorithm::Es256).err().unwrap();
+        let error = assert(&pem, Algorithm::Es256, &claims()).err().unwrap();
         assert_eq!(error.to_string(), format!("the private key cannot be used: {why}"));
     }
 }

@@ -46,11 +46,8 @@ pub(super) async fn find(
     }
     addresses.push(location::at_origin(resource, WELL_KNOWN));
     addresses.dedup();
-    Ok(match search::first(fetch, &addresses).await? {
-        Found::It(document) => {
-            let of = format!("the metadata at {}", location::shown(&document.address));
-            Found::It(Box::new(parse(&of, &document.object, resource)?))
-        }
+    Ok(match search::first(fetch, &addresses, |of, object| parse(of, object, resource)).await? {
+        Found::It(metadata) => Found::It(metadata),
         // A server that says where its metadata is knows of it, so it is none of revision 2025-03-26.
         Found::Nothing { answers, is_absent } => {
             Found::Nothing { answers, is_absent: is_absent && named.is_none() }

@@ -20,19 +20,16 @@ pub(super) enum Found<T> {
     },
 }
 
-/// A metadata document.
-pub(super) struct Lying {
-    /// Where it lies.
-    pub(super) address: Uri,
-    /// What it says.
-    pub(super) object: Map<String, Value>,
-}
-
-/// Asks the addresses one after the other, until one has a JSON object.
+/// Asks the addresses one after the other, until one has a JSON object, which `parse` is given with
+/// the words for it ("the metadata at …").
 ///
 /// # Errors
-/// A server could not be reached at all.
-pub(super) async fn first(fetch: &Fetch, addresses: &[Uri]) -> Result<Found<Lying>, Failure> {
+/// A server could not be reached at all, or those of `parse`.
+pub(super) async fn first<T>(
+    fetch: &Fetch,
+    addresses: &[Uri],
+    parse: impl Fn(&str, &Map<String, Value>) -> Result<T, Failure>,
+) -> Result<Found<T>, Failure> {
     let mut answers = Vec::new();
     let mut reason = Reason::Other;
     let mut is_absent = true;
@@ -44,7 +41,8 @@ pub(super) async fn first(fetch: &Fetch, addresses: &[Uri]) -> Result<Found<Lyin
             is_absent = false;
             match answer.object() {
                 Ok(object) if answer.status.is_success() => {
-                    return Ok(Found::It(Box::new(Lying { address: address.clone(), object })));
+                    let of = format!("the metadata at {}", location::shown(address));
+                    return Ok(Found::It(Box::new(parse(&of, &object)?)));
                 }
                 Ok(_) => format!("answered {}", answer.status.as_u16()),
                 Err(instead) => {

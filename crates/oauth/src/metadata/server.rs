@@ -11,7 +11,7 @@ use crate::{clean_text, location};
 
 /// What an authorisation server says of itself. Its issuer is the one that was asked for, and its addresses obey
 /// the rules of `place`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ServerMetadata {
     /// Its name, exactly as it spells it.
     pub(crate) issuer: String,
@@ -86,13 +86,7 @@ pub(super) async fn find(
     spelling: Spelling,
 ) -> Result<Found<ServerMetadata>, Failure> {
     let uri = location::endpoint("the issuer's address", issuer)?;
-    Ok(match search::first(fetch, &addresses(&uri)).await? {
-        Found::It(document) => {
-            let of = format!("the metadata at {}", location::shown(&document.address));
-            Found::It(Box::new(parse(&of, &document.object, issuer, spelling)?))
-        }
-        Found::Nothing { answers, is_absent } => Found::Nothing { answers, is_absent },
-    })
+    search::first(fetch, &addresses(&uri), |of, object| parse(of, object, issuer, spelling)).await
 }
 
 fn addresses(issuer: &Uri) -> Vec<Uri> {
@@ -171,17 +165,11 @@ impl ServerMetadata {
             authorization_endpoint: Some(endpoint("/authorize")?),
             token_endpoint: endpoint("/token")?,
             registration_endpoint: Some(endpoint("/register")?),
-            revocation_endpoint: None,
-            scopes_supported: Vec::new(),
-            token_auth_methods: Vec::new(),
-            token_auth_algorithms: Vec::new(),
-            grant_types: Vec::new(),
             // That revision requires PKCE of every client and server, and S256 is what OAuth 2.1 requires.
             challenge_methods: Some(vec!["S256".to_owned()]),
-            names_issuer_in_response: false,
-            takes_client_documents: false,
             is_assumed: true,
             issuer,
+            ..ServerMetadata::default()
         })
     }
 

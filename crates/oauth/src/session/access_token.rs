@@ -14,7 +14,7 @@ const RENEW_BEFORE_SECONDS: u64 = 30;
 
 /// A token, ready to be sent. Clones share it; `Debug` shows nothing of it.
 #[derive(Clone)]
-pub struct AccessToken(Arc<Held>);
+pub struct AccessToken(pub(super) Arc<Held>);
 
 /// What the session holds of it.
 pub(super) struct Held {
@@ -31,14 +31,6 @@ impl AccessToken {
         header.set_sensitive(true);
         let token = Secret::new(tokens.access.as_str());
         Ok(AccessToken(Arc::new(Held { header, token, fresh_until: fresh_until(tokens) })))
-    }
-
-    pub(super) fn held(held: &Arc<Held>) -> AccessToken {
-        AccessToken(Arc::clone(held))
-    }
-
-    pub(super) fn hold(&self) -> Arc<Held> {
-        Arc::clone(&self.0)
     }
 
     /// The same, but with another look at it at `time`.

@@ -5,10 +5,11 @@ use super::refusal::Refusal;
 use super::renewal::moved;
 use super::work::Work;
 use super::{AccessToken, Session};
+use crate::challenge::Challenge;
 use crate::clean_text;
 use crate::error::{AuthError, Reason};
 use crate::metadata::Discovered;
-use crate::record::{Record, StepUp, Tokens, Wanted};
+use crate::record::{Record, StepUp, Tokens};
 use crate::registration;
 use crate::scope;
 
@@ -61,18 +62,17 @@ impl Session {
         let Some(challenge) = &refusal.challenge else {
             return self.load().await;
         };
-        let new = Wanted::of(challenge);
         let record = self
             .update(&|record| {
-                let mut wanted = record.wanted.clone().unwrap_or_default();
-                wanted.resource_metadata = new.resource_metadata.clone().or(wanted.resource_metadata);
+                let mut wanted = record.wanted.take().unwrap_or_default();
+                wanted.resource_metadata = challenge.resource_metadata.clone().or(wanted.resource_metadata);
                 if is_whole {
-                    wanted.scope = new.scope.clone().or(wanted.scope);
+                    wanted.scope = challenge.scope.clone().or(wanted.scope);
                 }
-                record.wanted = Some(wanted).filter(|wanted| *wanted != Wanted::default());
+                record.wanted = Some(wanted).filter(|wanted| *wanted != Challenge::default());
             })
             .await?;
-        work.challenge = record.wanted.as_ref().map(Wanted::challenge);
+        work.challenge.clone_from(&record.wanted);
         Ok(record)
     }
 
@@ -106,7 +106,7 @@ impl Session {
             _ if is_moved => Err(moved()),
             None => {
                 self.may_sign_in(&discovered, record)?;
-                Err(AuthError::NeedsSignIn { why: "it wants you to sign in".to_owned() })
+                Err(AuthError::needs_sign_in("it wants you to sign in"))
             }
             Some(tokens) => match &tokens.refresh {
                 Some(_) => self.refresh(&discovered, tokens).await,
@@ -129,9 +129,7 @@ impl Session {
         } else {
             work.refused = Some(tokens.fingerprint());
         }
-        Err(AuthError::NeedsSignIn {
-            why: "it does not accept the sign-in any more, sign in again".to_owned(),
-        })
+        Err(AuthError::needs_sign_in("it does not accept the sign-in any more, sign in again"))
     }
 
     /// Whether a person could sign in, before one is asked to.
@@ -154,7 +152,7 @@ impl Session {
         record: &Record,
     ) -> Result<AccessToken, AuthError> {
         let Some(tokens) = self.ours(record) else {
-            return Err(AuthError::NeedsSignIn { why: "it wants you to sign in".to_owned() });
+            return Err(AuthError::needs_sign_in("it wants you to sign in"));
         };
         let now = self.clock.now();
         work.failed_lately(now)?;
@@ -171,17 +169,14 @@ impl Session {
         let refusals = self.count_refusal(&scope, tokens).await?;
         let shown = clean_text::cleaned(&scope);
         if refusals >= STEP_UPS_MAX {
-            return Err(AuthError::failed(
-                Reason::ScopesNeverEnough,
-                format!(
-                    "it has refused {refusals} tokens that were asked for with the scopes it wants ({shown})"
-                ),
-            ));
+            let why = format!(
+                "it has refused {refusals} tokens that were asked for with the scopes it wants ({shown})"
+            );
+            return Err(AuthError::failed(Reason::ScopesNeverEnough, why));
         }
         if !self.is_machine() {
-            return Err(AuthError::NeedsSignIn {
-                why: format!("it wants you to sign in again for more scopes ({shown})"),
-            });
+            let why = format!("it wants you to sign in again for more scopes ({shown})");
+            return Err(AuthError::needs_sign_in(why));
         }
         let outcome = self.obtain(&discovered, Some(tokens), Some(scope)).await;
         work.note(&outcome, self.clock.now());

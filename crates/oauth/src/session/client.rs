@@ -122,20 +122,16 @@ impl Session {
                 .filter(|registration| scope::are_among(scope, registration.scope.as_deref()))
                 .map(|registration| registration.client.clone())
         };
-        let lease = match self.acquire(&registered).await? {
-            Ok(client) => return Ok(client),
-            Err(lease) => lease,
+        let new = async {
+            let scope = scope::registered(discovered, scope);
+            let new = register(&self.fetch().await, server, redirect_uri, scope.as_deref()).await?;
+            self.update(&|record| record.registration = Some(new.clone())).await?;
+            Ok(new.client)
         };
-        let scope = scope::registered(discovered, scope);
-        let outcome = register(&self.fetch().await, server, redirect_uri, scope.as_deref()).await;
-        let outcome = match outcome {
-            Ok(new) => {
-                self.update(&|record| record.registration = Some(new.clone())).await.map(|_| new.client)
-            }
-            Err(error) => Err(error),
-        };
-        self.release(lease).await;
-        outcome
+        match self.acquire(&registered).await? {
+            Ok(client) => Ok(client),
+            Err(lease) => self.under(lease, new).await,
+        }
     }
 
     /// The registration at `issuer`, if it is still good.

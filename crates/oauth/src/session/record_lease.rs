@@ -110,8 +110,19 @@ impl Session {
         Ok(is_ours.then(|| Lease { holder: holder.to_owned(), _piece: piece }))
     }
 
+    /// Does work under a lease, and gives it back.
+    pub(super) async fn under<T>(
+        &self,
+        lease: Lease,
+        work: impl Future<Output = Result<T, AuthError>>,
+    ) -> Result<T, AuthError> {
+        let outcome = work.await;
+        self.release(lease).await;
+        outcome
+    }
+
     /// Gives back a lease. If that fails, it ends by itself.
-    pub(super) async fn release(&self, lease: Lease) {
+    async fn release(&self, lease: Lease) {
         if let Err(error) = self.token_store.release(&self.key, &lease.holder).await {
             tracing::debug!(server = %self.name, %error, "a lease could not be given back and has to run out");
         }

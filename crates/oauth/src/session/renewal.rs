@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::access_token::fresh_until;
-use super::missing::{LOOK_SECONDS, Missing};
-use super::work::Work;
+use super::work::{LOOK_SECONDS, Missing, Work};
 use super::{AccessToken, Session};
 use crate::error::{AuthError, Failure, Reason};
 use crate::fetch::Fetch;
@@ -14,7 +13,7 @@ use crate::metadata::{Discovered, discover};
 use crate::record::{Client, Record, Tokens};
 use crate::secret::Secret;
 use crate::settings::{Grant, IdentityProvider};
-use crate::tokens::{Endpoint, Granted, Proof, Refused};
+use crate::tokens::{Endpoint, Granted, Proof};
 
 impl Session {
     /// A token that is not at hand at once: another process's, a renewed one, or none.
@@ -59,7 +58,7 @@ impl Session {
                 tracing::warn!(server = %self.name, %error, "the token is still good but could not be renewed");
                 let again = work.paused_until().unwrap_or(end).clamp(now + 1, end);
                 let access_token = AccessToken::of(tokens)?.until(again);
-                self.keep_held(&access_token);
+                self.held.store(Some(Arc::clone(&access_token.0)));
                 Ok(Some(access_token))
             }
             (outcome, _) => outcome.map(Some),
@@ -97,13 +96,10 @@ impl Session {
 
     /// A token in place of `old`, which has ended or was refused.
     pub(super) async fn refresh(&self, at: &Discovered, old: &Tokens) -> Result<AccessToken, AuthError> {
-        let lease = match self.acquire(&|record| self.newer(record, Some(old))).await? {
-            Ok(tokens) => return self.hold(&tokens),
-            Err(lease) => lease,
-        };
-        let outcome = self.refresh_kept(at).await;
-        self.release(lease).await;
-        outcome
+        match self.acquire(&|record| self.newer(record, Some(old))).await? {
+            Ok(tokens) => self.hold(&tokens),
+            Err(lease) => self.under(lease, self.refresh_kept(at)).await,
+        }
     }
 
     /// Renews what is kept by the time the lease is ours. What was read before may have been renewed since, and that
@@ -111,7 +107,7 @@ impl Session {
     async fn refresh_kept(&self, at: &Discovered) -> Result<AccessToken, AuthError> {
         let record = self.load().await?;
         let Some(tokens) = self.ours(&record) else {
-            return Err(AuthError::NeedsSignIn { why: "somebody has signed out, sign in again".to_owned() });
+            return Err(AuthError::needs_sign_in("somebody has signed out, sign in again"));
         };
         let Some(refresh) = &tokens.refresh else { return Err(expired()) };
         if tokens.issuer != at.server.issuer {
@@ -131,7 +127,7 @@ impl Session {
         let resource = self.resource(at);
         let outcome = match self.endpoint(at, &old.client, &resource).await {
             Ok(endpoint) => endpoint.refresh(&Secret::new(refresh)).await,
-            Err(error) => Err(error.into()),
+            Err(failure) => Err(failure),
         };
         match outcome {
             Ok(granted) => {
@@ -141,18 +137,16 @@ impl Session {
                 new.scope = new.scope.or_else(|| old.scope.clone());
                 self.settle(Some(old), new).await
             }
-            Err(Refused::Grant(why)) => {
+            Err(why) if why.reason == Reason::GrantRefused => {
                 self.forget_tokens(old).await?;
-                Err(AuthError::NeedsSignIn { why: format!("the sign-in has ended, sign in again: {why}") })
+                Err(AuthError::needs_sign_in(format!("the sign-in has ended, sign in again: {why}")))
             }
-            Err(Refused::Client(why)) if self.settings.client.is_none() => {
+            Err(why) if why.reason == Reason::ClientRefused && self.settings.client.is_none() => {
                 self.forget_tokens(old).await?;
                 self.forget_registration(&old.client.id).await?;
-                Err(AuthError::NeedsSignIn { why: format!("sign in again: {why}") })
+                Err(AuthError::needs_sign_in(format!("sign in again: {why}")))
             }
-            Err(refused @ (Refused::Client(_) | Refused::Failed(_))) => {
-                Err(AuthError::Failed(refused.into()))
-            }
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -163,13 +157,10 @@ impl Session {
         old: Option<&Tokens>,
         scope: Option<String>,
     ) -> Result<AccessToken, AuthError> {
-        let lease = match self.acquire(&|record| self.newer(record, old)).await? {
-            Ok(tokens) => return self.hold(&tokens),
-            Err(lease) => lease,
-        };
-        let outcome = self.obtain_new(at, old, scope).await;
-        self.release(lease).await;
-        outcome
+        match self.acquire(&|record| self.newer(record, old)).await? {
+            Ok(tokens) => self.hold(&tokens),
+            Err(lease) => self.under(lease, self.obtain_new(at, old, scope)).await,
+        }
     }
 
     async fn obtain_new(
@@ -179,14 +170,14 @@ impl Session {
         scope: Option<String>,
     ) -> Result<AccessToken, AuthError> {
         self.trust(&at.server).await?;
-        let (client, granted) = self.ask_machine(at, scope.as_deref()).await.map_err(Failure::from)?;
+        let (client, granted) = self.ask_machine(at, scope.as_deref()).await?;
         self.settle(old, self.tokens(at, &client, scope, granted)).await
     }
 
-    async fn ask_machine(&self, at: &Discovered, scope: Option<&str>) -> Result<(Client, Granted), Refused> {
+    async fn ask_machine(&self, at: &Discovered, scope: Option<&str>) -> Result<(Client, Granted), Failure> {
         let Some(client) = self.configured(&at.server) else {
             let said = format!("signing in by {} needs a client (\"client_id\")", self.grant());
-            return Err(Failure::new(Reason::Settings, said).into());
+            return Err(Failure::new(Reason::Settings, said));
         };
         let resource = self.resource(at);
         let endpoint = self.endpoint(at, &client, &resource).await?;
@@ -207,7 +198,7 @@ impl Session {
         at: &Discovered,
         resource: &str,
         scope: Option<&str>,
-    ) -> Result<Secret, Refused> {
+    ) -> Result<Secret, Failure> {
         let uri =
             location::endpoint("the identity provider's token endpoint", &provider.token_url.to_string())?;
         // A person has configured this address, so it may be a private one.
@@ -243,7 +234,7 @@ impl Session {
             return Ok(discovered);
         }
         if work.challenge.is_none() {
-            work.challenge = self.load().await?.wanted.map(|wanted| wanted.challenge());
+            work.challenge = self.load().await?.wanted;
         }
         let issuer = self.settings.issuer.as_ref();
         let found = discover(&self.fetch().await, &self.resource, work.challenge.as_ref(), issuer).await?;
@@ -328,9 +319,9 @@ impl Session {
 }
 
 fn expired() -> AuthError {
-    AuthError::NeedsSignIn { why: "the sign-in has expired, sign in again".to_owned() }
+    AuthError::needs_sign_in("the sign-in has expired, sign in again")
 }
 
 pub(super) fn moved() -> AuthError {
-    AuthError::NeedsSignIn { why: "other servers issue its tokens now, sign in again".to_owned() }
+    AuthError::needs_sign_in("other servers issue its tokens now, sign in again")
 }

@@ -10,7 +10,6 @@ use http_body_util::Full;
 use tokio::time::timeout;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 
 use super::Session;
 use crate::challenge::Challenge;
@@ -18,22 +17,10 @@ use crate::document::Document;
 use crate::error::{AuthError, Reason};
 use crate::location;
 use crate::metadata::discover;
-use crate::record::Wanted;
 use crate::sign_in::{Landing, Question, Redeem, Redemption, SignIn};
-use crate::tokens::Refused;
 
 /// For the head of the protected server's answer to one request.
 const PROBE_TIME_MAX: Duration = Duration::from_secs(10);
-
-impl Redeem for Session {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn redeem(&self, redemption: Redemption) -> BoxFuture<'_, Result<(), AuthError>> {
-        self.redeem_code(redemption).boxed()
-    }
-}
 
 impl Session {
     /// Begins a sign-in by a person: finds out who issues tokens, registers if need be, and listens for the browser.
@@ -64,8 +51,14 @@ impl Session {
         let landing = Landing::open(&self.settings.redirect, before).await?;
         let client = self.client(&discovered, &landing.uri, scope.as_deref()).await?;
         let resource = self.resource(&discovered);
-        let session = Arc::clone(self) as Arc<dyn Redeem>;
-        Ok(SignIn::start(session, Question { discovered, client, resource, scope }, landing)?)
+        let question = Question { discovered, client, resource, scope };
+        Ok(SignIn::start(self.name.clone(), Session::redeem(self), question, landing)?)
+    }
+
+    /// What ends a sign-in that this session has begun.
+    pub(crate) fn redeem(self: &Arc<Session>) -> Redeem {
+        let me = Arc::clone(self);
+        Box::new(move |redemption| async move { me.redeem_code(redemption).await }.boxed())
     }
 
     /// Redeems the code of a sign-in and keeps the token.
@@ -77,12 +70,14 @@ impl Session {
         let granted = match endpoint.code(&code, &verifier, &redirect_uri).await {
             Ok(granted) => granted,
             // The code is another sign-in's, or is used or too old by now.
-            Err(Refused::Grant(said)) => return Err(AuthError::failed(Reason::NotFinished, said)),
-            Err(refused) => {
-                if matches!(refused, Refused::Client(_)) {
+            Err(why) if why.reason == Reason::GrantRefused => {
+                return Err(AuthError::failed(Reason::NotFinished, why.said));
+            }
+            Err(failure) => {
+                if failure.reason == Reason::ClientRefused {
                     self.forget_registration(&client.id).await?;
                 }
-                return Err(AuthError::Failed(refused.into()));
+                return Err(failure.into());
             }
         };
         let tokens = self.tokens(&discovered, &client, scope, granted);
@@ -96,8 +91,7 @@ impl Session {
     /// the protected server's own answer to somebody who is not signed in: its challenge.
     pub async fn explore(&self) -> Vec<Document> {
         let (document, probed) = self.probe().await;
-        let kept = self.load().await.ok().and_then(|record| record.wanted.as_ref().map(Wanted::challenge));
-        let challenge = probed.or(kept);
+        let challenge = probed.or(self.load().await.ok().and_then(|record| record.wanted));
         let fetch = self.fetch().await;
         // What was wrong is in the documents themselves, or is said by whatever wants to use them.
         let _ = discover(&fetch, &self.resource, challenge.as_ref(), self.settings.issuer.as_ref()).await;

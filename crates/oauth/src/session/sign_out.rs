@@ -26,9 +26,7 @@ impl Session {
         let mut work = self.work.lock().await;
         // Whoever renews the token just now would otherwise keep one that is worth nothing.
         let lease = self.acquire_alone().await?;
-        let outcome = self.leave(&mut work).await;
-        self.release(lease).await;
-        outcome
+        self.under(lease, self.leave(&mut work)).await
     }
 
     async fn leave(&self, work: &mut Work) -> Result<bool, AuthError> {
@@ -102,8 +100,7 @@ impl Session {
     pub async fn forget(&self) -> Result<(), AuthError> {
         let mut work = self.work.lock().await;
         let lease = self.acquire_alone().await?;
-        let outcome = Session::forget_all(&self.name, &*self.token_store).await;
-        self.release(lease).await;
+        let outcome = self.under(lease, Session::forget_all(&self.name, &*self.token_store)).await;
         self.drop_held();
         *work = Work::default();
         outcome

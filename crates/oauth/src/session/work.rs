@@ -15,6 +15,24 @@ const PAUSE_SECONDS_MAX: u64 = 300;
 /// Metadata changes rarely; a refusal of a token has it read again anyway.
 const DISCOVERED_SECONDS_MAX: u64 = 3600;
 
+/// While there is no token, it is looked for so often at most: another process may have got one.
+pub(super) const LOOK_SECONDS: u64 = 2;
+
+/// There is no token, or was none at the last look.
+#[derive(Default)]
+pub(super) struct Missing {
+    pub(super) error: Option<AuthError>,
+    /// When to look again, in seconds since 1970.
+    pub(super) until: u64,
+}
+
+impl Missing {
+    /// Whether it is too early to look again.
+    pub(super) fn holds(&self, now: u64) -> bool {
+        is_pause(now, self.until, LOOK_SECONDS)
+    }
+}
+
 /// What a session knows beside its record.
 #[derive(Default)]
 pub(super) struct Work {
@@ -81,6 +99,6 @@ impl Work {
 
 /// True from the beginning of a pause of so many seconds to its end at `until`. What is further ahead was settled by a
 /// clock that has been put back since.
-pub(super) fn is_pause(now: u64, until: u64, seconds: u64) -> bool {
+fn is_pause(now: u64, until: u64, seconds: u64) -> bool {
     until.checked_sub(now).is_some_and(|left| (1..=seconds).contains(&left))
 }

@@ -1,5 +1,7 @@
 //! What an authorisation server sends back through the browser, and whether it is the answer to our question.
 
+use std::collections::HashMap;
+
 use sha2::{Digest, Sha256};
 
 use crate::clean_text;
@@ -29,15 +31,8 @@ pub(super) enum Verdict {
     Failed(Failure),
 }
 
-/// The parameters that matter, each at most once.
-#[derive(Default)]
-struct Parameters {
-    state: Option<String>,
-    code: Option<String>,
-    iss: Option<String>,
-    error: Option<String>,
-    error_description: Option<String>,
-}
+/// The parameters that matter.
+const PARAMETERS: [&str; 5] = ["state", "code", "iss", "error", "error_description"];
 
 impl Expected {
     /// Judges the query of an address that the browser came back with.
@@ -45,10 +40,11 @@ impl Expected {
         if query.len() > RESPONSE_BYTES_MAX {
             return Verdict::Foreign("the address is too long");
         }
-        let Some(parameters) = Parameters::read(query) else {
+        let Some(parameters) = parameters(query) else {
             return Verdict::Foreign("a part of the address stands in it twice");
         };
-        match &parameters.state {
+        let given = |name: &str| parameters.get(name).map(String::as_str);
+        match given("state") {
             None => return Verdict::Foreign("the address has no \"state\""),
             Some(state) if !same(state, self.state.expose()) => {
                 return Verdict::Foreign("the address belongs to another sign-in (its \"state\" is another)");
@@ -56,13 +52,13 @@ impl Expected {
             Some(_) => {}
         }
         // Before anything else is believed: the answer may be another server's (RFC 9207, 2.4).
-        if let Err(failure) = self.check_issuer(parameters.iss.as_deref()) {
+        if let Err(failure) = self.check_issuer(given("iss")) {
             return Verdict::Failed(failure);
         }
-        if let Some(error) = &parameters.error {
-            return Verdict::Failed(self.refusal(error, parameters.error_description.as_deref()));
+        if let Some(error) = given("error") {
+            return Verdict::Failed(self.refusal(error, given("error_description")));
         }
-        match parameters.code {
+        match given("code") {
             Some(code) => Verdict::Code(Secret::new(code)),
             None => Verdict::Foreign("the address has no \"code\""),
         }
@@ -117,25 +113,15 @@ impl Expected {
     }
 }
 
-impl Parameters {
-    fn read(query: &str) -> Option<Parameters> {
-        let mut parameters = Parameters::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let field = match &*name {
-                "state" => &mut parameters.state,
-                "code" => &mut parameters.code,
-                "iss" => &mut parameters.iss,
-                "error" => &mut parameters.error,
-                "error_description" => &mut parameters.error_description,
-                _ => continue,
-            };
-            if field.is_some() {
-                return None;
-            }
-            *field = Some(value.into_owned());
+/// The parameters that matter; nothing if one of them stands there twice.
+fn parameters(query: &str) -> Option<HashMap<String, String>> {
+    let mut parameters = HashMap::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if PARAMETERS.contains(&&*name) && parameters.insert(name.into(), value.into()).is_some() {
+            return None;
         }
-        Some(parameters)
     }
+    Some(parameters)
 }
 
 /// Whether both are the same, in a time that says nothing of where they differ.

@@ -40,7 +40,8 @@ async fn waiting(redirect: Redirect, scope: Option<&str>) -> SignIn {
     let resource = "https://a.example/mcp".to_owned();
     let scope = scope.map(str::to_owned);
     let landing = Landing::open(&redirect, None).await.unwrap();
-    SignIn::start(session, Question { discovered, client, resource, scope }, landing).unwrap()
+    let question = Question { discovered, client, resource, scope };
+    SignIn::start("<the & server>".into(), session.redeem(), question, landing).unwrap()
 }
 
 /// The whole answer to `request`, in which `STATE` stands for the right one.

@@ -47,7 +47,7 @@ impl Door<'_> {
             };
             let (page, outcome) = self.judge(head.as_deref());
             // Whoever hung up sees no page; what it brought counts all the same.
-            let _ = stream.write_all(&page.response(self.name)).await;
+            let _ = stream.write_all(&page.response()).await;
             let _ = stream.shutdown().await;
             outcome
         };
@@ -55,20 +55,34 @@ impl Door<'_> {
     }
 
     fn judge(&self, head: Option<&str>) -> (Page, Option<Result<String, Failure>>) {
+        let name = self.name;
+        let nothing = |status, title, text: &str| (Page(status, title, text.to_owned()), None);
         let Some((method, target)) = head.and_then(first_line) else {
-            return (Page::Unreadable, None);
+            return nothing("400 Bad Request", "Not like this", "This request cannot be read.");
         };
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         if path != self.path {
-            return (Page::NotFound, None);
+            return nothing("404 Not Found", "Nothing here", "There is nothing here.");
         }
         if method != "GET" {
-            return (Page::WrongMethod, None);
+            return nothing("405 Method Not Allowed", "Not like this", "This address is only to be opened.");
         }
         match self.expected.judge(query) {
-            Verdict::Code(_) => (Page::Done, Some(Ok(query.to_owned()))),
-            Verdict::Foreign(why) => (Page::Foreign(why), None),
-            Verdict::Failed(failure) => (Page::Failed(failure.said.clone()), Some(Err(failure))),
+            Verdict::Code(_) => {
+                let text = format!(
+                    "The browser's part of signing in to {name} is done. You can close this page and go back to \
+                     Toolcrib, which says whether it worked."
+                );
+                (Page("200 OK", "Almost done", text), Some(Ok(query.to_owned())))
+            }
+            Verdict::Foreign(why) => {
+                let text = format!("This does not finish the sign-in to {name}, which still waits: {why}.");
+                nothing("400 Bad Request", "Not this one", &text)
+            }
+            Verdict::Failed(failure) => {
+                let text = format!("Signing in to {name} did not work: {}.", failure.said);
+                (Page("200 OK", "Not signed in", text), Some(Err(failure)))
+            }
         }
     }
 }

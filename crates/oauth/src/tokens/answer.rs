@@ -3,7 +3,6 @@
 use http::Uri;
 use serde_json::{Map, Value};
 
-use super::refused::Refused;
 use crate::clean_text;
 use crate::error::{Failure, Reason};
 use crate::fetch::Answer;
@@ -41,7 +40,7 @@ pub(super) fn judged<'a>(
     uri: &Uri,
     kind: Kind,
     secrets: impl Iterator<Item = &'a Secret>,
-) -> Result<Granted, Refused> {
+) -> Result<Granted, Failure> {
     let object = answer.object().map_err(|instead| {
         let is_redirect = instead.reason == Reason::Redirects;
         let end = if is_redirect { "" } else { ", not with a token" };
@@ -53,9 +52,9 @@ pub(super) fn judged<'a>(
     }
     let failed = |what: &str| Failure::new(Reason::Other, format!("{} {what}", location::shown(uri)));
     if !answer.status.is_success() {
-        return Err(failed(&format!("answered {}, not with a token", answer.status.as_u16())).into());
+        return Err(failed(&format!("answered {}, not with a token", answer.status.as_u16())));
     }
-    Ok(granted(&object, kind).map_err(failed)?)
+    granted(&object, kind).map_err(failed)
 }
 
 fn granted(object: &Map<String, Value>, kind: Kind) -> Result<Granted, &'static str> {
@@ -116,14 +115,10 @@ fn refused<'a>(
     description: Option<&str>,
     uri: &Uri,
     secrets: impl Iterator<Item = &'a Secret>,
-) -> Refused {
+) -> Failure {
     let words = description.map_or_else(|| error.to_owned(), |words| format!("{error}: {words}"));
     let words = secrets.fold(words, |words, secret| words.replace(secret.expose(), "***"));
     let sentence =
         format!("{} refuses to issue a token ({})", location::shown(uri), clean_text::cleaned(&words));
-    match error {
-        "invalid_grant" => Refused::Grant(sentence),
-        "invalid_client" | "unauthorized_client" => Refused::Client(sentence),
-        _ => Failure::new(Reason::of(error), sentence).into(),
-    }
+    Failure::new(Reason::of(error), sentence)
 }

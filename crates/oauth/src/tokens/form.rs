@@ -1,4 +1,4 @@
-//! The forms that are sent, with the proof of the client in them.
+//! The forms that are sent, with the proof of the client in them; and giving tokens back by one (RFC 7009).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +6,9 @@ use form_urlencoded::byte_serialize;
 use http::{HeaderValue, Uri};
 
 use super::proof::Proof;
-use crate::error::Failure;
+use crate::error::{Failure, Reason};
 use crate::fetch::{Answer, Fetch};
+use crate::location;
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -39,4 +40,26 @@ pub(super) async fn post(
         }
     }
     fetch.post_form(uri, authorization, &fields).await
+}
+
+/// Gives back `token`, which is a `kind` ("access_token", "refresh_token"). A server that does not know it any more
+/// says the same as one that took it back.
+///
+/// # Errors
+/// A sentence that names the server; the token may still be good.
+pub(crate) async fn revoke(
+    fetch: &Fetch,
+    uri: &Uri,
+    client_id: &str,
+    proof: &Proof,
+    (token, kind): (&str, &str),
+) -> Result<(), Failure> {
+    let fields = [("token", token), ("token_type_hint", kind)];
+    let answer = post(fetch, uri, client_id, proof, &fields).await?;
+    if answer.status.is_success() {
+        return Ok(());
+    }
+    let (place, status) = (location::shown(uri), answer.status.as_u16());
+    let said = format!("{place} does not take the token back (HTTP status {status})");
+    Err(Failure::new(Reason::Other, said))
 }

@@ -2,7 +2,7 @@
 
 use http::Uri;
 
-use crate::assertion::{Claims, Key};
+use crate::assertion::{Claims, assert};
 use crate::error::{Failure, Reason};
 use crate::metadata::ServerMetadata;
 use crate::secret::Secret;
@@ -90,8 +90,7 @@ impl Proof {
 }
 
 fn signed(pem: &Secret, algorithm: Algorithm, claims: &Claims<'_>) -> Result<Proof, Failure> {
-    let assertion = Key::read(pem.expose(), algorithm)?.assert(claims)?;
-    Ok(Proof::Assertion(Secret::new(assertion)))
+    Ok(Proof::Assertion(Secret::new(assert(pem.expose(), algorithm, claims)?)))
 }
 
 fn untaken(server: &ServerMetadata, what: &str) -> Failure {

@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
+use crate::error::Reason;
 use crate::metadata::ServerMetadata;
 use crate::settings::{Algorithm, Authentication};
 use crate::tests::server::TestServer;
@@ -23,9 +24,9 @@ async fn check(status: u16, body: &str, expected: Expect) {
             granted.expires_in,
             granted.scope
         ),
-        Err(Refused::Grant(why)) => format!("grant: {why}"),
-        Err(Refused::Client(why)) => format!("client: {why}"),
-        Err(Refused::Failed(failure)) => format!("{:?}: {failure}", failure.reason),
+        Err(why) if why.reason == Reason::GrantRefused => format!("grant: {why}"),
+        Err(why) if why.reason == Reason::ClientRefused => format!("client: {why}"),
+        Err(failure) => format!("{:?}: {failure}", failure.reason),
     };
     expected.assert_eq(&server.without_port(&shown));
     let request = server.without_port(&server.requests()[0]);

@@ -70,46 +70,35 @@ fn judge(
     is_name: bool,
     is_rtl: bool,
 ) -> Option<(Severity, &'static str, String)> {
-    let several = |one: &str, many: &str| if count == 1 { one.to_owned() } else { format!("{count} {many}") };
-    Some(match hidden {
-        Hidden::Escape => (
-            Severity::High,
-            "escape",
-            several("a sequence that drives a terminal", "sequences that drive a terminal"),
-        ),
-        Hidden::Control => {
-            (Severity::Medium, "control", several("a control character", "control characters"))
+    use Severity::{High, Medium};
+    let stray = if count > STRAY_MAX { High } else { Medium };
+    let (severity, id, one, many) = match hidden {
+        Hidden::Escape => {
+            (High, "escape", "a sequence that drives a terminal", "sequences that drive a terminal")
         }
+        Hidden::Control => (Medium, "control", "a control character", "control characters"),
         Hidden::ZeroWidth => {
-            let severity = if is_name || count > STRAY_MAX { Severity::High } else { Severity::Medium };
-            (
-                severity,
-                "zero-width",
-                several("a character that takes no room", "characters that take no room"),
-            )
+            let severity = if is_name { High } else { stray };
+            (severity, "zero-width", "a character that takes no room", "characters that take no room")
         }
         Hidden::Override => (
-            Severity::High,
+            High,
             "bidirectional",
-            several(
-                "a character that changes the direction of reading",
-                "characters that change the direction of reading",
-            ),
+            "a character that changes the direction of reading",
+            "characters that change the direction of reading",
         ),
         Hidden::Mark if is_rtl && !is_name => return None,
         Hidden::Mark => (
-            Severity::Medium,
+            Medium,
             "bidirectional",
-            several("a mark of the direction of reading", "marks of the direction of reading"),
+            "a mark of the direction of reading",
+            "marks of the direction of reading",
         ),
-        Hidden::Tag => (
-            Severity::High,
-            "tags",
-            several("a letter that no font shows", "letters that no font shows, which models read"),
-        ),
-        Hidden::Variation => {
-            let severity = if count > STRAY_MAX { Severity::High } else { Severity::Medium };
-            (severity, "variation", several("a stray variation selector", "stray variation selectors"))
+        Hidden::Tag => {
+            (High, "tags", "a letter that no font shows", "letters that no font shows, which models read")
         }
-    })
+        Hidden::Variation => (stray, "variation", "a stray variation selector", "stray variation selectors"),
+    };
+    let says = if count == 1 { one.to_owned() } else { format!("{count} {many}") };
+    Some((severity, id, says))
 }

@@ -12,6 +12,8 @@ const EXCERPT_BYTES_MAX: usize = 160;
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// Good to know.
     Low,
@@ -42,16 +44,6 @@ pub(super) struct Text<'t> {
     pub(super) said: &'t str,
     /// True for the name of something.
     pub(super) is_name: bool,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-        })
-    }
 }
 
 impl fmt::Display for Finding {

@@ -16,21 +16,8 @@ const LOOPS_DEEP_MAX: usize = 2;
 const LEVELS_MAX: usize = 40;
 
 /// The functions a condition may call.
-const FUNCTIONS: [&str; 13] = [
-    "size",
-    "contains",
-    "startsWith",
-    "endsWith",
-    "matches",
-    "isUnder",
-    "string",
-    "int",
-    "uint",
-    "double",
-    "bool",
-    "type",
-    "dyn",
-];
+const FUNCTIONS: &str =
+    "size contains startsWith endsWith matches isUnder string int uint double bool type dyn";
 
 /// The names of types, for `type(x) == string`.
 const TYPES: [&str; 8] = ["string", "int", "uint", "double", "bool", "list", "map", "null_type"];
@@ -336,9 +323,12 @@ fn odd_function(call: &CallExpr) -> Option<String> {
         let is_optional = name.contains('?') && name != operators::CONDITIONAL;
         return is_optional.then(|| "optional values are not for conditions; use has(…)".to_owned());
     }
-    if !FUNCTIONS.contains(&name) {
-        let more = did_you_mean(name, FUNCTIONS, || {
-            format!("there are {}, has, all, exists, exists_one, map and filter", FUNCTIONS.join(", "))
+    if !FUNCTIONS.split(' ').any(|known| known == name) {
+        let more = did_you_mean(name, FUNCTIONS.split(' '), || {
+            format!(
+                "there are {}, has, all, exists, exists_one, map and filter",
+                FUNCTIONS.replace(' ', ", ")
+            )
         });
         return Some(format!("unknown function `{name}`; {more}"));
     }

@@ -2,7 +2,7 @@
 //! expression language only when it is looked at. Strings are borrowed, so a large text costs nothing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cel::common::types::{
@@ -35,12 +35,11 @@ pub(crate) const VALUES_MAX: usize = 50_000;
 
 /// Why a name has no value, if it is not for being unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Limit {
     /// Steps of loops.
-    Steps = 1,
+    Steps,
     /// Values of arguments.
-    Values = 2,
+    Values,
 }
 
 /// What is given to the conditions of one decision.
@@ -54,7 +53,7 @@ pub(crate) struct Given<'a> {
     base: Hidden,
     /// Negative until the first step.
     steps: AtomicI64,
-    reached: AtomicU8,
+    reached: OnceLock<Limit>,
     whole: OnceLock<Option<Box<dyn Val + 'a>>>,
     yes: CelBool,
 }
@@ -69,15 +68,14 @@ impl<'a> Given<'a> {
     ) -> Given<'a> {
         // Where a server's tools begin is not known.
         let places = places.filter(|_| facts.upstream.is_none());
-        let (steps, reached) = (AtomicI64::new(-1), AtomicU8::new(0));
         Given {
             facts,
             arguments,
             now,
             patterns,
             base: Hidden::Base(places.cloned()),
-            steps,
-            reached,
+            steps: AtomicI64::new(-1),
+            reached: OnceLock::new(),
             whole: OnceLock::new(),
             yes: CelBool::from(true),
         }
@@ -85,11 +83,7 @@ impl<'a> Given<'a> {
 
     /// The limit that was reached, if one was.
     pub(super) fn reached(&self) -> Option<Limit> {
-        match self.reached.load(Ordering::Relaxed) {
-            1 => Some(Limit::Steps),
-            2 => Some(Limit::Values),
-            _ => None,
-        }
+        self.reached.get().copied()
     }
 
     fn step(&self) -> Option<CowVal<'_, '_>> {
@@ -99,7 +93,7 @@ impl<'a> Given<'a> {
             left = STEPS_MAX.min(i64::try_from(STEP_BYTES_MAX / bytes.max(1)).unwrap_or(STEPS_MAX));
         }
         if left == 0 {
-            self.reached.store(Limit::Steps as u8, Ordering::Relaxed);
+            _ = self.reached.set(Limit::Steps);
             self.steps.store(0, Ordering::Relaxed);
             return None;
         }
@@ -122,7 +116,7 @@ impl<'a> Given<'a> {
 
     fn bounded<'b>(&self, value: &'b Value) -> Option<Box<dyn Val + 'b>> {
         if count(value, VALUES_MAX) > VALUES_MAX {
-            self.reached.store(Limit::Values as u8, Ordering::Relaxed);
+            _ = self.reached.set(Limit::Values);
             return None;
         }
         Some(turned(value))

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::surroundings::Surroundings;
 use crate::arguments::{self, OfPaths, Striking};
 use crate::call::Call;
 use crate::finding::{Approval, Finding, Stop};
@@ -16,14 +15,25 @@ use crate::names::{Content, Declared};
 use crate::paths::{self, Paths};
 use crate::rule::{Action, Mode, Rule};
 use crate::strike;
-use crate::vocabulary::Owner;
-use crate::workspace::TooMany;
+use crate::vocabulary::{Owner, Vocabulary};
+use crate::workspace::{TooMany, Workspace};
 
 /// What is looked at in the place of a placeholder: no rule looks for it.
 const NOTHING: char = '\u{fffd}';
 
 /// What is recorded of a project's rule that would change a call to somebody else's server.
 const PASSED_OVER: &str = "transform (passed over)";
+
+/// What a call is judged in.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    /// Whether what runs the call is on this machine.
+    pub(crate) is_local: bool,
+    /// What paths in rules are relative to.
+    pub(crate) workspace: &'a Workspace,
+    /// The protocol's words.
+    pub(crate) vocabulary: &'a Vocabulary,
+}
 
 /// A call, and what has been made of it so far.
 pub(super) struct Judging<'a> {
@@ -250,7 +260,7 @@ impl<'a> Judging<'a> {
         if content.is_some() || !self.surroundings.is_local {
             let mut arguments = self.judgement.arguments.as_ref().unwrap_or(self.call.arguments).clone();
             striking.all(&mut arguments, self.owner());
-            let arguments = (striking.count() > 0).then_some(arguments);
+            let arguments = (striking.count > 0).then_some(arguments);
             let answers = self.judgement.answers.as_deref().or(self.call.answers).unwrap_or_default();
             let answers = strike::json(answers, Owner::Protocol(self.surroundings.vocabulary), |token| {
                 striking.token(token)
@@ -262,14 +272,14 @@ impl<'a> Judging<'a> {
                 judgement.arguments = arguments.or(judgement.arguments.take());
                 judgement.answers = answers.or(judgement.answers.take());
                 judgement.meta = meta.or(judgement.meta.take());
-                judgement.struck = judgement.struck.saturating_add(striking.count());
+                judgement.struck = judgement.struck.saturating_add(striking.count);
                 self.placeholders.push(placeholder.clone());
             }
         }
-        if striking.count() > 0 {
+        if striking.count > 0 {
             one.note(self.call.tool, &mut self.judgement.findings);
         }
-        if striking.is_in_path() && one.rule.mode == Mode::Enforce {
+        if striking.is_in_path && one.rule.mode == Mode::Enforce {
             let why =
                 "names a path with text that a rule strikes out, and what is left of a path leads elsewhere";
             self.stop(&one.rule, why.to_owned());

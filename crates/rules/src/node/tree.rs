@@ -80,20 +80,3 @@ impl Node {
         }
     }
 }
-
-/// A member that must not be there yet.
-pub(super) fn add(members: &mut Vec<Member>, place: Place, name: String, node: Node) -> Result<(), Fault> {
-    if members.iter().any(|member| member.name == name) {
-        return Err(Fault { place, what: format!("`{name}` is there twice; keep one of them") });
-    }
-    members.push(Member { place, name, node });
-    Ok(())
-}
-
-pub(super) fn too_deep(place: Place) -> Fault {
-    Fault { place, what: format!("this is nested more than {DEPTH_MAX} levels deep") }
-}
-
-pub(super) fn too_many(place: Place) -> Fault {
-    Fault { place, what: format!("from here on there are more than {NODES_MAX} values in the file") }
-}

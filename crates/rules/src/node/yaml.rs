@@ -1,16 +1,17 @@
 //! YAML 1.2 with the core schema, without tags and aliases. The library scans; the tree is built here, without recursion,
 //! so that depth and the number of values have bounds of ours.
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use serde_json::Number;
 
-use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written, add, too_deep, too_many};
+use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written};
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut building = Building { open: Vec::new(), left: NODES_MAX, whole: None };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| unreadable(&error))?;
+        let (event, span) =
+            event.map_err(|error| Fault { place: place(error.marker()), what: error.info().to_owned() })?;
         let place = place(&span.start);
         match event {
             Event::DocumentStart(_) => {
@@ -27,11 +28,11 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
             }
             Event::SequenceStart(_, tag) => {
                 no_tag(tag.is_some(), place)?;
-                building.open(place, Held::List(Vec::new()))?;
+                building.open(place, Written::List(Vec::new()))?;
             }
             Event::MappingStart(_, tag) => {
                 no_tag(tag.is_some(), place)?;
-                building.open(place, Held::Table(Vec::new(), None))?;
+                building.open(place, Written::Table(Vec::new()))?;
             }
             Event::SequenceEnd | Event::MappingEnd => building.close()?,
             Event::Alias(_) => {
@@ -50,10 +51,6 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
 
 fn place(marker: &Marker) -> Place {
     Place { line: marker.line().max(1), column: marker.col() + 1 }
-}
-
-fn unreadable(error: &ScanError) -> Fault {
-    Fault { place: place(error.marker()), what: error.info().to_owned() }
 }
 
 fn no_tag(is_tagged: bool, place: Place) -> Result<(), Fault> {
@@ -87,51 +84,50 @@ fn scalar(text: &str, style: ScalarStyle, place: Place) -> Result<Written, Fault
     })
 }
 
-/// A list or table that is not at its end yet.
-enum Held {
-    List(Vec<Node>),
-    /// With the name whose value comes next.
-    Table(Vec<Member>, Option<(Place, String)>),
-}
+/// A list or table that is not at its end yet, and in a table the name whose value comes next.
+type Open = (Place, Written, Option<(Place, String)>);
 
 struct Building {
-    open: Vec<(Place, Held)>,
+    open: Vec<Open>,
     left: usize,
     whole: Option<Node>,
 }
 
 impl Building {
-    fn open(&mut self, place: Place, held: Held) -> Result<(), Fault> {
+    fn open(&mut self, place: Place, written: Written) -> Result<(), Fault> {
         if self.open.len() >= DEPTH_MAX {
-            return Err(too_deep(place));
+            let what = format!("this is nested more than {DEPTH_MAX} levels deep");
+            return Err(Fault { place, what });
         }
-        self.open.push((place, held));
+        self.open.push((place, written, None));
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Fault> {
-        let Some((place, held)) = self.open.pop() else { return Ok(()) };
-        let written = match held {
-            Held::List(items) => Written::List(items),
-            Held::Table(members, _) => Written::Table(members),
-        };
+        let Some((place, written, _)) = self.open.pop() else { return Ok(()) };
         self.value(Node { place, written })
     }
 
     /// Takes a complete value where one belongs.
     fn value(&mut self, node: Node) -> Result<(), Fault> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| too_many(node.place))?;
-        match self.open.last_mut().map(|(_, held)| held) {
-            None => self.whole = Some(node),
-            Some(Held::List(items)) => items.push(node),
-            Some(Held::Table(members, name)) => match (name.take(), node) {
-                (Some((place, name)), node) => add(members, place, name, node)?,
+        self.left = self.left.checked_sub(1).ok_or_else(|| {
+            let what = format!("from here on there are more than {NODES_MAX} values in the file");
+            Fault { place: node.place, what }
+        })?;
+        match self.open.last_mut() {
+            Some((_, Written::List(items), _)) => items.push(node),
+            Some((_, Written::Table(members), name)) => match (name.take(), node) {
+                (Some((place, name)), _) if members.iter().any(|member| member.name == name) => {
+                    return Err(Fault { place, what: format!("`{name}` is there twice; keep one of them") });
+                }
+                (Some((place, name)), node) => members.push(Member { place, name, node }),
                 (None, Node { place, written: Written::Text(text) }) => *name = Some((place, text)),
                 (None, Node { place, .. }) => {
                     let what = "the name of a member must be text; put it in quotes".to_owned();
                     return Err(Fault { place, what });
                 }
             },
+            Some(_) | None => self.whole = Some(node),
         }
         Ok(())
     }

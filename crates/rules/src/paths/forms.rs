@@ -185,22 +185,13 @@ impl<'a> Forms<'a> {
     /// A text as the folder that a path begins at.
     fn folder(&mut self, written: &'a str) -> Folder<'a> {
         let trimmed = written.trim();
-        let by_home = match trimmed.contains(['~', '$']) {
-            true => variables::read(trimmed, self.workspace.home()),
-            false => Spelt::Plain,
-        };
+        let by_home = trimmed.contains(['~', '$']).then(|| variables::read(trimmed, self.workspace.home()));
         let path = match by_home {
-            Spelt::ByHome(path) => Cow::Owned(path),
-            Spelt::Plain | Spelt::Unknown => Cow::Borrowed(trimmed),
+            Some(Spelt::ByHome(path)) => Cow::Owned(path),
+            Some(Spelt::Plain | Spelt::Unknown) | None => Cow::Borrowed(trimmed),
         };
-        let path = match path
-            .contains(':')
-            .then(|| address::paths(&path))
-            .and_then(|paths| paths.into_iter().next())
-        {
-            Some(of_address) => Cow::Owned(of_address),
-            None => path,
-        };
+        let of_address = path.contains(':').then(|| address::paths(&path).into_iter().next()).flatten();
+        let path = of_address.map_or(path, Cow::Owned);
         let is_there = match is_plain(&path) {
             true => self.workspace.is_plain(&path, &mut self.looks),
             false => Ok(None),

@@ -7,8 +7,6 @@ use strum::VariantNames;
 use crate::node::{Member, Node, Place, Written};
 use crate::workspace::Workspace;
 
-use super::problem::Problem;
-
 /// Most patterns in one list of a rule.
 pub(super) const PATTERNS_MAX: usize = 200;
 
@@ -20,6 +18,15 @@ const PROBLEMS_MAX: usize = 100;
 
 /// Below this likeness (1 is the same) a guess would puzzle more than it helps.
 const LIKENESS_MIN: f64 = 0.6;
+
+/// One thing that is wrong with a rules file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it stands; none if the file itself is at fault.
+    pub place: Option<Place>,
+    /// What is wrong and what to try, in a sentence without a full stop.
+    pub what: String,
+}
 
 /// What has been found wrong so far.
 pub(super) struct Reader {

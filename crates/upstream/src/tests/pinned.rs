@@ -91,7 +91,7 @@ async fn age(upstream: &Upstream, kept: &SamplePins) {
 
 async fn pins(upstream: &Upstream, kept: &SamplePins) -> Pins {
     let loaded = store(kept).load(&upstream.settings.trust_key()).await.expect("a store");
-    loaded.expect("a record").1.read().expect("pins")
+    Pins::read(&loaded.expect("a record").1).expect("pins")
 }
 
 /// A person decides about what is held back under a name.
@@ -99,7 +99,7 @@ async fn decide(upstream: &Upstream, kept: &SamplePins, what: What, key: &str, d
     let at = upstream.settings.trust_key();
     let store = store(kept);
     let (version, record) = store.load(&at).await.expect("a store").expect("a record");
-    let mut pins = record.read().expect("pins");
+    let mut pins = Pins::read(&record).expect("pins");
     let pinned = pins.get(what, key).expect("it is known");
     let looked_at = pinned.shown.as_ref().or(pinned.accepted.as_ref()).expect("a definition").hash.clone();
     assert!(pins.decide(what, key, &looked_at, decision, 5), "{what} {key}");

@@ -24,7 +24,7 @@ impl KnownPins {
         let mut by_name = BTreeMap::new();
         for settings in servers {
             let kept = store.load(&settings.trust_key()).await.map_err(Trouble::because)?;
-            by_name.extend(kept.map(|(_, record)| (settings.name().to_owned(), record.read())));
+            by_name.extend(kept.map(|(_, record)| (settings.name().to_owned(), Pins::read(&record))));
         }
         Ok(KnownPins { by_name, scanner: Scanner::new(Vec::new()) })
     }
@@ -57,7 +57,7 @@ pub(super) async fn change(
     for _ in 0..TRIES_MAX {
         let kept = store.load(&key).await.map_err(Trouble::because)?;
         let Some((version, record)) = kept else { break };
-        let mut pins = record.read().map_err(Trouble::Failed)?;
+        let mut pins = Pins::read(&record).map_err(Trouble::Failed)?;
         change(&mut pins)?;
         let replaced = store.replace(&key, Some(version), store.record(&pins)).await;
         if replaced.map_err(Trouble::because)? {

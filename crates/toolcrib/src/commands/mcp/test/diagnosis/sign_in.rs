@@ -39,6 +39,6 @@ fn kind(reason: Reason) -> &'static str {
         Reason::ScopesNeverEnough => "scopes_never_enough",
         Reason::Unreachable => "sign_in_unreachable",
         Reason::Settings => "sign_in_settings",
-        Reason::Other => "sign_in_failed",
+        Reason::GrantRefused | Reason::Other => "sign_in_failed",
     }
 }
