@@ -48,20 +48,6 @@ pub(crate) use resource::is_loopback;
 pub use unknown::Unknown;
 use verified::Verified;
 
-/// What is needed to know callers.
-pub struct Parts<'a> {
-    /// The section `[identity]`, checked.
-    pub config: &'a Config,
-    /// `server.open_on_loopback`.
-    pub open_on_loopback: Option<bool>,
-    /// Where keys are kept.
-    pub store: Arc<dyn Store>,
-    /// Fetches the keys of issuers.
-    pub client: Client,
-    /// The time in milliseconds since 1970.
-    pub now_ms: fn() -> i64,
-}
-
 /// Knows callers.
 pub struct Identity {
     keys: Keys,
@@ -77,13 +63,20 @@ pub struct Identity {
     /// Where we are if that was not configured.
     local: OnceLock<Resource>,
     client: Client,
+    /// The time in milliseconds since 1970.
     now_ms: fn() -> i64,
 }
 
 impl Identity {
-    /// From its parts. Nothing is read or fetched yet.
-    pub fn new(parts: Parts<'_>) -> Identity {
-        let Parts { config, open_on_loopback, store, client, now_ms } = parts;
+    /// Knows callers by a section that has been checked, `server.open_on_loopback`, and the keys in `store`; `client`
+    /// fetches those of issuers. Nothing is read or fetched yet.
+    pub fn new(
+        config: &Config,
+        open_on_loopback: Option<bool>,
+        store: Arc<dyn Store>,
+        client: Client,
+        now_ms: fn() -> i64,
+    ) -> Identity {
         Identity {
             keys: Keys::new(store),
             settings: ArcSwap::from_pointee(AuthSettings::new(config, open_on_loopback, &client, None)),

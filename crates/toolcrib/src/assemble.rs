@@ -125,13 +125,13 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Ass
 
 /// Who may call over HTTP.
 pub(crate) fn identity(settings: &Settings) -> Arc<Identity> {
-    Arc::new(Identity::new(identity::Parts {
-        config: &settings.identity,
-        open_on_loopback: settings.server.open_on_loopback,
-        store: settings.kept.store().clone(),
-        client: sandbox::Client::new(),
+    Arc::new(Identity::new(
+        &settings.identity,
+        settings.server.open_on_loopback,
+        settings.kept.store().clone(),
+        sandbox::Client::new(),
         now_ms,
-    }))
+    ))
 }
 
 /// What decides about calls by these settings.

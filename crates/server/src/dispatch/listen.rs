@@ -80,7 +80,7 @@ impl Subscription {
         let frame = tokio::select! {
             biased;
             () = cancel.cancelled() => return None,
-            () = server.stopping().cancelled() => subscriptions::ended(&self.id),
+            () = server.stopping.cancelled() => subscriptions::ended(&self.id),
             Gone = self.serve(&cancel) => return None,
         };
         Some(Reply { frame, code: None })

@@ -66,7 +66,7 @@ pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
 
 /// What models are told: our own words, and those of each source under its name.
 fn instructions(server: &Server, offer: &Offer) -> Option<String> {
-    let mut told = server.instructions.now().map(|ours| ours.to_string()).unwrap_or_default();
+    let mut told = server.instructions.load_full().map(|ours| ours.to_string()).unwrap_or_default();
     for source in offer.sources() {
         let Some(said) = source.features.instructions.as_deref() else { continue };
         // Before they are cut, or half of a secret could stay.

@@ -131,7 +131,7 @@ async fn subscriptions_hold_up_neither_side_at_the_end() {
     client.say(&[old(3, "ping", "")]).await;
     client.hears(&[r#""id":3,"#]).await;
     // The doors close: what is still open is told so.
-    client.server.stop();
+    client.server.stopping.cancel();
     client.hears(&[r#""id":2,"result":{"resultType":"complete""#]).await;
     client.ends().await;
 

@@ -43,7 +43,7 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let (at_start, state) = (AtStart::of(&loaded, named), loaded.settings.state.clone());
     let instructions = loaded.instructions();
     let crib = Arc::new(assemble(loaded.settings, Start::AtOnce)?);
-    crib.instructions.set(instructions);
+    crib.instructions.store(instructions.map(Arc::new));
     let reloader = at_start.reloader(&crib, Some(identity.clone()));
     let desk = Desk::new(banner.url(), reloader.clone());
     // Whoever reads the banner may ask at once.

@@ -31,7 +31,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         crib.gate
             .approvals()
             .ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));
-        crib.instructions.set(instructions);
+        crib.instructions.store(instructions.map(Arc::new));
         let reloader = at_start.reloader(&crib, None);
         let greeting = FolderGreeting::new(&loaded.held, keeper, &reloader);
         let greeting = greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>);

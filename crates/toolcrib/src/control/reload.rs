@@ -158,7 +158,7 @@ impl Reloader {
         let taken_up = loaded.sections_taken_up();
         let before = std::mem::replace(&mut self.last().taken_up, taken_up.clone());
         let in_force = before.differing(&taken_up);
-        self.crib.instructions.set(loaded.instructions());
+        self.crib.instructions.store(loaded.instructions().map(Arc::new));
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
         if let Some(identity) = &self.identity {
