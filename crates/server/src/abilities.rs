@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use gate::{Abilities, Offer};
+use serde_json::{Map, Value, json};
 use wire::message::Text;
-use wire::{Object, Revision, WireError, meta, patch, string};
+use wire::{Object, Revision, WireError, meta, string};
 
 /// The extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -62,31 +63,20 @@ fn everything() -> Abilities {
 /// What a legacy client can do through us, of what it says in its handshake: not what its revision does not have;
 /// not tasks, which it would know in another form; and roots without word of their changes, which nobody hears.
 pub(crate) fn usable(capabilities: Option<&Text>, revision: Revision) -> Bytes {
-    let Some(all) = capabilities.and_then(Text::object) else { return Bytes::from_static(b"{}") };
-    let mut text = all.text().to_owned();
-    let mut edit = |change: &dyn Fn(Object<'_>) -> Option<String>| {
-        if let Some(changed) = Object::parse(&text).and_then(change) {
-            text = changed;
-        }
-    };
-    edit(&|all| all.get("tasks").map(|_| patch::remove(all, "tasks")));
-    edit(&|all| {
-        let extensions = all.object("extensions").filter(|known| known.get(TASKS).is_some())?;
-        Some(patch::set(all, "extensions", &patch::remove(extensions, TASKS)))
-    });
-    edit(&|all| {
-        let roots = all.object("roots").filter(|roots| roots.get("listChanged").is_some())?;
-        Some(patch::set(all, "roots", &patch::remove(roots, "listChanged")))
-    });
-    edit(&|all| {
-        let elicitation = all.object("elicitation")?;
-        if revision < Revision::V2025_06_18 {
-            return Some(patch::remove(all, "elicitation"));
-        }
-        let is_plain = has_url_elicitation(revision) || elicitation.members().next().is_none();
-        (!is_plain).then(|| patch::set(all, "elicitation", "{}"))
-    });
-    text.into()
+    let all = capabilities.and_then(|text| serde_json::from_str::<Map<String, Value>>(text.as_str()).ok());
+    let Some(mut all) = all else { return Bytes::from_static(b"{}") };
+    all.remove("tasks");
+    for (ability, part) in [("extensions", TASKS), ("roots", "listChanged")] {
+        all.get_mut(ability).and_then(Value::as_object_mut).map(|ability| ability.remove(part));
+    }
+    if revision < Revision::V2025_06_18 {
+        all.remove("elicitation");
+    } else if !has_url_elicitation(revision)
+        && let Some(elicitation) = all.get_mut("elicitation").filter(|elicitation| elicitation.is_object())
+    {
+        *elicitation = json!({});
+    }
+    Value::Object(all).to_string().into()
 }
 
 /// True if there is anything that a client with these capabilities can be asked for.
@@ -115,12 +105,12 @@ pub(crate) fn check_tasks(capabilities: &str) -> Result<(), WireError> {
 /// has declared that.
 ///
 /// # Errors
-/// No client can be asked this.
+/// No client can be asked this; in words for a model.
 pub(crate) fn missing(
     capabilities: &[u8],
     method: &str,
     params: Option<Object<'_>>,
-) -> Result<Option<&'static str>, NotAsked> {
+) -> Result<Option<&'static str>, String> {
     let all = read(capabilities);
     let ability = |name| all.and_then(|all| all.object(name));
     let says = |key: &str| params.is_some_and(|params| params.get(key).is_some());
@@ -142,14 +132,15 @@ pub(crate) fn missing(
             };
             (ability("elicitation").is_some_and(forms), r#"{"elicitation":{"form":{}}}"#)
         }
-        _ => return Err(NotAsked),
+        _ => {
+            let method: String = method.chars().take(100).collect();
+            return Err(format!(
+                "the tool asks for `{method}`, which is nothing that a client can be asked for"
+            ));
+        }
     };
     Ok((!is_there).then_some(needed))
 }
-
-/// There is no such request to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotAsked;
 
 /// True for an elicitation in URL mode.
 pub(crate) fn is_by_url(params: Option<Object<'_>>) -> bool {
@@ -176,11 +167,11 @@ mod tests {
     fn a_legacy_client_is_taken_at_the_word_of_its_revision() {
         let said = r#"{"roots":{"listChanged":true},"elicitation":{"form":{},"url":{}},"tasks":{"list":{}},"x":1.0}"#;
         check_usable(Revision::V2025_03_26, said, r#"{"roots":{},"x":1.0}"#);
-        check_usable(Revision::V2025_06_18, said, r#"{"roots":{},"elicitation":{},"x":1.0}"#);
+        check_usable(Revision::V2025_06_18, said, r#"{"elicitation":{},"roots":{},"x":1.0}"#);
         check_usable(
             Revision::V2025_11_25,
             said,
-            r#"{"roots":{},"elicitation":{"form":{},"url":{}},"x":1.0}"#,
+            r#"{"elicitation":{"form":{},"url":{}},"roots":{},"x":1.0}"#,
         );
         let extensions = r#"{"extensions":{"io.modelcontextprotocol/tasks":{},"x/y":{}}}"#;
         check_usable(Revision::V2025_11_25, extensions, r#"{"extensions":{"x/y":{}}}"#);
@@ -213,7 +204,13 @@ mod tests {
                 Ok(Some(r#"{"elicitation":{"url":{}}}"#)),
             ),
             (r#"{"elicitation":{"form":{},"url":{}}}"#, "elicitation/create", url, Ok(None)),
-            (r#"{"x":{}}"#, "tools/call", "{}", Err(NotAsked)),
+            (
+                r#"{"x":{}}"#,
+                "tools/call",
+                "{}",
+                Err("the tool asks for `tools/call`, which is nothing that a client can be asked for"
+                    .to_owned()),
+            ),
         ];
         for (capabilities, method, params, expected) in cases {
             let found = missing(capabilities.as_bytes(), method, Object::parse(params));

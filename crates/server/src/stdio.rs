@@ -73,7 +73,8 @@ pub async fn serve(
 pub(crate) async fn serve_connection(server: Arc<Server>, connection: UnixStream) -> std::io::Result<()> {
     let client = peer(&connection);
     let (reader, writer) = connection.into_split();
-    converse(server, (Via::Socket, client), None, Input::Connection(reader), Output::connection(writer)).await
+    converse(server, (Via::Socket, client), None, Input::Stream(Box::new(reader)), Output::connection(writer))
+        .await
 }
 
 async fn converse(

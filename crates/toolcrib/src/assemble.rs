@@ -14,7 +14,7 @@ use redact::Redactor;
 use rules::Rules;
 use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
-use server::identity::{self, Identity};
+use server::identity::Identity;
 use store::{Secrets, Store};
 
 use crate::config::Settings;

@@ -172,7 +172,7 @@ async fn check_greeted(capabilities: &str, ready: &str, answer: Option<&str>) {
     let sample = SampleGate::new();
     let server = Server::new(sample.gate.clone(), crate::Instructions::default());
     let (reader, writer) = theirs.into_split();
-    let (input, output) = (Input::Connection(reader), Output::connection(writer));
+    let (input, output) = (Input::Stream(Box::new(reader)), Output::connection(writer));
     let door = tokio::spawn(converse(server.clone(), (Via::Stdio, None), Some(asked.clone()), input, output));
     let (reader, writer) = ours.into_split();
     let mut client = Client { writer, reader: BufReader::new(reader).lines(), door, server, _sample: sample };
