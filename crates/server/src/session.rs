@@ -263,9 +263,11 @@ impl Session {
         drop(surplus);
     }
 
-    /// Gives up a subscription, for its end to be told.
-    pub(crate) fn end_subscription(&self, uri: &str) -> Option<ResourceSubscription> {
-        self.state().subscribed.remove(uri)
+    /// Ends a subscription, if there is one.
+    pub(crate) fn end_subscription(&self, uri: &str) {
+        let ended = self.state().subscribed.remove(uri);
+        // Outside the lock, since it then asks for something.
+        drop(ended);
     }
 
     /// All that is subscribed.

@@ -72,9 +72,6 @@ struct Subscription {
     _place: OwnedSemaphorePermit,
 }
 
-/// The client is gone.
-struct Gone;
-
 impl Subscription {
     async fn run(mut self) -> Option<Reply> {
         let server = self.server.clone();
@@ -83,13 +80,13 @@ impl Subscription {
             biased;
             () = cancel.cancelled() => return None,
             () = server.stopping.cancelled() => subscriptions::ended(&self.id),
-            Gone = self.serve(&cancel) => return None,
+            () = self.serve(&cancel) => return None,
         };
         Some(Reply { frame, code: None })
     }
 
     /// Tells what happens until the client is gone.
-    async fn serve(&mut self, cancel: &Cancel) -> Gone {
+    async fn serve(&mut self, cancel: &Cancel) {
         let catalog = self.server.gate.catalog().clone();
         // From here on nothing is missed, though it is told only after the acknowledgement.
         let mut notifications = NotificationStream::new(&catalog);
@@ -102,13 +99,13 @@ impl Subscription {
         self.filter.tasks = self.tasks.iter().map(|(_, token)| token.clone()).collect();
         let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
         if self.outbox.send(acknowledged).await.is_err() {
-            return Gone;
+            return;
         }
         loop {
             let news = notifications.next(|event| self.wants(event, &subscribed)).await;
             for frame in self.written(&news, &mut shown) {
                 if self.outbox.send(frame).await.is_err() {
-                    return Gone;
+                    return;
                 }
             }
         }
