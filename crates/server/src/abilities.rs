@@ -4,7 +4,7 @@ use bytes::Bytes;
 use gate::{Abilities, Offer};
 use serde_json::{Map, Value, json};
 use wire::message::Text;
-use wire::{Object, Revision, WireError, meta, string};
+use wire::{Object, Revision, WireError, meta};
 
 /// The extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -12,41 +12,34 @@ pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// What a client must declare to use tasks.
 const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// Our `ServerCapabilities` as JSON text.
+/// Our `ServerCapabilities`.
 ///
 /// Lists can always change, since sources come and go. While a source has not reported, everything is declared
 /// that it might turn out to have: to start it for the answer would make each probe of a client start it.
-pub(crate) fn declared(offer: &Offer, revision: Revision) -> String {
+pub(crate) fn declared(offer: &Offer, revision: Revision) -> Value {
     let known = if offer.is_settled() { offer.abilities() } else { everything() };
-    let mut out = b"{\"tools\":{\"listChanged\":true}".to_vec();
+    let mut all = json!({ "tools": { "listChanged": true } });
     if known.prompts {
-        out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
+        all["prompts"] = json!({ "listChanged": true });
     }
     if known.resources {
-        let subscribe = if known.subscribe { "\"subscribe\":true," } else { "" };
-        out.extend_from_slice(format!(",\"resources\":{{{subscribe}\"listChanged\":true}}").as_bytes());
+        all["resources"] = json!({ "listChanged": true });
+    }
+    if known.resources && known.subscribe {
+        all["resources"]["subscribe"] = true.into();
     }
     if known.completions && revision >= Revision::V2025_03_26 {
-        out.extend_from_slice(b",\"completions\":{}");
+        all["completions"] = json!({});
     }
     if known.logging {
-        out.extend_from_slice(b",\"logging\":{}");
+        all["logging"] = json!({});
     }
     // Tasks as the extension knows them need requests that only the modern revision has.
     let usable = |name: &str| revision.is_modern() || (revision.has_execution() && name != TASKS);
-    let mut opens = ",\"extensions\":{";
     for (name, settings) in known.extensions.iter().filter(|(name, _)| usable(name)) {
-        out.extend_from_slice(opens.as_bytes());
-        string::encode(name, &mut out);
-        out.push(b':');
-        out.extend_from_slice(settings);
-        opens = ",";
+        all["extensions"][&**name] = serde_json::from_slice(settings).unwrap_or_default();
     }
-    if opens == "," {
-        out.push(b'}');
-    }
-    out.push(b'}');
-    String::from_utf8(out).expect("JSON text is UTF-8")
+    all
 }
 
 fn everything() -> Abilities {
@@ -225,19 +218,16 @@ mod tests {
     fn we_declare_what_the_sources_have_and_everything_while_some_are_missing() {
         let catalog = Catalog::new(Vec::new());
         let declared = |revision| declared(&catalog.offer(), revision);
-        assert_eq!(declared(Revision::MODERN), r#"{"tools":{"listChanged":true}}"#);
+        let changing = json!({ "listChanged": true });
+        assert_eq!(declared(Revision::MODERN), json!({ "tools": changing }));
         catalog.expect("files");
-        let rest = r#""prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}"#;
-        assert_eq!(
-            declared(Revision::MODERN),
-            format!(
-                r#"{{"tools":{{"listChanged":true}},{rest},"completions":{{}},"logging":{{}},"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}}"#
-            )
-        );
-        assert_eq!(
-            declared(Revision::V2024_11_05),
-            format!(r#"{{"tools":{{"listChanged":true}},{rest},"logging":{{}}}}"#)
-        );
+        let resources = json!({ "subscribe": true, "listChanged": true });
+        let mut all =
+            json!({ "tools": changing, "prompts": changing, "resources": resources, "logging": {} });
+        assert_eq!(declared(Revision::V2024_11_05), all);
+        all["completions"] = json!({});
+        all["extensions"] = json!({ (TASKS): {} });
+        assert_eq!(declared(Revision::MODERN), all);
         let abilities = Abilities {
             resources: true,
             extensions: vec![(TASKS.into(), "{}".into()), ("x/y".into(), "{\"a\":1}".into())],
@@ -246,7 +236,7 @@ mod tests {
         catalog.replace("files", Vec::new(), Features { abilities, ..Features::default() });
         assert_eq!(
             declared(Revision::V2025_11_25),
-            r#"{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"x/y":{"a":1}}}"#
+            json!({ "tools": changing, "resources": changing, "extensions": { "x/y": { "a": 1 } } })
         );
     }
 }
