@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use telemetry::{Ended, Meter, Telemetry, Trace, TraceParent, Tracer};
+use telemetry::{Meter, Telemetry, Trace, TraceParent, Tracer};
 
 use crate::failure::Refusal;
 use crate::offer::Offered;
@@ -45,7 +45,7 @@ impl<'t> CallSpan<'t> {
         let metrics = &telemetry.metrics;
         metrics.began();
         metrics.refused(check, refusal.code());
-        metrics.nobody().ended(Ended::Refused, Duration::ZERO);
+        metrics.nobody().ended("refused", Duration::ZERO);
         metrics.went();
     }
 
@@ -95,18 +95,18 @@ impl<'t> CallSpan<'t> {
     /// The call has ended.
     pub(crate) fn close(
         &mut self,
-        ended: Ended,
+        outcome: &'static str,
         took: Duration,
         names: (&'static str, Arc<str>, Option<Arc<str>>),
         code: Option<&str>,
     ) {
         let meter = self.meter.as_ref().unwrap_or(self.telemetry.metrics.nobody());
-        meter.ended(ended, took);
+        meter.ended(outcome, took);
         let Some(Traced { tracer, trace, from: _ }) = self.trace.take() else { return };
         let (method, tool, upstream) = names;
         // What nobody offers is a caller's word.
         let tool = if self.meter.is_some() { tool } else { Arc::from("unknown") };
-        tracer.finish(trace.finish(method, tool, upstream, ended.as_str(), code.map(str::to_owned)));
+        tracer.finish(trace.finish(method, tool, upstream, outcome, code.map(str::to_owned)));
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         let mut span = CallSpan::open(&telemetry, None);
         assert!(running(1));
         span.close(
-            Ended::Refused,
+            "refused",
             Duration::ZERO,
             ("tools/call", "a secret name".into(), None),
             Some("unknown_tool"),

@@ -11,7 +11,7 @@ use audit::{Approved, Arguments, AuditLog, Decided, Hash, IntentId, Opening, Pla
 use bytes::Bytes;
 use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
-use telemetry::{Ended, Telemetry};
+use telemetry::Telemetry;
 use tool_api::{CallId, Effect, Outcome};
 
 use crate::call_span::{self, CallSpan};
@@ -246,7 +246,7 @@ impl<'b> RecordScope<'b> {
         let Some(opening) = self.opening.take() else { return };
         let names = (self.method, opening.tool.clone(), opening.upstream.clone());
         let took = self.since.elapsed();
-        self.span.close(ended(outcome), took, names, code.as_deref());
+        self.span.close(word(outcome), took, names, code.as_deref());
         let record = Record {
             opening,
             verdicts: std::mem::take(&mut self.verdicts),
@@ -288,15 +288,16 @@ fn ending(failure: &Failure) -> audit::Outcome {
     }
 }
 
-fn ended(outcome: audit::Outcome) -> Ended {
+/// The word of the figures for an outcome.
+fn word(outcome: audit::Outcome) -> &'static str {
     match outcome {
-        audit::Outcome::Result => Ended::Result,
-        audit::Outcome::ToolError => Ended::ToolError,
-        audit::Outcome::Refused => Ended::Refused,
-        audit::Outcome::Cancelled => Ended::Cancelled,
-        audit::Outcome::Abandoned => Ended::Abandoned,
+        audit::Outcome::Result => "result",
+        audit::Outcome::ToolError => "tool_error",
+        audit::Outcome::Refused => "refused",
+        audit::Outcome::Cancelled => "cancelled",
+        audit::Outcome::Abandoned => "abandoned",
         // The last is written for processes that died, never by a living one.
-        audit::Outcome::Internal | audit::Outcome::UnknownAfterCrash => Ended::Internal,
+        audit::Outcome::Internal | audit::Outcome::UnknownAfterCrash => "internal",
     }
 }
 

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use gate::{Abilities, Offer};
+use serde_json::{Map, Value, json};
 use wire::message::Text;
-use wire::{Object, Revision, WireError, meta, patch, string};
+use wire::{Object, Revision, WireError, meta};
 
 /// The extension for tasks.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
@@ -11,41 +12,34 @@ pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// What a client must declare to use tasks.
 const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// Our `ServerCapabilities` as JSON text.
+/// Our `ServerCapabilities`.
 ///
 /// Lists can always change, since sources come and go. While a source has not reported, everything is declared
 /// that it might turn out to have: to start it for the answer would make each probe of a client start it.
-pub(crate) fn declared(offer: &Offer, revision: Revision) -> String {
+pub(crate) fn declared(offer: &Offer, revision: Revision) -> Value {
     let known = if offer.is_settled { offer.abilities() } else { everything() };
-    let mut out = b"{\"tools\":{\"listChanged\":true}".to_vec();
+    let mut all = json!({ "tools": { "listChanged": true } });
     if known.prompts {
-        out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
+        all["prompts"] = json!({ "listChanged": true });
     }
     if known.resources {
-        let subscribe = if known.subscribe { "\"subscribe\":true," } else { "" };
-        out.extend_from_slice(format!(",\"resources\":{{{subscribe}\"listChanged\":true}}").as_bytes());
+        all["resources"] = json!({ "listChanged": true });
+    }
+    if known.resources && known.subscribe {
+        all["resources"]["subscribe"] = true.into();
     }
     if known.completions && revision >= Revision::V2025_03_26 {
-        out.extend_from_slice(b",\"completions\":{}");
+        all["completions"] = json!({});
     }
     if known.logging {
-        out.extend_from_slice(b",\"logging\":{}");
+        all["logging"] = json!({});
     }
     // Tasks as the extension knows them need requests that only the modern revision has.
     let usable = |name: &str| revision.is_modern() || (revision.has_execution() && name != TASKS);
-    let mut opens = ",\"extensions\":{";
     for (name, settings) in known.extensions.iter().filter(|(name, _)| usable(name)) {
-        out.extend_from_slice(opens.as_bytes());
-        string::encode(name, &mut out);
-        out.push(b':');
-        out.extend_from_slice(settings);
-        opens = ",";
+        all["extensions"][&**name] = serde_json::from_slice(settings).unwrap_or_default();
     }
-    if opens == "," {
-        out.push(b'}');
-    }
-    out.push(b'}');
-    String::from_utf8(out).expect("JSON text is UTF-8")
+    all
 }
 
 fn everything() -> Abilities {
@@ -62,31 +56,20 @@ fn everything() -> Abilities {
 /// What a legacy client can do through us, of what it says in its handshake: not what its revision does not have;
 /// not tasks, which it would know in another form; and roots without word of their changes, which nobody hears.
 pub(crate) fn usable(capabilities: Option<&Text>, revision: Revision) -> Bytes {
-    let Some(all) = capabilities.and_then(Text::object) else { return Bytes::from_static(b"{}") };
-    let mut text = all.text().to_owned();
-    let mut edit = |change: &dyn Fn(Object<'_>) -> Option<String>| {
-        if let Some(changed) = Object::parse(&text).and_then(change) {
-            text = changed;
-        }
-    };
-    edit(&|all| all.get("tasks").map(|_| patch::remove(all, "tasks")));
-    edit(&|all| {
-        let extensions = all.object("extensions").filter(|known| known.get(TASKS).is_some())?;
-        Some(patch::set(all, "extensions", &patch::remove(extensions, TASKS)))
-    });
-    edit(&|all| {
-        let roots = all.object("roots").filter(|roots| roots.get("listChanged").is_some())?;
-        Some(patch::set(all, "roots", &patch::remove(roots, "listChanged")))
-    });
-    edit(&|all| {
-        let elicitation = all.object("elicitation")?;
-        if revision < Revision::V2025_06_18 {
-            return Some(patch::remove(all, "elicitation"));
-        }
-        let is_plain = has_url_elicitation(revision) || elicitation.members().next().is_none();
-        (!is_plain).then(|| patch::set(all, "elicitation", "{}"))
-    });
-    text.into()
+    let all = capabilities.and_then(|text| serde_json::from_str::<Map<String, Value>>(text.as_str()).ok());
+    let Some(mut all) = all else { return Bytes::from_static(b"{}") };
+    all.remove("tasks");
+    for (ability, part) in [("extensions", TASKS), ("roots", "listChanged")] {
+        all.get_mut(ability).and_then(Value::as_object_mut).map(|ability| ability.remove(part));
+    }
+    if revision < Revision::V2025_06_18 {
+        all.remove("elicitation");
+    } else if !has_url_elicitation(revision)
+        && let Some(elicitation) = all.get_mut("elicitation").filter(|elicitation| elicitation.is_object())
+    {
+        *elicitation = json!({});
+    }
+    Value::Object(all).to_string().into()
 }
 
 /// True if there is anything that a client with these capabilities can be asked for.
@@ -115,12 +98,12 @@ pub(crate) fn check_tasks(capabilities: &str) -> Result<(), WireError> {
 /// has declared that.
 ///
 /// # Errors
-/// No client can be asked this.
+/// No client can be asked this; in words for a model.
 pub(crate) fn missing(
     capabilities: &[u8],
     method: &str,
     params: Option<Object<'_>>,
-) -> Result<Option<&'static str>, NotAsked> {
+) -> Result<Option<&'static str>, String> {
     let all = read(capabilities);
     let ability = |name| all.and_then(|all| all.object(name));
     let says = |key: &str| params.is_some_and(|params| params.get(key).is_some());
@@ -142,14 +125,15 @@ pub(crate) fn missing(
             };
             (ability("elicitation").is_some_and(forms), r#"{"elicitation":{"form":{}}}"#)
         }
-        _ => return Err(NotAsked),
+        _ => {
+            let method: String = method.chars().take(100).collect();
+            return Err(format!(
+                "the tool asks for `{method}`, which is nothing that a client can be asked for"
+            ));
+        }
     };
     Ok((!is_there).then_some(needed))
 }
-
-/// There is no such request to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotAsked;
 
 /// True for an elicitation in URL mode.
 pub(crate) fn is_by_url(params: Option<Object<'_>>) -> bool {
@@ -176,11 +160,11 @@ mod tests {
     fn a_legacy_client_is_taken_at_the_word_of_its_revision() {
         let said = r#"{"roots":{"listChanged":true},"elicitation":{"form":{},"url":{}},"tasks":{"list":{}},"x":1.0}"#;
         check_usable(Revision::V2025_03_26, said, r#"{"roots":{},"x":1.0}"#);
-        check_usable(Revision::V2025_06_18, said, r#"{"roots":{},"elicitation":{},"x":1.0}"#);
+        check_usable(Revision::V2025_06_18, said, r#"{"elicitation":{},"roots":{},"x":1.0}"#);
         check_usable(
             Revision::V2025_11_25,
             said,
-            r#"{"roots":{},"elicitation":{"form":{},"url":{}},"x":1.0}"#,
+            r#"{"elicitation":{"form":{},"url":{}},"roots":{},"x":1.0}"#,
         );
         let extensions = r#"{"extensions":{"io.modelcontextprotocol/tasks":{},"x/y":{}}}"#;
         check_usable(Revision::V2025_11_25, extensions, r#"{"extensions":{"x/y":{}}}"#);
@@ -213,7 +197,13 @@ mod tests {
                 Ok(Some(r#"{"elicitation":{"url":{}}}"#)),
             ),
             (r#"{"elicitation":{"form":{},"url":{}}}"#, "elicitation/create", url, Ok(None)),
-            (r#"{"x":{}}"#, "tools/call", "{}", Err(NotAsked)),
+            (
+                r#"{"x":{}}"#,
+                "tools/call",
+                "{}",
+                Err("the tool asks for `tools/call`, which is nothing that a client can be asked for"
+                    .to_owned()),
+            ),
         ];
         for (capabilities, method, params, expected) in cases {
             let found = missing(capabilities.as_bytes(), method, Object::parse(params));
@@ -228,19 +218,16 @@ mod tests {
     fn we_declare_what_the_sources_have_and_everything_while_some_are_missing() {
         let catalog = Catalog::new(Vec::new());
         let declared = |revision| declared(&catalog.offer(), revision);
-        assert_eq!(declared(Revision::MODERN), r#"{"tools":{"listChanged":true}}"#);
+        let changing = json!({ "listChanged": true });
+        assert_eq!(declared(Revision::MODERN), json!({ "tools": changing }));
         catalog.expect("files");
-        let rest = r#""prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}"#;
-        assert_eq!(
-            declared(Revision::MODERN),
-            format!(
-                r#"{{"tools":{{"listChanged":true}},{rest},"completions":{{}},"logging":{{}},"extensions":{{"io.modelcontextprotocol/tasks":{{}}}}}}"#
-            )
-        );
-        assert_eq!(
-            declared(Revision::V2024_11_05),
-            format!(r#"{{"tools":{{"listChanged":true}},{rest},"logging":{{}}}}"#)
-        );
+        let resources = json!({ "subscribe": true, "listChanged": true });
+        let mut all =
+            json!({ "tools": changing, "prompts": changing, "resources": resources, "logging": {} });
+        assert_eq!(declared(Revision::V2024_11_05), all);
+        all["completions"] = json!({});
+        all["extensions"] = json!({ (TASKS): {} });
+        assert_eq!(declared(Revision::MODERN), all);
         let abilities = Abilities {
             resources: true,
             extensions: vec![(TASKS.into(), "{}".into()), ("x/y".into(), "{\"a\":1}".into())],
@@ -249,7 +236,7 @@ mod tests {
         catalog.replace("files", Vec::new(), Features { abilities, ..Features::default() });
         assert_eq!(
             declared(Revision::V2025_11_25),
-            r#"{"tools":{"listChanged":true},"resources":{"listChanged":true},"extensions":{"x/y":{"a":1}}}"#
+            json!({ "tools": changing, "resources": changing, "extensions": { "x/y": { "a": 1 } } })
         );
     }
 }

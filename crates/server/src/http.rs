@@ -24,12 +24,11 @@ mod outbound;
 mod post;
 mod sessions;
 mod streams;
-mod turns;
 mod unauthenticated;
 mod visitor;
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,20 +41,18 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
 
 pub use crate::config::MCP_PATH as PATH;
 use crate::identity::Identity;
-use crate::{Config, Server};
+use crate::{Config, Server, accept};
 use answer::{Answer, Answered};
-use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
+use endpoint::{CONNECTIONS_MAX, Endpoint};
 pub use listen::{BindError, bind};
-use turns::Turns;
 
 /// How long a client may take to send the head of a request.
 const HEAD_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// How long open requests may still take once the endpoint closes.
+/// How long calls and streams beside the connections may still take once the endpoint closes.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment.
@@ -69,56 +66,25 @@ pub async fn serve(
     let endpoint = Endpoint::new(server, identity, config);
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
-    let mut sweep = tokio::time::interval(SWEEP_EVERY);
-    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut auth_changes = endpoint.identity.changes();
-    tokio::pin!(shutdown);
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = &mut shutdown => break,
-            // Beside this loop, since it may have to wait for the disk.
-            Ok(()) = auth_changes.changed() => {
-                connections.spawn(end_unauthenticated(endpoint.clone()));
-                continue;
-            }
-            _ = sweep.tick() => {
-                endpoint.sessions.forget_old_events();
-                connections.spawn(end_unauthenticated(endpoint.clone()));
-                continue;
-            }
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => accepted,
-            // After those that come: one that has ended holds nobody up.
-            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
-        };
-        match accepted {
-            Ok((socket, peer)) => {
-                connections.spawn(connection(endpoint.clone(), socket, peer.ip(), closing.subscribe()));
-            }
-            // Out of descriptors, most likely: those that end free some.
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
+    let serve = |(socket, peer): (TcpStream, SocketAddr)| {
+        connection(endpoint.clone(), socket, peer.ip(), closing.subscribe())
+    };
+    tokio::select! {
+        biased;
+        () = shutdown => {}
+        () = endpoint.sweep() => {}
+        () = accept::each(&mut connections, CONNECTIONS_MAX, || listener.accept(), serve) => {}
     }
     drop(listener);
-    endpoint.server.stop();
+    endpoint.server.stopping.cancel();
     endpoint.sessions.close();
     endpoint.channels.close();
     closing.send_replace(true);
-    let drained = async { while connections.join_next().await.is_some() {} };
-    // What is not done by now is given up, and its record closed by that.
-    let _ = tokio::time::timeout(DRAIN_MAX, drained).await;
+    accept::drain(&mut connections).await;
     endpoint.closing.cancel();
     connections.shutdown().await;
     endpoint.tasks.close();
     let _ = tokio::time::timeout(DRAIN_MAX, endpoint.tasks.wait()).await;
-}
-
-async fn end_unauthenticated(endpoint: Arc<Endpoint>) {
-    endpoint.sessions.end_unauthenticated(&endpoint.identity).await;
-    endpoint.channels.end_unauthenticated(&endpoint.identity).await;
 }
 
 async fn connection(
@@ -129,15 +95,10 @@ async fn connection(
 ) {
     // Without it small answers wait for the client's acknowledgement, some 40 ms.
     let _ = socket.set_nodelay(true);
-    let turns = Turns::default();
     let service = service_fn(|request| {
-        let (endpoint, turns) = (endpoint.clone(), turns.clone());
+        let endpoint = endpoint.clone();
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.
-        async move {
-            turns.take().await;
-            Ok::<_, Infallible>(route(&endpoint, peer, request).await)
-        }
-        .boxed()
+        async move { Ok::<_, Infallible>(route(&endpoint, peer, request).await) }.boxed()
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -146,10 +107,10 @@ async fn connection(
     tokio::pin!(serving);
     let served = tokio::select! {
         biased;
-        served = turns.of(serving.as_mut()) => served,
+        served = serving.as_mut() => served,
         _ = closing.changed() => {
             serving.as_mut().graceful_shutdown();
-            turns.of(serving).await
+            serving.await
         }
     };
     if let Err(error) = served {

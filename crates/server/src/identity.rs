@@ -48,20 +48,6 @@ pub(crate) use resource::is_loopback;
 pub use unknown::Unknown;
 use verified::Verified;
 
-/// What is needed to know callers.
-pub struct Parts<'a> {
-    /// The section `[identity]`, checked.
-    pub config: &'a Config,
-    /// `server.open_on_loopback`.
-    pub open_on_loopback: Option<bool>,
-    /// Where keys are kept.
-    pub store: Arc<dyn Store>,
-    /// Fetches the keys of issuers.
-    pub client: Client,
-    /// The time in milliseconds since 1970.
-    pub now_ms: fn() -> i64,
-}
-
 /// Knows callers.
 pub struct Identity {
     keys: Keys,
@@ -72,25 +58,29 @@ pub struct Identity {
     attempts: Attempts,
     /// Who somebody on this machine is that says nothing.
     local_user: Caller,
-    /// Where we listen.
-    address: OnceLock<SocketAddr>,
-    /// Where we are if that was not configured.
-    local: OnceLock<Resource>,
+    /// Where we listen, and what we are to issuers if that was not configured.
+    local: OnceLock<(SocketAddr, Resource)>,
     client: Client,
+    /// The time in milliseconds since 1970.
     now_ms: fn() -> i64,
 }
 
 impl Identity {
-    /// From its parts. Nothing is read or fetched yet.
-    pub fn new(parts: Parts<'_>) -> Identity {
-        let Parts { config, open_on_loopback, store, client, now_ms } = parts;
+    /// Knows callers by a section that has been checked, `server.open_on_loopback`, and the keys in `store`; `client`
+    /// fetches those of issuers. Nothing is read or fetched yet.
+    pub fn new(
+        config: &Config,
+        open_on_loopback: Option<bool>,
+        store: Arc<dyn Store>,
+        client: Client,
+        now_ms: fn() -> i64,
+    ) -> Identity {
         Identity {
             keys: Keys::new(store),
             settings: ArcSwap::from_pointee(AuthSettings::new(config, open_on_loopback, &client, None)),
             changes: watch::Sender::new(()),
             attempts: Attempts::default(),
             local_user: Caller::local_user(Via::Http),
-            address: OnceLock::new(),
             local: OnceLock::new(),
             client,
             now_ms,
@@ -99,8 +89,7 @@ impl Identity {
 
     /// Tells where the server listens, which is the address that tokens are for if none was configured.
     pub fn served_at(&self, address: SocketAddr) {
-        self.address.get_or_init(|| address);
-        self.local.get_or_init(|| Resource::Local(address));
+        self.local.get_or_init(|| (address, Resource::Local(address)));
     }
 
     /// Checks a section that is to be put in force where the server listens, whatever `server.bind` says by now.
@@ -108,7 +97,7 @@ impl Identity {
     /// # Errors
     /// All that cannot be used.
     pub fn check(&self, config: &Config) -> Result<(), Vec<Problem>> {
-        self.address.get().map_or(Ok(()), |address| config.check(*address))
+        self.local.get().map_or(Ok(()), |(address, _)| config.check(*address))
     }
 
     /// Puts another section and another `server.open_on_loopback` in force, which have been checked: whoever comes from
@@ -227,10 +216,10 @@ impl Identity {
             issuer.ok_or_else(|| Unknown::invalid("the issuer of the token is not trusted here (iss)"))?;
         let is_ours =
             |audience: &str| self.resource(&settings).is_some_and(|resource| resource.is_audience(audience));
-        let (caller, generation) = settings.issuers[issuer].caller(&token, now_s, is_ours).await?;
+        let (caller, keys) = settings.issuers[issuer].caller(&token, now_s, is_ours).await?;
         let expires_s = token.claims.expires_s();
         let caller = caller.with_proof(Proof::Until(expires_s));
-        let verified = Verified { caller: caller.clone(), expires_s, issuer, generation };
+        let verified = Verified { caller: caller.clone(), expires_s, issuer, keys };
         settings.checked.keep(hash, verified, now_s);
         Ok(caller)
     }
@@ -252,7 +241,7 @@ impl Identity {
 
     /// What we are to those who issue tokens for us.
     fn resource<'a>(&'a self, settings: &'a AuthSettings) -> Option<&'a Resource> {
-        settings.resource.as_ref().or_else(|| self.local.get())
+        settings.resource.as_ref().or_else(|| Some(&self.local.get()?.1))
     }
 }
 

@@ -4,12 +4,12 @@
 //! authorisation is decided here.
 
 mod abilities;
+mod accept;
 mod config;
 mod dispatch;
 mod greeting;
 pub mod http;
 pub mod identity;
-mod instructions;
 mod list_kind;
 mod lists;
 mod literal;
@@ -28,7 +28,6 @@ pub mod unix;
 
 pub use config::{Config, Problem};
 pub use greeting::Greeting;
-pub use instructions::Instructions;
 pub use ourselves::OURSELVES;
 pub use reply::outcome_json;
-pub use server::Server;
+pub use server::{Instructions, Server};

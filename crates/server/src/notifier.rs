@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wire::relayed::Relayed;
-use wire::{resources, string, write};
+use wire::{resources, write};
 
 use crate::Server;
 use crate::list_kind::RESOURCE_UPDATED;
+use crate::literal::literal;
 use crate::notification_stream::{News, NotificationStream};
 use crate::session::Session;
 
@@ -57,10 +58,8 @@ impl Notifier {
             tell(RESOURCE_UPDATED, Some(&resources::write_uri_params(uri, &Relayed::default())));
         }
         for id in &news.finished {
-            let mut params = b"{\"elicitationId\":".to_vec();
-            string::encode(id, &mut params);
-            params.push(b'}');
-            tell(ELICITATION_COMPLETE, Some(&params));
+            let params = format!("{{\"elicitationId\":{}}}", literal(id));
+            tell(ELICITATION_COMPLETE, Some(params.as_bytes()));
         }
     }
 }

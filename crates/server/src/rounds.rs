@@ -11,7 +11,7 @@ use std::sync::Arc;
 use wire::message::Text;
 use wire::{Code, Id, Object, Revision, WireError, meta, patch, string, write};
 
-use crate::abilities::{self, NotAsked};
+use crate::abilities;
 use crate::literal::literal;
 use crate::outgoing::Outbox;
 use crate::session::{Question, Session};
@@ -76,13 +76,6 @@ fn checked(requests: &Bytes) -> Result<Text, ToolError> {
         .map_err(|_| ToolError::new("bad_input_request", "the tool asks for input, but not in JSON"))
 }
 
-impl NotAsked {
-    fn told(self, method: &str) -> String {
-        let method: String = method.chars().take(100).collect();
-        format!("the tool asks for `{method}`, which is nothing that a client can be asked for")
-    }
-}
-
 impl Asker<'_> {
     /// Has everything answered and gives the `inputResponses` object, if anything was asked.
     ///
@@ -124,7 +117,7 @@ impl Asker<'_> {
     fn check(&self, wish: &Wish<'_>) -> Result<(), ToolError> {
         let Wish { method, params, .. } = wish;
         let Some(required) = abilities::missing(self.capabilities, method, *params)
-            .map_err(|fault| ToolError::new("bad_input_request", fault.told(method)))?
+            .map_err(|why| ToolError::new("bad_input_request", why))?
         else {
             return Ok(());
         };
@@ -177,12 +170,11 @@ impl Asker<'_> {
     }
 
     fn refused(&self, method: &str, error: &Text) -> ToolError {
-        let said = error.object().and_then(|error| error.string("message")).unwrap_or_default();
-        let said: String = said.chars().filter(|it| !it.is_control()).collect();
-        // Before it is cut, or half of a secret could stay.
-        let said = self.redactor.text(&said);
-        let said: String = said.chars().take(REFUSAL_CHARS_MAX).collect();
-        let why = format!("the tool asked the client for `{method}`, and the client refused: {said}");
+        let message = error.object().and_then(|error| error.string("message")).unwrap_or_default();
+        let message: String = message.chars().filter(|char| !char.is_control()).collect();
+        // Redact before cutting, or half of a secret could stay.
+        let message: String = self.redactor.text(&message).chars().take(REFUSAL_CHARS_MAX).collect();
+        let why = format!("the tool asked the client for `{method}`, and the client refused: {message}");
         ToolError::new("client_refused", why)
     }
 
@@ -234,10 +226,10 @@ pub(crate) fn for_modern(requests: &Bytes, capabilities: &Bytes) -> Result<Bytes
     let mut is_changed = false;
     let mut out = Vec::with_capacity(requests.len());
     for wish in wishes {
-        match abilities::missing(capabilities, &wish.method, wish.params) {
-            Ok(None) => {}
-            Ok(Some(required)) => return Err(meta::missing_capability(required)),
-            Err(fault) => return Err(internal(fault.told(&wish.method))),
+        if let Some(required) =
+            abilities::missing(capabilities, &wish.method, wish.params).map_err(internal)?
+        {
+            return Err(meta::missing_capability(required));
         }
         out.push(if out.is_empty() { b'{' } else { b',' });
         out.extend_from_slice(wish.key.as_bytes());

@@ -1,14 +1,19 @@
 //! What all transports share: the gate behind them, the lists they answer, the end.
 
-use crate::{Instructions, lists::Lists};
+use crate::lists::Lists;
+use arc_swap::ArcSwapOption;
 use gate::{Cancel, Gate};
 use std::sync::Arc;
 
-/// What all doors share.
+/// Our own words for models, told to every client that connects from now on. Copies share them.
+pub type Instructions = Arc<ArcSwapOption<String>>;
+
+/// What all transports share.
 pub struct Server {
     pub(crate) gate: Arc<Gate>,
     pub(crate) lists: Lists,
     pub(crate) instructions: Instructions,
+    /// Cancelled once the transports close: subscriptions then end in peace, with their final result.
     pub(crate) stopping: Cancel,
 }
 
@@ -18,18 +23,8 @@ impl Server {
         Arc::new(Server { gate, lists: Lists::default(), instructions, stopping: Cancel::new() })
     }
 
-    /// The gate behind the doors.
+    /// The gate behind the transports.
     pub fn gate(&self) -> &Arc<Gate> {
         &self.gate
-    }
-
-    /// Says that the doors are closing: subscriptions end in peace, with their final result.
-    pub(crate) fn stop(&self) {
-        self.stopping.cancel();
-    }
-
-    /// Set once the doors are closing.
-    pub(crate) fn stopping(&self) -> &Cancel {
-        &self.stopping
     }
 }

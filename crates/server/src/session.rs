@@ -4,14 +4,14 @@ mod seen;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use gate::approvals::Asker;
 use gate::{Caller, Cancel, Client, Event, HeaderCheck, Via};
 use sandbox::Process;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use wire::message::Text;
 use wire::{Id, LogLevel, Revision};
 
@@ -57,13 +57,16 @@ pub(crate) struct Session {
     /// The processes at its other end, as far as the system tells.
     askers: OnceLock<Arc<[Asker]>>,
     revision: AtomicU8,
-    listens: AtomicUsize,
+    /// Room for more subscriptions of the modern revision.
+    listens: Arc<Semaphore>,
     state: Mutex<State>,
 }
 
 /// What changes with the messages of a conversation.
+#[derive(Default)]
 struct State {
-    log_level: LogLevel,
+    /// The least grave log messages that the client wants, once it has said so.
+    log_level: Option<LogLevel>,
     /// What the client says in its handshake that it can do.
     capabilities: Bytes,
     /// What it says there about itself.
@@ -95,18 +98,7 @@ impl Session {
 
     /// A conversation in `revision` until the client settles on another.
     pub(crate) fn new(caller: Caller, revision: Revision) -> Arc<Session> {
-        let state = State {
-            log_level: LOG_LEVEL_UNSAID,
-            capabilities: Bytes::from_static(b"{}"),
-            info: None,
-            can_be_asked: false,
-            over: None,
-            is_ready: false,
-            calls: HashMap::new(),
-            asked: 0,
-            unanswered: HashMap::new(),
-            subscribed: HashMap::new(),
-        };
+        let state = State { capabilities: Bytes::from_static(b"{}"), ..State::default() };
         let session = Session {
             caller,
             conversation: next_conversation(),
@@ -114,7 +106,7 @@ impl Session {
             header_check: OnceLock::new(),
             askers: OnceLock::new(),
             revision: AtomicU8::new(0),
-            listens: AtomicUsize::new(0),
+            listens: Arc::new(Semaphore::new(LISTENS_MAX)),
             state: Mutex::new(state),
         };
         session.settle(revision);
@@ -154,7 +146,7 @@ impl Session {
         let client = Client {
             capabilities: state.capabilities.clone(),
             info: state.info.clone(),
-            log_level: Some(state.log_level.name()),
+            log_level: Some(state.log_level.unwrap_or(LOG_LEVEL_UNSAID).name()),
             conversation: self.conversation,
             over: state.over.clone(),
             ..Client::default()
@@ -187,7 +179,7 @@ impl Session {
 
     /// Changes the least grave level of log messages that the client wants.
     pub(crate) fn set_log_level(&self, level: LogLevel) {
-        self.state().log_level = level;
+        self.state().log_level = Some(level);
     }
 
     /// Begins a call under `id`.
@@ -271,9 +263,11 @@ impl Session {
         drop(surplus);
     }
 
-    /// Gives up a subscription, for its end to be told.
-    pub(crate) fn end_subscription(&self, uri: &str) -> Option<ResourceSubscription> {
-        self.state().subscribed.remove(uri)
+    /// Ends a subscription, if there is one.
+    pub(crate) fn end_subscription(&self, uri: &str) {
+        let ended = self.state().subscribed.remove(uri);
+        // Outside the lock, since it then asks for something.
+        drop(ended);
     }
 
     /// All that is subscribed.
@@ -294,16 +288,13 @@ impl Session {
     }
 
     /// Opens one more subscription of the modern revision; nothing if there are too many.
-    pub(crate) fn listen(self: &Arc<Session>) -> Option<Listening> {
-        let listening = Listening { session: self.clone() };
-        // Counted before it is known to fit, so that letting go of it counts back either way.
-        let open = self.listens.fetch_add(1, Ordering::Relaxed);
-        (open < LISTENS_MAX).then_some(listening)
+    pub(crate) fn listen(&self) -> Option<OwnedSemaphorePermit> {
+        self.listens.clone().try_acquire_owned().ok()
     }
 
     /// How many of the calls in flight are open subscriptions, which end only when somebody ends them.
     pub(crate) fn listens(&self) -> usize {
-        self.listens.load(Ordering::Relaxed)
+        LISTENS_MAX - self.listens.available_permits()
     }
 }
 
@@ -333,17 +324,6 @@ pub(crate) struct InFlight {
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.session.state().calls.remove(&self.id);
-    }
-}
-
-/// An open subscription; no longer counted when dropped.
-pub(crate) struct Listening {
-    session: Arc<Session>,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.session.listens.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -59,7 +59,7 @@ pub async fn serve(
     let heard = server.clone();
     tokio::spawn(async move {
         shutdown.await;
-        heard.stop();
+        heard.stopping.cancel();
     });
     // Most clients are our parent; one that has a shell start us made the sockets that we speak through.
     let client = parent().into_iter().chain(peer(std::io::stdin()));
@@ -73,7 +73,8 @@ pub async fn serve(
 pub(crate) async fn serve_connection(server: Arc<Server>, connection: UnixStream) -> std::io::Result<()> {
     let client = peer(&connection);
     let (reader, writer) = connection.into_split();
-    converse(server, (Via::Socket, client), None, Input::Connection(reader), Output::connection(writer)).await
+    converse(server, (Via::Socket, client), None, Input::Stream(Box::new(reader)), Output::connection(writer))
+        .await
 }
 
 async fn converse(
@@ -127,7 +128,7 @@ enum Event {
 
 fn stopped(server: Arc<Server>) -> BoxFuture<'static, Event> {
     async move {
-        server.stopping().cancelled().await;
+        server.stopping.cancelled().await;
         Event::Shutdown
     }
     .boxed()
@@ -174,7 +175,7 @@ impl Transport {
                         return self.drain().await;
                     }
                     // A client that never stops sending must not keep answers and the end from their turn.
-                    if self.calls_waiting > 0 || self.server.stopping().is_cancelled() {
+                    if self.calls_waiting > 0 || self.server.stopping.is_cancelled() {
                         self.take_reports();
                         if let Some(Some(event)) = self.events.next().now_or_never()
                             && self.take_event(event).is_break()
@@ -199,7 +200,7 @@ impl Transport {
         tokio::select! {
             biased;
             flushed = self.output.flush() => flushed,
-            () = self.server.stopping().cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
+            () = self.server.stopping.cancelled() => Err(std::io::ErrorKind::BrokenPipe.into()),
         }
     }
 

@@ -15,12 +15,11 @@ const ATTEMPTS_MAX: u32 = 30;
 /// How long the first pause between two attempts is; each further one is longer by as much.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(250);
 
-/// One subscription. Letting go of it ends it, beside whoever lets go.
+/// One subscription. Dropping it ends it in the background: nobody would know what to do if that failed.
 pub(crate) struct ResourceSubscription {
     server: Arc<Server>,
     caller: Caller,
     uri: Arc<str>,
-    ended: bool,
 }
 
 impl ResourceSubscription {
@@ -36,29 +35,12 @@ impl ResourceSubscription {
         cancel: Cancel,
     ) -> Result<ResourceSubscription, Failure> {
         act(server, caller, client, Action::Subscribe, uri, cancel).await?;
-        Ok(ResourceSubscription {
-            server: server.clone(),
-            caller: caller.clone(),
-            uri: uri.into(),
-            ended: false,
-        })
+        Ok(ResourceSubscription { server: server.clone(), caller: caller.clone(), uri: uri.into() })
     }
 
     /// What is watched.
     pub(crate) fn uri(&self) -> &Arc<str> {
         &self.uri
-    }
-
-    /// Ends the subscription. This cannot be cancelled: nobody would know whether it has ended.
-    ///
-    /// # Errors
-    /// As for [`ResourceSubscription::begin`]. It is then tried once more, beside the caller.
-    pub(crate) async fn end(mut self, client: Client) -> Result<(), Failure> {
-        self.ended = true;
-        let result =
-            act(&self.server, &self.caller, client, Action::Unsubscribe, &self.uri, Cancel::new()).await;
-        self.ended = result.is_ok();
-        result
     }
 }
 
@@ -86,9 +68,6 @@ async fn act(
 
 impl Drop for ResourceSubscription {
     fn drop(&mut self) {
-        if self.ended {
-            return;
-        }
         // Without a runtime the program is ending, and every source with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (server, caller, uri) = (self.server.clone(), self.caller.clone(), self.uri.clone());

@@ -4,7 +4,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, Stat, lstat, unlink};
 use rustix::process::umask;
@@ -12,13 +11,10 @@ use sandbox::connect_unix;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
-use crate::{Server, stdio};
+use crate::{Server, accept, stdio};
 
 /// Most clients at once. Beyond it new ones wait in the system's queue.
 const CLIENTS_MAX: usize = 1_000;
-
-/// How long clients may still take to read their last answers once the door closes.
-const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// The path cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -113,30 +109,14 @@ impl Drop for Socket {
 /// Serves until `shutdown` resolves, then lets clients finish for a moment.
 pub async fn serve(server: Arc<Server>, socket: Socket, shutdown: impl Future<Output = ()>) {
     let mut clients = JoinSet::new();
-    tokio::pin!(shutdown);
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = &mut shutdown => break,
-            Some(_) = clients.join_next(), if !clients.is_empty() => continue,
-            accepted = socket.accept(), if clients.len() < CLIENTS_MAX => accepted,
-        };
-        match accepted {
-            Ok(connection) => {
-                clients.spawn(client(server.clone(), connection));
-            }
-            // Out of descriptors, most likely: those that end free some.
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
+    tokio::select! {
+        biased;
+        () = shutdown => {}
+        () = accept::each(&mut clients, CLIENTS_MAX, || socket.accept(), |one| client(server.clone(), one)) => {}
     }
     drop(socket);
-    server.stop();
-    let drained = async { while clients.join_next().await.is_some() {} };
-    // What is not done by now is given up, and its record closed by that.
-    let _ = tokio::time::timeout(DRAIN_MAX, drained).await;
+    server.stopping.cancel();
+    accept::drain(&mut clients).await;
     clients.shutdown().await;
 }
 

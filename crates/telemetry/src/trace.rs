@@ -39,7 +39,7 @@ impl Tracer {
         let (finished, queue) = mpsc::channel(SPANS_WAITING_MAX);
         let threshold = AtomicU64::new(threshold(config));
         let tracer = Tracer { endpoint: endpoint.clone(), finished, threshold, dropped: dropped.clone() };
-        Some((Arc::new(tracer), Exporter::new(endpoint, queue, dropped.clone())))
+        Some((Arc::new(tracer), Exporter { endpoint, queue, dropped: dropped.clone() }))
     }
 
     /// Goes by another section. False, and no change, if that has spans go elsewhere.

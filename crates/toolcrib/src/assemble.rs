@@ -13,7 +13,7 @@ use redact::Redactor;
 use rules::Rules;
 use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
-use server::identity::{self, Identity};
+use server::identity::Identity;
 use store::{Secrets, Store};
 
 use crate::config::Settings;
@@ -100,13 +100,13 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Tro
 
 /// Who may call over HTTP.
 pub(crate) fn identity(settings: &Settings) -> Arc<Identity> {
-    Arc::new(Identity::new(identity::Parts {
-        config: &settings.identity,
-        open_on_loopback: settings.server.open_on_loopback,
-        store: settings.kept.store().clone(),
-        client: sandbox::Client::new(),
+    Arc::new(Identity::new(
+        &settings.identity,
+        settings.server.open_on_loopback,
+        settings.kept.store().clone(),
+        sandbox::Client::new(),
         now_ms,
-    }))
+    ))
 }
 
 /// What decides about calls by these settings.

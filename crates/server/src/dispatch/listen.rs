@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use gate::{Cancel, Client, Event, Task, Versions};
+use tokio::sync::OwnedSemaphorePermit;
 use wire::message::Text;
 use wire::subscriptions::{self, Filter};
 use wire::{Id, Object, WireError, patch, relayed::Relayed, resources};
@@ -16,7 +17,7 @@ use crate::list_kind::{PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOO
 use crate::literal::literal;
 use crate::notification_stream::{News, NotificationStream};
 use crate::outgoing::{Now, Outbox, Reply, invalid_request};
-use crate::session::{InFlight, LISTENS_MAX, Listening, Session};
+use crate::session::{InFlight, LISTENS_MAX, Session};
 use crate::subscription::ResourceSubscription;
 use crate::{Server, abilities};
 
@@ -36,7 +37,7 @@ pub(super) fn listen(request: &mut Request<'_>) -> Result<Now, WireError> {
         abilities::check_tasks(request.capabilities())?;
     }
     let in_flight = request.begin()?;
-    let listening = request.session.listen().ok_or_else(|| {
+    let place = request.session.listen().ok_or_else(|| {
         invalid_request(format_args!("at most {LISTENS_MAX} subscriptions can be open at once"))
     })?;
     let outbox = (request.outbox)()
@@ -50,7 +51,7 @@ pub(super) fn listen(request: &mut Request<'_>) -> Result<Now, WireError> {
         client: request.client().0,
         outbox,
         in_flight,
-        _listening: listening,
+        _place: place,
     };
     Ok(Now::Later(Box::pin(subscription.run())))
 }
@@ -67,11 +68,9 @@ struct Subscription {
     client: Client,
     outbox: Outbox,
     in_flight: InFlight,
-    _listening: Listening,
+    /// Its place among those that may be open.
+    _place: OwnedSemaphorePermit,
 }
-
-/// The client is gone.
-struct Gone;
 
 impl Subscription {
     async fn run(mut self) -> Option<Reply> {
@@ -80,14 +79,14 @@ impl Subscription {
         let frame = tokio::select! {
             biased;
             () = cancel.cancelled() => return None,
-            () = server.stopping().cancelled() => subscriptions::ended(&self.id),
-            Gone = self.serve(&cancel) => return None,
+            () = server.stopping.cancelled() => subscriptions::ended(&self.id),
+            () = self.serve(&cancel) => return None,
         };
         Some(Reply { frame, code: None })
     }
 
     /// Tells what happens until the client is gone.
-    async fn serve(&mut self, cancel: &Cancel) -> Gone {
+    async fn serve(&mut self, cancel: &Cancel) {
         let catalog = self.server.gate.catalog().clone();
         // From here on nothing is missed, though it is told only after the acknowledgement.
         let mut notifications = NotificationStream::new(&catalog);
@@ -100,13 +99,13 @@ impl Subscription {
         self.filter.tasks = self.tasks.iter().map(|(_, token)| token.clone()).collect();
         let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
         if self.outbox.send(acknowledged).await.is_err() {
-            return Gone;
+            return;
         }
         loop {
             let news = notifications.next(|event| self.wants(event, &subscribed)).await;
             for frame in self.written(&news, &mut shown) {
                 if self.outbox.send(frame).await.is_err() {
-                    return Gone;
+                    return;
                 }
             }
         }

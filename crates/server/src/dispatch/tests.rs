@@ -41,7 +41,7 @@ struct Talk {
 
 fn kind() -> Instructions {
     let instructions = Instructions::default();
-    instructions.set(Some("be kind".into()));
+    instructions.store(Some(Arc::new("be kind".into())));
     instructions
 }
 

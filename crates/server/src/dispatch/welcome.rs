@@ -1,11 +1,12 @@
 //! What a client hears of us first: `initialize` in the legacy revisions, `server/discover` in the modern one.
 
 use gate::Offer;
+use serde_json::json;
 use wire::message::Text;
-use wire::{Revision, WireError, initialize as handshake, string};
+use wire::{Revision, WireError, initialize as handshake, meta};
 
 use super::request::Request;
-use crate::ourselves::{OUR_META, OURSELVES};
+use crate::ourselves::OURSELVES;
 use crate::outgoing::Now;
 use crate::{Server, abilities};
 
@@ -38,7 +39,7 @@ pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
         "a client connected"
     );
     let offer = request.server.gate.catalog().offer();
-    let capabilities = abilities::declared(&offer, hello.revision);
+    let capabilities = abilities::declared(&offer, hello.revision).to_string();
     let instructions = instructions(request.server, &offer);
     let welcome = handshake::welcome(hello.revision, OURSELVES, &capabilities, instructions.as_deref());
     request.answer(&welcome)
@@ -49,37 +50,36 @@ pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
     let offer = request.server.gate.catalog().offer();
     // What is declared before every source has reported is a guess.
     let ttl_ms = if offer.is_settled { DISCOVERED_MS } else { 0 };
-    let mut result = format!(
-        "{{\"resultType\":\"complete\",\"supportedVersions\":[\"{}\"],\"capabilities\":{}",
-        Revision::MODERN.name(),
-        abilities::declared(&offer, Revision::MODERN)
-    )
-    .into_bytes();
+    let mut result = json!({
+        "resultType": "complete",
+        "supportedVersions": [Revision::MODERN.name()],
+        "capabilities": abilities::declared(&offer, Revision::MODERN),
+        "ttlMs": ttl_ms,
+        "cacheScope": "private",
+        "_meta": { (meta::SERVER_INFO): { "name": OURSELVES.name, "version": OURSELVES.version } },
+    });
     if let Some(instructions) = instructions(request.server, &offer) {
-        result.extend_from_slice(b",\"instructions\":");
-        string::encode(&instructions, &mut result);
+        result["instructions"] = instructions.into();
     }
-    let rest = format!(",\"ttlMs\":{ttl_ms},\"cacheScope\":\"private\",\"_meta\":{}}}", *OUR_META);
-    result.extend_from_slice(rest.as_bytes());
-    request.answer(&result)
+    request.answer(result.to_string().as_bytes())
 }
 
-/// What models are told: our own words, and those of each source under its name.
+/// What models read: our own words, and those of each source under its name.
 fn instructions(server: &Server, offer: &Offer) -> Option<String> {
-    let mut told = server.instructions.now().map(|ours| ours.to_string()).unwrap_or_default();
+    let mut all = server.instructions.load_full().map(|ours| ours.to_string()).unwrap_or_default();
     for source in &offer.sources {
-        let Some(said) = source.features.instructions.as_deref() else { continue };
-        // Before they are cut, or half of a secret could stay.
-        let said = server.gate.redactor().text(said);
-        let cut = said.floor_char_boundary(SOURCE_INSTRUCTIONS_BYTES_MAX);
-        let part = format!("## {}\n\n{}", source.name, &said[..cut]);
-        if told.len() + part.len() > INSTRUCTIONS_BYTES_MAX {
+        let Some(text) = source.features.instructions.as_deref() else { continue };
+        // Redact before cutting, or half of a secret could stay.
+        let text = server.gate.redactor().text(text);
+        let cut = text.floor_char_boundary(SOURCE_INSTRUCTIONS_BYTES_MAX);
+        let part = format!("## {}\n\n{}", source.name, &text[..cut]);
+        if all.len() + part.len() > INSTRUCTIONS_BYTES_MAX {
             break;
         }
-        if !told.is_empty() {
-            told.push_str("\n\n");
+        if !all.is_empty() {
+            all.push_str("\n\n");
         }
-        told.push_str(&part);
+        all.push_str(&part);
     }
-    (!told.is_empty()).then_some(told)
+    (!all.is_empty()).then_some(all)
 }

@@ -57,8 +57,7 @@ struct Posted {
     #[serde(default)]
     scope: Reach,
     /// For `always`: which arguments. By default the very same ones.
-    #[serde(default)]
-    arguments: Arguments,
+    arguments: Option<Arguments>,
     /// For people, and with `deny` for the model, too.
     reason: Option<String>,
     /// The code for approvals, if there is one.
@@ -96,12 +95,6 @@ enum Which {
     Any,
 }
 
-impl Default for Arguments {
-    fn default() -> Arguments {
-        Arguments::Word(Which::Same)
-    }
-}
-
 impl Posted {
     /// What it means, or what is wrong with it.
     fn read(self) -> Result<(Answer, Option<Code>), String> {
@@ -110,9 +103,9 @@ impl Posted {
             return Err(format!("`reason` may have at most {NOTE_CHARS_MAX} characters"));
         }
         let pattern = match arguments {
-            Arguments::Word(Which::Same) => Pattern::Same,
-            Arguments::Word(Which::Any) => Pattern::Any,
-            Arguments::Members(pointers) => Pattern::Members(pointers),
+            None | Some(Arguments::Word(Which::Same)) => Pattern::Same,
+            Some(Arguments::Word(Which::Any)) => Pattern::Any,
+            Some(Arguments::Members(pointers)) => Pattern::Members(pointers),
         };
         let scope = match scope {
             Reach::Always => Scope::Always(pattern),

@@ -25,7 +25,8 @@ pub(super) const DETACHED_MAX: usize = 1_000;
 /// are read.
 pub(super) const STREAMING_MAX: usize = CONNECTIONS_MAX;
 
-/// How often events are looked for that were kept long enough, and sessions whose callers are known no longer.
+/// How often events are looked for that were kept long enough, and sessions that were left behind or whose callers are
+/// known no longer.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// What the requests of the endpoint share.
@@ -67,6 +68,18 @@ impl Endpoint {
         })
     }
 
+    /// Looks, whenever other settings come into force and every so often, for sessions that are to end and events that
+    /// were kept long enough.
+    pub(super) async fn sweep(&self) {
+        let mut changes = self.identity.changes();
+        loop {
+            // It changes, or its time has come; which one does not matter.
+            let _ = tokio::time::timeout(SWEEP_EVERY, changes.changed()).await;
+            self.sessions.sweep(&self.identity).await;
+            self.channels.sweep(&self.identity).await;
+        }
+    }
+
     /// Waits until nobody knows this caller any more: its key was revoked, its token has run out, or whose word counts
     /// has changed.
     pub(super) async fn until_unknown(&self, caller: &Caller) {
@@ -86,13 +99,9 @@ impl Endpoint {
 impl Endpoint {
     /// One that is open to whoever is on this machine.
     pub(super) fn sample(server: Arc<Server>) -> Arc<Endpoint> {
-        let parts = crate::identity::Parts {
-            config: &crate::identity::Config::default(),
-            open_on_loopback: Some(true),
-            store: Arc::new(store::SqliteStore::at(std::path::Path::new("nothing is kept here"))),
-            client: sandbox::Client::new(),
-            now_ms: || 0,
-        };
-        Endpoint::new(server, Arc::new(Identity::new(parts)), &Config::default())
+        let store = Arc::new(store::SqliteStore::at(std::path::Path::new("nothing is kept here")));
+        let (config, client) = (crate::identity::Config::default(), sandbox::Client::new());
+        let identity = Identity::new(&config, Some(true), store, client, || 0);
+        Endpoint::new(server, Arc::new(identity), &Config::default())
     }
 }

@@ -62,7 +62,8 @@ async fn collect<B>(room: &Arc<Semaphore>, mut body: B) -> Result<Bytes, Box<Ans
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut arrived = Arrived::default();
+    // Most bodies arrive in one piece, which is not copied.
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
     let mut taken: Option<OwnedSemaphorePermit> = None;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
@@ -70,7 +71,7 @@ where
         };
         // What is no data is a trailer, and says nothing to us.
         let Ok(data) = frame.into_data() else { continue };
-        let bytes = arrived.len() + data.len();
+        let bytes = first.len().max(all.len()) + data.len();
         if bytes > HTTP_BODY_BYTES_MAX {
             return Err(too_large());
         }
@@ -87,43 +88,21 @@ where
                 None => taken = Some(more),
             }
         }
-        arrived.add(data);
+        if first.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&data);
     }
-    Ok(arrived.whole())
+    Ok(if all.is_empty() { first } else { all.into() })
 }
 
 fn too_large() -> Box<Answer> {
     let error = invalid_request(format_args!("a body may have at most {HTTP_BODY_BYTES_MAX} bytes"));
     answer::error(StatusCode::PAYLOAD_TOO_LARGE, None, &error).into()
-}
-
-/// What is there of a body. Most arrive in one piece, which is not copied.
-#[derive(Default)]
-struct Arrived {
-    first: Bytes,
-    /// All of it, once there is more than one piece.
-    all: Vec<u8>,
-}
-
-impl Arrived {
-    fn len(&self) -> usize {
-        self.first.len().max(self.all.len())
-    }
-
-    fn add(&mut self, data: Bytes) {
-        if self.len() == 0 {
-            self.first = data;
-            return;
-        }
-        if self.all.is_empty() {
-            self.all.extend_from_slice(&self.first);
-        }
-        self.all.extend_from_slice(&data);
-    }
-
-    fn whole(self) -> Bytes {
-        if self.all.is_empty() { self.first } else { self.all.into() }
-    }
 }
 
 #[cfg(test)]

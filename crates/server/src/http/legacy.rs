@@ -40,29 +40,16 @@ pub(super) fn handshake(endpoint: &Endpoint, caller: Caller, message: Message) -
     Ok(answer)
 }
 
-/// The conversation that a request belongs to.
-enum Conversation {
-    /// A session.
-    Open(Arc<Open>),
-    /// One of its own, since it names none. Nothing of it is kept.
-    Alone(Arc<Session>),
-}
+/// The conversation that a request belongs to, and the session that it is of; one that names no session has one of its
+/// own, of which nothing is kept.
+type Conversation = (Arc<Session>, Option<Arc<Open>>);
 
-impl Conversation {
-    fn find(endpoint: &Endpoint, caller: Caller, head: &HeaderMap) -> Result<Conversation, Box<Answer>> {
-        let named = head::legacy_revision(head)?;
-        Ok(match endpoint.sessions.named(head, &caller)? {
-            Some(open) => Conversation::Open(open),
-            None => Conversation::Alone(Session::new(caller, named.unwrap_or(Revision::UNSAID_OVER_HTTP))),
-        })
-    }
-
-    fn session(&self) -> &Arc<Session> {
-        match self {
-            Conversation::Open(open) => &open.session,
-            Conversation::Alone(session) => session,
-        }
-    }
+fn conversation(endpoint: &Endpoint, caller: Caller, head: &HeaderMap) -> Result<Conversation, Box<Answer>> {
+    let named = head::legacy_revision(head)?;
+    Ok(match endpoint.sessions.named(head, &caller)? {
+        Some(open) => (open.session.clone(), Some(open)),
+        None => (Session::new(caller, named.unwrap_or(Revision::UNSAID_OVER_HTTP)), None),
+    })
 }
 
 /// Answers one message.
@@ -73,14 +60,14 @@ pub(super) async fn message(
     takes_events: TakesEvents,
     message: Message,
 ) -> Answered {
-    let conversation = Conversation::find(endpoint, caller, head)?;
+    let (session, open) = conversation(endpoint, caller, head)?;
     let mut outgoing = Outgoing::default();
     let mut out = Vec::new();
     let mut outbox = || takes_events.then(|| outgoing.outbox());
-    match dispatch::dispatch(&endpoint.server, conversation.session(), Ok(message), &mut outbox, &mut out) {
+    match dispatch::dispatch(&endpoint.server, &session, Ok(message), &mut outbox, &mut out) {
         Now::Nothing => Ok(answer::empty(StatusCode::ACCEPTED)),
         Now::Written(_) => Ok(answer::json(StatusCode::OK, out)),
-        Now::Later(later) => finish(endpoint, &conversation, later, outgoing, takes_events).await,
+        Now::Later(later) => finish(endpoint, open.as_deref(), later, outgoing, takes_events).await,
     }
 }
 
@@ -92,12 +79,12 @@ pub(super) async fn batch(
     takes_events: TakesEvents,
     messages: Vec<Result<Message, Rejected>>,
 ) -> Answered {
-    let conversation = Conversation::find(endpoint, caller, head)?;
+    let (session, open) = conversation(endpoint, caller, head)?;
     let mut outgoing = Outgoing::default();
     let mut outbox = || takes_events.then(|| outgoing.outbox());
-    match dispatch::batch(&endpoint.server, conversation.session(), messages, &mut outbox) {
+    match dispatch::batch(&endpoint.server, &session, messages, &mut outbox) {
         Ok(None) => Ok(answer::empty(StatusCode::ACCEPTED)),
-        Ok(Some(later)) => finish(endpoint, &conversation, later, outgoing, takes_events).await,
+        Ok(Some(later)) => finish(endpoint, open.as_deref(), later, outgoing, takes_events).await,
         Err(error) => Err(answer::bad_request(None, &error)),
     }
 }
@@ -105,13 +92,13 @@ pub(super) async fn batch(
 /// Waits for an answer, and turns to a stream once there is something to tell before it.
 async fn finish(
     endpoint: &Arc<Endpoint>,
-    conversation: &Conversation,
+    open: Option<&Open>,
     later: Later,
     outgoing: Outgoing,
     takes_events: TakesEvents,
 ) -> Answered {
     let mut exchange = Exchange::new(Detached::new(endpoint, later), outgoing);
-    let is_resumable = matches!(conversation, Conversation::Open(open) if open.streams.are_primed());
+    let is_resumable = open.is_some_and(|open| open.streams.are_primed());
     let silence = if is_resumable { SILENCE_RESUMABLE_MAX } else { SILENCE_MAX };
     if let Some(reply) = exchange.only_answer(takes_events.then_some(silence)).await {
         return Ok(only(reply.map(|reply| reply.frame), StatusCode::OK, takes_events));
@@ -120,10 +107,7 @@ async fn finish(
         let why = "too many answers are streams that go on; try again later\n";
         answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
     })?;
-    let open = match conversation {
-        Conversation::Open(open) => open,
-        Conversation::Alone(_) => return Ok(answer::events(events(exchange.pieces(place), QUIET_MAX))),
-    };
+    let Some(open) = open else { return Ok(answer::events(events(exchange.pieces(place), QUIET_MAX))) };
     let (writer, reader) = open.streams.begin();
     // A task of its own, since a slow or lost reader must not hold up the call.
     let writing = async move {
@@ -162,11 +146,10 @@ mod tests {
         let gate = SampleGate::new();
         let endpoint = Endpoint::sample(Server::new(gate.gate.clone(), crate::Instructions::default()));
         let session = Session::new(Caller::local_user(Via::Http), Revision::LATEST_LEGACY);
-        let conversation =
-            Conversation::Open(endpoint.sessions.open(session, None).expect("there is room").1);
+        let (_, open) = endpoint.sessions.open(session, None).expect("there is room");
         let never = async || {
             let pending = Box::pin(std::future::pending());
-            let finished = finish(&endpoint, &conversation, pending, Outgoing::default(), true).await;
+            let finished = finish(&endpoint, Some(&*open), pending, Outgoing::default(), true).await;
             finished.unwrap_or_else(|refusal| *refusal)
         };
         for number in 0..STREAMING_MAX {

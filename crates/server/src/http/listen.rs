@@ -69,7 +69,7 @@ mod tests {
     use gate::Role;
 
     use super::*;
-    use crate::identity::{self, KeyRequest, Parts};
+    use crate::identity::{self, KeyRequest};
 
     #[tokio::test]
     async fn other_machines_reach_only_a_server_that_knows_somebody() {
@@ -77,7 +77,7 @@ mod tests {
         let store = Arc::new(store::SqliteStore::at(folder.path()));
         let identity = |store: Arc<store::SqliteStore>| {
             let (config, client) = (&identity::Config::default(), sandbox::Client::new());
-            Identity::new(Parts { config, open_on_loopback: Some(true), store, client, now_ms: || 0 })
+            Identity::new(config, Some(true), store, client, || 0)
         };
         let config = |bind: &str| Config { bind: bind.parse().expect("a sample"), ..Config::default() };
         let refused =

@@ -37,9 +37,6 @@ const SESSIONS_MAX: usize = 10_000;
 /// open another session after a night.
 const SILENCE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often those left behind are looked for, at most.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
-
 /// Randomness in a session id, in bytes.
 const ID_BYTES: usize = 16;
 
@@ -105,11 +102,7 @@ pub(super) struct Sessions {
     total: Total,
 }
 
-#[derive(Default)]
-struct Table {
-    open: HashMap<Box<str>, Arc<Open>>,
-    swept_s: u64,
-}
+type Table = HashMap<Box<str>, Arc<Open>>;
 
 impl Sessions {
     /// None yet.
@@ -148,14 +141,14 @@ impl Sessions {
             session,
         });
         let mut table = self.lock();
-        let ended = table.make_room(now_s);
-        if table.open.len() >= SESSIONS_MAX {
+        let ended = if table.len() >= SESSIONS_MAX { take_out_one(&mut table) } else { None };
+        if table.len() >= SESSIONS_MAX {
             let why = "too many sessions are in use; try again later\n";
             return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
         }
-        table.open.insert(id.as_str().into(), opened.clone());
+        table.insert(id.as_str().into(), opened.clone());
         drop(table);
-        ended.iter().for_each(|session| session.end());
+        ended.iter().for_each(|open| open.end());
         Ok((id, opened))
     }
 
@@ -173,26 +166,17 @@ impl Sessions {
 
     /// The session of this id, if it is open and the caller's. Hearing of it keeps it open.
     pub(super) fn get(&self, id: &str, caller: &Caller) -> Option<Arc<Open>> {
-        let open = self.lock().open.get(id).filter(|open| open.is_for(caller)).cloned()?;
-        let now_s = self.now_s();
-        let heard_s = open.heard_s.swap(now_s, Ordering::Relaxed);
+        let open = self.lock().get(id).filter(|open| open.is_for(caller)).cloned()?;
+        open.heard_s.store(self.now_s(), Ordering::Relaxed);
         open.is_used.store(true, Ordering::Relaxed);
         open.good_until_s.fetch_max(good_until_s(caller), Ordering::Relaxed);
-        if now_s.saturating_sub(heard_s) <= SILENCE_MAX.as_secs() || open.streams.are_read() {
-            return Some(open);
-        }
-        // Silent too long, and only not found yet.
-        if let Some(open) = self.remove(id) {
-            open.end();
-        }
-        None
+        Some(open)
     }
 
     /// Ends a session. False if the caller has none of this id.
     pub(super) fn end(&self, id: &str, caller: &Caller) -> bool {
         let Some(open) = self.get(id, caller) else { return false };
-        self.remove(id);
-        open.end();
+        self.remove(id, &open);
         true
     }
 
@@ -207,35 +191,32 @@ impl Sessions {
         }
     }
 
-    /// Forgets the events that were kept long enough, in all sessions.
-    pub(super) fn forget_old_events(&self) {
-        // Not under the lock, which every request needs.
-        let all: Vec<Arc<Open>> = self.lock().open.values().cloned().collect();
-        all.iter().for_each(|open| open.streams.forget_old());
-    }
-
-    /// Ends the sessions of callers whom nobody knows any more, and with them the streams that they still read.
-    pub(super) async fn end_unauthenticated(&self, identity: &Identity) {
+    /// Ends the sessions that were left behind, and those of callers whom nobody knows any more, with the streams that they
+    /// still read. Of the others it forgets the events that were kept long enough.
+    pub(super) async fn sweep(&self, identity: &Identity) {
         // Not under the lock, which every request needs.
         let all: Vec<(Box<str>, Arc<Open>)> =
-            self.lock().open.iter().map(|(id, open)| (id.clone(), open.clone())).collect();
+            self.lock().iter().map(|(id, open)| (id.clone(), open.clone())).collect();
+        let oldest_s = self.now_s().saturating_sub(SILENCE_MAX.as_secs());
         for (id, open) in all {
+            open.streams.forget_old();
             let good_until_s = open.good_until_s.load(Ordering::Relaxed);
-            if !identity.still_knows(&open.session.caller, good_until_s, open.opened_at).await {
-                self.remove(&id);
-                open.end();
+            let was_left = open.heard_s.load(Ordering::Relaxed) < oldest_s && !open.streams.are_read();
+            if was_left || !identity.still_knows(&open.session.caller, good_until_s, open.opened_at).await {
+                self.remove(&id, &open);
             }
         }
     }
 
     /// Ends every session.
     pub(super) fn close(&self) {
-        let all = std::mem::take(&mut self.lock().open);
+        let all = std::mem::take(&mut *self.lock());
         all.values().for_each(|session| session.end());
     }
 
-    fn remove(&self, id: &str) -> Option<Arc<Open>> {
-        self.lock().open.remove(id)
+    fn remove(&self, id: &str, open: &Open) {
+        self.lock().remove(id);
+        open.end();
     }
 
     fn now_s(&self) -> u64 {
@@ -243,39 +224,22 @@ impl Sessions {
     }
 }
 
-impl Table {
-    /// Takes out those that were left behind and, if there is no room then, one that is not busy.
-    fn make_room(&mut self, now_s: u64) -> Vec<Arc<Open>> {
-        let mut ended = Vec::new();
-        if self.open.len() >= SESSIONS_MAX || now_s >= self.swept_s + SWEEP_EVERY.as_secs() {
-            self.swept_s = now_s;
-            let oldest = now_s.saturating_sub(SILENCE_MAX.as_secs());
-            let left =
-                |open: &Open| open.heard_s.load(Ordering::Relaxed) < oldest && !open.streams.are_read();
-            ended.extend(self.open.extract_if(|_, open| left(open)).map(|(_, open)| open));
-        }
-        if self.open.len() >= SESSIONS_MAX {
-            let first = self.first_to_go();
-            ended.extend(first.and_then(|id| self.open.remove(&id)));
-        }
-        ended
+/// Takes out the session that makes room first; nothing if something goes on in all of them.
+fn take_out_one(table: &mut Table) -> Option<Arc<Open>> {
+    let mut first = None;
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for open in table.values() {
+        *counts.entry(&**open.session.caller.id()).or_default() += 1;
     }
-
-    fn first_to_go(&self) -> Option<Box<str>> {
-        let mut first = None;
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for open in self.open.values() {
-            *counts.entry(&**open.session.caller.id()).or_default() += 1;
+    for (id, open) in &*table {
+        let rank = (Reverse(counts[&**open.session.caller.id()]), open.rank());
+        // Asked last, since it takes locks and most are not ahead of the best so far.
+        if first.as_ref().is_none_or(|(least, _)| rank < *least) && !open.is_busy() {
+            first = Some((rank, id));
         }
-        for (id, open) in &self.open {
-            let rank = (Reverse(counts[&**open.session.caller.id()]), open.rank());
-            // Asked last, since it takes locks and most are not ahead of the best so far.
-            if first.is_none_or(|(least, _)| rank < least) && !open.is_busy() {
-                first = Some((rank, id));
-            }
-        }
-        first.map(|(_, id)| id.clone())
     }
+    let id = first.map(|(_, id)| id.clone())?;
+    table.remove(&id)
 }
 
 /// Until when a caller may go on by what it came with, in seconds since 1970.

@@ -67,10 +67,10 @@ impl AuthSettings {
         has_its_keys.then(|| Arc::new(Issuer::new(issuer, one.keys.clone())))
     }
 
-    /// Whether the keys are still those by which a token was checked.
+    /// Whether the keys are still those, as they were fetched, by which a token was checked.
     pub(super) fn is_current(&self, verified: &Verified) -> bool {
         let held = self.issuers.get(verified.issuer).and_then(|issuer| issuer.keys.held());
-        held.is_some_and(|held| held.generation == verified.generation && held.is_fresh())
+        held.is_some_and(|held| Arc::ptr_eq(&held, &verified.keys) && held.is_fresh())
     }
 
     /// Whether a token's caller who was known at `known_at` is known by these settings without coming again: what tokens of

@@ -8,31 +8,31 @@ use super::unknown::Unknown;
 /// The header in which a key may come instead of `Authorization`.
 const KEY_HEADER: &str = "x-api-key";
 
-/// Headers by which a proxy, a tunnel or a content network says that it forwards a request, besides all that begin with
-/// one of [`FORWARDED_PREFIXES`].
-const FORWARDED: [&str; 17] = [
-    "forwarded",
-    "forwarded-for",
-    "via",
+/// What the headers begin with by which a proxy, a tunnel or a content network says that it forwards a request.
+const FORWARDED: [&str; 22] = [
     "cdn-loop",
+    "cf-",
     "client-ip",
-    "true-client-ip",
     "fastly-client-ip",
     "fly-client-ip",
+    "forwarded",
+    "ngrok-",
+    "tailscale-",
+    "true-client-ip",
+    "via",
     "x-amzn-trace-id",
     "x-azure-clientip",
     "x-client-ip",
     "x-cloud-trace-context",
+    "x-cluster-",
+    "x-envoy-",
     "x-forwarded",
     "x-host",
     "x-nginx-proxy",
+    "x-original-",
     "x-real-ip",
     "x-remote-addr",
 ];
-
-/// What whole families of them begin with.
-const FORWARDED_PREFIXES: [&str; 7] =
-    ["x-forwarded-", "x-original-", "x-cluster-", "x-envoy-", "cf-", "ngrok-", "tailscale-"];
 
 /// What a request brings.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
         let name = name.as_str();
         // Most headers begin with none of these letters.
         b"vcftxn".contains(&name.as_bytes()[0])
-            && (FORWARDED.contains(&name) || FORWARDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+            && FORWARDED.iter().any(|beginning| name.starts_with(beginning))
     };
     headers.keys().any(is_one)
 }

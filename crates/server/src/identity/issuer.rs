@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::config;
 use super::jwt::Token;
-use super::key_source::KeySource;
+use super::key_source::{Held, KeySource};
 use super::unknown::Unknown;
 
 /// Longest name of a caller behind its issuer's, in bytes: it stands in every record.
@@ -59,7 +59,7 @@ impl Issuer {
         caller.id().strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with(':'))
     }
 
-    /// The caller that a token speaks for, and the number of the keys by which it was checked. `is_ours` tells our
+    /// The caller that a token speaks for, and the keys by which it was checked. `is_ours` tells our
     /// audience.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Issuer {
         token: &Token<'_>,
         now_s: i64,
         is_ours: impl Fn(&str) -> bool,
-    ) -> Result<(Caller, u64), Unknown> {
+    ) -> Result<(Caller, Arc<Held>), Unknown> {
         if !self.config.algorithms.contains(&token.algorithm) {
             return Err(Unknown::invalid(
                 "the token is not signed in a way that is accepted from its issuer",
@@ -91,7 +91,7 @@ impl Issuer {
             Unknown::invalid("the token is signed with a key that its issuer does not have")
         })?;
         token.check_signature(key).map_err(Unknown::invalid)?;
-        Ok((self.made_of(&token.claims.rest)?, held.generation))
+        Ok((self.made_of(&token.claims.rest)?, held))
     }
 
     /// The caller of a token that is believed.

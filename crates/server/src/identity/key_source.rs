@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::config::Issuer;
 use super::jwks::KeySet;
+use super::resource;
 use super::unknown::Unknown;
 
 /// What is younger is used without asking again.
@@ -47,14 +48,21 @@ pub(super) struct Held {
     /// The keys.
     pub(super) set: KeySet,
     at: Instant,
-    /// Another number for each set that differs from the one before.
-    pub(super) generation: u64,
 }
 
 impl Held {
     /// True if they are used without asking again.
     pub(super) fn is_fresh(&self) -> bool {
         self.at.elapsed() < FRESH
+    }
+}
+
+#[cfg(test)]
+impl Held {
+    pub(super) fn sample() -> Held {
+        let document =
+            br#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#;
+        Held { set: KeySet::parse(document).expect("one key"), at: Instant::now() }
     }
 }
 
@@ -120,13 +128,7 @@ impl KeySource {
         *asked = Some(Instant::now());
         match self.fetch().await {
             Ok(set) => {
-                let before = self.held();
-                let generation = match &before {
-                    Some(before) if before.set == set => before.generation,
-                    Some(before) => before.generation + 1,
-                    None => 1,
-                };
-                let held = Arc::new(Held { set, at: Instant::now(), generation });
+                let held = Arc::new(Held { set, at: Instant::now() });
                 self.held.store(Some(held.clone()));
                 Ok(held)
             }
@@ -179,9 +181,7 @@ impl KeySource {
 /// Where an issuer's metadata may be (OpenID Connect Discovery 1.0; RFC 8414).
 fn metadata_of(issuer: &str) -> Vec<Uri> {
     let bare = issuer.trim_end_matches('/');
-    let path_at =
-        bare.find("://").and_then(|at| Some(at + 3 + bare[at + 3..].find('/')?)).unwrap_or(bare.len());
-    let (origin, path) = bare.split_at(path_at);
+    let (origin, path) = resource::split_origin(bare);
     [
         format!("{bare}/.well-known/openid-configuration"),
         format!("{origin}/.well-known/oauth-authorization-server{path}"),

@@ -51,6 +51,8 @@ struct Seen {
     at: Option<Instant>,
 }
 
+/// What is known of a key; by default of one that cannot be read, whose hash no key has.
+#[derive(Default)]
 struct Known {
     id: String,
     hash: [u8; 32],
@@ -223,7 +225,7 @@ impl Keys {
                     "the record of an API key cannot be read; the key is refused"
                 );
                 // It still says that there are keys: what cannot be read opens nothing.
-                keys.insert(Id::default(), Known::nobody());
+                keys.insert(Id::default(), Known::default());
                 continue;
             };
             let caller = entry.rights().map(|(roles, scopes)| {
@@ -244,19 +246,6 @@ impl Keys {
 impl Seen {
     fn is_older_than(&self, age: Duration) -> bool {
         self.at.is_none_or(|at| at.elapsed() > age)
-    }
-}
-
-impl Known {
-    /// Stands for a key that cannot be read. No key has its hash.
-    fn nobody() -> Known {
-        Known {
-            id: String::new(),
-            hash: [0; 32],
-            caller: None,
-            expires_ms: None,
-            noted_ms: AtomicI64::new(0),
-        }
     }
 }
 

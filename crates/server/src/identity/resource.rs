@@ -36,6 +36,12 @@ pub(crate) fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// The origin of an address, and the rest.
+pub(super) fn split_origin(url: &str) -> (&str, &str) {
+    let path_at = url.find("://").and_then(|at| Some(at + 3 + url[at + 3..].find('/')?));
+    url.split_at(path_at.unwrap_or(url.len()))
+}
+
 impl Resource {
     /// Whether a token for this audience is for us.
     pub(super) fn is_audience(&self, audience: &str) -> bool {
@@ -64,9 +70,7 @@ impl Resource {
     /// Where our metadata is.
     fn metadata_url(&self, headers: &HeaderMap) -> String {
         let url = self.url(headers);
-        let path_at =
-            url.find("://").and_then(|at| Some(at + 3 + url[at + 3..].find('/')?)).unwrap_or(url.len());
-        let (origin, path) = url.split_at(path_at);
+        let (origin, path) = split_origin(&url);
         let path = path.split('?').next().unwrap_or_default();
         format!("{origin}{METADATA_PATH}{}", if path == "/" { "" } else { path })
     }

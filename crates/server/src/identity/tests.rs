@@ -80,8 +80,7 @@ fn identity(section: &str, open_on_loopback: Option<bool>, folder: &std::path::P
     let address = SocketAddr::from(([127, 0, 0, 1], 3000));
     config.check(address).expect("a good section");
     let store = Arc::new(SqliteStore::at(folder));
-    let identity =
-        Identity::new(Parts { config: &config, open_on_loopback, store, client: Client::new(), now_ms });
+    let identity = Identity::new(&config, open_on_loopback, store, Client::new(), now_ms);
     identity.served_at(address);
     identity
 }

@@ -2,9 +2,11 @@
 //! They are known by their hashes.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gate::Caller;
+
+use super::key_source::Held;
 
 /// Tokens that are remembered; of more, some are checked again.
 const TOKENS_MAX: usize = 1_024;
@@ -18,8 +20,8 @@ pub(super) struct Verified {
     pub(super) expires_s: i64,
     /// Which issuer, by its place.
     pub(super) issuer: usize,
-    /// By which of its keys.
-    pub(super) generation: u64,
+    /// By its keys as they were fetched then.
+    pub(super) keys: Arc<Held>,
 }
 
 /// Tokens that were checked.
@@ -62,7 +64,7 @@ mod tests {
             caller: Caller::local_user(Via::Http),
             expires_s,
             issuer: 0,
-            generation: 1,
+            keys: Arc::new(Held::sample()),
         };
         checked.keep([1; 32], verified(10), 0);
         assert!(checked.get(&[1; 32], 9).is_some());

@@ -10,9 +10,9 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 
 use bytes::BytesMut;
 use rustix::fs::{FileType, fstat};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, pipe};
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
 /// Pieces read ahead from a terminal or file.
@@ -20,12 +20,8 @@ const PIECES_AHEAD_MAX: usize = 4;
 
 /// Where a client's bytes come from.
 pub(super) enum Input {
-    /// A pipe.
-    Pipe(pipe::Receiver),
-    /// A socket, as some hosts use in place of pipes.
-    Socket(UnixStream),
-    /// One direction of a connection.
-    Connection(OwnedReadHalf),
+    /// A pipe; a socket, as some hosts use in place of pipes; or one direction of a connection.
+    Stream(Box<dyn AsyncRead + Send + Unpin>),
     /// Anything else.
     Thread(mpsc::Receiver<io::Result<Vec<u8>>>),
 }
@@ -34,8 +30,8 @@ impl Input {
     pub(super) fn open() -> io::Result<Input> {
         let stdin: OwnedFd = rustix::io::dup(rustix::stdio::stdin())?;
         match file_type(&stdin)? {
-            FileType::Fifo => pipe::Receiver::from_owned_fd(stdin).map(Input::Pipe),
-            FileType::Socket => socket(stdin).map(Input::Socket),
+            FileType::Fifo => Ok(Input::Stream(Box::new(pipe::Receiver::from_owned_fd(stdin)?))),
+            FileType::Socket => Ok(Input::Stream(Box::new(socket(stdin)?))),
             _ => Input::thread(),
         }
     }
@@ -64,9 +60,7 @@ impl Input {
     /// as "empty now" without a second system call to prove it.
     pub(super) async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
-            Input::Pipe(stdin) => stdin.read_buf(buffer).await,
-            Input::Socket(stdin) => stdin.read_buf(buffer).await,
-            Input::Connection(reader) => reader.read_buf(buffer).await,
+            Input::Stream(reader) => reader.read_buf(buffer).await,
             Input::Thread(pieces) => match pieces.recv().await {
                 Some(piece) => piece.map(|piece| {
                     buffer.extend_from_slice(&piece);

@@ -8,8 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 
 use rustix::fs::FileType;
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::{OwnedWriteHalf, pipe};
 
 use super::input::{file_type, socket};
@@ -19,9 +18,7 @@ use super::input::{file_type, socket};
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 enum Sink {
-    Pipe(pipe::Sender),
-    Socket(UnixStream),
-    Connection(OwnedWriteHalf),
+    Stream(Box<dyn AsyncWrite + Send + Unpin>),
     /// A terminal or file: written to directly, since it cannot be waited for.
     Direct,
 }
@@ -36,8 +33,8 @@ impl Output {
     pub(super) fn open() -> io::Result<Output> {
         let stdout: OwnedFd = rustix::io::dup(rustix::stdio::stdout())?;
         let sink = match file_type(&stdout)? {
-            FileType::Fifo => Sink::Pipe(pipe::Sender::from_owned_fd(stdout)?),
-            FileType::Socket => Sink::Socket(socket(stdout)?),
+            FileType::Fifo => Sink::Stream(Box::new(pipe::Sender::from_owned_fd(stdout)?)),
+            FileType::Socket => Sink::Stream(Box::new(socket(stdout)?)),
             _ => Sink::Direct,
         };
         Ok(Output { sink, buffer: Vec::new() })
@@ -45,7 +42,7 @@ impl Output {
 
     /// To the other end of a connection.
     pub(super) fn connection(writer: OwnedWriteHalf) -> Output {
-        Output { sink: Sink::Connection(writer), buffer: Vec::new() }
+        Output { sink: Sink::Stream(Box::new(writer)), buffer: Vec::new() }
     }
 
     /// Where a line is being written; end it with [`Output::end_line`], giving where it began.
@@ -70,9 +67,7 @@ impl Output {
             return Ok(());
         }
         match &mut self.sink {
-            Sink::Pipe(stdout) => stdout.write_all(&self.buffer).await?,
-            Sink::Socket(stdout) => stdout.write_all(&self.buffer).await?,
-            Sink::Connection(writer) => writer.write_all(&self.buffer).await?,
+            Sink::Stream(writer) => writer.write_all(&self.buffer).await?,
             Sink::Direct => {
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(&self.buffer)?;

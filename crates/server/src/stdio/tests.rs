@@ -131,7 +131,7 @@ async fn subscriptions_hold_up_neither_side_at_the_end() {
     client.say(&[old(3, "ping", "")]).await;
     client.hears(&[r#""id":3,"#]).await;
     // The doors close: what is still open is told so.
-    client.server.stop();
+    client.server.stopping.cancel();
     client.hears(&[r#""id":2,"result":{"resultType":"complete""#]).await;
     client.ends().await;
 
@@ -172,7 +172,7 @@ async fn check_greeted(capabilities: &str, ready: &str, answer: Option<&str>) {
     let sample = SampleGate::new();
     let server = Server::new(sample.gate.clone(), crate::Instructions::default());
     let (reader, writer) = theirs.into_split();
-    let (input, output) = (Input::Connection(reader), Output::connection(writer));
+    let (input, output) = (Input::Stream(Box::new(reader)), Output::connection(writer));
     let door = tokio::spawn(converse(server.clone(), (Via::Stdio, None), Some(asked.clone()), input, output));
     let (reader, writer) = ours.into_split();
     let mut client = Client { writer, reader: BufReader::new(reader).lines(), door, server, _sample: sample };

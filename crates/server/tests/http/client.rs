@@ -53,13 +53,13 @@ impl Door {
             socket: None,
         };
         let state = tempfile::tempdir().expect("a folder");
-        let identity = Arc::new(Identity::new(identity::Parts {
-            config: section,
+        let identity = Arc::new(Identity::new(
+            section,
             open_on_loopback,
-            store: Arc::new(SqliteStore::at(state.path())),
-            client: sandbox::Client::new(),
-            now_ms: || 1_000,
-        }));
+            Arc::new(SqliteStore::at(state.path())),
+            sandbox::Client::new(),
+            || 1_000,
+        ));
         let listener = http::bind(&config, &identity).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let server = Server::new(gate.gate.clone(), server::Instructions::default());

@@ -25,16 +25,12 @@ const LAST_MAX: Duration = Duration::from_secs(2);
 
 /// The end of the queue at which spans are sent.
 pub struct Exporter {
-    endpoint: Uri,
-    queue: Receiver<Finished>,
-    dropped: Arc<AtomicU64>,
+    pub(super) endpoint: Uri,
+    pub(super) queue: Receiver<Finished>,
+    pub(super) dropped: Arc<AtomicU64>,
 }
 
 impl Exporter {
-    pub(super) fn new(endpoint: Uri, queue: Receiver<Finished>, dropped: Arc<AtomicU64>) -> Exporter {
-        Exporter { endpoint, queue, dropped }
-    }
-
     /// What waits to be sent.
     #[cfg(test)]
     pub(crate) fn into_queue(self) -> Receiver<Finished> {

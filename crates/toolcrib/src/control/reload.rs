@@ -62,7 +62,7 @@ impl Reloader {
         let (files, kept) = (settings.files.clone(), settings.kept.again());
         let last = Mutex::new(ReadLast { sections: sections.clone(), files, kept });
         let crib = Arc::new(assemble(settings, start)?);
-        crib.instructions.set(instructions);
+        crib.instructions.store(instructions.map(Arc::new));
         let turn = Arc::new(Semaphore::new(1));
         Ok(Arc::new(Reloader { crib, identity, named, flags, sections, learner, last, turn }))
     }
@@ -157,7 +157,7 @@ impl Reloader {
         let next_start = self.sections.differing(&sections, false);
         let in_force = self.last().sections.differing(&sections, true);
         self.last().sections = sections;
-        self.crib.instructions.set(loaded.instructions());
+        self.crib.instructions.store(loaded.instructions().map(Arc::new));
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
         if let Some(identity) = &self.identity {

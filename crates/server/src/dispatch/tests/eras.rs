@@ -120,17 +120,17 @@ async fn what_is_discovered() {
     check_modern(
         &modern("server/discover", "{}", "{}"),
         expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"instructions":"be kind\n\n## notes\n\nnotes are short","ttlMs":60000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
-    "#]],
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"be kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
+        "#]],
     ).await;
     // Sources that are still expected are not started for it, and whatever they may have is declared.
     let mut talk = Talk::new(Revision::LATEST_LEGACY);
     talk.server.gate().catalog().expect("later");
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"instructions":"be kind","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
+        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"be kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
     "#]].assert_eq(&talk.say_and_hear(&modern("server/discover", "{}", "{}")).await);
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
+        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
     "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#).await);
     assert!(talk.server.gate().catalog().wanted().now_or_never().is_none());
 }

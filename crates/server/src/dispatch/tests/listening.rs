@@ -83,7 +83,7 @@ async fn a_subscription_ends_when_either_side_says_so() {
     // Over HTTP a client that hangs up drops the answer.
     drop(talk.waiting.remove(0));
     settle(&talk.watched, 1).await;
-    talk.server.stop();
+    talk.server.stopping.cancel();
     expect![[r#"
         {"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":3}}}
     "#]].assert_eq(&talk.hear().await);

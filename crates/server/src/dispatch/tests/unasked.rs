@@ -70,7 +70,7 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     for _ in 0..2 {
         assert!(talk.ask("resources/unsubscribe", r#"{"uri":"note:a"}"#).await.contains("\"result\":{}"));
     }
-    assert_eq!(talk.watched.lock().expect("fine")["note:a"], 0);
+    settle(&talk.watched, 0).await;
     updated("note:a");
     assert_eq!(after_a_moment(&mut notifier).await, "");
     // Nobody knows what was missed, so everything watched may have changed.

@@ -50,21 +50,27 @@ fn only_an_open_session_of_the_caller_is_found() {
     assert!(sessions.named(&headers, &caller()).is_err());
 }
 
-#[test]
-fn a_session_that_was_silent_too_long_is_gone() {
+/// Knows whoever is on this machine.
+fn open_identity() -> Identity {
+    let store = Arc::new(store::SqliteStore::at(std::path::Path::new("nothing is kept here")));
+    Identity::new(&identity::Config::default(), Some(true), store, sandbox::Client::new(), || 0)
+}
+
+#[tokio::test]
+async fn a_session_that_was_silent_too_long_is_gone() {
     let mut sessions = Sessions::new(Total::default());
-    let (_, headers) = open_one(&sessions);
-    let (_, kept) = open_one(&sessions);
+    let [(_, silent), (read_id, read)] = std::array::from_fn(|_| open_one(&sessions));
+    let reader = sessions.get(&read_id, &caller()).expect("open").streams.stand(None).expect("always");
     let day = SILENCE_MAX + Duration::from_secs(1);
     let Some(before) = sessions.since.checked_sub(day) else { return };
     sessions.since = before;
-    assert!(sessions.named(&headers, &caller()).is_err());
-    assert_eq!(sessions.lock().open.len(), 1);
-    // Another that opens sweeps up the rest.
-    let (_, new) = open_one(&sessions);
-    assert_eq!(sessions.lock().open.len(), 1);
-    assert!(sessions.named(&kept, &caller()).is_err());
-    assert!(matches!(sessions.named(&new, &caller()), Ok(Some(_))));
+    let (_, heard) = open_one(&sessions);
+    sessions.sweep(&open_identity()).await;
+    assert!(sessions.named(&silent, &caller()).is_err());
+    for kept in [&read, &heard] {
+        assert!(matches!(sessions.named(kept, &caller()), Ok(Some(_))));
+    }
+    drop(reader);
 }
 
 #[tokio::test]
@@ -85,8 +91,7 @@ async fn sessions_of_those_who_were_shut_out_end() {
     };
     let config = &identity::Config { issuers: vec![issuer], ..identity::Config::default() };
     let (store, client, now_ms) = (store.clone(), sandbox::Client::new(), || 0);
-    let parts = identity::Parts { config, open_on_loopback: None, store: store.clone(), client, now_ms };
-    let identity = Identity::new(parts);
+    let identity = Identity::new(config, None, store.clone(), client, now_ms);
     let sessions = Sessions::new(Total::default());
     let role = gate::Role::Agent;
     let of_key = |name: &str, id: &str| {
@@ -118,8 +123,8 @@ async fn sessions_of_those_who_were_shut_out_end() {
     identity::revoke(&*store, "goes").expect("revoked");
     // A later key of its name is another's.
     key("goes");
-    sessions.end_unauthenticated(&identity).await;
-    let left = opened.map(|id| sessions.lock().open.contains_key(&*id));
+    sessions.sweep(&identity).await;
+    let left = opened.map(|id| sessions.lock().contains_key(&*id));
     // Since there is a key, the local user needs one, too; and a token ends what it opened as it ends.
     assert_eq!(left, [true, false, false, true, false, true]);
 }
@@ -135,7 +140,7 @@ fn heard_at(sessions: &Sessions, second: u64) -> (String, Arc<Open>) {
 #[test]
 fn a_flood_of_new_sessions_ends_its_own_first() {
     let sessions = Sessions::new(Total::default());
-    let is_open = |id: &str| sessions.lock().open.contains_key(id);
+    let is_open = |id: &str| sessions.lock().contains_key(id);
     let [abandoned, used, read, calling] = std::array::from_fn(|_| heard_at(&sessions, 1));
     let call = calling.1.session.begin(&Id::number(1)).expect("free");
     let reader = read.1.streams.stand(None).expect("always");
@@ -144,7 +149,7 @@ fn a_flood_of_new_sessions_ends_its_own_first() {
     let left = |case: &str, expected: [bool; 4]| {
         let open = [&abandoned, &used, &read, &calling].map(|(id, _)| is_open(id));
         assert_eq!(open, expected, "{case}");
-        assert_eq!(sessions.lock().open.len(), SESSIONS_MAX, "{case}");
+        assert_eq!(sessions.lock().len(), SESSIONS_MAX, "{case}");
     };
     let fill = |more: usize| (0..more).map(|_| heard_at(&sessions, 2)).collect::<Vec<_>>();
     let mut flood = fill(SESSIONS_MAX - 4);
@@ -158,7 +163,7 @@ fn a_flood_of_new_sessions_ends_its_own_first() {
     left("but none in which something goes on", [false, false, true, true]);
     drop((call, reader));
     for _ in 0..2 {
-        sessions.lock().open.values().for_each(|open| open.is_used.store(true, Ordering::Relaxed));
+        sessions.lock().values().for_each(|open| open.is_used.store(true, Ordering::Relaxed));
         heard_at(&sessions, 2);
     }
     left("until it has ended", [false; 4]);
@@ -177,7 +182,7 @@ fn who_has_most_sessions_makes_room_for_the_others() {
     };
     let count = |caller: &Caller| {
         let is_its = |open: &&Arc<Open>| open.session.caller.id() == caller.id();
-        sessions.lock().open.values().filter(is_its).count()
+        sessions.lock().values().filter(is_its).count()
     };
     (0..SESSIONS_MAX).for_each(|_| drop(of(&flooding, true)));
     let newcomers: Vec<String> = (0..20).map(|_| of(&caller(), false)).collect();
@@ -196,7 +201,7 @@ fn a_new_session_is_refused_if_something_goes_on_in_all() {
         .collect();
     let another = || sessions.open(Session::new(caller(), Revision::LATEST_LEGACY), None);
     assert_eq!(another().err().map(|refusal| refusal.status().as_u16()), Some(503));
-    assert_eq!(sessions.lock().open.len(), SESSIONS_MAX);
+    assert_eq!(sessions.lock().len(), SESSIONS_MAX);
     drop(calls);
     assert!(another().is_ok());
 }
@@ -210,6 +215,6 @@ async fn abandoned_sessions_give_back_what_they_keep() {
     opened.iter().for_each(|(_, open)| open.streams.tell(b"news"));
     assert_ne!(total.load(Ordering::Relaxed), 0);
     tokio::time::advance(KEPT_MAX + Duration::from_secs(1)).await;
-    sessions.forget_old_events();
+    sessions.sweep(&open_identity()).await;
     assert_eq!(total.load(Ordering::Relaxed), 0);
 }

@@ -108,9 +108,7 @@ async fn a_section_is_checked_against_where_the_server_listens() {
     let config: Config = toml::from_str("[[issuers]]\nissuer = 'https://login.example'").expect("a section");
     assert_eq!(identity.check(&config), Ok(()));
     let store = Arc::new(SqliteStore::at(std::path::Path::new("nothing is kept here")));
-    let parts =
-        Parts { config: &Config::default(), open_on_loopback: None, store, client: Client::new(), now_ms };
-    let identity = Identity::new(parts);
+    let identity = Identity::new(&Config::default(), None, store, Client::new(), now_ms);
     identity.served_at(SocketAddr::from(([192, 0, 2, 1], 3000)));
     let problems = identity.check(&config).expect_err("its tokens would be for nobody knows whom");
     holds(&problems[0].to_string(), "identity.resource: must be set");
