@@ -260,7 +260,7 @@ fn what_must_be_kept_is_not_replaced() {
             Some(present) => fs::write(&real, present).expect("ours"),
             None => fs::remove_file(&real).expect("ours"),
         }
-        let written = root.write_unless(&place, b"new", expect, is_kept);
+        let written = root.write_unless(&place, b"new", expect, Some(is_kept));
         let told = written.map_or_else(|error| error.to_string(), |written| written.created.to_string());
         let after = fs::read_to_string(&real).unwrap_or_default();
         assert_eq!(format!("{told} | {after}"), expected, "{present:?} {expect:?}");
@@ -519,7 +519,7 @@ fn what_others_obey_is_not_written_without_agreement() {
         let found: Vec<_> = root.obeyed(&path).into_iter().map(|file| file.path).collect();
         assert_eq!(found, [PathBuf::from(expected)], "{asked}");
         match root.write(&path, b"new", &Expect::Anything) {
-            Err(FileError::Obeyed { file }) => assert_eq!(file.path, PathBuf::from(expected), "{asked}"),
+            Err(FileError::Obeyed(file)) => assert_eq!(file.path, PathBuf::from(expected), "{asked}"),
             other => panic!("{asked}: {other:?}"),
         }
         assert!(!matches!(root.read(&path, 0, 1), Err(FileError::Obeyed { .. })), "{asked} may be read");

@@ -18,14 +18,6 @@ use signal_hook::low_level::pipe;
 /// the end came first. `env` and `timeout` use the same.
 pub(super) const EXIT_GUARD_FAILED: i32 = 125;
 
-/// What a wait is for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
-    ChildEndsOrWeMustEnd,
-    ChildEnds,
-    AllAreGone,
-}
-
 /// Why everything is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
@@ -88,24 +80,25 @@ impl Family {
         status.exit_status().or(signalled).unwrap_or(EXIT_GUARD_FAILED)
     }
 
+    /// Whether the direct child has ended.
+    pub(super) fn has_child_ended(&self) -> bool {
+        self.child_status.is_some()
+    }
+
     /// Buries the dead and waits until `until` holds or `patience` is over.
-    pub(super) fn wait(&mut self, until: Until, patience: Option<Duration>) -> io::Result<()> {
+    pub(super) fn wait(
+        &mut self,
+        until: impl Fn(&Family) -> bool,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
         let deadline = patience.map(|patience| Instant::now() + patience);
         loop {
             self.reap()?;
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if self.holds(until) || left.is_some_and(|left| left.is_zero()) {
+            if until(self) || left.is_some_and(|left| left.is_zero()) {
                 return Ok(());
             }
             self.sleep(left)?;
-        }
-    }
-
-    fn holds(&self, until: Until) -> bool {
-        match until {
-            Until::ChildEndsOrWeMustEnd => self.demand.is_some() || self.child_status.is_some(),
-            Until::ChildEnds => self.child_status.is_some(),
-            Until::AllAreGone => self.is_gone,
         }
     }
 
