@@ -89,11 +89,8 @@ pub enum Why {
     #[error("it was changed: its hash does not match")]
     Changed,
     /// Its number does not follow the record before.
-    #[error("it holds record {found}: lines were removed, added or moved")]
-    OutOfOrder {
-        /// The number that is there.
-        found: u64,
-    },
+    #[error("it holds record {0}: lines were removed, added or moved")]
+    OutOfOrder(u64),
     /// It names another predecessor than the record before it.
     #[error("it does not follow from the record before it: that one was replaced")]
     Unlinked,
@@ -108,13 +105,10 @@ pub enum Why {
     Unsigned,
     /// More records than there ever are without a signature, or all of an audit log that must bear one.
     #[error(
-        "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes an \
+        "this one and all after it are signed by nobody ({0} in all): they are chained, which whoever writes an \
          audit log anew can do as well"
     )]
-    SignedByNobody {
-        /// How many there are.
-        records: u64,
-    },
+    SignedByNobody(u64),
     /// A closed segment ends with another line than the signed one it was closed with.
     #[error("the segment was closed with a signed line behind this one, which is missing")]
     Unsealed,
@@ -124,18 +118,12 @@ pub enum Why {
     /// A single segment begins later than with the first record, and no checkpoint in it says why.
     #[error(
         "it starts here: what was before it is not here, and no checkpoint says that it was removed as too old; \
-         `--from {first}` says that you know where it is"
+         `--from {0}` says that you know where it is"
     )]
-    StartsLater {
-        /// The number of the record that it begins with.
-        first: u64,
-    },
+    StartsLater(u64),
     /// It begins with another record than the one that it was said to.
-    #[error("it starts here, and not with record {from}")]
-    StartsElsewhere {
-        /// The number of the record that was named.
-        from: u64,
-    },
+    #[error("it starts here, and not with record {0}")]
+    StartsElsewhere(u64),
     /// A closed segment without a record. Each has a signed line at least.
     #[error("the segment holds no record: it was emptied, or the disk was full when it was copied")]
     Emptied,
@@ -146,11 +134,8 @@ pub enum Why {
     #[error("{0}; `toolcrib audit acknowledge` signs that you know")]
     Lost(Loss),
     /// the audit log ends before the record whose hash was kept.
-    #[error("the end of the audit log is missing: record {kept} was kept")]
-    EndMissing {
-        /// The number of the record that was kept.
-        kept: u64,
-    },
+    #[error("the end of the audit log is missing: record {0} was kept")]
+    EndMissing(u64),
 }
 
 /// Verifies the chain and its signatures, that it begins where it may, and that it contains the head that was noted.
@@ -289,7 +274,7 @@ impl Verification {
         let expected = self.head.seq + 1;
         match self.torn_at.take() {
             Some(torn) if head.seq != expected => return torn.broken(Why::Mutilated),
-            _ if head.seq != expected => return self.place().broken(Why::OutOfOrder { found: head.seq }),
+            _ if head.seq != expected => return self.place().broken(Why::OutOfOrder(head.seq)),
             _ if prev != self.head.hash => return self.place().broken(Why::Unlinked),
             _ => {}
         }
@@ -351,7 +336,7 @@ impl Verification {
             records > UNSIGNED_RECORDS_MAX && !self.trust.keys.is_empty()
         };
         match self.unsigned_at.take().filter(|_| is_too_much) {
-            Some(place) => place.broken(Why::SignedByNobody { records }),
+            Some(place) => place.broken(Why::SignedByNobody(records)),
             None => Ok(()),
         }
     }
@@ -361,9 +346,9 @@ impl Verification {
         let first = start.seq + 1;
         let (seq, why) = match self.trust.from {
             Some(from) if from == first => return Ok(()),
-            Some(from) => (first, Why::StartsElsewhere { from }),
+            Some(from) => (first, Why::StartsElsewhere(from)),
             None if start == Head::START || self.is_start_told => return Ok(()),
-            None if self.is_single => (first, Why::StartsLater { first }),
+            None if self.is_single => (first, Why::StartsLater(first)),
             None => (self.removed + 1, Why::BeginningMissing),
         };
         Place { segment: self.first_segment.clone(), line: 1, seq }.broken(why)
@@ -377,7 +362,7 @@ impl Verification {
             let end = Place { line: self.line + 1, ..self.place() };
             return match self.torn_at {
                 Some(torn) => torn.broken(Why::Mutilated),
-                None => end.broken(Why::EndMissing { kept }),
+                None => end.broken(Why::EndMissing(kept)),
             };
         }
         if let (Some(loss), Some(place)) = (self.losses.open().cloned(), self.lost_at.take()) {

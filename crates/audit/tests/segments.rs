@@ -107,7 +107,7 @@ fn a_full_segment_is_closed_signed_and_the_chain_goes_on() {
     };
     let keys = Trust { noted: None, ..trust(dir.path()) };
     let first = segment(1, &keys).unwrap().head.seq + 1;
-    assert_eq!(segment(2, &keys), Err(Why::StartsLater { first }), "unless it is known where it begins");
+    assert_eq!(segment(2, &keys), Err(Why::StartsLater(first)), "unless it is known where it begins");
     let from = Trust { from: Some(first), ..keys };
     let alone = segment(2, &from).unwrap();
     assert_eq!((alone.first, alone.signed), (first, Some(alone.head.seq)));
