@@ -11,6 +11,7 @@ use std::{
 use crate::{
     chain::{self, LINE_BYTES_MAX},
     hash::Hash,
+    head::Head,
     in_place,
     line::{self, Links},
 };
@@ -166,33 +167,22 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
     Ok(files)
 }
 
-/// Where a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// In the audit log, with this hash.
-    Here(Hash),
-    /// In none of the segments that there should be.
-    Nowhere,
-    /// Before the first record of the audit log: removed as too old.
-    Removed,
-}
-
-/// Looks for a record by its number. Blocks on the disk.
-pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
-    let files = files_since(dir, seq.saturating_sub(1))?;
+/// Whether a record is in the audit log, or was before its first one and therefore removed as too old. Blocks on the disk.
+pub(crate) fn holds(dir: &Path, record: Head) -> io::Result<bool> {
+    let files = files_since(dir, record.seq.saturating_sub(1))?;
     let first = files.first().map(first_of).transpose()?.flatten();
-    if first.is_some_and(|first| first.head.seq > seq) {
-        return Ok(Position::Removed);
+    if first.is_some_and(|first| first.head.seq > record.seq) {
+        return Ok(true);
     }
     for file in &files {
         let near_end = file.metadata()?.len().saturating_sub(NEAR_END_BYTES);
         for start in [near_end, 0] {
-            if let Some(hash) = hash_of(file, start, seq)? {
-                return Ok(Position::Here(hash));
+            if let Some(hash) = hash_of(file, start, record.seq)? {
+                return Ok(hash == record.hash);
             }
         }
     }
-    Ok(Position::Nowhere)
+    Ok(false)
 }
 
 /// The hash of a record that stands behind this byte of a segment.
@@ -273,7 +263,7 @@ pub(crate) fn first_of(mut file: &File) -> io::Result<Option<Links>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{head::Head, record::tests::sample};
+    use crate::record::tests::sample;
 
     #[test]
     fn segments_are_in_the_order_of_their_numbers_and_nothing_else_is_one() {

@@ -43,7 +43,7 @@ pub struct Trust {
 }
 
 /// An audit log in which nothing was found wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Records in the audit log, checkpoints included.
     pub records: u64,
@@ -196,8 +196,9 @@ struct Verification {
     trust: Trust,
     first_segment: String,
     segment: String,
-    segments: usize,
     line: u64,
+    /// What was found so far; records, the first one and the losses only at the end.
+    found: Verified,
     /// Whether a record was read in this segment.
     has_record: bool,
     /// Where the audit log begins: the head before its first record.
@@ -208,11 +209,8 @@ struct Verification {
     is_start_told: bool,
     /// Up to where checkpoints say that records were removed, before the beginning.
     removed: u64,
-    head: Head,
-    signed: Option<u64>,
     /// The first record behind the last signature, and where it is.
     unsigned_at: Option<Place>,
-    torn_lines: u64,
     losses: Losses,
     /// Where the first loss that nobody acknowledged is told of.
     lost_at: Option<Place>,
@@ -222,11 +220,11 @@ struct Verification {
 
 impl Verification {
     fn segment(&mut self, name: String) {
-        if self.segments == 0 {
+        if self.found.segments == 0 {
             self.first_segment.clone_from(&name);
         }
         (self.segment, self.line, self.has_record) = (name, 0, false);
-        self.segments += 1;
+        self.found.segments += 1;
     }
 
     fn lines(&mut self, mut reader: impl BufRead) -> Result<(), VerifyError> {
@@ -256,7 +254,7 @@ impl Verification {
             Line::Whole(links) => self.whole(line, links),
             Line::Changed => self.place().broken(Why::Changed),
             Line::Torn => {
-                self.torn_lines += 1;
+                self.found.torn_lines += 1;
                 self.torn_at.get_or_insert(self.place());
                 Ok(())
             }
@@ -269,13 +267,13 @@ impl Verification {
             let begins_later = head.seq > 1 && self.torn_at.is_none();
             let start = if begins_later { Head { seq: head.seq - 1, hash: prev } } else { Head::START };
             self.start = Some(start);
-            self.head = start;
+            self.found.head = start;
         }
-        let expected = self.head.seq + 1;
+        let expected = self.found.head.seq + 1;
         match self.torn_at.take() {
             Some(torn) if head.seq != expected => return torn.broken(Why::Mutilated),
             _ if head.seq != expected => return self.place().broken(Why::OutOfOrder(head.seq)),
-            _ if prev != self.head.hash => return self.place().broken(Why::Unlinked),
+            _ if prev != self.found.head.hash => return self.place().broken(Why::Unlinked),
             _ => {}
         }
         if self.unsigned_at.is_none() {
@@ -306,13 +304,13 @@ impl Verification {
         if self.trust.noted.is_some_and(|noted| noted.seq == head.seq && noted.hash != head.hash) {
             return self.place().broken(Why::NotAsKept);
         }
-        self.head = head;
+        self.found.head = head;
         self.has_record = true;
         Ok(())
     }
 
     fn is_signed_up_to(&mut self, head: Head) {
-        (self.signed, self.unsigned_at) = (Some(head.seq), None);
+        (self.found.signed, self.unsigned_at) = (Some(head.seq), None);
     }
 
     /// Whether the closed segment that was read last ends as segments are closed.
@@ -324,13 +322,13 @@ impl Verification {
         if self.trust.keys.is_empty() || self.unsigned_at.is_none() {
             return Ok(());
         }
-        Place { seq: self.head.seq, ..place }.broken(Why::Unsealed)
+        Place { seq: self.found.head.seq, ..place }.broken(Why::Unsealed)
     }
 
     /// Whether so much is signed as there must be.
     fn is_signed_enough(&mut self) -> Result<(), VerifyError> {
-        let records = self.head.seq - self.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
-        let is_too_much = if self.signed.is_none() && self.trust.must_be_signed {
+        let records = self.found.head.seq - self.found.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
+        let is_too_much = if self.found.signed.is_none() && self.trust.must_be_signed {
             records > 0
         } else {
             records > UNSIGNED_RECORDS_MAX && !self.trust.keys.is_empty()
@@ -358,7 +356,7 @@ impl Verification {
         let start = self.start.unwrap_or(Head::START);
         self.begins_well(start)?;
         let kept = self.trust.noted.map(|noted| noted.seq);
-        if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
+        if let Some(kept) = kept.filter(|kept| *kept > self.found.head.seq) {
             let end = Place { line: self.line + 1, ..self.place() };
             return match self.torn_at {
                 Some(torn) => torn.broken(Why::Mutilated),
@@ -373,20 +371,13 @@ impl Verification {
             return Place { segment: self.first_segment, line: 1, seq: loss.seq }.broken(Why::Lost(loss));
         }
         self.is_signed_enough()?;
-        Ok(Verified {
-            records: self.head.seq - start.seq,
-            first: start.seq + 1,
-            segments: self.segments,
-            torn_lines: self.torn_lines,
-            head: self.head,
-            signed: self.signed,
-            losses: self.losses.into_all(),
-        })
+        let (records, losses) = (self.found.head.seq - start.seq, self.losses.into_all());
+        Ok(Verified { records, first: start.seq + 1, losses, ..self.found })
     }
 
     /// Where the reading is, and the record that should stand there.
     fn place(&self) -> Place {
-        Place { segment: self.segment.clone(), line: self.line, seq: self.head.seq + 1 }
+        Place { segment: self.segment.clone(), line: self.line, seq: self.found.head.seq + 1 }
     }
 }
 
