@@ -11,7 +11,7 @@ use crate::subscription::ResourceSubscription;
 
 /// Answers `resources/subscribe`.
 pub(super) fn subscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let uri = resources::uri_params("resources/subscribe", request.params.as_ref())?.uri;
+    let uri = resources::uri_params("resources/subscribe", request.params.as_ref())?.0;
     if request.session.is_subscribed(&uri) {
         return request.answer(b"{}");
     }
@@ -32,7 +32,7 @@ pub(super) fn subscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
 
 /// Answers `resources/unsubscribe`.
 pub(super) fn unsubscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let uri = resources::uri_params("resources/unsubscribe", request.params.as_ref())?.uri;
+    let uri = resources::uri_params("resources/unsubscribe", request.params.as_ref())?.0;
     // Not to be told of it any more is all that is asked for.
     let Some(subscription) = request.session.end_subscription(&uri) else {
         return request.answer(b"{}");
