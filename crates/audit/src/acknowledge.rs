@@ -32,7 +32,7 @@ impl AuditLog {
         let (losses, noted) = losses(&shared.dir)?;
         let noted = noted.filter(|loss| !losses.are_acknowledged_after(loss.seq));
         let mut open: Vec<Loss> =
-            losses.into_all().into_iter().filter(|loss| loss.acknowledged.is_none()).collect();
+            losses.all.into_iter().filter(|loss| loss.acknowledged.is_none()).collect();
         if open.is_empty() {
             open.extend(noted);
         }

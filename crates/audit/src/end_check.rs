@@ -29,7 +29,7 @@ pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<()
     };
     let details = Details { lost: Some(lost), ..Details::default() };
     segment.write_checkpoint(Occasion::Lost, details)?;
-    let loss = Loss::new(segment.last_seen().seq, lost.seq);
+    let loss = Loss::new(segment.head.seq, lost.seq);
     tracing::error!("{}", notice(&loss));
     if let Err(error) = note_end(segment, Some(&loss), ops) {
         // The line is written. The next start finds the head of before and tells of the loss once more.
@@ -45,7 +45,7 @@ pub(crate) fn note_end(
     ops: &dyn FileOps,
 ) -> Result<(), AuditError> {
     segment.sync()?;
-    let (dir, head) = (segment.dir.clone(), segment.last_seen());
+    let (dir, head) = (segment.dir.clone(), segment.head);
     let signer = segment.signer()?;
     let noted = head_file::mark_loss(&dir, loss, signer, ops);
     Ok(noted.and_then(|()| head_file::replace(&dir, head, signer, ops))?)
@@ -59,7 +59,7 @@ fn readable<T>(read: io::Result<Option<T>>) -> Option<T> {
 
 /// Whether a noted record is in the audit log, or was removed as too old.
 fn holds(segment: &OpenSegment, noted: Head) -> io::Result<bool> {
-    let end = segment.last_seen();
+    let end = segment.head;
     if noted.seq >= end.seq {
         return Ok(noted == end);
     }

@@ -91,10 +91,10 @@ impl Shared {
             Some(segment) => segment,
             none => none.insert(OpenSegment::open(&self.dir, &config, self.clock, Arc::clone(&self.ops))?),
         };
-        segment.go_by(config);
+        segment.config = config;
         let done = work(segment);
-        self.last_seen.store(segment.last_seen().seq, Ordering::Relaxed);
-        self.in_place.set(segment.id());
+        self.last_seen.store(segment.head.seq, Ordering::Relaxed);
+        self.in_place.set(segment.id);
         done
     }
 
@@ -129,7 +129,7 @@ impl Shared {
     pub(crate) fn sync(&self) -> Result<(), AuditError> {
         self.compare_once()?;
         self.with_segment(|segment| {
-            let safe = segment.last_seen();
+            let safe = segment.head;
             segment.sync()?;
             segment.signer()?;
             segment.locked(|segment| {

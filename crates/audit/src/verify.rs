@@ -158,7 +158,7 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let (first_segment, trust) = (segment.clone(), trust.clone());
     let mut check = Verification { trust, first_segment, segment, is_single, ..Verification::default() };
     for part in segments::parts(path)? {
-        let is_closed = segments::is_closed_name(&part.name);
+        let is_closed = segments::number_of(&part.name).is_some();
         check.segment(part.name);
         match part.file {
             Source::Closed(path) => {
@@ -290,7 +290,7 @@ impl Verification {
                 self.is_signed_up_to(head);
             }
             self.losses.read(head, &checkpoint);
-            match self.losses.open() {
+            match self.losses.open {
                 Some(_) if self.lost_at.is_none() => self.lost_at = Some(self.place()),
                 Some(_) => {}
                 None => self.lost_at = None,
@@ -363,7 +363,7 @@ impl Verification {
                 None => end.broken(Why::EndMissing(kept)),
             };
         }
-        if let (Some(loss), Some(place)) = (self.losses.open().cloned(), self.lost_at.take()) {
+        if let (Some(loss), Some(place)) = (self.losses.open.clone(), self.lost_at.take()) {
             return place.broken(Why::Lost(loss));
         }
         let noted = self.trust.loss.clone();
@@ -371,7 +371,7 @@ impl Verification {
             return Place { segment: self.first_segment, line: 1, seq: loss.seq }.broken(Why::Lost(loss));
         }
         self.is_signed_enough()?;
-        let (records, losses) = (self.found.head.seq - start.seq, self.losses.into_all());
+        let (records, losses) = (self.found.head.seq - start.seq, self.losses.all);
         Ok(Verified { records, first: start.seq + 1, losses, ..self.found })
     }
 

@@ -33,10 +33,13 @@ pub(super) struct Family {
     child_signals: UnixStream,
     /// Readable after a signal that asks the guard to end.
     end_signals: UnixStream,
-    demand: Option<Demand>,
-    child: Option<Pid>,
-    child_status: Option<WaitStatus>,
-    is_gone: bool,
+    /// Why everything is to end; nothing while the command may go on.
+    pub(super) demand: Option<Demand>,
+    /// The one whose exit code counts.
+    pub(super) child: Option<Pid>,
+    pub(super) child_status: Option<WaitStatus>,
+    /// Whether no child is left. Since orphans come to us, then no descendant is left either.
+    pub(super) is_gone: bool,
 }
 
 impl Family {
@@ -58,31 +61,11 @@ impl Family {
         Ok(self.demand.is_some())
     }
 
-    /// Why everything is to end; nothing while the command may go on.
-    pub(super) fn demand(&self) -> Option<Demand> {
-        self.demand
-    }
-
-    /// From now on `child` is the one whose exit code counts.
-    pub(super) fn adopt(&mut self, child: Pid) {
-        self.child = Some(child);
-    }
-
-    /// Whether no child is left. Since orphans come to us, then no descendant is left either.
-    pub(super) fn is_gone(&self) -> bool {
-        self.is_gone
-    }
-
     /// The direct child's exit code as a shell would give it.
     pub(super) fn exit_code(&self) -> i32 {
         let Some(status) = self.child_status else { return 128 + rustix::process::Signal::KILL.as_raw() };
         let signalled = status.terminating_signal().map(|signal| 128 + signal);
         status.exit_status().or(signalled).unwrap_or(EXIT_GUARD_FAILED)
-    }
-
-    /// Whether the direct child has ended.
-    pub(super) fn has_child_ended(&self) -> bool {
-        self.child_status.is_some()
     }
 
     /// Buries the dead and waits until `until` holds or `patience` is over.
