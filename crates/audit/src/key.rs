@@ -14,6 +14,7 @@ use ring::{
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
 use serde::{Deserialize, Serialize};
+use store::found;
 
 use crate::hash::{self, Hash};
 
@@ -83,10 +84,7 @@ impl Signer {
 }
 
 fn load(dir: &Path) -> io::Result<Option<Signer>> {
-    let file = match File::open(dir.join(KEY_FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    let Some(file) = found(File::open(dir.join(KEY_FILE)))? else { return Ok(None) };
     let mut key = Vec::new();
     file.take(KEY_BYTES_MAX).read_to_end(&mut key)?;
     let pair = Ed25519KeyPair::from_pkcs8(&key).map_err(|_| {

@@ -4,13 +4,14 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, ErrorKind, Read},
+    io::{self, BufReader, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use serde::Deserialize;
+use store::found;
 
 use crate::{
     chain,
@@ -47,10 +48,7 @@ pub(crate) struct DeadLog {
 
 /// The intent logs whose processes are gone. Those of the living are locked.
 pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
-    let entries = match fs::read_dir(dir.join(FOLDER)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(entries) = found(fs::read_dir(dir.join(FOLDER)))? else { return Ok(Vec::new()) };
     let mut dead = Vec::new();
     for entry in entries {
         let path = entry?.path();
@@ -62,11 +60,8 @@ pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
 }
 
 fn lock(path: PathBuf) -> io::Result<Option<DeadLog>> {
-    let file = match OpenOptions::new().read(true).open(&path) {
-        // Its owner, or another process that recovers, was faster.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    // If it is gone, its owner, or another process that recovers, was faster.
+    let Some(file) = found(OpenOptions::new().read(true).open(&path))? else { return Ok(None) };
     let ours = file.try_lock().is_ok() && file.metadata()?.nlink() > 0;
     Ok(ours.then_some(DeadLog { path, file }))
 }

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use store::found;
+
 use crate::{
     chain::{self, LINE_BYTES_MAX},
     hash::Hash,
@@ -45,10 +47,7 @@ pub(crate) fn closed_name(number: u64) -> String {
 
 /// The closed segments of a folder, oldest first; none if there is no folder.
 pub(crate) fn closed(dir: &Path) -> io::Result<Vec<ClosedSegment>> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(entries) = found(fs::read_dir(dir))? else { return Ok(Vec::new()) };
     let mut closed = Vec::new();
     for entry in entries {
         let entry = entry?;
@@ -97,16 +96,8 @@ impl Source {
     pub(crate) fn open(self) -> io::Result<Option<File>> {
         match self {
             Source::Open(file) => Ok(Some(file)),
-            Source::Closed(path) => existing(&path),
+            Source::Closed(path) => found(open(&path)),
         }
-    }
-}
-
-/// Opens a segment, if it is there.
-fn existing(path: &Path) -> io::Result<Option<File>> {
-    match open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
     }
 }
 
@@ -126,7 +117,7 @@ pub(crate) fn parts(path: &Path) -> io::Result<Vec<SegmentSource>> {
         return Ok(vec![SegmentSource { name: name_of(path), file }]);
     }
     // The open one first: whatever is closed from now on is either this or comes after it.
-    let open = existing(&path.join(FILE))?;
+    let open = found(open(&path.join(FILE)))?;
     let open_is = open.as_ref().map(File::metadata).transpose()?;
     let mut parts = Vec::new();
     for segment in closed(path)? {

@@ -21,8 +21,6 @@ pub struct CompleteParams {
     pub reference: Reference,
     /// What it carries besides; it takes one round, so no answers and no state.
     pub extras: Extras,
-    /// All the parameters, as written.
-    pub params: Text,
 }
 
 /// Reads the parameters of `completion/complete`.
@@ -46,7 +44,7 @@ pub fn complete_params(params: Option<&Text>) -> Result<CompleteParams, WireErro
     if !argument.is_some_and(|object| object.string("name").is_some() && object.string("value").is_some()) {
         return Err(invalid("\"argument\" must have the strings \"name\" and \"value\""));
     }
-    Ok(CompleteParams { reference, extras, params: text.clone() })
+    Ok(CompleteParams { reference, extras })
 }
 
 fn reference(value: &str) -> Option<Reference> {
@@ -105,7 +103,6 @@ mod tests {
         let params = text(params);
         expected.assert_eq(&match complete_params(Some(&params)) {
             Ok(read) => {
-                assert_eq!(read.params, params);
                 let sent = redirected(&params, "new\"", Some("{\"m\":1}"));
                 let again = complete_params(Some(&text(&sent))).expect("still sound");
                 let name = match again.reference {

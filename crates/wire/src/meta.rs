@@ -258,7 +258,7 @@ mod tests {
             revision,
             client: "{}",
             capabilities: r#"{"roots":{}}"#,
-            log_level: Some(LogLevel::Info),
+            log_level: Some(LogLevel::INFO),
             progress_token: token,
         };
         let written = write(Object::parse(passed_on), &own);

@@ -66,7 +66,7 @@ fn finish(
 pub(super) fn set_level(request: &mut Request<'_>) -> Result<Now, WireError> {
     let level = request.object().and_then(|params| LogLevel::parse(&params.string("level")?));
     let Some(level) = level else {
-        let names = LogLevel::ALL.map(LogLevel::name).join(", ");
+        let names = wire::log_level::NAMES.join(", ");
         let why = format!("Invalid params: \"level\" must be one of {names}");
         return Err(WireError::new(Code::InvalidParams, why));
     };
