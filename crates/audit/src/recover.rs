@@ -18,27 +18,9 @@ use crate::{
     file_ops::FileOps,
     intent_log::{EXTENSION, FOLDER},
     intent_slot::{self, Intent, SLOT_BYTES},
-    record::{Opening, Record},
+    record::Record,
     segments,
 };
-
-/// What the names of intent logs ended with in versions before slots: lines that were appended.
-const EXTENSION_BEFORE: &str = "jsonl";
-
-/// A line of such a file.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum LineBefore {
-    /// A call is about to run.
-    Open {
-        mark: u64,
-        #[serde(default)]
-        since: u64,
-        opening: Box<Opening>,
-    },
-    /// These calls have their records.
-    Closed(Vec<u64>),
-}
 
 /// A dead process's intent log. It is locked while this lives, so that one process alone recovers it.
 pub(crate) struct DeadLog {
@@ -52,7 +34,7 @@ pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
     let mut dead = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|found| found == EXTENSION || found == EXTENSION_BEFORE) {
+        if path.extension().is_some_and(|found| found == EXTENSION) {
             dead.extend(lock(path)?);
         }
     }
@@ -85,25 +67,11 @@ impl DeadLog {
     /// The calls that have no end here, in the order they began.
     fn open_calls(&self) -> io::Result<BTreeMap<u64, Intent>> {
         let mut open = BTreeMap::new();
-        let mut reader = BufReader::new(&self.file);
-        if self.path.extension().is_some_and(|found| found == EXTENSION) {
-            let mut slot = Vec::with_capacity(SLOT_BYTES);
-            // A file that was cut short ends within a slot, which is torn then.
-            while (&mut reader).take(SLOT_BYTES as u64).read_to_end(&mut slot)? > 0 {
-                open.extend(intent_slot::decode(&slot));
-                slot.clear();
-            }
-            return Ok(open);
-        }
-        for line in chain::lines(reader) {
-            match serde_json::from_slice(&line?) {
-                Ok(LineBefore::Open { mark, since, opening }) => {
-                    open.insert(mark, Intent { opening: *opening, since });
-                }
-                Ok(LineBefore::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
-                // Torn by the crash: had it been whole, the call would have run.
-                Err(_) => {}
-            }
+        let (mut reader, mut slot) = (BufReader::new(&self.file), Vec::with_capacity(SLOT_BYTES));
+        // A file that was cut short ends within a slot, which is torn then.
+        while (&mut reader).take(SLOT_BYTES as u64).read_to_end(&mut slot)? > 0 {
+            open.extend(intent_slot::decode(&slot));
+            slot.clear();
         }
         Ok(open)
     }
