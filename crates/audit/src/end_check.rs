@@ -68,5 +68,7 @@ fn holds(segment: &OpenSegment, noted: Head) -> io::Result<bool> {
 
 /// A loss as it is told to whoever reads the program's log.
 fn notice(loss: &Loss) -> String {
-    format!("the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`")
+    format!(
+        "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
+    )
 }

@@ -35,10 +35,16 @@ impl fmt::Display for Loss {
         let Loss { seq, kept, .. } = self;
         match seq.saturating_sub(1) {
             0 => {
-                write!(f, "the whole audit log before this one was lost: it went up to record {kept} at least")
+                write!(
+                    f,
+                    "the whole audit log before this one was lost: it went up to record {kept} at least"
+                )
             }
             last if kept > &last => {
-                write!(f, "the end after record {last} was lost: the audit log went up to record {kept} at least")
+                write!(
+                    f,
+                    "the end after record {last} was lost: the audit log went up to record {kept} at least"
+                )
             }
             _ => write!(
                 f,

@@ -131,11 +131,9 @@ impl Shared {
         self.with_segment(|segment| {
             let safe = segment.head;
             segment.sync()?;
-            segment.signer()?;
             segment.locked(|segment| {
-                let dir = segment.dir.clone();
                 // Best effort: the next time is a second away.
-                let _ = head_file::note(&dir, safe, segment.signer()?, &*self.ops);
+                let _ = head_file::note(&self.dir, safe, segment.signer()?, &*self.ops);
                 Ok(())
             })
         })

@@ -327,7 +327,8 @@ impl Verification {
 
     /// Whether so much is signed as there must be.
     fn is_signed_enough(&mut self) -> Result<(), VerifyError> {
-        let records = self.found.head.seq - self.found.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
+        let records =
+            self.found.head.seq - self.found.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
         let is_too_much = if self.found.signed.is_none() && self.trust.must_be_signed {
             records > 0
         } else {

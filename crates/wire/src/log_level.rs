@@ -1,7 +1,8 @@
 //! How grave a log message is (MCP, "Logging"; the levels of RFC 5424).
 
 /// The names on the wire, least grave first.
-pub const NAMES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+pub const NAMES: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// A level, by its place among the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -56,11 +56,7 @@ mod tests {
             Ok((uri, extras)) => {
                 let part = |part: &Option<Text>| part.as_ref().map_or("-", Text::as_str).to_owned();
                 let state = extras.request_state.as_deref().unwrap_or("-");
-                let parts = [
-                    part(&extras.progress_token),
-                    part(&extras.meta),
-                    part(&extras.input_responses),
-                ];
+                let parts = [part(&extras.progress_token), part(&extras.meta), part(&extras.input_responses)];
                 format!("{} {} {state}", uri, parts.join(" "))
             }
             Err(error) => format!("{} {}", error.code.number(), error.message),

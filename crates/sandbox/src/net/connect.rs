@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -13,6 +15,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::UnixStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -69,7 +72,7 @@ pub(super) async fn machine_roots() -> RootCertStore {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoConnection {
     #[error("the name could not be resolved")]
-    UnknownName(#[source] std::io::Error),
+    UnknownName(#[source] io::Error),
     #[error("the address is private")]
     OutOfReach,
     #[error("the connection was not ready in time")]
@@ -78,8 +81,20 @@ pub(super) enum NoConnection {
 
 /// The addresses of a name. The port of each is `port`.
 #[expect(clippy::disallowed_methods, reason = "the one place where names are looked up")]
-pub(super) async fn addresses(host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+pub(super) async fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((host, port)).await?.collect())
+}
+
+/// Connects to the Unix socket at `path`, within [`CONNECT_TIMEOUT`]: a server that takes in nobody lets the
+/// system's queue run full.
+///
+/// # Errors
+/// What the system says; `TimedOut` if the server takes too long.
+#[expect(clippy::disallowed_methods, reason = "the one way out to a socket")]
+pub async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    timeout(CONNECT_TIMEOUT, UnixStream::connect(path))
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// The system's resolver, with an error of its own so that it can be told from others. Addresses out of reach are

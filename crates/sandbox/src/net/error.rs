@@ -10,7 +10,6 @@ use hyper_util::client::legacy;
 use rustls::CertificateError;
 
 use super::connect::NoConnection;
-use super::destination::destination;
 
 /// Why a request got no answer: the host that was asked, mostly with its port, and what was noticed.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +58,12 @@ impl NetError {
             None => NetError::Other(server, source),
         }
     }
+}
+
+/// Host and port of an address, and nothing else of it: a query or user information may be secret.
+pub(super) fn destination(uri: &Uri) -> (String, u16) {
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    (uri.host().unwrap_or_default().to_owned(), port)
 }
 
 /// What to do about a secure connection that cannot be.
