@@ -66,9 +66,9 @@ pub(super) fn read_resource(request: &mut Request<'_>) -> Result<Now, WireError>
 
 /// Answers `completion/complete`.
 pub(super) fn complete(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let params = completion::complete_params(request.params.as_ref())?;
+    let (reference, extras) = completion::complete_params(request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    start(request, About::Completion(params.reference), arguments, params.extras)
+    start(request, About::Completion(reference), arguments, extras)
 }
 
 /// Answers the three requests about tasks.
