@@ -40,13 +40,17 @@ struct IntentWriter {
     log: Mutex<IntentLog>,
     ops: Arc<dyn FileOps>,
     degraded: Arc<Degraded>,
-    /// Intents that were handed over and not taken up yet.
+    /// Jobs that were handed over and not taken up yet.
     waiting: AtomicUsize,
     /// Why the last attempt to write did not work.
     failure: Mutex<Option<AuditError>>,
 }
 
 /// What the thread has to do.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every job is a note, and a box would be an allocation for each"
+)]
 enum Job {
     Note(Intent, NoteSender),
     /// Of a call that was cancelled before it ran.
@@ -80,6 +84,10 @@ impl Intents {
     }
 
     /// Hands a job to the thread, which is started first if need be.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "`waiting` is the bound; a bounded channel takes all its memory at once"
+    )]
     fn hand_over(&self, job: Job) -> Result<(), AuditError> {
         let mut jobs = lock(&self.jobs);
         let jobs = match &mut *jobs {

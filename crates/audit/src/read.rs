@@ -118,9 +118,7 @@ impl Reader {
         let begun = std::mem::take(&mut self.begun);
         let line = chain::without_zeros(begun.trim_ascii_end());
         // Torn lines bear the number of a record that comes again after them.
-        if chain::split(line).is_none() {
-            return None;
-        }
+        chain::split(line)?;
         let line = str::from_utf8(line).ok()?;
         let seq = chain::seq_of(line.as_bytes()).filter(|seq| *seq > self.seen)?;
         self.seen = seq;
