@@ -70,8 +70,8 @@ fn parameters(params: Option<&Text>) {
     // What comes of these is of no interest but that they come to an end.
     let _ = (tools::call_params(params), tools::list_cursor(params), prompts::get_params(params));
     let _ = (resources::uri_params("resources/read", params), meta::envelope(params));
-    if let Ok(read) = completion::complete_params(params) {
-        sound(&completion::redirected(&read.params, "else\"where", Some("{}")));
+    if let (Some(params), Ok(_)) = (params, completion::complete_params(params)) {
+        sound(&completion::redirected(params, "else\"where", Some("{}")));
     }
     if let Ok(filter) = Filter::read(params) {
         let written = Text::check(filter.write_params(None).into()).expect("a filter is JSON");

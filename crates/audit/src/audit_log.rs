@@ -148,7 +148,7 @@ impl AuditLog {
         {
             return Ok(id);
         }
-        self.shared.intents.note(intent)?.await
+        self.shared.intents.note(intent)?.outcome().await
     }
 
     /// Closes a call. The record is on disk some 20 ms later, with what is left of its arguments if they are

@@ -58,11 +58,6 @@ pub(crate) fn lines(mut reader: impl BufRead) -> impl Iterator<Item = io::Result
     })
 }
 
-/// Whether a line ends as records do. Costs no hashing, and tells nothing of what stands before.
-pub(crate) fn has_end(line: &[u8]) -> bool {
-    split(line).is_some()
-}
-
 /// The number of a record, from the beginning of its line. Tells nothing of the rest.
 pub(crate) fn seq_of(line: &[u8]) -> Option<u64> {
     let rest = line.strip_prefix(b"{\"seq\":")?;
@@ -79,7 +74,7 @@ pub(crate) fn written_at_of(line: &[u8]) -> Option<i64> {
     str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// The body of a line and the hash it ends with.
+/// The body of a line and the hash it ends with; nothing for one that does not end as records do. Costs no hashing.
 pub(crate) fn split(line: &[u8]) -> Option<(&[u8], Hash)> {
     let line = line.strip_suffix(AFTER_HASH)?;
     let (body, hash) = line.split_at_checked(line.len().checked_sub(HEX_BYTES)?)?;

@@ -1,7 +1,7 @@
 //! Looks for the noted head in the audit log before this process writes there. If it is missing, a signed line says so, and
 //! only then a newer one is noted.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::{
     checkpoint::{Details, Occasion},
@@ -12,7 +12,7 @@ use crate::{
     key::PublicKey,
     loss::Loss,
     open_segment::OpenSegment,
-    segments::{self, Position},
+    segments,
 };
 
 /// Compares the end of the audit log, which is locked, with the noted head.
@@ -23,14 +23,14 @@ pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<()
     let is_there = |head: Head| readable(holds(segment, head).map(Some)).unwrap_or(true);
     let Some(lost) = head.filter(|head| !is_there(*head)) else {
         if let Ok(Some(loss)) = head_file::noted_loss(&segment.dir, &[key]) {
-            tracing::warn!("{}", Notice(&loss));
+            tracing::warn!("{}", notice(&loss));
         }
         return Ok(());
     };
     let details = Details { lost: Some(lost), ..Details::default() };
     segment.write_checkpoint(Occasion::Lost, details)?;
-    let loss = Loss::new(segment.last_seen().seq, lost.seq);
-    tracing::error!("{}", Notice(&loss));
+    let loss = Loss::new(segment.head.seq, lost.seq);
+    tracing::error!("{}", notice(&loss));
     if let Err(error) = note_end(segment, Some(&loss), ops) {
         // The line is written. The next start finds the head of before and tells of the loss once more.
         tracing::warn!(%error, "it could not be noted up to where the audit log goes now");
@@ -45,7 +45,7 @@ pub(crate) fn note_end(
     ops: &dyn FileOps,
 ) -> Result<(), AuditError> {
     segment.sync()?;
-    let (dir, head) = (segment.dir.clone(), segment.last_seen());
+    let (dir, head) = (segment.dir.clone(), segment.head);
     let signer = segment.signer()?;
     let noted = head_file::mark_loss(&dir, loss, signer, ops);
     Ok(noted.and_then(|()| head_file::replace(&dir, head, signer, ops))?)
@@ -59,26 +59,16 @@ fn readable<T>(read: io::Result<Option<T>>) -> Option<T> {
 
 /// Whether a noted record is in the audit log, or was removed as too old.
 fn holds(segment: &OpenSegment, noted: Head) -> io::Result<bool> {
-    let end = segment.last_seen();
+    let end = segment.head;
     if noted.seq >= end.seq {
         return Ok(noted == end);
     }
-    Ok(match segments::position_of(&segment.dir, noted.seq)? {
-        Position::Here(hash) => hash == noted.hash,
-        Position::Removed => true,
-        Position::Nowhere => false,
-    })
+    segments::holds(&segment.dir, noted)
 }
 
 /// A loss as it is told to whoever reads the program's log.
-struct Notice<'l>(&'l Loss);
-
-impl fmt::Display for Notice<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let loss = self.0;
-        write!(
-            f,
-            "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
-        )
-    }
+fn notice(loss: &Loss) -> String {
+    format!(
+        "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
+    )
 }

@@ -19,12 +19,9 @@ use crate::{
     file_ops::{FileOps, SystemFiles},
 };
 
-/// Which of the changes that an audit log makes on its disk do not work. Clones are one.
-#[derive(Debug, Clone)]
-pub struct Faults(Arc<FaultState>);
-
+/// Which of the changes that an audit log makes on its disk do not work.
 #[derive(Debug)]
-struct FaultState {
+pub struct Faults {
     made: AtomicU64,
     first: u64,
     /// The last one that does not work.
@@ -34,24 +31,24 @@ struct FaultState {
 
 impl Faults {
     /// The changes from the `first` (counted from 1) to the `last` fail with this error.
-    pub fn new(first: u64, last: u64, kind: io::ErrorKind) -> Self {
-        Self(Arc::new(FaultState { made: AtomicU64::new(0), first, last: AtomicU64::new(last), kind }))
+    pub fn new(first: u64, last: u64, kind: io::ErrorKind) -> Arc<Self> {
+        Arc::new(Self { made: AtomicU64::new(0), first, last: AtomicU64::new(last), kind })
     }
 
     /// Changes that were tried, those in vain included.
     pub fn made(&self) -> u64 {
-        self.0.made.load(Ordering::SeqCst)
+        self.made.load(Ordering::SeqCst)
     }
 
     /// From now on everything works.
     pub fn mend(&self) {
-        self.0.last.store(0, Ordering::SeqCst);
+        self.last.store(0, Ordering::SeqCst);
     }
 
     fn next(&self) -> io::Result<()> {
-        let nth = self.0.made.fetch_add(1, Ordering::SeqCst) + 1;
-        let fails = (self.0.first..=self.0.last.load(Ordering::SeqCst)).contains(&nth);
-        if fails { Err(self.0.kind.into()) } else { Ok(()) }
+        let nth = self.made.fetch_add(1, Ordering::SeqCst) + 1;
+        let fails = (self.first..=self.last.load(Ordering::SeqCst)).contains(&nth);
+        if fails { Err(self.kind.into()) } else { Ok(()) }
     }
 }
 
@@ -62,9 +59,9 @@ impl AuditLog {
         clock: Clock,
         config: Config,
         redactor: Option<Redactor>,
-        faults: &Faults,
+        faults: &Arc<Faults>,
     ) -> Self {
-        Self::new(dir, clock, config, redactor, Arc::new(faults.clone()))
+        Self::new(dir, clock, config, redactor, Arc::<Faults>::clone(faults))
     }
 }
 

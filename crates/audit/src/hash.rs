@@ -1,17 +1,17 @@
 //! SHA-256 values and their written form.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use sha2::{Digest, Sha256};
 
 /// The bytes of a written hash.
 pub(crate) const HEX_BYTES: usize = 64;
 
 /// A SHA-256 value; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hash(#[serde(with = "hex")] [u8; 32]);
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Hash([u8; 32]);
 
 impl Hash {
     /// What the first record names as its predecessor.
@@ -25,6 +25,10 @@ impl Hash {
     /// Reads the written form; no other spelling is accepted.
     pub fn parse(hex: &[u8]) -> Option<Self> {
         bytes_of_hex(hex).map(Self)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// The written form.
@@ -65,20 +69,16 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// For `#[serde(with)]`: bytes as lower-case hexadecimal digits.
-pub(crate) mod hex {
-    use std::borrow::Cow;
-
-    use data_encoding::HEXLOWER;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(HEXLOWER.encode_mut_str(bytes, &mut [0; 64]))
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(HEXLOWER.encode_mut_str(&self.0, &mut [0; HEX_BYTES]))
     }
+}
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 32], D::Error> {
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
         let hex = <Cow<'de, str>>::deserialize(deserializer)?;
-        super::bytes_of_hex(hex.as_bytes()).ok_or_else(|| D::Error::custom("not 64 hexadecimal digits"))
+        Hash::parse(hex.as_bytes()).ok_or_else(|| D::Error::custom("not 64 hexadecimal digits"))
     }
 }
 

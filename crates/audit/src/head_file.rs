@@ -13,6 +13,8 @@ use std::{
     path::Path,
 };
 
+use store::found;
+
 use crate::{
     file_ops::{FILE_MODE, FileOps},
     head::Head,
@@ -85,24 +87,17 @@ fn line(purpose: &str, text: &str, signer: &Signer) -> String {
 
 /// The latest head that was noted with one of these keys; `None` if there is none. Blocks on the disk.
 pub fn noted_head(dir: &Path, keys: &[PublicKey]) -> io::Result<Option<Head>> {
-    let Some(file) = existing(dir)? else { return Ok(None) };
+    let Some(file) = found(File::open(dir.join(HEAD_FILE)))? else { return Ok(None) };
     let [one, other] = HEADS.map(|slot| head_in(&file, slot, keys));
     Ok([one?, other?].into_iter().flatten().max_by_key(|head| head.seq))
 }
 
 /// The loss that nobody acknowledged, noted with one of these keys. Blocks on the disk.
 pub fn noted_loss(dir: &Path, keys: &[PublicKey]) -> io::Result<Option<Loss>> {
-    let Some(file) = existing(dir)? else { return Ok(None) };
+    let Some(file) = found(File::open(dir.join(HEAD_FILE)))? else { return Ok(None) };
     let text = text_in(&file, LOSS, LOSS_PURPOSE, keys)?;
     let numbers = text.as_deref().and_then(|text| text.split_once(' '));
     Ok(numbers.and_then(|(seq, kept)| Some(Loss::new(seq.parse().ok()?, kept.parse().ok()?))))
-}
-
-fn existing(dir: &Path) -> io::Result<Option<File>> {
-    match File::open(dir.join(HEAD_FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
-    }
 }
 
 fn head_in(file: &File, slot: usize, keys: &[PublicKey]) -> io::Result<Option<Head>> {

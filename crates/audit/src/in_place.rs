@@ -12,7 +12,7 @@ use std::{
 /// Which file the open segment is. If it is exchanged while somebody looks, they may see half of each, which is no file:
 /// they look again with the lock of the audit log.
 pub(crate) struct InPlace {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     device: AtomicU64,
     inode: AtomicU64,
 }

@@ -66,7 +66,6 @@ pub(crate) struct IntentLog {
 }
 
 struct IntentFile {
-    path: PathBuf,
     file: Arc<File>,
     in_place: InPlace,
 }
@@ -172,11 +171,11 @@ impl IntentLog {
             .and_then(|()| self.write(&fresh.file, &running, ops))
             .and_then(|()| ops.sync(&fresh.file));
         if let Err(error) = laid_out {
-            remove(&fresh.path, ops);
+            remove(&fresh.in_place.path, ops);
             return Err(error);
         }
         if let Some(old) = self.file.replace(fresh) {
-            remove(&old.path, ops);
+            remove(&old.in_place.path, ops);
         }
         self.is_spoilt = false;
         Ok(())
@@ -214,7 +213,7 @@ impl Drop for IntentLog {
     fn drop(&mut self) {
         if let Some(file) = self.file.take_if(|_| self.running.is_empty()) {
             // One that stays has all its records; the next recovery removes it.
-            let _ = fs::remove_file(&file.path);
+            let _ = fs::remove_file(&file.in_place.path);
         }
     }
 }
@@ -247,9 +246,9 @@ fn create(dir: &Path, ops: &dyn FileOps) -> io::Result<IntentFile> {
         if metadata.nlink() > 0 {
             ops.sync_folder(&folder)?;
             ops.sync_folder(dir)?;
-            let in_place = InPlace::of(path.clone());
+            let in_place = InPlace::of(path);
             in_place.set(in_place::id(&metadata));
-            return Ok(IntentFile { path, file: Arc::new(file), in_place });
+            return Ok(IntentFile { file: Arc::new(file), in_place });
         }
     }
     Err(io::Error::other("other processes removed each new file"))

@@ -14,8 +14,9 @@ use ring::{
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
 use serde::{Deserialize, Serialize};
+use store::found;
 
-use crate::hash;
+use crate::hash::{self, Hash};
 
 /// The key's name within the state folder.
 pub const KEY_FILE: &str = "audit.key";
@@ -28,13 +29,13 @@ const SIGNATURE_BYTES: usize = 64;
 pub(crate) const SIGNATURE_HEX_BYTES: usize = 2 * SIGNATURE_BYTES;
 
 /// The public half of a key that signs checkpoints; written as 64 lower-case hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PublicKey(#[serde(with = "hash::hex")] [u8; 32]);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PublicKey(Hash);
 
 impl PublicKey {
     /// Reads the written form; no other spelling is accepted.
     pub fn parse(hex: &str) -> Option<PublicKey> {
-        hash::bytes_of_hex(hex.as_bytes()).map(PublicKey)
+        Hash::parse(hex.as_bytes()).map(PublicKey)
     }
 
     /// The public half of the key in this folder; `None` if there is none yet.
@@ -48,20 +49,14 @@ impl PublicKey {
     /// Whether `signature`, as written, is this key's for these bytes.
     pub(crate) fn has_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         hash::bytes_of_hex::<SIGNATURE_BYTES>(signature).is_some_and(|signature| {
-            UnparsedPublicKey::new(&ED25519, self.0).verify(bytes, &signature).is_ok()
+            UnparsedPublicKey::new(&ED25519, self.0.bytes()).verify(bytes, &signature).is_ok()
         })
     }
 }
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        self.0.fmt(f)
     }
 }
 
@@ -78,7 +73,7 @@ impl Signer {
 
     pub(crate) fn public(&self) -> PublicKey {
         let public = self.0.public_key().as_ref();
-        PublicKey(public.try_into().expect("a public key of Ed25519 has 32 bytes"))
+        PublicKey(Hash::from(<[u8; 32]>::try_from(public).expect("a public key of Ed25519 has 32 bytes")))
     }
 
     /// The signature of these bytes, as written.
@@ -89,10 +84,7 @@ impl Signer {
 }
 
 fn load(dir: &Path) -> io::Result<Option<Signer>> {
-    let file = match File::open(dir.join(KEY_FILE)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    let Some(file) = found(File::open(dir.join(KEY_FILE)))? else { return Ok(None) };
     let mut key = Vec::new();
     file.take(KEY_BYTES_MAX).read_to_end(&mut key)?;
     let pair = Ed25519KeyPair::from_pkcs8(&key).map_err(|_| {

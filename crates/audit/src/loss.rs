@@ -34,10 +34,12 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Loss { seq, kept, .. } = self;
         match seq.saturating_sub(1) {
-            0 => write!(
-                f,
-                "the whole audit log before this one was lost: it went up to record {kept} at least"
-            ),
+            0 => {
+                write!(
+                    f,
+                    "the whole audit log before this one was lost: it went up to record {kept} at least"
+                )
+            }
             last if kept > &last => {
                 write!(
                     f,
@@ -55,9 +57,9 @@ impl fmt::Display for Loss {
 /// The losses that an audit log tells of, in the order they are read.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
-    all: Vec<Loss>,
+    pub(crate) all: Vec<Loss>,
     /// The first of those that nobody acknowledged.
-    open: Option<Loss>,
+    pub(crate) open: Option<Loss>,
     acknowledged: Option<u64>,
 }
 
@@ -82,17 +84,8 @@ impl Losses {
         }
     }
 
-    /// The first that nobody acknowledged.
-    pub(crate) fn open(&self) -> Option<&Loss> {
-        self.open.as_ref()
-    }
-
     /// Whether somebody acknowledged what was lost up to this line.
     pub(crate) fn are_acknowledged_after(&self, seq: u64) -> bool {
         self.acknowledged.is_some_and(|acknowledged| acknowledged > seq)
-    }
-
-    pub(crate) fn into_all(self) -> Vec<Loss> {
-        self.all
     }
 }

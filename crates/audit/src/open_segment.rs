@@ -47,10 +47,10 @@ pub(crate) struct OpenSegment {
     path: PathBuf,
     pub(crate) file: File,
     /// Which file that is.
-    id: (u64, u64),
+    pub(crate) id: (u64, u64),
     /// Where the segment ended when we last looked. If it still does, `head` is the last record of the audit log.
     end: u64,
-    head: Head,
+    pub(crate) head: Head,
     /// Whether the last line lacks its line break.
     torn: bool,
     /// When the segment's first line was written, in milliseconds since 1970; `None` for an empty one.
@@ -61,7 +61,8 @@ pub(crate) struct OpenSegment {
     has_safe_name: bool,
     /// Whether many records were written since the last checkpoint, and the one that was due did not reach the disk.
     lacks_checkpoint: bool,
-    config: Config,
+    /// The settings that it is closed by.
+    pub(crate) config: Config,
 }
 
 impl OpenSegment {
@@ -97,11 +98,6 @@ impl OpenSegment {
         Ok(segment)
     }
 
-    /// Closes its segments by these settings from now on.
-    pub(crate) fn go_by(&mut self, config: Config) {
-        self.config = config;
-    }
-
     /// Appends these records with one write and takes out of the list what reached the disk: after an
     /// error that may be a part of them. True if a segment was closed before.
     pub(crate) fn append(&mut self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
@@ -123,7 +119,9 @@ impl OpenSegment {
             }
             let written = segment.write(&bytes, head, now_ms);
             segment.lacks_checkpoint &= written.is_err();
-            records.drain(..landed(before, segment.head, records.len()));
+            // Nobody else wrote, since we hold the lock: these are in the audit log.
+            let landed = usize::try_from(segment.head.seq.saturating_sub(before.seq)).unwrap_or(usize::MAX);
+            records.drain(..landed.min(records.len()));
             written
         })?;
         Ok(has_closed)
@@ -188,16 +186,6 @@ impl OpenSegment {
             Some(signer) => Ok(signer),
             none => Ok(none.insert(Signer::of_folder(&self.dir).map_err(AuditError::key)?)),
         }
-    }
-
-    /// Which file the open segment is.
-    pub(crate) fn id(&self) -> (u64, u64) {
-        self.id
-    }
-
-    /// The last record of the audit log when we last looked.
-    pub(crate) fn last_seen(&self) -> Head {
-        self.head
     }
 
     /// Hands what was written to the disk itself, so that it survives the machine.
@@ -296,11 +284,6 @@ impl OpenSegment {
         let end = segments::end_of(&file)?;
         end.and_then(|end| end.last).map(|last| last.head).ok_or(AuditError::Damaged)
     }
-}
-
-/// How many records of a write are in the audit log. Nobody else wrote: we held the lock.
-fn landed(before: Head, after: Head, written: usize) -> usize {
-    usize::try_from(after.seq.saturating_sub(before.seq)).map_or(written, |landed| landed.min(written))
 }
 
 /// Waits for the lock of a file, but not for ever.

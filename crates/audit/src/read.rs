@@ -42,7 +42,7 @@ fn tail_of(mut file: &File, lines: usize) -> io::Result<VecDeque<String>> {
         // The first line of a part may have lost its beginning.
         for line in chain::lines(BufReader::new(file)).skip(usize::from(start > 0)) {
             let line = line?;
-            if chain::has_end(&line) {
+            if chain::split(&line).is_some() {
                 last.push_back(String::from_utf8_lossy(&line).into_owned());
             }
             if last.len() > lines {
@@ -93,10 +93,11 @@ impl Reader {
     /// on from there. Lines that a crash cut short are left out: they hold no record.
     pub fn next_line(&mut self) -> io::Result<Option<String>> {
         loop {
-            let Some(current) = &mut self.current else {
+            if self.current.is_none() {
                 // There was no audit log.
-                return Ok(None);
-            };
+                self.begin()?;
+            }
+            let Some(current) = &mut self.current else { return Ok(None) };
             let room = (LINE_BYTES_MAX + 1).saturating_sub(self.begun.len()) as u64;
             let read = current.take(room).read_until(b'\n', &mut self.begun)?;
             if self.begun.last() == Some(&b'\n') {
@@ -117,9 +118,7 @@ impl Reader {
         let begun = std::mem::take(&mut self.begun);
         let line = chain::without_zeros(begun.trim_ascii_end());
         // Torn lines bear the number of a record that comes again after them.
-        if !chain::has_end(line) {
-            return None;
-        }
+        chain::split(line)?;
         let line = str::from_utf8(line).ok()?;
         let seq = chain::seq_of(line.as_bytes()).filter(|seq| *seq > self.seen)?;
         self.seen = seq;
@@ -146,11 +145,6 @@ impl Reader {
         // Begins with the segment that we are in, under its new name, behind the last record handed out.
         self.begin()?;
         Ok(true)
-    }
-
-    /// Looks whether an audit log has begun where there was none.
-    pub fn look_again(&mut self) -> io::Result<()> {
-        if self.current.is_none() { self.begin() } else { Ok(()) }
     }
 }
 

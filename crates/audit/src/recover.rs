@@ -4,40 +4,23 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, ErrorKind, Read},
+    io::{self, BufReader, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use serde::Deserialize;
+use store::found;
 
 use crate::{
     chain,
     file_ops::FileOps,
     intent_log::{EXTENSION, FOLDER},
     intent_slot::{self, Intent, SLOT_BYTES},
-    record::{Opening, Record},
+    record::Record,
     segments,
 };
-
-/// What the names of intent logs ended with in versions before slots: lines that were appended.
-const EXTENSION_BEFORE: &str = "jsonl";
-
-/// A line of such a file.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum LineBefore {
-    /// A call is about to run.
-    Open {
-        mark: u64,
-        #[serde(default)]
-        since: u64,
-        opening: Box<Opening>,
-    },
-    /// These calls have their records.
-    Closed(Vec<u64>),
-}
 
 /// A dead process's intent log. It is locked while this lives, so that one process alone recovers it.
 pub(crate) struct DeadLog {
@@ -47,14 +30,11 @@ pub(crate) struct DeadLog {
 
 /// The intent logs whose processes are gone. Those of the living are locked.
 pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
-    let entries = match fs::read_dir(dir.join(FOLDER)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(entries) = found(fs::read_dir(dir.join(FOLDER)))? else { return Ok(Vec::new()) };
     let mut dead = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|found| found == EXTENSION || found == EXTENSION_BEFORE) {
+        if path.extension().is_some_and(|found| found == EXTENSION) {
             dead.extend(lock(path)?);
         }
     }
@@ -62,11 +42,8 @@ pub(crate) fn dead_logs(dir: &Path) -> io::Result<Vec<DeadLog>> {
 }
 
 fn lock(path: PathBuf) -> io::Result<Option<DeadLog>> {
-    let file = match OpenOptions::new().read(true).open(&path) {
-        // Its owner, or another process that recovers, was faster.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    // If it is gone, its owner, or another process that recovers, was faster.
+    let Some(file) = found(OpenOptions::new().read(true).open(&path))? else { return Ok(None) };
     let ours = file.try_lock().is_ok() && file.metadata()?.nlink() > 0;
     Ok(ours.then_some(DeadLog { path, file }))
 }
@@ -90,25 +67,11 @@ impl DeadLog {
     /// The calls that have no end here, in the order they began.
     fn open_calls(&self) -> io::Result<BTreeMap<u64, Intent>> {
         let mut open = BTreeMap::new();
-        let mut reader = BufReader::new(&self.file);
-        if self.path.extension().is_some_and(|found| found == EXTENSION) {
-            let mut slot = Vec::with_capacity(SLOT_BYTES);
-            // A file that was cut short ends within a slot, which is torn then.
-            while (&mut reader).take(SLOT_BYTES as u64).read_to_end(&mut slot)? > 0 {
-                open.extend(intent_slot::decode(&slot));
-                slot.clear();
-            }
-            return Ok(open);
-        }
-        for line in chain::lines(reader) {
-            match serde_json::from_slice(&line?) {
-                Ok(LineBefore::Open { mark, since, opening }) => {
-                    open.insert(mark, Intent { opening: *opening, since });
-                }
-                Ok(LineBefore::Closed(marks)) => marks.iter().for_each(|mark| drop(open.remove(mark))),
-                // Torn by the crash: had it been whole, the call would have run.
-                Err(_) => {}
-            }
+        let (mut reader, mut slot) = (BufReader::new(&self.file), Vec::with_capacity(SLOT_BYTES));
+        // A file that was cut short ends within a slot, which is torn then.
+        while (&mut reader).take(SLOT_BYTES as u64).read_to_end(&mut slot)? > 0 {
+            open.extend(intent_slot::decode(&slot));
+            slot.clear();
         }
         Ok(open)
     }

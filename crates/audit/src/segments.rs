@@ -8,9 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use store::found;
+
 use crate::{
     chain::{self, LINE_BYTES_MAX},
     hash::Hash,
+    head::Head,
     in_place,
     line::{self, Links},
 };
@@ -18,20 +21,17 @@ use crate::{
 /// The name of the audit log's open segment within the state folder.
 pub const FILE: &str = "audit.jsonl";
 
-/// How far back a whole line is looked for. Beyond, the end of the audit log is not ours.
-const TAIL_BYTES_MAX: u64 = 1024 * 1024;
+/// How much may follow the last whole line. Beyond, the end of the audit log is not ours.
+const TAIL_BYTES_MAX: usize = 1024 * 1024;
 
 /// What is looked at first; most questions need no more.
 const TAIL_BYTES_FIRST: u64 = 16 * 1024;
 
-/// The most zeros that a power cut leaves behind: more than any batch that was being written.
+/// How far back it is looked for behind zeros. A power cut leaves as many as any batch had bytes that was being written.
 const ZEROS_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Where a record is looked for first: those that are asked for are among the last as a rule.
 const NEAR_END_BYTES: u64 = 256 * 1024;
-
-/// How much is looked at in one go while zeros are skipped.
-const ZEROS_BYTES_STEP: u64 = 64 * 1024;
 
 /// A closed segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +47,7 @@ pub(crate) fn closed_name(number: u64) -> String {
 
 /// The closed segments of a folder, oldest first; none if there is no folder.
 pub(crate) fn closed(dir: &Path) -> io::Result<Vec<ClosedSegment>> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(entries) = found(fs::read_dir(dir))? else { return Ok(Vec::new()) };
     let mut closed = Vec::new();
     for entry in entries {
         let entry = entry?;
@@ -62,12 +59,8 @@ pub(crate) fn closed(dir: &Path) -> io::Result<Vec<ClosedSegment>> {
     Ok(closed)
 }
 
-/// Whether this is the name of a closed segment.
-pub(crate) fn is_closed_name(name: &str) -> bool {
-    number_of(name).is_some()
-}
-
-fn number_of(name: &str) -> Option<u64> {
+/// The number in the name of a closed segment.
+pub(crate) fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("audit-")?.strip_suffix(".jsonl")?;
     let number = digits.parse().ok()?;
     // One name for each number, so that a copy under another spelling is not taken for a segment.
@@ -103,16 +96,8 @@ impl Source {
     pub(crate) fn open(self) -> io::Result<Option<File>> {
         match self {
             Source::Open(file) => Ok(Some(file)),
-            Source::Closed(path) => existing(&path),
+            Source::Closed(path) => found(open(&path)),
         }
-    }
-}
-
-/// Opens a segment, if it is there.
-fn existing(path: &Path) -> io::Result<Option<File>> {
-    match open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        file => file.map(Some),
     }
 }
 
@@ -132,7 +117,7 @@ pub(crate) fn parts(path: &Path) -> io::Result<Vec<SegmentSource>> {
         return Ok(vec![SegmentSource { name: name_of(path), file }]);
     }
     // The open one first: whatever is closed from now on is either this or comes after it.
-    let open = existing(&path.join(FILE))?;
+    let open = found(open(&path.join(FILE)))?;
     let open_is = open.as_ref().map(File::metadata).transpose()?;
     let mut parts = Vec::new();
     for segment in closed(path)? {
@@ -166,33 +151,22 @@ pub(crate) fn files_since(path: &Path, seq: u64) -> io::Result<Vec<File>> {
     Ok(files)
 }
 
-/// Where a record is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// In the audit log, with this hash.
-    Here(Hash),
-    /// In none of the segments that there should be.
-    Nowhere,
-    /// Before the first record of the audit log: removed as too old.
-    Removed,
-}
-
-/// Looks for a record by its number. Blocks on the disk.
-pub(crate) fn position_of(dir: &Path, seq: u64) -> io::Result<Position> {
-    let files = files_since(dir, seq.saturating_sub(1))?;
+/// Whether a record is in the audit log, or was before its first one and therefore removed as too old. Blocks on the disk.
+pub(crate) fn holds(dir: &Path, record: Head) -> io::Result<bool> {
+    let files = files_since(dir, record.seq.saturating_sub(1))?;
     let first = files.first().map(first_of).transpose()?.flatten();
-    if first.is_some_and(|first| first.head.seq > seq) {
-        return Ok(Position::Removed);
+    if first.is_some_and(|first| first.head.seq > record.seq) {
+        return Ok(true);
     }
     for file in &files {
         let near_end = file.metadata()?.len().saturating_sub(NEAR_END_BYTES);
         for start in [near_end, 0] {
-            if let Some(hash) = hash_of(file, start, seq)? {
-                return Ok(Position::Here(hash));
+            if let Some(hash) = hash_of(file, start, record.seq)? {
+                return Ok(hash == record.hash);
             }
         }
     }
-    Ok(Position::Nowhere)
+    Ok(false)
 }
 
 /// The hash of a record that stands behind this byte of a segment.
@@ -231,34 +205,20 @@ pub(crate) struct End {
 /// Finds the last whole line. `None` if there is none within [`TAIL_BYTES_MAX`]: the end is not ours.
 pub(crate) fn end_of(file: &File) -> io::Result<Option<End>> {
     let found = file.metadata()?.len();
-    let len = len_without_zeros(file, found)?;
-    for window in [TAIL_BYTES_FIRST, 2 * LINE_BYTES_MAX as u64, TAIL_BYTES_MAX] {
-        let window = window.min(len);
+    for window in [TAIL_BYTES_FIRST, 2 * LINE_BYTES_MAX as u64, ZEROS_BYTES_MAX] {
+        let window = window.min(found);
         let mut tail = vec![0; window as usize];
-        file.read_exact_at(&mut tail, len - window)?;
-        let last = tail.rsplit(|byte| *byte == b'\n').find_map(|line| line::read(line).links());
-        if last.is_some() || window == len {
-            let is_torn = tail.last().is_some_and(|byte| *byte != b'\n');
+        file.read_exact_at(&mut tail, found - window)?;
+        let written = chain::without_zeros(&tail);
+        let searched = &written[written.len().saturating_sub(TAIL_BYTES_MAX)..];
+        let last = searched.rsplit(|byte| *byte == b'\n').find_map(|line| line::read(line).links());
+        if last.is_some() || (window == found && written.len() <= TAIL_BYTES_MAX) {
+            let len = found - (tail.len() - written.len()) as u64;
+            let is_torn = written.last().is_some_and(|byte| *byte != b'\n');
             return Ok(Some(End { last, len, has_zeros: len < found, is_torn }));
         }
     }
     Ok(None)
-}
-
-fn len_without_zeros(file: &File, len: u64) -> io::Result<u64> {
-    let mut end = len;
-    while end > len.saturating_sub(ZEROS_BYTES_MAX) {
-        let step = ZEROS_BYTES_STEP.min(end);
-        let mut bytes = vec![0; if end == len { step.min(1) } else { step } as usize];
-        let start = end - bytes.len() as u64;
-        file.read_exact_at(&mut bytes, start)?;
-        let left = chain::without_zeros(&bytes).len() as u64;
-        end = start + left;
-        if left > 0 {
-            break;
-        }
-    }
-    Ok(end)
 }
 
 /// The first line of a segment, if it is whole. Blocks on the disk.
@@ -273,7 +233,7 @@ pub(crate) fn first_of(mut file: &File) -> io::Result<Option<Links>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{head::Head, record::tests::sample};
+    use crate::record::tests::sample;
 
     #[test]
     fn segments_are_in_the_order_of_their_numbers_and_nothing_else_is_one() {
@@ -308,7 +268,7 @@ mod tests {
         let path = dir.path().join("segment");
         let mut line = Vec::new();
         let head = line::write(&mut line, Head::START, 7, &sample("c1"));
-        for zeros in [0, 1, 1_000, ZEROS_BYTES_STEP as usize + 1, 3 << 20] {
+        for zeros in [0, 1, 1_000, 64 * 1024 + 1, 3 << 20] {
             fs::write(&path, [&line[..], &vec![0; zeros]].concat()).unwrap();
             let end = end_of(&File::open(&path).unwrap()).unwrap().unwrap();
             assert_eq!(end.last.as_ref().map(|last| (last.head, last.written_at_ms)), Some((head, 7)));

@@ -91,10 +91,10 @@ impl Shared {
             Some(segment) => segment,
             none => none.insert(OpenSegment::open(&self.dir, &config, self.clock, Arc::clone(&self.ops))?),
         };
-        segment.go_by(config);
+        segment.config = config;
         let done = work(segment);
-        self.last_seen.store(segment.last_seen().seq, Ordering::Relaxed);
-        self.in_place.set(segment.id());
+        self.last_seen.store(segment.head.seq, Ordering::Relaxed);
+        self.in_place.set(segment.id);
         done
     }
 
@@ -129,13 +129,11 @@ impl Shared {
     pub(crate) fn sync(&self) -> Result<(), AuditError> {
         self.compare_once()?;
         self.with_segment(|segment| {
-            let safe = segment.last_seen();
+            let safe = segment.head;
             segment.sync()?;
-            segment.signer()?;
             segment.locked(|segment| {
-                let dir = segment.dir.clone();
                 // Best effort: the next time is a second away.
-                let _ = head_file::note(&dir, safe, segment.signer()?, &*self.ops);
+                let _ = head_file::note(&self.dir, safe, segment.signer()?, &*self.ops);
                 Ok(())
             })
         })

@@ -43,7 +43,7 @@ pub struct Trust {
 }
 
 /// An audit log in which nothing was found wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Records in the audit log, checkpoints included.
     pub records: u64,
@@ -89,11 +89,8 @@ pub enum Why {
     #[error("it was changed: its hash does not match")]
     Changed,
     /// Its number does not follow the record before.
-    #[error("it holds record {found}: lines were removed, added or moved")]
-    OutOfOrder {
-        /// The number that is there.
-        found: u64,
-    },
+    #[error("it holds record {0}: lines were removed, added or moved")]
+    OutOfOrder(u64),
     /// It names another predecessor than the record before it.
     #[error("it does not follow from the record before it: that one was replaced")]
     Unlinked,
@@ -108,13 +105,10 @@ pub enum Why {
     Unsigned,
     /// More records than there ever are without a signature, or all of an audit log that must bear one.
     #[error(
-        "this one and all after it are signed by nobody ({records} in all): they are chained, which whoever writes an \
+        "this one and all after it are signed by nobody ({0} in all): they are chained, which whoever writes an \
          audit log anew can do as well"
     )]
-    SignedByNobody {
-        /// How many there are.
-        records: u64,
-    },
+    SignedByNobody(u64),
     /// A closed segment ends with another line than the signed one it was closed with.
     #[error("the segment was closed with a signed line behind this one, which is missing")]
     Unsealed,
@@ -124,18 +118,12 @@ pub enum Why {
     /// A single segment begins later than with the first record, and no checkpoint in it says why.
     #[error(
         "it starts here: what was before it is not here, and no checkpoint says that it was removed as too old; \
-         `--from {first}` says that you know where it is"
+         `--from {0}` says that you know where it is"
     )]
-    StartsLater {
-        /// The number of the record that it begins with.
-        first: u64,
-    },
+    StartsLater(u64),
     /// It begins with another record than the one that it was said to.
-    #[error("it starts here, and not with record {from}")]
-    StartsElsewhere {
-        /// The number of the record that was named.
-        from: u64,
-    },
+    #[error("it starts here, and not with record {0}")]
+    StartsElsewhere(u64),
     /// A closed segment without a record. Each has a signed line at least.
     #[error("the segment holds no record: it was emptied, or the disk was full when it was copied")]
     Emptied,
@@ -146,11 +134,8 @@ pub enum Why {
     #[error("{0}; `toolcrib audit acknowledge` signs that you know")]
     Lost(Loss),
     /// the audit log ends before the record whose hash was kept.
-    #[error("the end of the audit log is missing: record {kept} was kept")]
-    EndMissing {
-        /// The number of the record that was kept.
-        kept: u64,
-    },
+    #[error("the end of the audit log is missing: record {0} was kept")]
+    EndMissing(u64),
 }
 
 /// Verifies the chain and its signatures, that it begins where it may, and that it contains the head that was noted.
@@ -173,7 +158,7 @@ fn verify_once(path: &Path, trust: &Trust) -> Result<Verified, VerifyError> {
     let (first_segment, trust) = (segment.clone(), trust.clone());
     let mut check = Verification { trust, first_segment, segment, is_single, ..Verification::default() };
     for part in segments::parts(path)? {
-        let is_closed = segments::is_closed_name(&part.name);
+        let is_closed = segments::number_of(&part.name).is_some();
         check.segment(part.name);
         match part.file {
             Source::Closed(path) => {
@@ -211,8 +196,9 @@ struct Verification {
     trust: Trust,
     first_segment: String,
     segment: String,
-    segments: usize,
     line: u64,
+    /// What was found so far; records, the first one and the losses only at the end.
+    found: Verified,
     /// Whether a record was read in this segment.
     has_record: bool,
     /// Where the audit log begins: the head before its first record.
@@ -223,11 +209,8 @@ struct Verification {
     is_start_told: bool,
     /// Up to where checkpoints say that records were removed, before the beginning.
     removed: u64,
-    head: Head,
-    signed: Option<u64>,
     /// The first record behind the last signature, and where it is.
     unsigned_at: Option<Place>,
-    torn_lines: u64,
     losses: Losses,
     /// Where the first loss that nobody acknowledged is told of.
     lost_at: Option<Place>,
@@ -237,11 +220,11 @@ struct Verification {
 
 impl Verification {
     fn segment(&mut self, name: String) {
-        if self.segments == 0 {
+        if self.found.segments == 0 {
             self.first_segment.clone_from(&name);
         }
         (self.segment, self.line, self.has_record) = (name, 0, false);
-        self.segments += 1;
+        self.found.segments += 1;
     }
 
     fn lines(&mut self, mut reader: impl BufRead) -> Result<(), VerifyError> {
@@ -271,7 +254,7 @@ impl Verification {
             Line::Whole(links) => self.whole(line, links),
             Line::Changed => self.place().broken(Why::Changed),
             Line::Torn => {
-                self.torn_lines += 1;
+                self.found.torn_lines += 1;
                 self.torn_at.get_or_insert(self.place());
                 Ok(())
             }
@@ -284,13 +267,13 @@ impl Verification {
             let begins_later = head.seq > 1 && self.torn_at.is_none();
             let start = if begins_later { Head { seq: head.seq - 1, hash: prev } } else { Head::START };
             self.start = Some(start);
-            self.head = start;
+            self.found.head = start;
         }
-        let expected = self.head.seq + 1;
+        let expected = self.found.head.seq + 1;
         match self.torn_at.take() {
             Some(torn) if head.seq != expected => return torn.broken(Why::Mutilated),
-            _ if head.seq != expected => return self.place().broken(Why::OutOfOrder { found: head.seq }),
-            _ if prev != self.head.hash => return self.place().broken(Why::Unlinked),
+            _ if head.seq != expected => return self.place().broken(Why::OutOfOrder(head.seq)),
+            _ if prev != self.found.head.hash => return self.place().broken(Why::Unlinked),
             _ => {}
         }
         if self.unsigned_at.is_none() {
@@ -307,7 +290,7 @@ impl Verification {
                 self.is_signed_up_to(head);
             }
             self.losses.read(head, &checkpoint);
-            match self.losses.open() {
+            match self.losses.open {
                 Some(_) if self.lost_at.is_none() => self.lost_at = Some(self.place()),
                 Some(_) => {}
                 None => self.lost_at = None,
@@ -321,13 +304,13 @@ impl Verification {
         if self.trust.noted.is_some_and(|noted| noted.seq == head.seq && noted.hash != head.hash) {
             return self.place().broken(Why::NotAsKept);
         }
-        self.head = head;
+        self.found.head = head;
         self.has_record = true;
         Ok(())
     }
 
     fn is_signed_up_to(&mut self, head: Head) {
-        (self.signed, self.unsigned_at) = (Some(head.seq), None);
+        (self.found.signed, self.unsigned_at) = (Some(head.seq), None);
     }
 
     /// Whether the closed segment that was read last ends as segments are closed.
@@ -339,19 +322,20 @@ impl Verification {
         if self.trust.keys.is_empty() || self.unsigned_at.is_none() {
             return Ok(());
         }
-        Place { seq: self.head.seq, ..place }.broken(Why::Unsealed)
+        Place { seq: self.found.head.seq, ..place }.broken(Why::Unsealed)
     }
 
     /// Whether so much is signed as there must be.
     fn is_signed_enough(&mut self) -> Result<(), VerifyError> {
-        let records = self.head.seq - self.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
-        let is_too_much = if self.signed.is_none() && self.trust.must_be_signed {
+        let records =
+            self.found.head.seq - self.found.signed.or(self.start.map(|start| start.seq)).unwrap_or(0);
+        let is_too_much = if self.found.signed.is_none() && self.trust.must_be_signed {
             records > 0
         } else {
             records > UNSIGNED_RECORDS_MAX && !self.trust.keys.is_empty()
         };
         match self.unsigned_at.take().filter(|_| is_too_much) {
-            Some(place) => place.broken(Why::SignedByNobody { records }),
+            Some(place) => place.broken(Why::SignedByNobody(records)),
             None => Ok(()),
         }
     }
@@ -361,9 +345,9 @@ impl Verification {
         let first = start.seq + 1;
         let (seq, why) = match self.trust.from {
             Some(from) if from == first => return Ok(()),
-            Some(from) => (first, Why::StartsElsewhere { from }),
+            Some(from) => (first, Why::StartsElsewhere(from)),
             None if start == Head::START || self.is_start_told => return Ok(()),
-            None if self.is_single => (first, Why::StartsLater { first }),
+            None if self.is_single => (first, Why::StartsLater(first)),
             None => (self.removed + 1, Why::BeginningMissing),
         };
         Place { segment: self.first_segment.clone(), line: 1, seq }.broken(why)
@@ -373,14 +357,14 @@ impl Verification {
         let start = self.start.unwrap_or(Head::START);
         self.begins_well(start)?;
         let kept = self.trust.noted.map(|noted| noted.seq);
-        if let Some(kept) = kept.filter(|kept| *kept > self.head.seq) {
+        if let Some(kept) = kept.filter(|kept| *kept > self.found.head.seq) {
             let end = Place { line: self.line + 1, ..self.place() };
             return match self.torn_at {
                 Some(torn) => torn.broken(Why::Mutilated),
-                None => end.broken(Why::EndMissing { kept }),
+                None => end.broken(Why::EndMissing(kept)),
             };
         }
-        if let (Some(loss), Some(place)) = (self.losses.open().cloned(), self.lost_at.take()) {
+        if let (Some(loss), Some(place)) = (self.losses.open.clone(), self.lost_at.take()) {
             return place.broken(Why::Lost(loss));
         }
         let noted = self.trust.loss.clone();
@@ -388,20 +372,13 @@ impl Verification {
             return Place { segment: self.first_segment, line: 1, seq: loss.seq }.broken(Why::Lost(loss));
         }
         self.is_signed_enough()?;
-        Ok(Verified {
-            records: self.head.seq - start.seq,
-            first: start.seq + 1,
-            segments: self.segments,
-            torn_lines: self.torn_lines,
-            head: self.head,
-            signed: self.signed,
-            losses: self.losses.into_all(),
-        })
+        let (records, losses) = (self.found.head.seq - start.seq, self.losses.all);
+        Ok(Verified { records, first: start.seq + 1, losses, ..self.found })
     }
 
     /// Where the reading is, and the record that should stand there.
     fn place(&self) -> Place {
-        Place { segment: self.segment.clone(), line: self.line, seq: self.head.seq + 1 }
+        Place { segment: self.segment.clone(), line: self.line, seq: self.found.head.seq + 1 }
     }
 }
 

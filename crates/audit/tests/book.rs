@@ -298,7 +298,7 @@ fn a_missing_end_is_found_by_the_noted_head_and_never_hidden() {
         other => panic!("{other:?}"),
     };
     // Three calls and the checkpoint at the end.
-    check(3, Why::EndMissing { kept: 4 });
+    check(3, Why::EndMissing(4));
 
     let audit_log = AuditLog::at(dir.path(), fixed);
     audit_log.ready().unwrap();
@@ -314,7 +314,7 @@ fn a_missing_end_is_found_by_the_noted_head_and_never_hidden() {
 
     drop(audit_log);
     fs::remove_file(&path).unwrap();
-    check(1, Why::EndMissing { kept: 4 });
+    check(1, Why::EndMissing(4));
 }
 
 #[test]

@@ -177,23 +177,3 @@ fn a_record_that_reached_the_book_is_not_written_again() {
     assert_eq!(AuditLog::at(dir.path(), fixed).recover().unwrap(), 2);
     assert_eq!(outcomes(dir.path()), expected_after_recovery());
 }
-
-#[test]
-fn what_a_process_of_an_earlier_version_left_open_is_found() {
-    let dir = tempfile::tempdir().unwrap();
-    leave_a_dead_process(dir.path());
-    let path = intent_log(dir.path());
-    let lines = slots(&fs::read(&path).unwrap()).into_iter().map(|slot| {
-        let json: serde_json::Value = serde_json::from_str(&slot[66..]).unwrap();
-        let open =
-            serde_json::json!({ "mark": json[0], "since": json[1]["since"], "opening": json[1]["opening"] });
-        format!("\n{}", serde_json::json!({ "open": open }))
-    });
-    let lines: String = lines.collect();
-    fs::remove_file(&path).unwrap();
-    let closed = "\n{\"closed\":[7]}\n{\"open\":{\"mark\":9,\"fr";
-    fs::write(dir.path().join("inflight/1-00.jsonl"), lines + closed).unwrap();
-    assert_eq!(AuditLog::at(dir.path(), fixed).recover().unwrap(), 2);
-    assert_eq!(outcomes(dir.path()), expected_after_recovery());
-    assert_eq!(intent_logs(dir.path()), 0);
-}

@@ -23,12 +23,9 @@ const CHOSEN: &str = "BROWSER";
 /// Why no browser was opened. What is left to do is always the same: to open the address oneself.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
-    /// The address is not one of the web.
-    #[error("only http and https addresses are opened in a browser, not this one{}", begins(scheme))]
-    Scheme {
-        /// What it begins with; nothing for a path alone.
-        scheme: String,
-    },
+    /// The address is not one of the web: what it begins with; nothing for a path alone.
+    #[error("only http and https addresses are opened in a browser, not this one{}", begins(.0))]
+    Scheme(String),
     /// The address has a character that programs on the way to the browser may take for more than that.
     #[error("the address has the character {0:?} and is not opened; if you trust it, open it yourself")]
     Character(char),
@@ -66,7 +63,7 @@ fn open_with(url: &Uri, environment: Environment<'_>) -> Result<(), BrowserError
 /// The address, if it is one to be opened.
 fn checked(url: &Uri) -> Result<String, BrowserError> {
     if ![Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&url.scheme()) || url.host().is_none() {
-        return Err(BrowserError::Scheme { scheme: url.scheme_str().unwrap_or_default().to_owned() });
+        return Err(BrowserError::Scheme(url.scheme_str().unwrap_or_default().to_owned()));
     }
     let address = url.to_string();
     match address.chars().find(|&character| !is_plain(character)) {

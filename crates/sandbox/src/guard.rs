@@ -21,7 +21,7 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 
 use command::Order;
-use family::{Demand, EXIT_GUARD_FAILED, Family, Until};
+use family::{Demand, EXIT_GUARD_FAILED, Family};
 
 /// In an orderly end, a command that reads its input to the end may leave by itself.
 pub const VOLUNTARY_EXIT: Duration = Duration::from_millis(250);
@@ -76,7 +76,7 @@ fn guard(arguments: impl IntoIterator<Item = OsString>) -> io::Result<i32> {
             return Ok(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 });
         }
     };
-    family.adopt(child);
+    family.child = Some(child);
     inherited::release_input_and_output()?;
     watch(&mut family)?;
     Ok(family.exit_code())
@@ -84,28 +84,28 @@ fn guard(arguments: impl IntoIterator<Item = OsString>) -> io::Result<i32> {
 
 /// Waits for the end of the command or of the lifeline, then ends what is left, ever less politely.
 fn watch(family: &mut Family) -> io::Result<()> {
-    family.wait(Until::ChildEndsOrWeMustEnd, None)?;
-    let (voluntary_exit, termination) = match family.demand() {
+    family.wait(|family| family.demand.is_some() || family.child_status.is_some(), None)?;
+    let (voluntary_exit, termination) = match family.demand {
         Some(Demand::Abandoned) => (ABANDONED_VOLUNTARY_EXIT, ABANDONED_TERMINATION),
         // Without a demand the command has left by itself; what it leaves behind has the usual time.
         Some(Demand::Asked) | None => (VOLUNTARY_EXIT, TERMINATION),
     };
-    family.wait(Until::ChildEnds, Some(voluntary_exit))?;
-    if family.is_gone() {
+    family.wait(|family| family.child_status.is_some(), Some(voluntary_exit))?;
+    if family.is_gone {
         return Ok(());
     }
     // A look at the processes may fail while they exhaust the machine; the next round looks again.
     let _ = descendants::signal_all(Signal::TERM);
-    family.wait(Until::AllAreGone, Some(termination))?;
+    family.wait(|family| family.is_gone, Some(termination))?;
     let rounds = KILLING.as_millis() / KILL_ROUND.as_millis();
     for _ in 0..rounds {
-        if family.is_gone() {
+        if family.is_gone {
             return Ok(());
         }
         // Stopped first, so that nothing new is started between the look and the kill.
         let _ = descendants::signal_all(Signal::STOP);
         let _ = descendants::signal_all(Signal::KILL);
-        family.wait(Until::AllAreGone, Some(KILL_ROUND))?;
+        family.wait(|family| family.is_gone, Some(KILL_ROUND))?;
     }
     say("some processes of the command could not be ended");
     Ok(())

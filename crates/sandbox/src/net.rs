@@ -5,10 +5,8 @@
 //! [`Client::public`] sees to it that none of them is in a private network.
 
 mod connect;
-mod destination;
 mod error;
 mod reach;
-mod unix;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,13 +20,12 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::OnceCell;
 
-pub use connect::CONNECT_TIMEOUT;
+pub use connect::{CONNECT_TIMEOUT, connect_unix};
 use connect::{Tcp, Timed};
-use destination::destination;
 pub use error::NetError;
+use error::destination;
 use reach::Reach;
 pub use reach::is_public;
-pub use unix::connect_unix;
 
 /// Connections kept open to one server while nobody uses them. As many as calls that are often under way at
 /// once; those in excess would be closed and dialled again with every wave.

@@ -17,8 +17,7 @@ use std::fs::DirBuilder;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -108,7 +107,8 @@ impl Launcher {
     /// anything is started; what only the kernel can tell arrives as exit code 126 or 127.
     pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
         if let (None, Some(folder)) = (&program.cwd, &program.own_folder) {
-            make(folder).map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
+            let made = DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder);
+            made.map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
         }
         let environment = environment::of(program);
         let executable = lookup::find(program, &environment)?;
@@ -150,11 +150,6 @@ impl Launcher {
     }
 }
 
-/// Makes the folder of a program, and those above it, for the owner only.
-fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder)
-}
-
 impl Tree {
     /// Hands out the streams, once. Whoever holds `stdin` should drop it before `end`, so that the
     /// program may leave by itself.
@@ -192,12 +187,10 @@ impl Tree {
 
 impl Exit {
     fn of(guard: ExitStatus) -> Exit {
-        match (guard.code(), guard.signal()) {
-            (Some(code), _) if (1..=SIGNAL_MAX).contains(&(code - SIGNAL_CODE_BASE)) => {
-                Exit::Signal(code - SIGNAL_CODE_BASE)
-            }
-            (Some(code), _) => Exit::Code(code),
-            (None, _) => Exit::Lost,
+        match guard.code().map(|code| (code, code - SIGNAL_CODE_BASE)) {
+            Some((_, signal @ 1..=SIGNAL_MAX)) => Exit::Signal(signal),
+            Some((code, _)) => Exit::Code(code),
+            None => Exit::Lost,
         }
     }
 }

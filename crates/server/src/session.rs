@@ -35,7 +35,7 @@ const QUESTIONS_MAX: usize = 1_000;
 const SAID_BYTES_MAX: usize = 4 * 1024;
 
 /// Which log messages a legacy client gets that has not said which it wants.
-const LOG_LEVEL_UNSAID: LogLevel = LogLevel::Info;
+const LOG_LEVEL_UNSAID: LogLevel = LogLevel::INFO;
 
 /// Tells conversations apart. 0 is for clients in none.
 static CONVERSATIONS: AtomicU64 = AtomicU64::new(1);

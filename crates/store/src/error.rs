@@ -1,6 +1,10 @@
 //! What can go wrong with a store, in words for the person who owns the machine.
 
-use std::{error::Error, io, path::PathBuf};
+use std::{
+    error::Error,
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::cell::NAMED_PREFIX;
 
@@ -68,12 +72,9 @@ pub enum StoreError {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// There is no key where one was said to be.
+    /// There is no key at the place where one was said to be.
     #[error("there is no key at {0}")]
-    NoKey(
-        /// Where it should be.
-        String,
-    ),
+    NoKey(String),
     /// A record does not open.
     #[error(
         "the kept secret {} cannot be opened: it was changed, or {key} is not the key that it was sealed with; put \
@@ -87,16 +88,13 @@ pub enum StoreError {
         /// Where the key comes from.
         key: String,
     },
-    /// Everything has been sealed with another key since this process took its own.
+    /// Everything has been sealed with another key since this process took its own from there.
     #[error(
-        "what is kept was sealed anew by `toolcrib secrets rekey`, and {key} is not the key that it was sealed with; \
+        "what is kept was sealed anew by `toolcrib secrets rekey`, and {0} is not the key that it was sealed with; \
          `toolcrib mcp reload` has a running Toolcrib take the key that its configuration names, and one whose key is in \
          a variable must be started again"
     )]
-    Resealed {
-        /// Where this process has its key from.
-        key: String,
-    },
+    Resealed(String),
     /// A person's secret is kept, but there is no key any more.
     #[error(
         "the kept secret {} cannot be opened, since {key} is gone; put it back, or name in [secrets] where the key is \
@@ -113,6 +111,13 @@ pub enum StoreError {
     /// Anything else the database reports.
     #[error("the state database did not answer")]
     Database(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl StoreError {
+    /// What the system says of a state folder.
+    pub(crate) fn folder(dir: &Path) -> impl Fn(io::Error) -> StoreError + Copy + '_ {
+        move |source| StoreError::Folder { dir: dir.to_owned(), source }
+    }
 }
 
 /// What it means is told where the database is known.

@@ -14,6 +14,14 @@ const FOLDER_MODE: u32 = 0o700;
 /// Only the owner may read.
 const FILE_MODE: u32 = 0o600;
 
+/// What the system found; nothing where there is nothing of that name.
+pub fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Creates a folder that only its owner may enter, and the folders above it. One that exists stays as its
 /// owner made it.
 pub fn create_private(dir: &Path) -> io::Result<()> {

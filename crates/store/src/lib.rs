@@ -23,7 +23,7 @@ pub use cell::{
 };
 pub use definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX};
 pub use error::StoreError;
-pub use folder::{create_private, create_whole};
+pub use folder::{create_private, create_whole, found};
 pub use lost::Lost;
 pub use master_key::{KeyHolder, KeySource, key_spellings};
 pub use named::{BadName, BadValue, Named, SecretName, SecretValue, WasSet};

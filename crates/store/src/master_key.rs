@@ -103,7 +103,7 @@ impl KeySource {
     pub(crate) fn load(&self, dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
         match self {
             KeySource::State => load(dir),
-            KeySource::File { path, is_credential } => load_from(path, *is_credential).map(Some),
+            KeySource::File { path, is_credential } => load_owners(path, *is_credential).map(Some),
             KeySource::Holder(holder) => {
                 let wrong = |why| StoreError::Key { holder: holder.name(), why };
                 let Some(spelt) = holder.load().map_err(wrong)? else { return Ok(None) };
@@ -119,7 +119,7 @@ impl KeySource {
     pub(crate) fn make(&self, dir: &Path) -> Result<LessSafeKey, StoreError> {
         match self {
             KeySource::State => make(dir),
-            KeySource::File { path, is_credential } => load_from(path, *is_credential),
+            KeySource::File { path, is_credential } => load_owners(path, *is_credential),
             KeySource::Holder(holder) => {
                 let wrong = |why: String| StoreError::Key { holder: holder.name(), why };
                 let mut key = [0; KEY_BYTES];
@@ -160,49 +160,31 @@ pub fn key_spellings(text: &str) -> impl Iterator<Item = String> {
     spelt_key(text).into_iter().flat_map(spellings)
 }
 
-/// A file with a key, and what its owner is told of it.
-struct KeyFile<'f> {
-    path: &'f Path,
-    /// The bits of its mode that nobody else may have.
-    others: u32,
-    /// What to do if it cannot be read.
-    unreadable: &'static str,
-    /// What to do if it holds no key.
-    otherwise: &'static str,
-}
-
-impl KeyFile<'_> {
-    /// Reads the key.
-    fn load(&self) -> Result<LessSafeKey, StoreError> {
-        let wrong = |why| StoreError::Key { holder: format!("the key file {}", self.path.display()), why };
-        let KeyFile { unreadable, otherwise, .. } = self;
-        let cannot_be_read = |error: io::Error| wrong(format!("cannot be read ({error}); {unreadable}"));
-        let no_file = || wrong(format!("is no file; {otherwise}"));
-        // Some of what is no file is not even opened without waiting for somebody.
-        if !fs::metadata(self.path).map_err(cannot_be_read)?.is_file() {
-            return Err(no_file());
-        }
-        let file = File::open(self.path).map_err(cannot_be_read)?;
-        let found = file.metadata().map_err(cannot_be_read)?;
-        if !found.is_file() {
-            return Err(no_file());
-        }
-        let mode = found.permissions().mode() & 0o777;
-        if mode & self.others != 0 {
-            return Err(wrong(format!(
-                "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; run \
-                 `chmod 600` on it if nobody else has read it, or else {otherwise}"
-            )));
-        }
-        let mut bytes = Vec::new();
-        file.take(SPELT_BYTES_MAX).read_to_end(&mut bytes).map_err(cannot_be_read)?;
-        let key = key_in(&bytes).ok_or_else(|| {
-            wrong(format!(
-                "holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; {otherwise}"
-            ))
-        })?;
-        Ok(ready(&key))
+/// The key in a file whose mode has none of the bits `others`; `otherwise` is what to do if it holds none.
+fn load_from(path: &Path, others: u32, otherwise: &str) -> Result<LessSafeKey, StoreError> {
+    let wrong = |why| StoreError::Key { holder: format!("the key file {}", path.display()), why };
+    let unreadable =
+        |error: io::Error| wrong(format!("cannot be read ({error}); check its path and its permissions"));
+    // Some of what is no file is not even opened without waiting for somebody.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(wrong(format!("is no file; {otherwise}")));
     }
+    let file = File::open(path).map_err(unreadable)?;
+    let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
+    if mode & others != 0 {
+        return Err(wrong(format!(
+            "may be used by others than its owner (mode {mode:o}), so that what it seals is no secret; run `chmod 600` \
+             on it if nobody else has read it, or else {otherwise}"
+        )));
+    }
+    let mut bytes = Vec::new();
+    file.take(SPELT_BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    let key = key_in(&bytes).ok_or_else(|| {
+        wrong(format!(
+            "holds no key: 32 random bytes, as they are or in hexadecimal digits or base64; {otherwise}"
+        ))
+    })?;
+    Ok(ready(&key))
 }
 
 /// The key that a file's bytes are, or spell.
@@ -216,10 +198,9 @@ fn key_in(bytes: &[u8]) -> Option<[u8; KEY_BYTES]> {
 }
 
 /// The key in a file of the owner's.
-fn load_from(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError> {
+fn load_owners(path: &Path, is_credential: bool) -> Result<LessSafeKey, StoreError> {
     // The system lets one user read a credential through a list beside the mode, which then shows as the group's.
-    let others = if is_credential { 0o037 } else { 0o077 };
-    KeyFile { path, others, unreadable: "check that it is the path that you meant", otherwise: HOW }.load()
+    load_from(path, if is_credential { 0o037 } else { 0o077 }, HOW)
 }
 
 /// The key in `dir`, if there is one.
@@ -227,19 +208,17 @@ fn load(dir: &Path) -> Result<Option<LessSafeKey>, StoreError> {
     let path = &dir.join(FILE);
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) if source.kind() == ErrorKind::NotADirectory => {
-            return Err(StoreError::Folder { dir: dir.to_owned(), source });
-        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => return Err(StoreError::folder(dir)(error)),
         _ => {}
     }
     let otherwise = "put the right one back, or move it away, and sign in to your servers again";
-    KeyFile { path, others: 0o077, unreadable: "check its permissions", otherwise }.load().map(Some)
+    load_from(path, 0o077, otherwise).map(Some)
 }
 
 /// Makes a key in `dir`, where there was none a moment ago. If there is one by now, which may have sealed something, it is
 /// that one.
 fn make(dir: &Path) -> Result<LessSafeKey, StoreError> {
-    let cannot = |source| StoreError::Folder { dir: dir.to_owned(), source };
+    let cannot = StoreError::folder(dir);
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| cannot(io::Error::other(error)))?;
     let made = folder::create_private(dir).and_then(|()| folder::create_whole(dir, FILE, &key));

@@ -4,7 +4,7 @@
 //! Whether there may be any is told by a file beside the database, so that whoever has none pays for no database. It is
 //! made before the first is kept and never removed.
 
-use std::{fmt, io};
+use std::fmt;
 
 use crate::{cell::NAMED_PREFIX, error::StoreError, secrets::Secrets, sentinel::Sentinel};
 
@@ -137,7 +137,7 @@ impl Secrets {
     /// # Errors
     /// If that cannot be told.
     pub fn may_have_named(&self) -> Result<bool, StoreError> {
-        Sentinel::Secrets.is_in(self.dir()).map_err(|source| self.cannot(source))
+        Sentinel::Secrets.is_in(self.dir()).map_err(StoreError::folder(self.dir()))
     }
 
     /// The names of all of them, in order; nothing is opened.
@@ -186,7 +186,7 @@ impl Secrets {
             // One that does not open any more may be set anew all the same.
             let before = version.and_then(|_| self.named(name).ok().flatten());
             let set_at_ms = before.map_or(now_ms, |before| before.set_at_ms);
-            Sentinel::Secrets.make(self.dir()).map_err(|source| self.cannot(source))?;
+            Sentinel::Secrets.make(self.dir()).map_err(StoreError::folder(self.dir()))?;
             let kept = write(value, set_at_ms, now_ms);
             // Another process may have been faster; the last one wins.
             if self.replace(&record, version, Some(&kept))?.is_some() {
@@ -201,10 +201,6 @@ impl Secrets {
     /// The store's.
     pub fn remove_named(&self, name: &SecretName) -> Result<bool, StoreError> {
         self.remove(&name.record())
-    }
-
-    fn cannot(&self, source: io::Error) -> StoreError {
-        StoreError::Folder { dir: self.dir().to_owned(), source }
     }
 }
 

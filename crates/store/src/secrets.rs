@@ -45,8 +45,6 @@ struct Held {
     source: KeySource,
     /// Read once, until everything is sealed anew.
     key: Option<Arc<LessSafeKey>>,
-    /// The one before it, with which the rest is sealed as long as somebody is sealing everything anew.
-    before: Option<Arc<LessSafeKey>>,
     /// The version of [`RESEALED`] when a key was first taken from the source, or proved to be the one since then.
     seen: Option<Option<u64>>,
 }
@@ -66,10 +64,9 @@ impl Secrets {
     /// Takes the key from `source` when it is next needed, if that is another place than before.
     pub fn use_key_from(&self, source: KeySource) {
         let mut held = self.held();
-        if held.source == source {
-            return;
+        if held.source != source {
+            (held.source, held.key) = (source, None);
         }
-        (held.source, held.key, held.before) = (source, None, None);
     }
 
     /// The record of this name, opened; none if the key has been lost, with which a sign-in is.
@@ -78,28 +75,23 @@ impl Secrets {
     /// If it is not as it was sealed, if the key is not to be trusted, if a person has set it and the key is lost, or as
     /// the store's.
     pub fn load(&self, name: &str) -> Result<Option<Cell>, StoreError> {
-        let Some(Cell { key: record_name, version, value: sealed }) = self.sealed(name)? else {
-            return Ok(None);
-        };
         for _ in 0..2 {
+            let Some(Cell { key: record_name, version, value: sealed }) = self.sealed(name)? else {
+                return Ok(None);
+            };
             let key = match self.key(Missing::StaysSo)? {
                 Some(key) => key,
                 None if name.starts_with(NAMED_PREFIX) => return Err(self.lost(&self.held(), name)),
                 None => return Ok(None),
             };
-            if let Some(value) = open(&key, name, &sealed).or_else(|| self.opened_as_before(name, &sealed)) {
+            if let Some(value) = open(&key, name, &sealed) {
                 return Ok(Some(Cell { key: record_name, version, value }));
             }
-            // The key may be another one by now.
+            // The key may be another one by now, or the record sealed anew.
             self.held().key = None;
         }
         let key = self.held().source.shown(&self.dir);
         Err(StoreError::Sealed { name: name.to_owned(), key })
-    }
-
-    fn opened_as_before(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
-        let before = self.held().before.clone()?;
-        open(&before, name, sealed)
     }
 
     fn lost(&self, held: &Held, name: &str) -> StoreError {
@@ -124,7 +116,7 @@ impl Secrets {
             let key = self.key(Missing::IsMade)?.expect("it is made if there is none");
             let seen = self.held().seen;
             let replaced = self.put(name, expected, Some(seal(&key, name, record)?))?;
-            if replaced.is_none() || seen == Some(self.resealed()?.map(|found| found.version)) {
+            if replaced.is_none() || seen == Some(self.resealed_version()?) {
                 return Ok(replaced);
             }
             // Whoever sealed everything anew may have looked before this was there.
@@ -143,8 +135,8 @@ impl Secrets {
     }
 
     /// Seals everything anew that does not open with the key in use, which is made if there is none, but with the one
-    /// from `old`. How many records that were. Whoever is interrupted begins again. Processes that hold the old key take
-    /// the new one when they next need it, if it is where they have theirs from, and seal nothing until then.
+    /// from `old`: all of it, or nothing. How many records that were. Processes that hold the old key take the new one when
+    /// they next need it, if it is where they have theirs from, and seal nothing until then.
     ///
     /// # Errors
     /// If one of the keys cannot be had, if a record opens with neither, or as the store's.
@@ -155,42 +147,39 @@ impl Secrets {
             Some(key) => key,
             None => source.make(&self.dir)?,
         };
-        // First, so that nobody seals anything more with the old one.
-        self.say_resealed(&new_key)?;
-        let mut resealed = 0;
-        for name in self.all_names("")? {
-            while let Some(Cell { version, value: sealed, .. }) = self.sealed(&name)? {
+        let (mut resealed, mut is_told) = (0, false);
+        loop {
+            let mut changes = Vec::new();
+            for name in self.names("")? {
+                let Some(Cell { version, value: sealed, .. }) = self.sealed(&name)? else { continue };
                 if open(&new_key, &name, &sealed).is_some() {
-                    break;
+                    continue;
                 }
                 let Some(record) = open(&old_key, &name, &sealed) else {
                     return Err(StoreError::Sealed { key: old.shown(&self.dir), name });
                 };
                 let sealed = seal(&new_key, &name, &record)?;
-                // Another process may have been faster; what it has put there is looked at again.
-                if self.put(&name, Some(version), Some(sealed))?.is_some() {
-                    resealed += 1;
-                }
+                changes.push(Change::put(Kind::Sealed, &name, Some(version), sealed));
             }
-        }
-        self.held().key = None;
-        Ok(resealed)
-    }
-
-    /// Tells every process that this is the key from now on.
-    fn say_resealed(&self, key: &LessSafeKey) -> Result<(), StoreError> {
-        let sealed = seal(key, RESEALED, NOTHING)?;
-        loop {
-            let version = self.resealed()?.map(|found| found.version);
-            // If another process was faster, the last word counts.
-            if self.put(RESEALED, version, Some(sealed.clone()))?.is_some() {
-                return Ok(());
+            let records = changes.len();
+            if !is_told {
+                // Tells every process that this is the key from now on.
+                let (version, sealed) = (self.resealed_version()?, seal(&new_key, RESEALED, NOTHING)?);
+                changes.push(Change::put(Kind::Sealed, RESEALED, version, sealed));
+            } else if records == 0 {
+                self.held().key = None;
+                return Ok(resealed);
+            }
+            // If another process was faster, all is looked at again; also once more when all are told, since somebody may
+            // have sealed a new record with the old key meanwhile.
+            if wait(self.store.commit(changes))?.is_some() {
+                (resealed, is_told) = (resealed + records, true);
             }
         }
     }
 
-    fn resealed(&self) -> Result<Option<Cell>, StoreError> {
-        self.sealed(RESEALED)
+    fn resealed_version(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.sealed(RESEALED)?.map(|found| found.version))
     }
 
     pub(crate) fn sealed(&self, name: &str) -> Result<Option<Cell>, StoreError> {
@@ -203,8 +192,8 @@ impl Secrets {
         expected: Option<u64>,
         sealed: Option<Vec<u8>>,
     ) -> Result<Option<u64>, StoreError> {
-        let content = sealed.map(Into::into);
-        let change = Change { kind: Kind::Sealed, key: name.to_owned(), expected, content };
+        let (key, content) = (name.to_owned(), sealed.map(Into::into));
+        let change = Change { kind: Kind::Sealed, key, expected, content };
         wait(replace(&*self.store, change))
     }
 
@@ -243,13 +232,10 @@ impl Secrets {
 
     fn key(&self, missing: Missing) -> Result<Option<Arc<LessSafeKey>>, StoreError> {
         let mut held = self.held();
-        let resealed = self.resealed()?;
+        let resealed = self.sealed(RESEALED)?;
         let version = resealed.as_ref().map(|found| found.version);
         let is_told = held.seen.is_some_and(|seen| seen != version);
-        if is_told && let Some(before) = held.key.take() {
-            held.before = Some(before);
-        }
-        if held.key.is_none() {
+        if is_told || held.key.is_none() {
             held.key = held.source.load(&self.dir)?.map(Arc::new);
         }
         if is_told && let (Some(key), Some(resealed)) = (&held.key, &resealed) {
@@ -267,7 +253,7 @@ impl Secrets {
             let key = Arc::new(held.source.make(&self.dir)?);
             // What an earlier key has sealed is lost, and must not stand in the way.
             self.remove_lost(&key)?;
-            held.seen = Some(self.resealed()?.map(|found| found.version));
+            held.seen = Some(self.resealed_version()?);
             held.key = Some(key);
         } else if held.key.is_some() {
             held.seen = Some(version);
@@ -276,7 +262,7 @@ impl Secrets {
     }
 
     fn is_of_another_key(&self, held: &Held) -> StoreError {
-        StoreError::Resealed { key: held.source.shown(&self.dir) }
+        StoreError::Resealed(held.source.shown(&self.dir))
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

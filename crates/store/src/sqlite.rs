@@ -4,7 +4,6 @@ mod cells;
 mod counters;
 mod database;
 mod definitions;
-mod durable;
 mod file;
 mod full;
 mod leases;

@@ -5,5 +5,6 @@ mod size;
 mod span;
 mod written;
 
-pub use size::{NoSize, Size};
-pub use span::{NoSpan, Span};
+pub use size::Size;
+pub use span::Span;
+pub use written::NotWritten;

@@ -7,17 +7,12 @@ use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use crate::written::{self, Unit};
+use crate::written::{self, NotWritten, Unit};
 
 /// A number of bytes, such as `64 MiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(inline)]
 pub struct Size(#[schemars(with = "String", regex(pattern = "^[0-9]+ *(KiB|MiB|GiB)$"))] pub u64);
-
-/// A text is no size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write {}", Size::EXPECTED)]
-pub struct NoSize;
 
 /// Names and bytes.
 const UNITS: [Unit; 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
@@ -28,11 +23,11 @@ impl Size {
 }
 
 impl FromStr for Size {
-    type Err = NoSize;
+    type Err = NotWritten;
 
-    fn from_str(text: &str) -> Result<Size, NoSize> {
-        let (number, factor) = written::read(text, &UNITS).ok_or(NoSize)?;
-        number.checked_mul(factor).map(Size).ok_or(NoSize)
+    fn from_str(text: &str) -> Result<Size, NotWritten> {
+        let bytes = written::read(text, &UNITS).and_then(|(number, factor)| number.checked_mul(factor));
+        bytes.map(Size).ok_or(NotWritten(Size::EXPECTED))
     }
 }
 

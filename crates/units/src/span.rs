@@ -10,17 +10,12 @@ use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use crate::written::{self, Unit};
+use crate::written::{self, NotWritten, Unit};
 
 /// A length of time, such as `90s`, `1h 30m` or `7d`: numbers with their units, the largest first. A day has 24 hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(inline)]
 pub struct Span(#[schemars(with = "String", regex(pattern = Span::PATTERN))] pub Duration);
-
-/// A text is no length of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write {}", Span::EXPECTED)]
-pub struct NoSpan;
 
 /// The units in which a length is written, in milliseconds. Everybody says 365 days, and nobody 52 weeks and a day.
 const UNITS: [Unit; 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -35,17 +30,18 @@ impl Span {
 }
 
 impl FromStr for Span {
-    type Err = NoSpan;
+    type Err = NotWritten;
 
-    fn from_str(text: &str) -> Result<Span, NoSpan> {
-        // A sign says nothing of a length, and months have none.
-        let is_length = text.starts_with(|c: char| c.is_ascii_digit());
-        let read = SpanParser::new().parse_span(text).ok().filter(|_| is_length).ok_or(NoSpan)?;
-        if read.get_years() != 0 || read.get_months() != 0 || read.is_negative() {
-            return Err(NoSpan);
-        }
-        let length = read.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| NoSpan)?;
-        Duration::try_from(length).map(Span).map_err(|_| NoSpan)
+    fn from_str(text: &str) -> Result<Span, NotWritten> {
+        let read = || {
+            // A sign says nothing of a length, and months have none.
+            let is_length = text.starts_with(|c: char| c.is_ascii_digit());
+            let read = SpanParser::new().parse_span(text).ok().filter(|_| is_length)?;
+            let is_fixed = read.get_years() == 0 && read.get_months() == 0;
+            let length = read.to_duration(SpanRelativeTo::days_are_24_hours()).ok().filter(|_| is_fixed)?;
+            Duration::try_from(length).ok().map(Span)
+        };
+        read().ok_or(NotWritten(Span::EXPECTED))
     }
 }
 
@@ -111,7 +107,7 @@ mod tests {
             let read = text.parse::<Span>().ok();
             assert_eq!(read, ms.map(|ms| Span(Duration::from_millis(ms))), "{text}");
         }
-        let text = NoSpan.to_string();
+        let text = "soon".parse::<Span>().unwrap_err().to_string();
         assert_eq!(text, r#"write a time such as "90s", "1h 30m" or "7d" (units: ms, s, m, h, d, w)"#);
     }
 

@@ -6,6 +6,11 @@ use std::str::FromStr;
 
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
+/// A text is no length of time, or no size: what is wanted instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write {0}")]
+pub struct NotWritten(pub(crate) &'static str);
+
 /// A unit: its name, and how many of the smallest it is.
 pub(crate) type Unit = (&'static str, u64);
 

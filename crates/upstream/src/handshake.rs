@@ -126,7 +126,7 @@ impl Meeting<'_> {
         let reply = ask(line, "initialize", &hello, false).await;
         let result = reply.map_err(NoHandshake::Failed)?.map_err(NoHandshake::Refused)?;
         let mut welcome = initialize::read_welcome(&result)
-            .map_err(|fault| NoHandshake::Unfit(ConnectError::Request(Fault::Broken(fault.to_string()))))?;
+            .map_err(|fault| NoHandshake::Unfit(ConnectError::Request(Fault::Broken(fault))))?;
         // Some servers name their newest revision here, although it has no handshake.
         welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
         line.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;

@@ -183,8 +183,9 @@ impl RemoteAction {
     fn completion(&self, arguments: &Arguments) -> Result<Translated, ToolError> {
         let text = Text::check(Bytes::copy_from_slice(arguments.text().as_bytes()));
         let text = text.map_err(|fault| self.invalid(&format!("Invalid params: {fault}")))?;
-        let read = completion::complete_params(Some(&text)).map_err(|error| self.invalid(&error.message))?;
-        let own = match &read.reference {
+        let read = completion::complete_params(Some(&text));
+        let (reference, _) = read.map_err(|error| self.invalid(&error.message))?;
+        let own = match &reference {
             Reference::Prompt(name) => self.own_prompt(name)?,
             Reference::Resource(uri) => self.open_uri(uri)?,
         };

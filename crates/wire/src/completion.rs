@@ -14,22 +14,12 @@ pub enum Reference {
     Resource(String),
 }
 
-/// The parameters of `completion/complete`.
-#[derive(Debug, Clone)]
-pub struct CompleteParams {
-    /// What is being filled in.
-    pub reference: Reference,
-    /// What it carries besides; it takes one round, so no answers and no state.
-    pub extras: Extras,
-    /// All the parameters, as written.
-    pub params: Text,
-}
-
-/// Reads the parameters of `completion/complete`.
+/// Reads the parameters of `completion/complete`: what is being filled in, and what they carry besides; it takes one
+/// round, so no answers and no state.
 ///
 /// # Errors
 /// `InvalidParams` if `ref` names neither a prompt nor a resource, or `argument` is no object with name and value.
-pub fn complete_params(params: Option<&Text>) -> Result<CompleteParams, WireError> {
+pub fn complete_params(params: Option<&Text>) -> Result<(Reference, Extras), WireError> {
     let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
         return Err(invalid("completion/complete needs \"ref\" and \"argument\""));
     };
@@ -46,7 +36,7 @@ pub fn complete_params(params: Option<&Text>) -> Result<CompleteParams, WireErro
     if !argument.is_some_and(|object| object.string("name").is_some() && object.string("value").is_some()) {
         return Err(invalid("\"argument\" must have the strings \"name\" and \"value\""));
     }
-    Ok(CompleteParams { reference, extras, params: text.clone() })
+    Ok((reference, extras))
 }
 
 fn reference(value: &str) -> Option<Reference> {
@@ -104,16 +94,15 @@ mod tests {
     fn check(params: &str, expected: Expect) {
         let params = text(params);
         expected.assert_eq(&match complete_params(Some(&params)) {
-            Ok(read) => {
-                assert_eq!(read.params, params);
+            Ok((reference, _)) => {
                 let sent = redirected(&params, "new\"", Some("{\"m\":1}"));
-                let again = complete_params(Some(&text(&sent))).expect("still sound");
-                let name = match again.reference {
+                let (again, _) = complete_params(Some(&text(&sent))).expect("still sound");
+                let name = match again {
                     Reference::Prompt(name) | Reference::Resource(name) => name,
                 };
                 assert_eq!(name, "new\"");
                 let plain = redirected(&params, "new", None);
-                format!("{:?}\n{sent}\n{plain}", read.reference)
+                format!("{:?}\n{sent}\n{plain}", reference)
             }
             Err(error) => format!("{} {}", error.code.number(), error.message),
         });

@@ -123,23 +123,18 @@ pub struct Welcome {
     pub instructions: Option<String>,
 }
 
-/// Why an upstream's handshake cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WelcomeFault {
-    /// The answer has no `protocolVersion`.
-    #[error("its answer to initialize names no protocol version")]
-    NoVersion,
-    /// It wants a revision that we do not speak.
-    #[error("it speaks protocol version {0:?}, which is not supported")]
-    UnknownVersion(String),
-}
-
 /// Reads an upstream's answer to `initialize`.
-pub fn read_welcome(result: &Text) -> Result<Welcome, WelcomeFault> {
-    let object = result.object().ok_or(WelcomeFault::NoVersion)?;
-    let name = object.string("protocolVersion").ok_or(WelcomeFault::NoVersion)?;
-    let revision = Revision::parse(&name)
-        .ok_or_else(|| WelcomeFault::UnknownVersion(name.chars().take(PEER_TEXT_CHARS_MAX).collect()))?;
+///
+/// # Errors
+/// Why its handshake cannot be used, as a sentence about it.
+pub fn read_welcome(result: &Text) -> Result<Welcome, String> {
+    let object = result.object();
+    let named = object.and_then(|object| Some((object, object.string("protocolVersion")?)));
+    let (object, name) = named.ok_or("its answer to initialize names no protocol version")?;
+    let revision = Revision::parse(&name).ok_or_else(|| {
+        let shown: String = name.chars().take(PEER_TEXT_CHARS_MAX).collect();
+        format!("it speaks protocol version {shown:?}, which is not supported")
+    })?;
     Ok(Welcome {
         revision,
         capabilities: object.object("capabilities").map(|all| result.slice(all.text())),
@@ -199,7 +194,10 @@ mod tests {
     #[test]
     fn a_foreign_version_is_named() {
         let fault = read_welcome(&text(r#"{"protocolVersion":"2031-01-01"}"#)).expect_err("unknown");
-        assert_eq!(fault.to_string(), "it speaks protocol version \"2031-01-01\", which is not supported");
-        assert_eq!(read_welcome(&text("[]")), Err(WelcomeFault::NoVersion));
+        assert_eq!(fault, "it speaks protocol version \"2031-01-01\", which is not supported");
+        assert_eq!(
+            read_welcome(&text("[]")),
+            Err("its answer to initialize names no protocol version".to_owned())
+        );
     }
 }

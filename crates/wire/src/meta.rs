@@ -222,7 +222,7 @@ mod tests {
                 read.revision.name(),
                 read.capabilities.as_str(),
                 read.client.as_ref().map(Text::as_str),
-                read.log_level
+                read.log_level.map(LogLevel::name)
             ),
         };
         expected.assert_eq(&shown);
@@ -239,7 +239,7 @@ mod tests {
         );
         check_read(
             r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/clientInfo":{"name":"n"},"io.modelcontextprotocol/logLevel":"error"}"#,
-            expect![[r#"2026-07-28 {"sampling":{}} Some("{\"name\":\"n\"}") Some(Error)"#]],
+            expect![[r#"2026-07-28 {"sampling":{}} Some("{\"name\":\"n\"}") Some("error")"#]],
         );
         check_read(
             r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#,
@@ -275,7 +275,7 @@ mod tests {
             revision,
             client: "{}",
             capabilities: r#"{"roots":{}}"#,
-            log_level: Some(LogLevel::Info),
+            log_level: Some(LogLevel::INFO),
             progress_token: token,
         };
         let written = write(Object::parse(passed_on), &own);

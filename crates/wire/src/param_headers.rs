@@ -26,26 +26,6 @@ const EXACT_MAX: i64 = (1 << 53) - 1;
 /// Longest place in a schema that a fault shows, in characters.
 const PLACE_CHARS_MAX: usize = 100;
 
-/// Why a tool's annotations cannot be followed. HTTP clients must not offer such a tool.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AnnotationFault {
-    /// The name is no string, empty, too long, or has characters that no header name has.
-    #[error("the {ANNOTATION} of {0:?} is no header name")]
-    NotAToken(String),
-    /// Two arguments have the same name but for the case.
-    #[error("the {ANNOTATION} of {0:?} is given twice")]
-    Twice(String),
-    /// Only integers, strings and booleans can be repeated.
-    #[error("the {ANNOTATION} of {0:?} stands at what is neither integer, string nor boolean")]
-    WrongType(String),
-    /// The annotation is below something else than nested `properties`, so its argument cannot be found.
-    #[error("there is an {ANNOTATION} below {0:?}, outside of plain properties")]
-    WrongPlace(String),
-    /// More than [`PARAM_HEADERS_MAX`].
-    #[error("more than {PARAM_HEADERS_MAX} arguments have an {ANNOTATION}")]
-    TooMany,
-}
-
 /// What a request says in one header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderText<'h> {
@@ -78,8 +58,8 @@ impl ParamHeaders {
     /// Reads the annotations of a checked input schema.
     ///
     /// # Errors
-    /// If one of them breaks a rule; the sentence says which.
-    pub fn read(input_schema: &str) -> Result<ParamHeaders, AnnotationFault> {
+    /// A sentence that names the rule which one of them breaks. HTTP clients must not offer such a tool.
+    pub fn read(input_schema: &str) -> Result<ParamHeaders, String> {
         if !may_annotate(input_schema) {
             return Ok(ParamHeaders::default());
         }
@@ -195,7 +175,7 @@ struct Walk {
 
 impl Walk {
     /// `plain` while nothing but `properties` led here.
-    fn schema(&mut self, schema: &str, plain: bool) -> Result<(), AnnotationFault> {
+    fn schema(&mut self, schema: &str, plain: bool) -> Result<(), String> {
         let Some(object) = Object::parse(schema) else { return Ok(()) };
         for member in object.members() {
             match member.key().as_ref() {
@@ -214,7 +194,7 @@ impl Walk {
     }
 
     /// Schemas by name.
-    fn named(&mut self, schemas: &str, plain: bool) -> Result<(), AnnotationFault> {
+    fn named(&mut self, schemas: &str, plain: bool) -> Result<(), String> {
         let members = Object::parse(schemas).into_iter().flat_map(Object::members);
         for member in members {
             self.path.push(member.key().into_owned());
@@ -225,30 +205,32 @@ impl Walk {
     }
 
     /// A schema or a list of them below any other keyword.
-    fn elsewhere(&mut self, value: &str) -> Result<(), AnnotationFault> {
+    fn elsewhere(&mut self, value: &str) -> Result<(), String> {
         match object::elements(value) {
             Some(mut elements) => elements.try_for_each(|element| self.elsewhere(element)),
             None => self.schema(value, false),
         }
     }
 
-    fn annotation(&mut self, schema: Object<'_>, name: &str, plain: bool) -> Result<(), AnnotationFault> {
-        let place = || self.path.join(".").chars().take(PLACE_CHARS_MAX).collect::<String>();
+    fn annotation(&mut self, schema: Object<'_>, name: &str, plain: bool) -> Result<(), String> {
+        let place: String = self.path.join(".").chars().take(PLACE_CHARS_MAX).collect();
         if !plain || self.path.is_empty() {
-            return Err(AnnotationFault::WrongPlace(place()));
+            return Err(format!("there is an {ANNOTATION} below {place:?}, outside of plain properties"));
         }
-        let name = string::decode_if_string(name).filter(|name| is_header_name(name));
-        let name = name.ok_or_else(|| AnnotationFault::NotAToken(place()))?;
-        let header = [PARAM_PREFIX, &name.to_ascii_lowercase()].concat();
-        let kind = schema.string("type").ok_or_else(|| AnnotationFault::WrongType(place()))?;
+        let fault = |why| Err(format!("the {ANNOTATION} of {place:?} {why}"));
+        let Some(name) = string::decode_if_string(name).filter(|name| is_header_name(name)) else {
+            return fault("is no header name");
+        };
+        let kind = schema.string("type").unwrap_or_default();
         if !matches!(kind.as_ref(), "integer" | "string" | "boolean") {
-            return Err(AnnotationFault::WrongType(place()));
+            return fault("stands at what is neither integer, string nor boolean");
         }
+        let header = [PARAM_PREFIX, &name.to_ascii_lowercase()].concat();
         if self.found.iter().any(|known| known.header == header) {
-            return Err(AnnotationFault::Twice(place()));
+            return fault("is given twice");
         }
         if self.found.len() == PARAM_HEADERS_MAX {
-            return Err(AnnotationFault::TooMany);
+            return Err(format!("more than {PARAM_HEADERS_MAX} arguments have an {ANNOTATION}"));
         }
         self.found.push(Annotated { header, path: self.path.clone(), is_integer: kind == "integer" });
         Ok(())

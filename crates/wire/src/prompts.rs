@@ -5,22 +5,12 @@ use crate::paging::{self, Page};
 use crate::relayed::{self, Extras};
 use crate::text::Text;
 
-/// The parameters of `prompts/get`.
-#[derive(Debug, Clone)]
-pub struct GetParams {
-    /// Which prompt.
-    pub name: String,
-    /// What it carries besides.
-    pub extras: Extras,
-}
-
-/// Reads the parameters of `prompts/get`.
+/// Reads the parameters of `prompts/get`: which prompt, and what they carry besides.
 ///
 /// # Errors
 /// `InvalidParams` if the name is missing, the arguments or the answers are no object, or the state is no string.
-pub fn get_params(params: Option<&Text>) -> Result<GetParams, WireError> {
-    let (name, extras) = relayed::named("prompts/get", "name", params)?;
-    Ok(GetParams { name, extras })
+pub fn get_params(params: Option<&Text>) -> Result<(String, Extras), WireError> {
+    relayed::named("prompts/get", "name", params)
 }
 
 /// Reads an upstream's answer to `prompts/list`; nothing if it is no list of prompts at all.
@@ -42,7 +32,7 @@ mod tests {
     #[track_caller]
     fn check(params: &str, expected: Expect) {
         expected.assert_eq(&match get_params(Some(&text(params))) {
-            Ok(read) => format!("{} {}", read.name, read.extras.request_state.as_deref().unwrap_or("-")),
+            Ok((name, extras)) => format!("{name} {}", extras.request_state.as_deref().unwrap_or("-")),
             Err(error) => format!("{} {}", error.code.number(), error.message),
         });
     }

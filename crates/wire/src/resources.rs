@@ -7,25 +7,16 @@ use crate::paging::{self, Page};
 use crate::relayed::{self, Extras, Relayed};
 use crate::text::Text;
 
-/// The parameters of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
-#[derive(Debug, Clone)]
-pub struct UriParams {
-    /// Which resource.
-    pub uri: String,
-    /// What it carries besides.
-    pub extras: Extras,
-}
-
-/// Reads the parameters of `method`, one of the three.
+/// Reads the parameters of `method`, which is `resources/read`, `resources/subscribe` or `resources/unsubscribe`: the
+/// resource's URI, and what they carry besides.
 ///
 /// # Errors
 /// `InvalidParams` if the URI is missing or empty, the answers are no object or the state is no string.
-pub fn uri_params(method: &str, params: Option<&Text>) -> Result<UriParams, WireError> {
-    let (uri, extras) = relayed::named(method, "uri", params)?;
-    Ok(UriParams { uri, extras })
+pub fn uri_params(method: &str, params: Option<&Text>) -> Result<(String, Extras), WireError> {
+    relayed::named(method, "uri", params)
 }
 
-/// Writes the parameters of one of the three.
+/// Writes the parameters of one of these.
 pub fn write_uri_params(uri: &str, relayed: &Relayed<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(uri.len() + 64);
     relayed.end(ObjectWriter::begin(&mut out).string("uri", uri));
@@ -62,15 +53,11 @@ mod tests {
     #[track_caller]
     fn check(params: &str, expected: Expect) {
         expected.assert_eq(&match uri_params("resources/read", Some(&text(params))) {
-            Ok(read) => {
+            Ok((uri, extras)) => {
                 let part = |part: &Option<Text>| part.as_ref().map_or("-", Text::as_str).to_owned();
-                let state = read.extras.request_state.as_deref().unwrap_or("-");
-                let parts = [
-                    part(&read.extras.progress_token),
-                    part(&read.extras.meta),
-                    part(&read.extras.input_responses),
-                ];
-                format!("{} {} {state}", read.uri, parts.join(" "))
+                let state = extras.request_state.as_deref().unwrap_or("-");
+                let parts = [part(&extras.progress_token), part(&extras.meta), part(&extras.input_responses)];
+                format!("{} {} {state}", uri, parts.join(" "))
             }
             Err(error) => format!("{} {}", error.code.number(), error.message),
         });
@@ -142,13 +129,13 @@ mod tests {
                 task: None,
             };
             let written = Text::check(write_uri_params(&uri, &relayed).into()).expect("sound");
-            let read = uri_params("resources/read", Some(&written)).expect("sound");
+            let (read, extras) = uri_params("resources/read", Some(&written)).expect("sound");
             let text = |part: &Option<Text>| part.as_ref().map(|part| part.as_str().to_owned());
-            prop_assert_eq!(read.uri, uri);
-            prop_assert_eq!(text(&read.extras.progress_token), token);
-            prop_assert_eq!(text(&read.extras.meta), meta);
-            prop_assert_eq!(text(&read.extras.input_responses), answers);
-            prop_assert_eq!(read.extras.request_state, state);
+            prop_assert_eq!(read, uri);
+            prop_assert_eq!(text(&extras.progress_token), token);
+            prop_assert_eq!(text(&extras.meta), meta);
+            prop_assert_eq!(text(&extras.input_responses), answers);
+            prop_assert_eq!(extras.request_state, state);
         }
     }
 }

@@ -25,44 +25,38 @@ pub struct Event {
 /// Appends one `message` event that holds a JSON message and can be resumed behind by its id, if it has one. Line ends in
 /// it, which JSON text has only between its tokens, become blanks: they would end the field.
 pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, message: &[u8]) {
-    if let Some(id) = id {
-        write_field(out, "id", id.as_bytes());
-    }
-    write_field(out, "event", b"message");
-    write_field(out, "data", message);
-    out.push(b'\n');
+    let id = id.map(|id| ("id", id.as_bytes()));
+    write_fields(out, id.into_iter().chain([("event", &b"message"[..]), ("data", message)]));
 }
 
 /// Appends an event without data: it gives the client an id to resume behind before there is anything to say,
 /// and says how long to wait before connecting again (2025-11-25, "Sending Messages to the Server").
 pub fn write_priming(out: &mut Vec<u8>, id: &str, retry_ms: Option<u64>) {
-    write_field(out, "id", id.as_bytes());
-    if let Some(retry_ms) = retry_ms {
-        write_field(out, "retry", retry_ms.to_string().as_bytes());
-    }
-    write_field(out, "data", b"");
-    out.push(b'\n');
+    let retry = retry_ms.map(|retry_ms| retry_ms.to_string());
+    let retry = retry.as_ref().map(|retry| ("retry", retry.as_bytes()));
+    write_fields(out, [("id", id.as_bytes())].into_iter().chain(retry).chain([("data", &b""[..])]));
 }
 
 /// Appends a comment: it keeps the connection from looking idle and means nothing.
 pub fn write_comment(out: &mut Vec<u8>, text: &str) {
-    write_field(out, "", text.as_bytes());
-    out.push(b'\n');
+    write_fields(out, [("", text.as_bytes())]);
 }
 
 /// Appends the event that opens the HTTP+SSE transport of 2024-11-05: where to post messages.
 pub fn write_endpoint(out: &mut Vec<u8>, uri: &str) {
-    write_field(out, "event", ENDPOINT.as_bytes());
-    write_field(out, "data", uri.as_bytes());
-    out.push(b'\n');
+    write_fields(out, [("event", ENDPOINT.as_bytes()), ("data", uri.as_bytes())]);
 }
 
-fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    let start = out.len();
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
-    crate::lines::end_line(out, start);
+/// Appends an event.
+fn write_fields<'v>(out: &mut Vec<u8>, fields: impl IntoIterator<Item = (&'static str, &'v [u8])>) {
+    for (name, value) in fields {
+        let start = out.len();
+        for part in [name.as_bytes(), b": ", value] {
+            out.extend_from_slice(part);
+        }
+        crate::lines::end_line(out, start);
+    }
+    out.push(b'\n');
 }
 
 /// The stream had an event larger than [`EVENT_BYTES_MAX`].

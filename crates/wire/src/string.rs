@@ -21,12 +21,7 @@ pub enum StringFault {
     Bad(usize),
 }
 
-/// The offset just behind the string whose opening quote is at `start`.
-pub fn end(text: &[u8], start: usize) -> Result<usize, StringFault> {
-    end_and_escapes(text, start).map(|(end, _)| end)
-}
-
-/// The same, and whether there is a backslash in the string.
+/// The offset just behind the string whose opening quote is at `start`, and whether there is a backslash in it.
 pub(crate) fn end_and_escapes(text: &[u8], start: usize) -> Result<(usize, bool), StringFault> {
     let (mut at, mut has_escapes) = (start + 1, false);
     loop {
@@ -267,11 +262,12 @@ mod tests {
 
     #[test]
     fn finds_the_end_at_every_offset_within_a_chunk() {
+        let end = |text: &[u8]| end_and_escapes(text, 0).map(|(end, _)| end);
         for length in 0..3 * CHUNK_BYTES {
             let literal = format!("\"{}\" tail", "x".repeat(length));
-            assert_eq!(end(literal.as_bytes(), 0), Ok(length + 2));
+            assert_eq!(end(literal.as_bytes()), Ok(length + 2));
             let broken = format!("\"{}\u{1}\"", "x".repeat(length));
-            assert_eq!(end(broken.as_bytes(), 0), Err(StringFault::Bad(length + 1)));
+            assert_eq!(end(broken.as_bytes()), Err(StringFault::Bad(length + 1)));
         }
         for before in 0..3 * CHUNK_BYTES {
             for special in (0..0x20).chain([b'"', b'\\', 0x7f, 0x80, 0xa2, 0xdc, 0xff]) {
@@ -280,8 +276,8 @@ mod tests {
                 assert_eq!(plain_run(&text, 0), expected, "{special:#x} behind {before}");
             }
         }
-        assert_eq!(end(br#""abc\"#, 0), Err(StringFault::Unterminated));
-        assert_eq!(end(br#""\u12"#, 0), Err(StringFault::Unterminated));
+        assert_eq!(end(br#""abc\"#), Err(StringFault::Unterminated));
+        assert_eq!(end(br#""\u12"#), Err(StringFault::Unterminated));
     }
 
     proptest! {

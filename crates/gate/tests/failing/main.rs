@@ -78,7 +78,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(faults: &Faults, first: u64, last: u64, is_done: bool) -> (Scene, Arc<Failing>) {
+    fn new(faults: &Arc<Faults>, first: u64, last: u64, is_done: bool) -> (Scene, Arc<Failing>) {
         let folder = tempfile::tempdir().unwrap();
         let (state, ran) = (folder.path().join("state"), Ran::default());
         let audit_log = audit::AuditLog::failing(&state, || 0, audit::Config::default(), None, faults);

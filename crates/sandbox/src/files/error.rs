@@ -13,11 +13,8 @@ use super::obeyed::ObeyedFile;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Nothing is there.
-    #[error("{path} does not exist")]
-    NotFound {
-        /// The path asked for.
-        path: Inside,
-    },
+    #[error("{0} does not exist")]
+    NotFound(Inside),
     /// The path leads out of the folder. The text is the same whether or not something lies there,
     /// so that it cannot be used to look around.
     #[error(
@@ -33,17 +30,11 @@ pub enum FileError {
         kind: &'static str,
     },
     /// The path, or a part of it, is not a folder.
-    #[error("{path} is not a folder, or leads through something that is not one")]
-    NotAFolder {
-        /// The path asked for.
-        path: Inside,
-    },
+    #[error("{0} is not a folder, or leads through something that is not one")]
+    NotAFolder(Inside),
     /// It decides what tools may do here, so tools may not write it.
-    #[error("{path} decides what may be done or run here, so only a person may write it")]
-    Protected {
-        /// The path asked for.
-        path: Inside,
-    },
+    #[error("{0} decides what may be done or run here, so only a person may write it")]
+    Protected(Inside),
     /// A program that we start would load it.
     #[error(
         "{path} {claim}, so only a person may write it; a server whose script and `cwd` lie outside the workspace leaves \
@@ -55,29 +46,21 @@ pub enum FileError {
         /// What the program has to do with it.
         claim: &'static str,
     },
-    /// Others obey it, and nobody has agreed to this write.
-    #[error("{file}, so a person must agree before it is written")]
-    Obeyed {
-        /// The file that would be written, which may be another than was asked for.
-        file: ObeyedFile,
-    },
+    /// Others obey this file, which may be another than was asked for, and nobody has agreed to this write.
+    #[error("{0}, so a person must agree before it is written")]
+    Obeyed(ObeyedFile),
     /// It holds secrets, so tools may neither read nor list nor write it.
     #[error(
-        "{path} belongs to what this gateway is configured or signed in with, so no tool may read it; a person can"
+        "{0} belongs to what this gateway is configured or signed in with, so no tool may read it; a person can"
     )]
-    Secret {
-        /// The path asked for.
-        path: Inside,
-    },
+    Secret(Inside),
     /// The handle may only read.
     #[error("the workspace is open for reading only")]
     ReadOnly,
-    /// The file is not what the writer expected; nothing was written.
-    #[error("the file is not as expected: {}; read it again before writing", found_in_words(.found.as_deref()))]
-    Changed {
-        /// The SHA-256 of the present content in hexadecimal, or `None` if there is no file.
-        found: Option<String>,
-    },
+    /// The file is not what the writer expected; nothing was written. The SHA-256 of the present content in hexadecimal,
+    /// or nothing if there is no file.
+    #[error("the file is not as expected: {}; read it again before writing", found_in_words(.0.as_deref()))]
+    Changed(Option<String>),
     /// What is there may not be replaced with this; nothing was written.
     #[error("the file holds what would be lost")]
     Kept,
@@ -110,8 +93,8 @@ impl FileError {
             // cap-std reports an escape as a permission error that no system call made.
             (None, io::ErrorKind::PermissionDenied) => FileError::Outside,
             (Some(Errno::XDEV | Errno::LOOP), _) => FileError::Outside,
-            (Some(Errno::NOENT), _) => FileError::NotFound { path: path.clone() },
-            (Some(Errno::NOTDIR), _) => FileError::NotAFolder { path: path.clone() },
+            (Some(Errno::NOENT), _) => FileError::NotFound(path.clone()),
+            (Some(Errno::NOTDIR), _) => FileError::NotAFolder(path.clone()),
             (Some(Errno::ISDIR), _) => FileError::NotAFile { path: path.clone(), kind: "folder" },
             // Opening a socket, or a device nobody serves.
             (Some(Errno::NXIO), _) => FileError::NotAFile { path: path.clone(), kind: "socket" },

@@ -68,11 +68,6 @@ impl Root {
         self.protection.check_readable(&handle, path)?;
         Ok(Folder { handle, path: path.clone(), protection: Arc::clone(&self.protection) })
     }
-
-    /// The entries of the folder at `path`, one level, sorted by name.
-    pub fn list(&self, path: &Inside) -> Result<Vec<Entry>, FileError> {
-        self.folder(path)?.entries()
-    }
 }
 
 impl Folder {

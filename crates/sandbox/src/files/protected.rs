@@ -84,7 +84,7 @@ impl ProtectionInForce {
     pub(super) fn check_named(&self, path: &Inside) -> Result<(), FileError> {
         let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
         match held.unread_below.iter().any(|unread| lies_in(path.as_path(), unread)) {
-            true => Err(FileError::Secret { path: path.clone() }),
+            true => Err(FileError::Secret(path.clone())),
             false => Ok(()),
         }
     }
@@ -100,7 +100,7 @@ impl ProtectionInForce {
         let name = real.as_os_str().as_bytes();
         let real = Path::new(OsStr::from_bytes(name.strip_suffix(GONE_MARK).unwrap_or(name)));
         if protected.unread.iter().any(|unread| real.starts_with(unread)) {
-            return Err(FileError::Secret { path: path.clone() });
+            return Err(FileError::Secret(path.clone()));
         }
         Ok(())
     }

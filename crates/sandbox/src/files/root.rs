@@ -85,16 +85,6 @@ impl Root {
         Root { agreed: self.agreed.iter().chain(files).cloned().collect(), ..self.clone() }
     }
 
-    /// What this handle may be used for.
-    pub fn access(&self) -> Access {
-        self.access
-    }
-
-    /// The real path of the folder when it was opened, for people; it is never opened again.
-    pub fn display_path(&self) -> &Path {
-        &self.opened.canonical
-    }
-
     /// Understands a path as a model types it: `notes.md`, `/workspace/notes.md` and the real absolute
     /// path inside the folder mean the same file; the empty path, `.` and `/workspace` mean the folder.
     ///

@@ -77,21 +77,11 @@ impl Root {
     /// looked at stays as it then is; on a file system that cannot exchange two names, another program has some
     /// microseconds to interfere.
     pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
-        self.write_checked(path, bytes, expect, None)
+        self.write_unless(path, bytes, expect, None)
     }
 
     /// As `write`, unless `is_kept` is true of the present file's content: then the answer is `FileError::Kept`.
     pub fn write_unless(
-        &self,
-        path: &Inside,
-        bytes: &[u8],
-        expect: &Expect,
-        is_kept: IsKept<'_>,
-    ) -> Result<Written, FileError> {
-        self.write_checked(path, bytes, expect, Some(is_kept))
-    }
-
-    fn write_checked(
         &self,
         path: &Inside,
         bytes: &[u8],
@@ -104,7 +94,7 @@ impl Root {
         let place = Place::find(self, path)?;
         // Again with the folder that is now held, since that is what is written.
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
-        self.refuse_protected(path, &folder.join(&place.name))?;
+        self.refuse_unagreed(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
         let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect, is_kept));
         if let Err(error) = done {
@@ -117,18 +107,18 @@ impl Root {
         Ok(Written { created, sha256: sha256_of(bytes), bytes: bytes.len() as u64 })
     }
 
-    /// The files that a write to `path` would reach or pass, and that others obey: a link that they are called by counts,
+    /// The files that a write to `asked` would reach or pass, and that others obey: a link that they are called by counts,
     /// and so does what it leads to. Nothing of what is protected, since no agreement frees that. Writes nothing; what
     /// cannot be told is refused by the write itself.
-    pub fn obeyed(&self, path: &Inside) -> Vec<ObeyedFile> {
+    pub fn obeyed(&self, asked: &Inside) -> Vec<ObeyedFile> {
         let mut found = Vec::new();
-        let mut path = path.as_path().to_owned();
+        let mut path = asked.as_path().to_owned();
         for _ in 0..LINKS_MAX {
             let Ok(real) = self.real_target(&path) else { return found };
-            match self.judge(&real) {
-                Ok(Judged::Obeyed(file)) => found.push(file),
-                Ok(Judged::Free) => {}
-                Ok(Judged::Protected | Judged::OfServer(_)) | Err(_) => return Vec::new(),
+            match self.judge(asked, &real) {
+                Err(FileError::Obeyed(file)) => found.push(file),
+                Ok(()) => {}
+                Err(_) => return Vec::new(),
             }
             match self.next_hop(&path) {
                 Some(next) => path = next,
@@ -145,29 +135,26 @@ impl Root {
         Some(parent.join(link_target(&folder, Path::new(path.file_name()?)).ok()?))
     }
 
-    fn refuse_protected(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
-        let path = || asked.clone();
-        match self.judge(real).map_err(FileError::Io)? {
-            Judged::Free => Ok(()),
-            Judged::Protected => Err(FileError::Protected { path: path() }),
-            Judged::OfServer(claim) => Err(FileError::OfServer { path: path(), claim }),
-            Judged::Obeyed(file) if self.agreed.contains(&file) => Ok(()),
-            Judged::Obeyed(file) => Err(FileError::Obeyed { file }),
+    /// Lets pass what is free, and what a person has agreed to.
+    fn refuse_unagreed(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
+        match self.judge(asked, real) {
+            Err(FileError::Obeyed(file)) if self.agreed.contains(&file) => Ok(()),
+            judged => judged,
         }
     }
 
-    /// What stands against writing `real`, a path without links.
-    fn judge(&self, real: &Path) -> io::Result<Judged> {
+    /// Refuses to write `real`, a path without links, if anything stands against it.
+    fn judge(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
         // Asked anew, since somebody may have moved the workspace.
-        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| real_path(&dir))?;
-        let protected = self.protection.now();
-        Ok(if is_protected(&root, &protected, real) {
-            Judged::Protected
-        } else if let Some(claim) = protected.servers.claim(&root, real) {
-            Judged::OfServer(claim)
-        } else {
-            obeyed(&root, &protected.writable, real).map_or(Judged::Free, Judged::Obeyed)
-        })
+        let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| real_path(&dir));
+        let (root, protected) = (root.map_err(FileError::Io)?, self.protection.now());
+        if is_protected(&root, &protected, real) {
+            return Err(FileError::Protected(asked.clone()));
+        }
+        if let Some(claim) = protected.servers.claim(&root, real) {
+            return Err(FileError::OfServer { path: asked.clone(), claim });
+        }
+        obeyed(&root, &protected.writable, real).map_or(Ok(()), |file| Err(FileError::Obeyed(file)))
     }
 
     /// Where `path` would really be: its nearest folder that exists, without links, and the rest.
@@ -205,17 +192,6 @@ impl Root {
     }
 }
 
-/// What stands against a write.
-enum Judged {
-    Free,
-    /// Only a person may.
-    Protected,
-    /// Only a person may, since a program that we start would load it.
-    OfServer(&'static str),
-    /// A person must agree.
-    Obeyed(ObeyedFile),
-}
-
 /// Where a file is or will be: an open folder and a plain name that is no link.
 struct Place<'a> {
     asked: &'a Inside,
@@ -234,7 +210,7 @@ impl<'a> Place<'a> {
             };
             // Before any folder is made on the way.
             let real = root.real_target(&path).map_err(FileError::of(asked))?;
-            root.refuse_protected(asked, &real)?;
+            root.refuse_unagreed(asked, &real)?;
             let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
             let folder = root.folder_for_writing(parent).map_err(FileError::of(asked))?;
             let present = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -275,53 +251,35 @@ impl<'a> Place<'a> {
             (Expect::Absent, _) => None,
             (Expect::Anything | Expect::Sha256(_), _) => self.content(&self.name)?,
         };
-        let Some(present) = present else {
-            return match expect {
-                Expect::Sha256(_) => Err(FileError::Changed { found: None }),
-                // Only if there is still nothing.
-                Expect::Anything | Expect::Absent => self.put_absent(temporary),
-            };
-        };
-        if is_kept.is_some_and(|is_kept| is_kept(&present)) {
+        if present.as_deref().is_some_and(|present| is_kept.is_some_and(|is_kept| is_kept(present))) {
             return Err(FileError::Kept);
         }
         if let Expect::Sha256(expected) = expect {
-            let found = sha256_of(&present);
-            if !found.eq_ignore_ascii_case(expected) {
-                return Err(FileError::Changed { found: Some(found) });
+            let found = present.as_deref().map(sha256_of);
+            if !found.as_ref().is_some_and(|found| found.eq_ignore_ascii_case(expected)) {
+                return Err(FileError::Changed(found));
             }
         }
-        self.exchange(temporary, &present)
+        self.replace(temporary, present.as_deref())
     }
 
     fn rename(&self, temporary: &str) -> Result<(), FileError> {
         renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error())
     }
 
-    fn put_absent(&self, temporary: &str) -> Result<(), FileError> {
-        match renameat_with(&self.folder, temporary, &self.folder, &self.name, RenameFlags::NOREPLACE) {
-            Err(Errno::EXIST) => self.changed(),
+    /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else; without that,
+    /// only if there is still nothing.
+    fn replace(&self, temporary: &str, looked_at: Option<&[u8]>) -> Result<(), FileError> {
+        let flags = if looked_at.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+        match renameat_with(&self.folder, temporary, &self.folder, &self.name, flags) {
             // Some file systems cannot do it in one step.
-            Err(Errno::INVAL | Errno::NOSYS) => match self.content(&self.name)? {
-                None => self.rename(temporary),
-                Some(_) => self.changed(),
-            },
-            result => result.map_err(self.error()),
-        }
-    }
-
-    /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else.
-    fn exchange(&self, temporary: &str, looked_at: &[u8]) -> Result<(), FileError> {
-        match renameat_with(&self.folder, temporary, &self.folder, &self.name, RenameFlags::EXCHANGE) {
-            // Some file systems cannot do it.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                return match self.content(&self.name)? {
-                    Some(now) if now == looked_at => self.rename(temporary),
-                    _ => self.changed(),
-                };
+            Err(Errno::INVAL | Errno::NOSYS) if self.content(&self.name)?.as_deref() == looked_at => {
+                return self.rename(temporary);
             }
-            result => result.map_err(self.error())?,
+            Err(Errno::INVAL | Errno::NOSYS | Errno::EXIST) => return self.changed(),
+            renamed => renamed.map_err(self.error())?,
         }
+        let Some(looked_at) = looked_at else { return Ok(()) };
         // It bears the other name now, and nobody looks for it there.
         match self.content(Path::new(temporary)) {
             Ok(Some(replaced)) if replaced == looked_at => {
@@ -333,7 +291,7 @@ impl<'a> Place<'a> {
 
     /// The file is not as it was expected to be.
     fn changed(&self) -> Result<(), FileError> {
-        Err(FileError::Changed { found: self.content(&self.name)?.as_deref().map(sha256_of) })
+        Err(FileError::Changed(self.content(&self.name)?.as_deref().map(sha256_of)))
     }
 
     /// What is in a file of the folder; `None` if there is none.

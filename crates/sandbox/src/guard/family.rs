@@ -18,14 +18,6 @@ use signal_hook::low_level::pipe;
 /// the end came first. `env` and `timeout` use the same.
 pub(super) const EXIT_GUARD_FAILED: i32 = 125;
 
-/// What a wait is for.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
-    ChildEndsOrWeMustEnd,
-    ChildEnds,
-    AllAreGone,
-}
-
 /// Why everything is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demand {
@@ -41,10 +33,13 @@ pub(super) struct Family {
     child_signals: UnixStream,
     /// Readable after a signal that asks the guard to end.
     end_signals: UnixStream,
-    demand: Option<Demand>,
-    child: Option<Pid>,
-    child_status: Option<WaitStatus>,
-    is_gone: bool,
+    /// Why everything is to end; nothing while the command may go on.
+    pub(super) demand: Option<Demand>,
+    /// The one whose exit code counts.
+    pub(super) child: Option<Pid>,
+    pub(super) child_status: Option<WaitStatus>,
+    /// Whether no child is left. Since orphans come to us, then no descendant is left either.
+    pub(super) is_gone: bool,
 }
 
 impl Family {
@@ -66,21 +61,6 @@ impl Family {
         Ok(self.demand.is_some())
     }
 
-    /// Why everything is to end; nothing while the command may go on.
-    pub(super) fn demand(&self) -> Option<Demand> {
-        self.demand
-    }
-
-    /// From now on `child` is the one whose exit code counts.
-    pub(super) fn adopt(&mut self, child: Pid) {
-        self.child = Some(child);
-    }
-
-    /// Whether no child is left. Since orphans come to us, then no descendant is left either.
-    pub(super) fn is_gone(&self) -> bool {
-        self.is_gone
-    }
-
     /// The direct child's exit code as a shell would give it.
     pub(super) fn exit_code(&self) -> i32 {
         let Some(status) = self.child_status else { return 128 + rustix::process::Signal::KILL.as_raw() };
@@ -89,23 +69,19 @@ impl Family {
     }
 
     /// Buries the dead and waits until `until` holds or `patience` is over.
-    pub(super) fn wait(&mut self, until: Until, patience: Option<Duration>) -> io::Result<()> {
+    pub(super) fn wait(
+        &mut self,
+        until: impl Fn(&Family) -> bool,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
         let deadline = patience.map(|patience| Instant::now() + patience);
         loop {
             self.reap()?;
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if self.holds(until) || left.is_some_and(|left| left.is_zero()) {
+            if until(self) || left.is_some_and(|left| left.is_zero()) {
                 return Ok(());
             }
             self.sleep(left)?;
-        }
-    }
-
-    fn holds(&self, until: Until) -> bool {
-        match until {
-            Until::ChildEndsOrWeMustEnd => self.demand.is_some() || self.child_status.is_some(),
-            Until::ChildEnds => self.child_status.is_some(),
-            Until::AllAreGone => self.is_gone,
         }
     }
 

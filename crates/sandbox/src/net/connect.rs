@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::future::Future;
+use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -13,10 +15,11 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::UnixStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::reach::{self, OutOfReach, Reach};
+use super::reach::{self, Reach};
 
 /// From the name to a connection ready for the request, TLS included.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -65,27 +68,34 @@ pub(super) async fn machine_roots() -> RootCertStore {
     roots
 }
 
-/// The name could not be turned into an address that may be connected to.
+/// Why there is no connection, as far as we decide that and not the system.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unresolved {
-    /// It has none.
+pub(super) enum NoConnection {
     #[error("the name could not be resolved")]
-    Unknown(#[source] std::io::Error),
-    /// It has none within reach.
-    #[error(transparent)]
-    OutOfReach(#[from] OutOfReach),
+    UnknownName(#[source] io::Error),
+    #[error("the address is private")]
+    OutOfReach,
+    #[error("the connection was not ready in time")]
+    TooSlow,
 }
 
 /// The addresses of a name. The port of each is `port`.
 #[expect(clippy::disallowed_methods, reason = "the one place where names are looked up")]
-pub(super) async fn addresses(host: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+pub(super) async fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((host, port)).await?.collect())
 }
 
-/// The connection was not ready in time.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection was not ready in time")]
-pub(super) struct TooSlow;
+/// Connects to the Unix socket at `path`, within [`CONNECT_TIMEOUT`]: a server that takes in nobody lets the
+/// system's queue run full.
+///
+/// # Errors
+/// What the system says; `TimedOut` if the server takes too long.
+#[expect(clippy::disallowed_methods, reason = "the one way out to a socket")]
+pub async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    timeout(CONNECT_TIMEOUT, UnixStream::connect(path))
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
 
 /// The system's resolver, with an error of its own so that it can be told from others. Addresses out of reach are
 /// left out here, behind which nothing is resolved any more, so that a name cannot lead elsewhere between the
@@ -97,10 +107,10 @@ pub(super) struct Resolver {
 
 impl Service<Name> for Resolver {
     type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = Unresolved;
-    type Future = BoxFuture<Result<Self::Response, Unresolved>>;
+    type Error = NoConnection;
+    type Future = BoxFuture<Result<Self::Response, NoConnection>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Unresolved>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NoConnection>> {
         Poll::Ready(Ok(()))
     }
 
@@ -108,11 +118,11 @@ impl Service<Name> for Resolver {
         let reach = self.reach;
         Box::pin(async move {
             // The connector puts in the real port.
-            let mut found = addresses(name.as_str(), 0).await.map_err(Unresolved::Unknown)?;
+            let mut found = addresses(name.as_str(), 0).await.map_err(NoConnection::UnknownName)?;
             let is_known = !found.is_empty();
             found.retain(|address| reach.allows(address.ip()));
             if is_known && found.is_empty() {
-                return Err(OutOfReach.into());
+                return Err(NoConnection::OutOfReach);
             }
             Ok(found.into_iter())
         })
@@ -150,9 +160,9 @@ where
     fn call(&mut self, uri: Uri) -> Self::Future {
         // An address is dialled without the resolver.
         if reach::literal(&uri).is_some_and(|address| !self.reach.allows(address)) {
-            return Box::pin(async { Err(OutOfReach.into()) });
+            return Box::pin(async { Err(NoConnection::OutOfReach.into()) });
         }
         let connecting = timeout(self.limit, self.inner.call(uri));
-        Box::pin(async { connecting.await.map_err(|_| TooSlow)?.map_err(Into::into) })
+        Box::pin(async { connecting.await.map_err(|_| NoConnection::TooSlow)?.map_err(Into::into) })
     }
 }

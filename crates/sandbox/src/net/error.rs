@@ -9,69 +9,35 @@ use hyper_util::client::legacy;
 
 use rustls::CertificateError;
 
-use super::connect::{TooSlow, Unresolved};
-use super::destination::destination;
-use super::reach::OutOfReach;
+use super::connect::NoConnection;
 
-/// Why a request got no answer.
+/// Why a request got no answer: the host that was asked, mostly with its port, and what was noticed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// The address is not a full http or https one.
     #[error("only full http and https addresses can be reached")]
     Address,
     /// Nobody listens there.
-    #[error("{server} refuses connections; check that the server is running and the port is right")]
-    Refused {
-        /// The host asked for, and the port or the scheme's.
-        server: String,
-    },
+    #[error("{0} refuses connections; check that the server is running and the port is right")]
+    Refused(String),
     /// The name has no address.
-    #[error("the name {host} could not be resolved")]
-    Dns {
-        /// The host asked for.
-        host: String,
-        /// What the resolver said.
-        #[source]
-        source: legacy::Error,
-    },
+    #[error("the name {0} could not be resolved")]
+    Dns(String, #[source] legacy::Error),
     /// The address is not one of the open internet, and the client goes to no other.
-    #[error("{host} is a private address, which a public server must not send us to")]
-    Private {
-        /// The host asked for.
-        host: String,
-    },
+    #[error("{0} is a private address, which a public server must not send us to")]
+    Private(String),
     /// No secure connection could be agreed on.
-    #[error("no secure connection to {server}: {reason}; {}", way_out(reason))]
-    Tls {
-        /// The host asked for, and the port or the scheme's.
-        server: String,
-        /// What was wrong, such as the certificate.
-        reason: rustls::Error,
-    },
+    #[error("no secure connection to {0}: {1}; {way}", way = way_out(.1))]
+    Tls(String, rustls::Error),
     /// The connection was not ready within `CONNECT_TIMEOUT`.
-    #[error("{server} could not be reached in time")]
-    Timeout {
-        /// The host asked for, and the port or the scheme's.
-        server: String,
-    },
+    #[error("{0} could not be reached in time")]
+    Timeout(String),
     /// The server closed the connection before it had answered; the request may have had its effect.
-    #[error("{server} closed the connection without an answer")]
-    Closed {
-        /// The host asked for, and the port or the scheme's.
-        server: String,
-        /// How it was noticed.
-        #[source]
-        source: legacy::Error,
-    },
+    #[error("{0} closed the connection without an answer")]
+    Closed(String, #[source] legacy::Error),
     /// Something else, such as an answer that is not HTTP.
-    #[error("the request to {server} failed")]
-    Other {
-        /// The host asked for, and the port or the scheme's.
-        server: String,
-        /// What it was.
-        #[source]
-        source: legacy::Error,
-    },
+    #[error("the request to {0} failed")]
+    Other(String, #[source] legacy::Error),
 }
 
 impl NetError {
@@ -83,15 +49,21 @@ impl NetError {
         let connecting = source.is_connect();
         let kind = causes(&source).find_map(kind).filter(|kind| connecting || matches!(kind, Kind::Closed));
         match kind {
-            Some(Kind::Refused) => NetError::Refused { server },
-            Some(Kind::Dns) => NetError::Dns { host, source },
-            Some(Kind::Private) => NetError::Private { host },
-            Some(Kind::Tls(reason)) => NetError::Tls { server, reason },
-            Some(Kind::Timeout) => NetError::Timeout { server },
-            Some(Kind::Closed) => NetError::Closed { server, source },
-            None => NetError::Other { server, source },
+            Some(Kind::Refused) => NetError::Refused(server),
+            Some(Kind::Dns) => NetError::Dns(host, source),
+            Some(Kind::Private) => NetError::Private(host),
+            Some(Kind::Tls(reason)) => NetError::Tls(server, reason),
+            Some(Kind::Timeout) => NetError::Timeout(server),
+            Some(Kind::Closed) => NetError::Closed(server, source),
+            None => NetError::Other(server, source),
         }
     }
+}
+
+/// Host and port of an address, and nothing else of it: a query or user information may be secret.
+pub(super) fn destination(uri: &Uri) -> (String, u16) {
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    (uri.host().unwrap_or_default().to_owned(), port)
 }
 
 /// What to do about a secure connection that cannot be.
@@ -128,16 +100,12 @@ enum Kind {
 
 /// What one link of the chain of causes says, if it says enough.
 fn kind(cause: &Cause) -> Option<Kind> {
-    if cause.is::<OutOfReach>() {
-        return Some(Kind::Private);
-    }
-    match cause.downcast_ref::<Unresolved>() {
-        Some(Unresolved::OutOfReach(_)) => return Some(Kind::Private),
-        Some(Unresolved::Unknown(_)) => return Some(Kind::Dns),
-        None => {}
-    }
-    if cause.is::<TooSlow>() {
-        return Some(Kind::Timeout);
+    if let Some(reason) = cause.downcast_ref::<NoConnection>() {
+        return Some(match reason {
+            NoConnection::UnknownName(_) => Kind::Dns,
+            NoConnection::OutOfReach => Kind::Private,
+            NoConnection::TooSlow => Kind::Timeout,
+        });
     }
     if let Some(reason) = cause.downcast_ref::<rustls::Error>() {
         return Some(Kind::Tls(reason.clone()));

@@ -1,8 +1,6 @@
 //! Programs that are asked one thing and answer: what keeps a secret for its owner.
 
-use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -38,19 +36,10 @@ impl std::fmt::Debug for ProgramOutput {
 /// # Errors
 /// If it is not installed (`NotFound`), cannot be started, or takes too long (`TimedOut`): it is ended then.
 pub fn ask_program(command: &str, args: &[&str], input: &str, limit: Duration) -> io::Result<ProgramOutput> {
-    let path = variable("PATH");
-    ask_in(path, command, args, input, limit)
-}
-
-fn ask_in(
-    path: Option<OsString>,
-    command: &str,
-    args: &[&str],
-    input: &str,
-    limit: Duration,
-) -> io::Result<ProgramOutput> {
-    let executable = find_in(path, command).ok_or(io::ErrorKind::NotFound)?;
-    let child = start(&executable, args)?;
+    let executable = find_in(variable("PATH"), command).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(executable);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn()?;
     let pid = Pid::from_child(&child);
     let (answer, answered) = sync_channel(1);
     let input = input.to_owned();
@@ -68,12 +57,6 @@ fn ask_in(
         }
         Err(RecvTimeoutError::Disconnected) => Err(io::ErrorKind::BrokenPipe.into()),
     }
-}
-
-fn start(executable: &Path, args: &[&str]) -> io::Result<Child> {
-    let mut command = Command::new(executable);
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn()
 }
 
 fn output_of(mut child: Child, input: &str) -> io::Result<ProgramOutput> {
@@ -107,8 +90,7 @@ mod tests {
         let path = folder.path().join("program");
         fs::write(&path, format!("#!/bin/sh\n{script}")).expect("written");
         fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("mode");
-        let path = format!("{}:/usr/bin:/bin", folder.path().display());
-        ask_in(Some(path.into()), "program", &["a", "b c"], input, limit)
+        ask_program(path.to_str().expect("UTF-8"), &["a", "b c"], input, limit)
     }
 
     const LONG: Duration = Duration::from_secs(60);

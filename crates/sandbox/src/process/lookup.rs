@@ -17,25 +17,14 @@ const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No such program.
-    #[error(
-        "the program `{command}` was not found; install it, or give its full path or a PATH that holds it"
-    )]
-    NotFound {
-        /// The command as configured.
-        command: String,
-    },
+    #[error("the program `{0}` was not found; install it, or give its full path or a PATH that holds it")]
+    NotFound(String),
     /// Something is there, but it may not be run.
-    #[error("`{command}` is there but may not be run; it must be a file with permission to execute")]
-    NotExecutable {
-        /// The command as configured.
-        command: String,
-    },
+    #[error("`{0}` is there but may not be run; it must be a file with permission to execute")]
+    NotExecutable(String),
     /// The working folder is not a folder.
-    #[error("the working folder {cwd} does not exist or is not a folder", cwd = .cwd.display())]
-    Cwd {
-        /// The folder as configured.
-        cwd: PathBuf,
-    },
+    #[error("the working folder {} does not exist or is not a folder", .0.display())]
+    Cwd(PathBuf),
     /// The folder of its own cannot be made.
     #[error("the folder {folder} that the program is to start in cannot be made: {source}; give it a `cwd`", folder = .folder.display())]
     OwnFolder {
@@ -52,7 +41,7 @@ pub enum StartError {
 /// The path of the program's executable, as seen from its working folder.
 pub(super) fn find(program: &Program, environment: &Environment) -> Result<PathBuf, StartError> {
     if let Some(cwd) = program.folder().filter(|cwd| !cwd.is_dir()) {
-        return Err(StartError::Cwd { cwd: cwd.to_owned() });
+        return Err(StartError::Cwd(cwd.to_owned()));
     }
     let here = program.folder().unwrap_or(Path::new("."));
     // Absolute, since the search starts from our folder and the run from the program's.
@@ -63,8 +52,8 @@ pub(super) fn find(program: &Program, environment: &Environment) -> Result<PathB
     }
     let command = program.command.clone();
     match candidates.iter().any(|path| path.exists()) && !command.is_empty() {
-        true => Err(StartError::NotExecutable { command }),
-        false => Err(StartError::NotFound { command }),
+        true => Err(StartError::NotExecutable(command)),
+        false => Err(StartError::NotFound(command)),
     }
 }
 

@@ -30,16 +30,12 @@ impl Program {
     }
 }
 
-/// Shows the names of environment variables and not their values.
+/// Shows nothing of the environment: its values may be secrets.
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Program")
             .field("command", &self.command)
             .field("args", &self.args)
-            .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
-            .field("cwd", &self.cwd)
-            .field("inherit", &self.inherit)
-            .field("withheld", &self.withheld)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

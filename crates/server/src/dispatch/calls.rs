@@ -52,23 +52,23 @@ pub(super) fn tool(request: &mut Request<'_>) -> Result<Now, WireError> {
 
 /// Answers `prompts/get`.
 pub(super) fn get_prompt(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let params = prompts::get_params(request.params.as_ref())?;
+    let (name, extras) = prompts::get_params(request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    start(request, About::Prompt(params.name), arguments, params.extras)
+    start(request, About::Prompt(name), arguments, extras)
 }
 
 /// Answers `resources/read`.
 pub(super) fn read_resource(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let params = resources::uri_params("resources/read", request.params.as_ref())?;
+    let (uri, extras) = resources::uri_params("resources/read", request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    start(request, About::Resource(Action::ReadResource, params.uri), arguments, params.extras)
+    start(request, About::Resource(Action::ReadResource, uri), arguments, extras)
 }
 
 /// Answers `completion/complete`.
 pub(super) fn complete(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let params = completion::complete_params(request.params.as_ref())?;
+    let (reference, extras) = completion::complete_params(request.params.as_ref())?;
     let arguments = own_params(request.params.as_ref(), &PROTOCOL_MEMBERS);
-    start(request, About::Completion(params.reference), arguments, params.extras)
+    start(request, About::Completion(reference), arguments, extras)
 }
 
 /// Answers the three requests about tasks.

@@ -11,7 +11,7 @@ use crate::subscription::ResourceSubscription;
 
 /// Answers `resources/subscribe`.
 pub(super) fn subscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let uri = resources::uri_params("resources/subscribe", request.params.as_ref())?.uri;
+    let uri = resources::uri_params("resources/subscribe", request.params.as_ref())?.0;
     if request.session.is_subscribed(&uri) {
         return request.answer(b"{}");
     }
@@ -42,7 +42,7 @@ pub(super) fn subscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
 
 /// Answers `resources/unsubscribe`.
 pub(super) fn unsubscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let uri = resources::uri_params("resources/unsubscribe", request.params.as_ref())?.uri;
+    let uri = resources::uri_params("resources/unsubscribe", request.params.as_ref())?.0;
     // Not to be told of it any more is all that is asked for. That its source watches no more follows.
     request.session.end_subscription(&uri);
     request.answer(b"{}")
@@ -52,7 +52,7 @@ pub(super) fn unsubscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
 pub(super) fn set_level(request: &mut Request<'_>) -> Result<Now, WireError> {
     let level = request.object().and_then(|params| LogLevel::parse(&params.string("level")?));
     let Some(level) = level else {
-        let names = LogLevel::ALL.map(LogLevel::name).join(", ");
+        let names = wire::log_level::NAMES.join(", ");
         let why = format!("Invalid params: \"level\" must be one of {names}");
         return Err(WireError::new(Code::InvalidParams, why));
     };

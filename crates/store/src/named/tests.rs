@@ -164,7 +164,7 @@ fn a_key_may_lie_in_a_file_of_the_owners() {
     let error = secrets(dir.path(), missing).set_named(&name("A"), &value(VALUE), 1).unwrap_err().to_string();
     assert!(
         error.contains("cannot be read (No such file")
-            && error.ends_with("check that it is the path that you meant"),
+            && error.ends_with("check its path and its permissions"),
         "{error}"
     );
 }

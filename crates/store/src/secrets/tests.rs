@@ -304,3 +304,20 @@ fn what_is_sealed_while_everything_is_sealed_anew_is_sealed_again() {
     assert!(running.replace("b", None, Some(PLANTED)).unwrap().is_some());
     assert_eq!(record(&Secrets::sealed_by(store, dir.path(), new), "b").unwrap(), PLANTED);
 }
+
+#[test]
+fn all_is_sealed_anew_or_nothing() {
+    let (dir, keys) = (scratch(), scratch());
+    let [old, other, new] = [1, 2, 3].map(|byte| key_file(&keys, &byte.to_string(), byte));
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::at(dir.path()));
+    let by = |source: &KeySource| Secrets::sealed_by(store.clone(), dir.path(), source.clone());
+    by(&old).replace("a", None, Some(PLANTED)).unwrap();
+    by(&other).replace("b", None, Some(PLANTED)).unwrap();
+    let failed = by(&new).reseal(&old);
+    assert!(matches!(failed, Err(StoreError::Sealed { name, .. }) if name == "b"));
+    assert_eq!(record(&by(&old), "a").unwrap(), PLANTED);
+    assert!(by(&new).remove("b").unwrap());
+    assert_eq!(by(&new).reseal(&old).unwrap(), 1);
+    assert_eq!(record(&by(&new), "a").unwrap(), PLANTED);
+    assert!(by(&old).load("a").is_err());
+}

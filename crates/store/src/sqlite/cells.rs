@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use super::database::changes;
-use super::durable::durably;
+use super::database::{changes, durably};
 use super::sqlite_store::{SqliteStore, within};
 use crate::{
     cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX, Query},
@@ -61,7 +60,7 @@ impl CellStore for SqliteStore {
         Box::pin(async move {
             let has_kept = self.changes(kind).await? > 0;
             let Some(sentinel) = Sentinel::of_kind(kind) else { return Ok(has_kept) };
-            Ok(has_kept || sentinel.is_in(&self.dir).map_err(|source| self.cannot(source))?)
+            Ok(has_kept || sentinel.is_in(&self.dir).map_err(StoreError::folder(&self.dir))?)
         })
     }
 
@@ -69,7 +68,9 @@ impl CellStore for SqliteStore {
         let limits = changes.iter().try_for_each(|change| {
             check(change.kind, &change.key, change.content.as_ref())?;
             let sentinel = Sentinel::of_kind(change.kind);
-            sentinel.map_or(Ok(()), |sentinel| sentinel.make(&self.dir)).map_err(|source| self.cannot(source))
+            sentinel
+                .map_or(Ok(()), |sentinel| sentinel.make(&self.dir))
+                .map_err(StoreError::folder(&self.dir))
         });
         self.run_within(limits, move |connection| {
             // A key that was revoked, an approval that was used or a token that was rotated must not come back with the

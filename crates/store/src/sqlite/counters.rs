@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::durable::durably;
+use super::database::durably;
 use super::sqlite_store::{SqliteStore, within};
 use crate::{
     cell::KEY_BYTES_MAX,

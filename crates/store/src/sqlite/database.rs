@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::file::{self, BUSY_WAIT_MAX, FILE};
 use super::{full, schema};
@@ -43,9 +43,9 @@ impl Database {
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
-        let cannot = |source| StoreError::Folder { dir: self.dir.clone(), source };
-        folder::create_private(&self.dir).map_err(cannot)?;
-        file::prepare(&self.dir).map_err(cannot)?;
+        folder::create_private(&self.dir)
+            .and_then(|()| file::prepare(&self.dir))
+            .map_err(StoreError::folder(&self.dir))?;
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
         let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
@@ -65,6 +65,19 @@ impl Database {
         }
         Ok(connection)
     }
+}
+
+/// Does `work` in a transaction that survives a crash of the machine once `work` has committed it.
+pub(super) fn durably<T>(
+    connection: &Connection,
+    work: impl FnOnce(Transaction<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    connection.pragma_update(None, "synchronous", "full")?;
+    let done = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
+        .map_err(StoreError::from)
+        .and_then(work);
+    connection.pragma_update(None, "synchronous", "normal")?;
+    done
 }
 
 /// How often cells of a kind were changed.

@@ -12,7 +12,7 @@ use std::{
 
 use rusqlite::{Error, ErrorCode};
 
-use crate::error::StoreError;
+use crate::{error::StoreError, folder::found};
 
 /// The database's name within the state folder.
 pub(super) const FILE: &str = "toolcrib.db";
@@ -48,23 +48,17 @@ fn create_for_owner(path: &Path) -> io::Result<()> {
 
 /// SQLite gives new files beside the database the database's mode.
 fn close_to_others(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+    match found(fs::metadata(path))? {
+        Some(found) if found.permissions().mode() & 0o077 != 0 => {
             fs::set_permissions(path, Permissions::from_mode(FILE_MODE))
         }
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+        _ => Ok(()),
     }
 }
 
 /// How long the database is; nothing if there is none. One question to the system.
 pub(super) fn length(dir: &Path) -> io::Result<Option<u64>> {
-    match fs::metadata(dir.join(FILE)) {
-        Ok(found) => Ok(Some(found.len())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(found(fs::metadata(dir.join(FILE)))?.map(|found| found.len()))
 }
 
 pub(super) fn is_busy(error: &Error) -> bool {

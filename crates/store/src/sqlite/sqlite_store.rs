@@ -1,7 +1,6 @@
 //! `SqliteStore`: the store of one folder, and how work gets to the thread of its database.
 
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -38,8 +37,8 @@ impl SqliteStore {
     /// # Errors
     /// It cannot be found out.
     pub fn lost(&self) -> Result<Option<Lost>, StoreError> {
-        let was = |sentinel: Sentinel| sentinel.is_in(&self.dir).map_err(|source| self.cannot(source));
-        let length = file::length(&self.dir).map_err(|source| self.cannot(source))?;
+        let was = |sentinel: Sentinel| sentinel.is_in(&self.dir).map_err(StoreError::folder(&self.dir));
+        let length = file::length(&self.dir).map_err(StoreError::folder(&self.dir))?;
         let (keys, secrets) = (was(Sentinel::Keys)?, was(Sentinel::Secrets)?);
         if length.is_none_or(|length| length == 0) {
             let database = keys || secrets || was(Sentinel::Database)?;
@@ -49,10 +48,6 @@ impl SqliteStore {
         let keys = keys && !has_kept(Kind::Key)?;
         let secrets = secrets && !has_kept(Kind::Sealed)?;
         Ok((keys || secrets).then_some(Lost { database: false, keys, secrets }))
-    }
-
-    pub(super) fn cannot(&self, source: io::Error) -> StoreError {
-        StoreError::Folder { dir: self.dir.clone(), source }
     }
 
     /// Runs `work` on the database's thread, which is started first if need be.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use policy::{Role, Scope, ScopeError};
-use units::{NoSpan, Span};
+use units::{NotWritten, Span};
 
 /// The shortest life of a key.
 const LIFE_MIN: Duration = Duration::from_secs(60 * 60);
@@ -53,7 +53,7 @@ fn scope(name: &str) -> Result<Scope, ScopeError> {
 }
 
 fn life(text: &str) -> Result<Duration, String> {
-    let Span(life) = text.parse().map_err(|error: NoSpan| error.to_string())?;
+    let Span(life) = text.parse().map_err(|error: NotWritten| error.to_string())?;
     match (LIFE_MIN..=LIFE_MAX).contains(&life) {
         true => Ok(life),
         false => Err(format!(

@@ -21,7 +21,7 @@ pub(super) fn refused(error: FileError) -> ToolError {
     };
     let refusal = ToolError::new(code, error.to_string());
     let refusal = match &error {
-        FileError::Changed { found } => refusal.with_details(json!({ "present_sha256": found })),
+        FileError::Changed(found) => refusal.with_details(json!({ "present_sha256": found })),
         _ => refusal,
     };
     refusal.with_source(error)

@@ -138,7 +138,7 @@ fn keeping(
         return files.write(path, content, expect).map_err(refused);
     }
     let holds_one = |present: &[u8]| secrets.are_in(present) || secrets.are_in(&utf8(present));
-    files.write_unless(path, content, expect, &holds_one).map_err(|error| match error {
+    files.write_unless(path, content, expect, Some(&holds_one)).map_err(|error| match error {
         FileError::Kept => would_destroy(&lines),
         other => refused(other),
     })

@@ -17,30 +17,20 @@ pub struct Hints {
     pub open_world: Option<bool>,
 }
 
+/// Their names, in the order of the fields.
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
 impl Hints {
     pub(super) fn read(tool: Object<'_>) -> Hints {
-        let flag = |key| match tool.object("annotations").and_then(|hints| hints.get(key)) {
-            Some("true") => Some(true),
-            Some("false") => Some(false),
-            _ => None,
-        };
-        Hints {
-            read_only: flag("readOnlyHint"),
-            destructive: flag("destructiveHint"),
-            idempotent: flag("idempotentHint"),
-            open_world: flag("openWorldHint"),
-        }
+        let flag = |key| tool.object("annotations").and_then(|hints| hints.get(key)?.parse().ok());
+        let [read_only, destructive, idempotent, open_world] = HINTS.map(flag);
+        Hints { read_only, destructive, idempotent, open_world }
     }
 
     fn write(self, out: &mut Vec<u8>) {
-        let flags = [
-            ("readOnlyHint", self.read_only),
-            ("destructiveHint", self.destructive),
-            ("idempotentHint", self.idempotent),
-            ("openWorldHint", self.open_world),
-        ];
+        let flags = [self.read_only, self.destructive, self.idempotent, self.open_world];
         let mut hints = ObjectWriter::begin(out);
-        for (key, flag) in flags {
+        for (key, flag) in HINTS.into_iter().zip(flags) {
             hints = hints.json(key, flag.map(|flag| if flag { "true" } else { "false" }));
         }
         hints.end();

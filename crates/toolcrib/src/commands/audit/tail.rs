@@ -51,7 +51,6 @@ pub(super) fn run(
             }
         }
         thread::sleep(LOOK_EVERY);
-        reader.look_again().map_err(unreadable)?;
     }
 }
 

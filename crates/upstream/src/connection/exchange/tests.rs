@@ -8,7 +8,7 @@ use super::*;
 /// A client that can be asked for everything.
 fn caller(conversation: u64, capabilities: &'static str) -> Option<Caller> {
     let capabilities = Bytes::from_static(capabilities.as_bytes());
-    let log_level = Some(LogLevel::Warning);
+    let log_level = LogLevel::parse("warning");
     Some(Caller { conversation, capabilities, log_level, may_be_asked: true, listener: None })
 }
 
