@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { configure, expectExit, runToEnd } from "../support/toolcrib.mjs";
@@ -98,13 +98,16 @@ await run({
     checkHolds("the refusal", (await audit(config, 1, "verify")).stderr, "holds no record");
   },
 
-  "an export says where it went, and that an address is no file": async () => {
+  "an export says where it went, and that an address without its scheme is none": async () => {
     const config = configure();
     await calls(config, 2);
     const to = path.join(config.folder, "calls.csv");
     checkHolds("the answer", (await audit(config, 0, "export", "--format", "csv", "--to", to)).stderr, "2 records written to", "up to 4");
-    const address = "http://127.0.0.1:4318/v1/logs";
-    checkHolds("the refusal", (await audit(config, 2, "export", "--format", "otlp", "--to", address)).stderr, address, "no file");
+    for (const address of ["127.0.0.1:4318", "localhost:4318/v1/logs"]) {
+      const { stderr } = await audit(config, 2, "export", "--format", "otlp", "--to", address);
+      checkHolds("the refusal", stderr, address, `did you mean http://${address}?`);
+      check(!existsSync(address), "no file of that name", address);
+    }
   },
 
   "a line from somebody's hand is found and not shown": async () => {

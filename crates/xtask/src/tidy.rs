@@ -14,7 +14,6 @@ mod modules;
 mod names;
 mod pins;
 mod tree;
-mod types;
 mod words;
 
 use anyhow::bail;
@@ -39,7 +38,6 @@ const RULES: &[Rule] = &[
     Rule { name: "manifests", look: manifests::look },
     Rule { name: "names", look: names::look },
     Rule { name: "pins", look: pins::look },
-    Rule { name: "types", look: types::look },
     Rule { name: "words", look: words::look },
 ];
 

@@ -116,7 +116,7 @@ async fn take(endpoint: &Arc<Endpoint>, open: &Arc<Open>, bytes: Bytes) -> Answe
             answer::error(StatusCode::TOO_MANY_REQUESTS, None, &error)
         })?);
     }
-    let mut outbox = || Some(outbound.outbox.clone());
+    let mut outbox = || Some(outbound.outbox());
     let mut out = Vec::new();
     match dispatch::dispatch(&endpoint.server, &open.session, Ok(message), &mut outbox, &mut out) {
         Now::Nothing => {}

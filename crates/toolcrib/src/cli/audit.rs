@@ -38,7 +38,7 @@ pub(crate) enum Audit {
         #[arg(long, value_name = "TEXT")]
         because: Option<String>,
     },
-    /// Print the audit log, or write it to a file.
+    /// Print the audit log, write it to a file, or send it to a collector of logs.
     Export(AuditExport),
     /// Remove segments that are older or larger than `[audit]` keeps.
     Prune,
@@ -79,9 +79,13 @@ pub(crate) struct AuditExport {
     /// Only records after the one with this number, to go on where an export ended.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) after: u64,
-    /// A file, which must not exist yet. By default it is printed.
-    #[arg(long, value_name = "FILE")]
+    /// A file, which must not exist yet, or for `otlp` the address of a collector; `/v1/logs` is added unless a path
+    /// is given. By default it is printed.
+    #[arg(long, value_name = "FILE|URL")]
     pub(crate) to: Option<String>,
+    /// A file with HTTP headers for the collector, one `Name: value` on each line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) headers: Option<PathBuf>,
 }
 
 /// A form of the audit log.
@@ -91,6 +95,6 @@ pub(crate) enum Format {
     Jsonl,
     /// A table with one row for each call.
     Csv,
-    /// OpenTelemetry logs as JSON: on each line one request to a collector.
+    /// OpenTelemetry logs as JSON.
     Otlp,
 }

@@ -2,6 +2,7 @@
 
 mod export;
 mod filter;
+mod headers;
 mod tail;
 mod unreadable;
 mod verify;

@@ -1,7 +1,5 @@
 //! Where a server is, for people, and how long it may take.
 
-use std::time::Duration;
-
 use http::Uri;
 use sandbox::Program;
 
@@ -64,9 +62,9 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Value};
+    use std::time::Duration;
 
-    use super::*;
+    use crate::config::{Config, Value};
 
     #[track_caller]
     fn check(config: Config, expected: &str) {

@@ -1,4 +1,4 @@
-//! `audit export`: the audit log as JSON Lines, as a table, or as OpenTelemetry logs, printed or in a file.
+//! `audit export`: the audit log as JSON Lines, as a table, or as OpenTelemetry logs.
 #![expect(clippy::disallowed_methods, reason = "an export goes where the person at the command line says")]
 
 use std::fs::OpenOptions;
@@ -7,12 +7,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
+use sandbox::Client;
 use serde_json::Value;
+use telemetry::{Collector, SendError, Signal};
 
+use super::headers;
 use super::unreadable::unreadable;
 use crate::cli::{AuditExport, Format};
 use crate::ending::{Ending, Trouble};
 use crate::print;
+use crate::runtime;
 use crate::times::time_ms;
 
 /// Only the owner may read what they did.
@@ -24,12 +28,34 @@ pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble>
         since_ms: export.since.as_deref().map(|time| time_ms("--since", time)).transpose()?,
         until_ms: export.until.as_deref().map(|time| time_ms("--until", time)).transpose()?,
     };
-    match export.to.as_deref() {
-        Some(to) if to.contains("://") => Err(Trouble::Misused(format!(
-            "--to: `{to}` is no file; write one, and have a collector read it or send it with a program such as curl"
-        ))),
-        to => write(&mut lines, export.format, to.map(Path::new)),
+    let is_url = |to: &&str| to.starts_with("http://") || to.starts_with("https://");
+    let url = export.to.as_deref().filter(is_url);
+    match (export.format, url) {
+        (Format::Otlp, Some(url)) => send(&mut lines, url, export.headers.as_deref()),
+        (_, Some(_)) => {
+            Err(Trouble::Misused("only --format otlp is sent to an address; name a file".to_owned()))
+        }
+        (format, None) if export.to.as_deref().is_some_and(|to| is_meant_as_url(format, to)) => {
+            let to = export.to.as_deref().unwrap_or_default();
+            let meant = to.split_once("://").map_or(to, |(_, rest)| rest);
+            Err(Trouble::Misused(format!(
+                "--to: `{to}` is no file, and an address begins with http:// or https://; did you mean http://{meant}?"
+            )))
+        }
+        (_, None) if export.headers.is_some() => {
+            Err(Trouble::Misused("--headers is for a collector; name its address with --to".to_owned()))
+        }
+        (format, None) => write(&mut lines, format, export.to.as_deref().map(Path::new)),
     }
+}
+
+/// Whether what is no address was to be one: a file of that name would hold what nobody gets.
+fn is_meant_as_url(format: Format, to: &str) -> bool {
+    let has_port = || {
+        let (_, rest) = to.split('/').next().unwrap_or_default().rsplit_once(':')?;
+        rest.parse::<u16>().ok()
+    };
+    to.contains("://") || (format == Format::Otlp && has_port().is_some())
 }
 
 /// The lines that are meant.
@@ -93,8 +119,7 @@ fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending,
     let mut file = file.map_err(unwritten)?;
     let written = fill(lines, format, &mut file)?.map_err(unwritten)?;
     file.sync_all().map_err(unwritten)?;
-    let up_to = written.last.map_or(String::new(), |seq| format!(", up to {seq}"));
-    print::remark(&format!("{} records written to {}{up_to}", written.records, path.display()));
+    written.remark(&format!("written to {}", path.display()));
     Ok(Ending::Good)
 }
 
@@ -111,6 +136,11 @@ impl Left {
         self.records += records;
         let seq = |line: &String| serde_json::from_str::<Value>(line).ok()?["seq"].as_u64();
         self.last = batch.last().and_then(seq).or(self.last);
+    }
+
+    fn remark(&self, how: &str) {
+        let up_to = self.last.map_or(String::new(), |seq| format!(", up to {seq}"));
+        print::remark(&format!("{} records {how}{up_to}", self.records));
     }
 }
 
@@ -142,5 +172,58 @@ fn fill(lines: &mut Lines, format: Format, sink: &mut dyn Write) -> Result<io::R
             return Ok(Err(error));
         }
         left.add(&batch, rows);
+    }
+}
+
+fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {
+    let uri = Signal::Logs.address(url);
+    let uri = uri.ok_or_else(|| Trouble::Misused("--to: this is no address of a collector".to_owned()))?;
+    let headers = headers.map(headers::read).transpose().map_err(Trouble::Misused)?.unwrap_or_default();
+    let collector = Collector::new(Client::new(), Signal::Logs, uri, headers);
+    runtime::run(async {
+        let mut left = Left::default();
+        loop {
+            let batch = lines.batch()?;
+            if batch.is_empty() {
+                break;
+            }
+            let request = audit::otlp_logs(batch.iter().map(String::as_str));
+            match collector.send(request.to_string().into()).await {
+                Ok(()) => {}
+                Err(error) => return Err(stopped(&error, left.last)),
+            }
+            left.add(&batch, batch.len());
+        }
+        left.remark("sent");
+        Ok(Ending::Good)
+    })?
+}
+
+/// Says how to go on.
+fn stopped(error: &SendError, last: Option<u64>) -> Trouble {
+    let go_on =
+        last.map_or(String::new(), |seq| format!("; what came before is there: go on with --after {seq}"));
+    Trouble::Failed(format!("the collector took no more records: {error}{go_on}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_its_scheme_is_no_file() {
+        for (format, to, expected) in [
+            (Format::Otlp, "127.0.0.1:4318", true),
+            (Format::Otlp, "localhost:4318/v1/logs", true),
+            (Format::Otlp, "[::1]:4318", true),
+            (Format::Otlp, "grpc://collector", true),
+            (Format::Jsonl, "grpc://collector", true),
+            (Format::Otlp, "logs.json", false),
+            (Format::Otlp, "out/2026-11-22T04:20.json", false),
+            (Format::Otlp, "a:b", false),
+            (Format::Csv, "calls:17", false),
+        ] {
+            assert_eq!(is_meant_as_url(format, to), expected, "{to}");
+        }
     }
 }

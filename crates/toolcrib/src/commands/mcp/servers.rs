@@ -16,7 +16,7 @@ pub(super) const UNKNOWN_SERVER: &str = "unknown_server";
 
 /// What it takes to reach servers, with the sign-ins that are kept.
 pub(super) fn world(loaded: &Loaded) -> Result<World, Trouble> {
-    Ok(assemble::world(loaded.settings.kept.sealed())?)
+    assemble::world(loaded.settings.kept.sealed())
 }
 
 /// The server of this name.
