@@ -32,7 +32,7 @@ pub(crate) fn everything(checkout: &Checkout, with_toolcrib: bool) -> anyhow::Re
     let modules = install::npm(cache.join("npm"), &node, &as_words(&packages))?;
     let requirements = python_pins(&read(&peers.join("fastmcp-proxy/requirements.txt"))?);
     let python = install::python(&cache, &as_words(&requirements))?;
-    let toolcrib = with_toolcrib.then(|| program::build(checkout)).transpose()?;
+    let toolcrib = with_toolcrib.then(|| program::build_dist(checkout)).transpose()?;
     Ok(Installed {
         toolcrib,
         yardsticks: yardsticks(checkout)?,

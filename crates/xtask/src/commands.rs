@@ -35,7 +35,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "tidy", about: "the house rules", run: tidy::run },
     Command { name: "docs", about: "write the generated pages of docs/", run: docs::write },
     Command { name: "install", about: "what the tests need, into .cache/", run: install::run },
-    Command { name: "bench", about: "measure the release build beside its peers", run: bench::run },
+    Command { name: "bench", about: "measure the fully optimised build beside its peers", run: bench::run },
 ];
 
 /// Runs the command that was typed.

@@ -1,4 +1,4 @@
-//! The release build of `toolcrib`, and running it where it can see nothing of this machine's user.
+//! Builds of `toolcrib`, and running it where it can see nothing of this machine's user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,20 @@ use tempfile::TempDir;
 use crate::checkout::Checkout;
 use crate::step;
 
-/// Builds the program as it ships; where nothing changed this takes a moment.
+/// Builds the program as README's first command does; where nothing changed this takes a moment.
 pub fn build(checkout: &Checkout) -> anyhow::Result<PathBuf> {
-    step::run(&mut checkout.command("cargo", &["build", "--release", "--locked", "--package", "toolcrib"]))?;
-    Ok(checkout.target.join("release").join("toolcrib"))
+    build_as(checkout, "release")
+}
+
+/// Builds the program as it ships: what figures are published of.
+pub fn build_dist(checkout: &Checkout) -> anyhow::Result<PathBuf> {
+    build_as(checkout, "dist")
+}
+
+fn build_as(checkout: &Checkout, profile: &str) -> anyhow::Result<PathBuf> {
+    let words = ["build", "--profile", profile, "--locked", "--package", "toolcrib"];
+    step::run(&mut checkout.command("cargo", &words))?;
+    Ok(checkout.target.join(profile).join("toolcrib"))
 }
 
 /// The program with a home of its own: no configuration, no state, an empty workspace.
