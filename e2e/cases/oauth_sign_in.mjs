@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { browser } from "../support/browser.mjs";
-import { atEnd, check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { FOLDER } from "../support/environment.mjs";
 import { protectedServer } from "../support/protected_server.mjs";

@@ -5,7 +5,10 @@ import { createInterface } from "node:readline";
 import { NODE, fixture } from "./environment.mjs";
 import { atEnd, check, eventually, within } from "./check.mjs";
 
-/** Resolves when it listens; `events(name)` are those that have happened, `rotate()` exchanges its key. */
+/**
+ * Resolves when it listens; `events(name)` are those that have happened, `rotate()` exchanges its key, `sign(claims)` gives
+ * a token that says just these.
+ */
 export const tokenIssuer = async (...words) => {
   const child = spawn(NODE, ["--no-warnings", fixture("token_issuer.mjs"), ...words], { stdio: ["pipe", "pipe", "pipe"] });
   atEnd(() => child.kill("SIGKILL"));
@@ -27,6 +30,11 @@ export const tokenIssuer = async (...words) => {
     issuer,
     all,
     events,
+    sign: async (claims) => {
+      const before = events("signed").length;
+      child.stdin.write(`sign ${JSON.stringify(claims)}\n`);
+      return eventually("a signed token", () => events("signed")[before]?.token);
+    },
     rotate: async () => {
       child.stdin.write("rotate\n");
       await eventually("another key", () => events("rotated").length > 0);

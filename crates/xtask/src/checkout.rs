@@ -12,6 +12,17 @@ pub struct Checkout {
     pub root: PathBuf,
     /// Cargo's build folder, which the environment or a configuration file may have moved.
     pub target: PathBuf,
+    /// What is done about programs of the machine that are missing.
+    pub system: System,
+}
+
+/// What is done about programs of the machine that the tests need and that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// They are installed where that is allowed, after it has been said how.
+    Install,
+    /// They are named, and nothing runs.
+    Name,
 }
 
 impl Checkout {
@@ -30,7 +41,7 @@ impl Checkout {
         let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)
             .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
         let target = metadata["target_directory"].as_str().context("cargo did not name its build folder")?;
-        Ok(Self { root, target: PathBuf::from(target) })
+        Ok(Self { root, target: PathBuf::from(target), system: System::Install })
     }
 
     /// Where installed things are kept between runs; git ignores it.

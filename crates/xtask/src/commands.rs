@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::checkout::Checkout;
-use crate::{bench, conformance, docs, e2e, install, quick, test, tidy};
+use crate::checkout::{Checkout, System};
+use crate::{bench, conformance, docs, e2e, fuzz, install, long, quick, scripts, test, tidy, toolchain};
 
 /// One command: its name, a line of help, and the function that does it with the words that follow.
 struct Command {
@@ -12,29 +12,49 @@ struct Command {
     run: fn(&Checkout, &[String]) -> anyhow::Result<()>,
 }
 
+/// The commands that install what they need, and the word that keeps them from installing it on the machine itself.
+const INSTALLING: &[&str] = &["test", "e2e", "long", "conformance", "install"];
+const NO_SYSTEM: &str = "--no-system";
+
 const COMMANDS: &[Command] = &[
     Command {
         name: "quick",
         about: "format, lints, unit tests and house rules; under a minute",
         run: quick::run,
     },
-    Command { name: "test", about: "[STEP…] everything CI runs, or the named steps", run: test::run },
+    Command {
+        name: "test",
+        about: "[--no-system] [STEP…] everything CI runs, or the named steps",
+        run: test::run,
+    },
     Command {
         name: "e2e", about: "[NAME…] the end-to-end cases whose names contain a word", run: e2e::run
     },
     Command {
         name: "long",
-        about: "[NAME…] the end-to-end cases that try their luck, for half an hour",
-        run: e2e::run_long,
+        about: "[--no-system] [STEP…] cases that try their luck, fuzzing, the newest compiler; an hour",
+        run: long::run,
     },
+    Command { name: "fuzz", about: "[TARGET…] a minute of made-up input for each parser", run: fuzz::run },
     Command {
         name: "conformance",
         about: "[LEG…] the protocol's own suites; --write makes the page in docs/",
         run: conformance::run,
     },
     Command { name: "tidy", about: "the house rules", run: tidy::run },
+    Command { name: "scripts", about: "format the JavaScript and Python, and mend it", run: scripts::run },
     Command { name: "docs", about: "write the generated pages of docs/", run: docs::write },
     Command { name: "install", about: "what the tests need, into .cache/", run: install::run },
+    Command {
+        name: "lock",
+        about: "make the lock files of npm's and Python's packages anew",
+        run: install::lock::run,
+    },
+    Command {
+        name: "toolchain",
+        about: "whether the newest stable compiler here builds the workspace; fails nothing",
+        run: toolchain::run,
+    },
     Command { name: "bench", about: "measure the fully optimised build beside its peers", run: bench::run },
 ];
 
@@ -49,7 +69,8 @@ pub fn run() -> ExitCode {
         eprint!("there is no command `{name}`\n\n{}", usage());
         return ExitCode::from(2);
     };
-    match Checkout::locate().and_then(|checkout| (command.run)(&checkout, rest)) {
+    let (rest, system) = system(name, rest);
+    match Checkout::locate().and_then(|checkout| (command.run)(&Checkout { system, ..checkout }, &rest)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("\n{error:#}");
@@ -58,14 +79,35 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// The words without the one that is about the machine's own programs, and what it says.
+fn system(command: &str, words: &[String]) -> (Vec<String>, System) {
+    let is_it = |word: &&String| INSTALLING.contains(&command) && *word == NO_SYSTEM;
+    let system = if words.iter().any(|word| is_it(&word)) { System::Name } else { System::Install };
+    (words.iter().filter(|word| !is_it(word)).cloned().collect(), system)
+}
+
 fn usage() -> String {
     let rows = COMMANDS.iter().map(|command| format!("  {:<13}{}\n", command.name, command.about));
-    format!("cargo xtask COMMAND\n\n{}", rows.collect::<String>())
+    format!(
+        "cargo xtask COMMAND\n\n{}\nwith {NO_SYSTEM}, {} name what the machine lacks instead of installing it\n",
+        rows.collect::<String>(),
+        INSTALLING.join(" ")
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_installs_can_be_told_to_leave_the_machine_alone() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(system("test", &words(&["fmt"])), (words(&["fmt"]), System::Install));
+        assert_eq!(system("test", &words(&["--no-system", "fmt"])), (words(&["fmt"]), System::Name));
+        // Left to the command, which knows no such word.
+        assert_eq!(system("tidy", &words(&["--no-system"])), (words(&["--no-system"]), System::Install));
+        assert!(INSTALLING.iter().all(|name| COMMANDS.iter().any(|command| command.name == *name)));
+    }
 
     #[test]
     fn every_command_is_in_the_help_once() {

@@ -18,11 +18,12 @@ use std::fs;
 use anyhow::{Context as _, bail, ensure};
 
 use crate::checkout::Checkout;
+use crate::install::Suites;
 use crate::{docs, install, program};
 use baseline::Baseline;
 use given::Given;
-use legs::{LEGS, Leg, Picks};
-use report::Row;
+use legs::{GOES_MAX, LEGS, Leg, Picks};
+use report::{Beside, Row};
 use requirements::Requirements;
 use results::Outcome;
 use runs::{Run, Side};
@@ -30,11 +31,6 @@ use served::Era;
 
 const BASELINE: &str = "e2e/conformance_baseline.toml";
 const PAGE: &str = "docs/conformance.md";
-
-/// How often a leg is measured in which something is not as it should be. The suites wait for what they expect by clocks
-/// of their own, and for some of it a second or two: on a machine that stands still for a moment they miss it. What is
-/// wrong with the program is wrong each time.
-const GOES_MAX: usize = 3;
 
 /// What was typed after the command's name.
 struct Options {
@@ -64,7 +60,7 @@ pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     } else {
         Baseline::read(&checkout.root.join(BASELINE))?
     };
-    let mut rows = measured(&given, &chosen)?;
+    let (mut rows, beside) = measured(&given, &chosen)?;
     for _ in 1..GOES_MAX {
         let doubtful: Vec<&Leg> =
             rows.iter().filter(|row| !judged(&baseline, row).is_empty()).map(|row| row.leg).collect();
@@ -74,7 +70,7 @@ pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
         for row in rows.iter().filter(|row| doubtful.iter().any(|leg| leg.name == row.leg.name)) {
             println!("once more: {}", judged(&baseline, row).join("\n           "));
         }
-        better(&mut rows, measured(&given, &doubtful)?);
+        better(&mut rows, measured(&given, &doubtful)?.0);
     }
     print!("{}", report::table(&rows));
 
@@ -89,7 +85,7 @@ pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     }
     ensure!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     if chosen.len() == LEGS.len() {
-        page(checkout, &report::page(&rows, &baseline), options.write)
+        page(checkout, &report::page(&rows, &baseline, &beside, &Suites::versions(checkout)?), options.write)
     } else {
         Ok(())
     }
@@ -123,21 +119,42 @@ impl Options {
     }
 }
 
-/// Runs each suite once, whatever the number of legs that read from it.
-fn measured<'a>(given: &Given<'_>, legs: &[&'a Leg]) -> anyhow::Result<Vec<Row<'a>>> {
+/// Runs each suite once, whatever the number of legs that read from it; also says what it ran beside the legs.
+fn measured<'a>(given: &Given<'_>, legs: &[&'a Leg]) -> anyhow::Result<(Vec<Row<'a>>, Vec<Beside>)> {
     let mut found: Vec<(Run, Vec<Outcome>)> = Vec::new();
     for run in legs.iter().flat_map(|leg| leg.runs) {
         if !found.iter().any(|(done, _)| done == run) {
             found.push((*run, run.outcomes(given)?));
         }
     }
-    legs.iter()
+    let rows: anyhow::Result<Vec<Row<'a>>> = legs
+        .iter()
         .map(|leg| {
             let runs: Vec<&(Run, Vec<Outcome>)> =
                 found.iter().filter(|(run, _)| leg.runs.contains(run)).collect();
-            Ok(Row { leg, outcomes: picked(leg, &runs, &scored(given, leg)?) })
+            Ok(Row { leg, outcomes: picked(leg, &runs, &scored(given, leg)?), goes: 1 })
         })
-        .collect()
+        .collect();
+    let beside: anyhow::Result<Vec<Beside>> =
+        found.iter().map(|(run, outcomes)| beside(given, *run, outcomes)).collect();
+    Ok((rows?, beside?))
+}
+
+/// What a run found of the scenarios that its requirement set does not count and no leg takes from it.
+fn beside(given: &Given<'_>, run: Run, outcomes: &[Outcome]) -> anyhow::Result<Beside> {
+    let mut beside = Beside { run: run.name(), failed: Vec::new(), passed: Vec::new() };
+    let Some(revision) = run.revision() else { return Ok(beside) };
+    let set = Requirements::of(&given.suites.next, revision)?;
+    let taken = |name: &str| LEGS.iter().any(|leg| leg.runs.contains(&run) && leg.picks.take(name));
+    for name in set.not_scored(run.side() == Side::Server).filter(|name| !taken(name)) {
+        match outcomes.iter().find(|outcome| outcome.scenario == *name) {
+            Some(outcome) if outcome.faults.is_empty() => beside.passed.push(name.clone()),
+            Some(_) => beside.failed.push(name.clone()),
+            // It ran, and there was nothing in it.
+            None => {}
+        }
+    }
+    Ok(beside)
 }
 
 /// What is wrong in a row.
@@ -149,6 +166,7 @@ fn judged(baseline: &Baseline, row: &Row<'_>) -> Vec<String> {
 fn better(rows: &mut [Row<'_>], again: Vec<Row<'_>>) {
     for later in again {
         let Some(row) = rows.iter_mut().find(|row| row.leg.name == later.leg.name) else { continue };
+        row.goes += 1;
         for passed in later.outcomes.into_iter().filter(|outcome| outcome.faults.is_empty()) {
             match row.outcomes.iter_mut().find(|outcome| outcome.scenario == passed.scenario) {
                 Some(outcome) => *outcome = passed,
@@ -202,7 +220,7 @@ fn page(checkout: &Checkout, made: &str, write: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let found = fs::read_to_string(&file).unwrap_or_default();
-    match docs::difference(&found, made) {
+    match docs::difference(&report::without_goes(&found), &report::without_goes(made)) {
         None => Ok(()),
         Some(difference) => bail!("{PAGE}:{difference}; run `cargo xtask conformance --write`"),
     }
@@ -245,11 +263,12 @@ mod tests {
     #[test]
     fn what_passes_in_a_later_go_has_passed_and_what_passed_before_still_has() {
         let leg = Leg { name: "x", about: "", runs: &[], picks: Picks::All, scenarios: 0, target: 0 };
-        let row = |outcomes: &[Outcome]| Row { leg: &leg, outcomes: outcomes.to_vec() };
+        let row = |outcomes: &[Outcome]| Row { leg: &leg, outcomes: outcomes.to_vec(), goes: 1 };
         let mut rows = [row(&[outcome("a", &["late"]), outcome("b", &[]), outcome("c", &["wrong"])])];
         let again = [outcome("a", &[]), outcome("b", &["late"]), outcome("c", &["wrong again"])];
         better(&mut rows, vec![row(&again)]);
         assert_eq!(rows[0].outcomes, [outcome("a", &[]), outcome("b", &[]), outcome("c", &["wrong"])]);
+        assert_eq!(rows[0].goes, 2);
     }
 
     #[test]

@@ -18,9 +18,6 @@ use case::{Case, Given, Length};
 /// Cases mostly wait for processes to start; two keep two cores busy.
 const CASES_AT_ONCE: usize = 2;
 
-/// The cases that try something by chance, and find the more the longer they go on.
-const LONG: &[&str] = &["killed", "crashing_neighbour"];
-
 /// Every case.
 pub(crate) fn all(checkout: &Checkout) -> anyhow::Result<()> {
     run(checkout, &[])
@@ -31,10 +28,9 @@ pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     run_for(checkout, words, Length::Short)
 }
 
-/// The cases that can go on for long, as long as they are meant to.
-pub(crate) fn run_long(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
-    let long: Vec<String> = LONG.iter().map(|name| (*name).to_owned()).collect();
-    run_for(checkout, if words.is_empty() { &long } else { words }, Length::Long)
+/// A case that tries something by chance and finds the more the longer it goes on, as long as it is meant to.
+pub(crate) fn long(checkout: &Checkout, name: &str) -> anyhow::Result<()> {
+    run_for(checkout, &[name.to_owned()], Length::Long)
 }
 
 fn run_for(checkout: &Checkout, words: &[String], length: Length) -> anyhow::Result<()> {

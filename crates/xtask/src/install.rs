@@ -1,17 +1,22 @@
 //! `cargo xtask install`: what the tests need beyond cargo, at pinned versions, in `.cache/`.
 //!
 //! What is already there at its version is left alone, so every run after the first takes a moment. The
-//! versions are in [`pins`]; `marker.rs` makes an interrupted installation start afresh.
+//! versions are in `e2e/packages` and [`pins`]; `marker.rs` makes an interrupted installation start afresh.
 
 mod cargo_tools;
 mod debian;
+pub(crate) mod lock;
 mod marker;
 mod node;
 pub mod pins;
 mod python;
 mod rust_client;
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 
 pub use cargo_tools::cargo_tool;
 pub use node::{Node, node, npm};
@@ -24,9 +29,9 @@ use crate::checkout::Checkout;
 pub struct Kit {
     /// Node, new enough for all of it.
     pub node: Node,
-    /// The `node_modules` folder with the clients and servers of [`pins::NPM`].
+    /// The `node_modules` folder with the clients and servers of `e2e/packages`.
     pub npm: PathBuf,
-    /// The interpreter whose packages are those of [`pins::PYTHON`].
+    /// The interpreter whose packages are those of `e2e/packages`.
     pub python: PathBuf,
     /// The client on the Rust SDK.
     pub rust_client: PathBuf,
@@ -36,9 +41,9 @@ pub struct Kit {
 pub struct Suites {
     /// Node, new enough for both.
     pub node: Node,
-    /// [`pins::CONFORMANCE_RELEASED`].
+    /// The newest that is released.
     pub released: PathBuf,
-    /// [`pins::CONFORMANCE_NEXT`].
+    /// The one that knows the newest revision.
     pub next: PathBuf,
 }
 
@@ -49,39 +54,79 @@ pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
 /// The kit, then the cargo tools.
 pub fn everything(checkout: &Checkout) -> anyhow::Result<()> {
     cargo_tools::components()?;
-    kit(checkout)?;
-    suites(checkout)?;
-    // After the others: cargo takes both cores.
-    for tool in [&pins::CARGO_NEXTEST, &pins::CARGO_DENY] {
-        cargo_tool(checkout, tool)?;
-    }
+    std::thread::scope(|scope| {
+        let kit = scope.spawn(|| kit(checkout));
+        for tool in [&pins::CARGO_NEXTEST, &pins::CARGO_DENY] {
+            cargo_tool(checkout, tool)?;
+        }
+        kit.join().expect("installing packages does not panic")
+    })?;
     println!("everything the tests need is in place");
     Ok(())
 }
 
-/// The other side of the end-to-end cases. The two package managers wait for the network, side by side.
+/// The other side of the end-to-end cases. The two package managers wait for the network, while a compiler works.
 pub fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
-    debian::programs()?;
+    debian::programs(checkout.system)?;
     let cache: &Path = &checkout.cache();
-    let (node, npm, python) = std::thread::scope(|scope| {
-        let python = scope.spawn(|| python(cache, pins::PYTHON));
-        let node = node(cache)?;
-        let npm = npm(cache.join("npm"), &node, pins::NPM)?;
-        anyhow::Ok((node, npm, python.join().expect("installing packages does not panic")?))
-    })?;
-    // After the others: cargo takes both cores.
-    Ok(Kit { node, npm, python, rust_client: rust_client(checkout)? })
+    std::thread::scope(|scope| {
+        let python = scope.spawn(|| python(cache, &packages(checkout).join("requirements.txt")));
+        let scripts = scope.spawn(|| scripts(checkout));
+        let rust_client = rust_client(checkout)?;
+        let (node, npm) = scripts.join().expect("installing packages does not panic")?;
+        let python = python.join().expect("installing packages does not panic")?;
+        Ok(Kit { node, npm, python, rust_client })
+    })
 }
 
-/// The conformance suites. One package in two versions, so each lies in a folder of its own.
+/// The conformance suites: one package, in two versions under names of our own.
 pub fn suites(checkout: &Checkout) -> anyhow::Result<Suites> {
-    let cache = checkout.cache();
-    let node = node(&cache)?;
-    let script = |folder: &str, package: &str| {
-        let modules = npm(cache.join(folder), &node, &[package])?;
-        anyhow::Ok(modules.join("@modelcontextprotocol").join("conformance").join("dist").join("index.js"))
-    };
-    let released = script("conformance-0.1", pins::CONFORMANCE_RELEASED)?;
-    let next = script("conformance-0.2", pins::CONFORMANCE_NEXT)?;
-    Ok(Suites { node, released, next })
+    let (node, modules) = scripts(checkout)?;
+    let script = |package: &str| modules.join(package).join("dist").join("index.js");
+    Ok(Suites { node, released: script("conformance-released"), next: script("conformance-next") })
+}
+
+/// What looks at scripts.
+pub(crate) struct ScriptTools {
+    pub(crate) biome: String,
+    pub(crate) ruff: String,
+    /// With Node in front, which Biome is started by.
+    pub(crate) path: OsString,
+}
+
+/// Biome and Ruff, of the same packages as the rest.
+pub(crate) fn script_tools(checkout: &Checkout) -> anyhow::Result<ScriptTools> {
+    let (node, modules) = scripts(checkout)?;
+    let python = python(&checkout.cache(), &packages(checkout).join("requirements.txt"))?;
+    Ok(ScriptTools {
+        biome: modules.join(".bin").join("biome").to_string_lossy().into_owned(),
+        ruff: python.with_file_name("ruff").to_string_lossy().into_owned(),
+        path: node.search_path()?,
+    })
+}
+
+/// Node and the folder with everything from npm.
+fn scripts(checkout: &Checkout) -> anyhow::Result<(Node, PathBuf)> {
+    let node = node(checkout)?;
+    let modules = npm(&checkout.cache().join("npm"), &node, &packages(checkout))?;
+    Ok((node, modules))
+}
+
+/// Where it is written what is installed from npm and PyPI.
+pub(crate) fn packages(checkout: &Checkout) -> PathBuf {
+    checkout.root.join("e2e").join("packages")
+}
+
+impl Suites {
+    /// How the two are called: the package and its version.
+    pub(crate) fn versions(checkout: &Checkout) -> anyhow::Result<[String; 2]> {
+        let file = packages(checkout).join("package.json");
+        let text = fs::read_to_string(&file).with_context(|| format!("no {}", file.display()))?;
+        let asked: serde_json::Value = serde_json::from_str(&text)?;
+        let version = |name: &str| {
+            let version = asked["dependencies"][name].as_str().and_then(|spec| spec.strip_prefix("npm:"));
+            version.map(str::to_owned).with_context(|| format!("{} has no {name}", file.display()))
+        };
+        Ok([version("conformance-released")?, version("conformance-next")?])
+    }
 }

@@ -19,6 +19,18 @@ pub struct Step {
     pub run: fn(&Checkout) -> anyhow::Result<()>,
 }
 
+/// Runs the steps of these names, or all if there are none.
+pub fn run_named(checkout: &Checkout, steps: &[Step], names: &[String]) -> anyhow::Result<()> {
+    if let Some(unknown) = names.iter().find(|name| !steps.iter().any(|step| step.name == *name)) {
+        let known: Vec<&str> = steps.iter().map(|step| step.name).collect();
+        bail!("there is no step `{unknown}`; the steps are: {}", known.join(" "));
+    }
+    run_all(
+        checkout,
+        steps.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)),
+    )
+}
+
 /// Runs the steps in order, stops at the first that fails, and prints how long each took.
 pub fn run_all<'a>(checkout: &Checkout, steps: impl Iterator<Item = &'a Step>) -> anyhow::Result<()> {
     let mut times = Vec::new();
@@ -112,6 +124,7 @@ fn table(times: &[(&str, Duration)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkout::System;
 
     fn check(command: &mut Command, expected: &str) {
         assert_eq!(line(command), expected);
@@ -145,7 +158,7 @@ mod tests {
     }
 
     fn checkout() -> Checkout {
-        Checkout { root: "/".into(), target: "/".into() }
+        Checkout { root: "/".into(), target: "/".into(), system: System::Name }
     }
 
     #[test]

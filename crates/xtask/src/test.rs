@@ -1,22 +1,21 @@
 //! `cargo xtask test [STEP…]`: everything CI runs, in the order of [`STEPS`], from the quickest refusal to the
 //! slowest. Each step brings what it needs, so any of them may be run alone.
 
-use anyhow::bail;
-
 use crate::checkout::Checkout;
 use crate::program::{self, Program};
 use crate::step::{self, Step};
-use crate::{conformance, docs, e2e, install, tidy};
+use crate::{conformance, deny, docs, e2e, install, scripts, tidy};
 
 const STEPS: &[Step] = &[
     Step { name: "install", mend: "check the network, then run it again", run: install::everything },
     Step { name: "fmt", mend: "run `cargo fmt --all`", run: fmt },
+    Step { name: "scripts", mend: "run `cargo xtask scripts`, and mend what it leaves", run: scripts::check },
     Step { name: "clippy", mend: "mend what it names", run: clippy },
     Step { name: "tidy", mend: "each line names a rule and a place", run: tidy::check },
     Step { name: "release", mend: "the program does not build", run: release },
     Step { name: "nextest", mend: "the failing tests are named above", run: nextest },
     Step { name: "rustdoc", mend: "mend the links and comments it names", run: rustdoc },
-    Step { name: "deny", mend: "`deny.toml` says what a dependency may be", run: deny },
+    Step { name: "deny", mend: "`deny.toml` says what a dependency may be", run: deny::run },
     Step { name: "docs", mend: "run `cargo xtask docs` and read what changed", run: docs::check },
     Step { name: "selftest", mend: "what is listed is not what runs; it says where", run: selftest },
     Step { name: "e2e", mend: "`cargo xtask e2e NAME` repeats one case", run: e2e::all },
@@ -28,12 +27,7 @@ const STEPS: &[Step] = &[
 ];
 
 pub(crate) fn run(checkout: &Checkout, names: &[String]) -> anyhow::Result<()> {
-    if let Some(unknown) = names.iter().find(|name| !STEPS.iter().any(|step| step.name == *name)) {
-        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-        bail!("there is no step `{unknown}`; the steps are: {}", known.join(" "));
-    }
-    let chosen = STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name));
-    step::run_all(checkout, chosen)
+    step::run_named(checkout, STEPS, names)
 }
 
 pub(crate) fn fmt(checkout: &Checkout) -> anyhow::Result<()> {
@@ -68,11 +62,6 @@ fn rustdoc(checkout: &Checkout) -> anyhow::Result<()> {
     step::run(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-fn deny(checkout: &Checkout) -> anyhow::Result<()> {
-    let deny = install::cargo_tool(checkout, &install::pins::CARGO_DENY)?;
-    step::run(&mut checkout.command(&deny, &["--locked", "check", "licenses", "bans", "sources"]))
-}
-
 fn selftest(checkout: &Checkout) -> anyhow::Result<()> {
     step::run(&mut Program::built(checkout)?.command(&["selftest"]))
 }
@@ -80,10 +69,11 @@ fn selftest(checkout: &Checkout) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkout::System;
 
     #[test]
     fn an_unknown_step_is_refused_before_any_runs() {
-        let checkout = Checkout { root: "/".into(), target: "/".into() };
+        let checkout = Checkout { root: "/".into(), target: "/".into(), system: System::Name };
         let error = run(&checkout, &["fmt".into(), "clipy".into()]).expect_err("no such step");
         assert!(
             error.to_string().starts_with("there is no step `clipy`; the steps are: install fmt"),

@@ -2,6 +2,11 @@
 
 use super::runs::Run;
 
+/// How often a leg is measured in which something is not as it should be. The suites wait for what they expect by clocks
+/// of their own, and for some of it a second or two: on a machine that stands still for a moment they miss it. What is
+/// wrong with the program is wrong each time.
+pub(super) const GOES_MAX: usize = 3;
+
 /// Which of a run's scenarios belong to a leg.
 pub(super) enum Picks {
     /// All that the run has.
@@ -12,6 +17,18 @@ pub(super) enum Picks {
     Beginning(&'static str),
     /// These.
     Named(&'static [&'static str]),
+}
+
+impl Picks {
+    /// Whether these are picked by their names, and this is one of them.
+    pub(super) fn take(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Scored => false,
+            Self::Beginning(start) => name.starts_with(start),
+            Self::Named(names) => names.contains(&name),
+        }
+    }
 }
 
 /// A part of the table.
@@ -58,8 +75,8 @@ pub(super) const LEGS: &[Leg] = &[
         about: "the Tasks extension",
         runs: &[Run::Modern],
         picks: Picks::Beginning("tasks-"),
-        scenarios: 10,
-        target: 10,
+        scenarios: 9,
+        target: 9,
     },
     Leg {
         name: "pending",

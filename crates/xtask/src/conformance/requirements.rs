@@ -9,6 +9,8 @@ use anyhow::{Context as _, ensure};
 pub(super) struct Requirements {
     pub(super) server: Vec<String>,
     pub(super) client: Vec<String>,
+    /// What it runs and does not count, for servers and for clients.
+    not_scored: Vec<(String, bool)>,
 }
 
 impl Requirements {
@@ -18,10 +20,29 @@ impl Requirements {
             suite.parent().and_then(Path::parent).context("the suite's script lies in its package")?;
         let file = package.join("requirements").join(format!("{revision}.yaml"));
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let found = Self { server: list(&text, "server"), client: list(&text, "client") };
+        let found = Self {
+            server: list(&text, "server"),
+            client: list(&text, "client"),
+            not_scored: not_scored(&text),
+        };
         ensure!(!found.server.is_empty() && !found.client.is_empty(), "{} has no lists", file.display());
         Ok(found)
     }
+}
+
+impl Requirements {
+    /// What the set runs and does not count: of clients, or of servers.
+    pub(super) fn not_scored(&self, of_clients: bool) -> impl Iterator<Item = &String> {
+        self.not_scored.iter().filter(move |(_, client)| *client == of_clients).map(|(name, _)| name)
+    }
+}
+
+/// The entries of the last list: a name, and on the next line whether it is of clients.
+fn not_scored(text: &str) -> Vec<(String, bool)> {
+    let lines: Vec<&str> = text.lines().skip_while(|line| *line != "not_scored:").collect();
+    let name = |line: &str| line.trim().strip_prefix("- scenario: ").map(str::to_owned);
+    let is_client = |line: &str| line.trim() == "leg: client";
+    lines.windows(2).filter_map(|pair| Some((name(pair[0])?, is_client(pair[1])))).collect()
 }
 
 /// The names below a key. The files are lists of plain names, so no more of YAML is needed than this.
@@ -36,14 +57,14 @@ fn list(text: &str, key: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const FILE: &str =
-        "# About.\n\nserver:\n  - a\n  # why\n  - b/c\n\nclient:\n  - d\nnot_scored:\n  - scenario: e\n";
+    const FILE: &str = "# About.\n\nserver:\n  - a\n  # why\n  - b/c\n\nclient:\n  - d\nnot_scored:\n  - scenario: e\n    leg: client\n  - scenario: f\n    leg: server\n";
 
     #[test]
     fn each_list_ends_where_the_next_begins() {
         assert_eq!(list(FILE, "server"), ["a", "b/c"]);
         assert_eq!(list(FILE, "client"), ["d"]);
         assert!(list(FILE, "other").is_empty());
+        assert_eq!(not_scored(FILE), [("e".to_owned(), true), ("f".to_owned(), false)]);
     }
 
     #[test]

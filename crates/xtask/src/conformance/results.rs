@@ -12,8 +12,8 @@ const STAMP_BYTES: usize = 25;
 /// How much of a check's message is kept.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// Scenarios that consist of no check: there is nothing in them to pass but by being there.
-const WITHOUT_CHECKS: &[&str] = &["tasks-status-notifications"];
+/// Scenarios that consist of no check: there is nothing in them to pass, and they are not counted.
+pub(super) const WITHOUT_CHECKS: &[&str] = &["tasks-status-notifications"];
 
 /// A scenario and all that was wrong in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +59,10 @@ fn read_into(folder: &Path, above: &str, outcomes: &mut Vec<Outcome>) -> anyhow:
         let name = format!("{above}{name}");
         let checks = path.join("checks.json");
         match scenario_of(&name) {
-            Some(scenario) => outcomes.push(match fs::read_to_string(&checks) {
+            Some(scenario) => outcomes.extend(match fs::read_to_string(&checks) {
                 Ok(text) => outcome(scenario, &text).with_context(|| checks.display().to_string())?,
                 // The folder is made before the scenario runs, and the file when it has ended.
-                Err(_) => failed(scenario, "it broke off without a result"),
+                Err(_) => Some(failed(scenario, "it broke off without a result")),
             }),
             None if path.is_dir() => read_into(&path, &format!("{name}/"), outcomes)?,
             None => {}
@@ -81,9 +81,14 @@ fn scenario_of(folder: &str) -> Option<&str> {
     (is_stamp && !scenario.is_empty()).then_some(scenario)
 }
 
-fn outcome(scenario: &str, checks: &str) -> anyhow::Result<Outcome> {
+/// What came of a scenario; nothing of one that is known to check nothing, and did not.
+fn outcome(scenario: &str, checks: &str) -> anyhow::Result<Option<Outcome>> {
     let checks: Vec<Check> = serde_json::from_str(checks)?;
-    Ok(Outcome { scenario: scenario.to_owned(), faults: faults(scenario, &checks) })
+    let is_empty = checks.iter().all(|check| matches!(check.status, Status::Skipped | Status::Info));
+    if is_empty && WITHOUT_CHECKS.contains(&scenario) {
+        return Ok(None);
+    }
+    Ok(Some(Outcome { scenario: scenario.to_owned(), faults: faults(&checks) }))
 }
 
 /// A scenario that came to nothing.
@@ -92,11 +97,11 @@ pub(super) fn failed(scenario: &str, fault: &str) -> Outcome {
 }
 
 /// Warnings count: what should be done is done here. So does having checked nothing.
-fn faults(scenario: &str, checks: &[Check]) -> Vec<String> {
+fn faults(checks: &[Check]) -> Vec<String> {
     let is_bad = |check: &&Check| matches!(check.status, Status::Failure | Status::Warning);
     let mut faults: Vec<String> = checks.iter().filter(is_bad).map(fault).collect();
     let checked = checks.iter().any(|check| check.status == Status::Success);
-    if faults.is_empty() && !checked && !WITHOUT_CHECKS.contains(&scenario) {
+    if faults.is_empty() && !checked {
         faults.push("nothing was checked".to_owned());
     }
     faults
@@ -132,7 +137,8 @@ mod tests {
     }
 
     fn check(scenario: &str, checks: &str, faults: &[&str]) {
-        assert_eq!(outcome(scenario, checks).expect("checks").faults, faults);
+        let outcome = outcome(scenario, checks).expect("checks").expect("a scenario with checks");
+        assert_eq!(outcome.faults, faults);
     }
 
     #[test]
@@ -143,7 +149,10 @@ mod tests {
         check("ping", bad, &["b: x y", "c: failed"]);
         check("ping", "[]", &["nothing was checked"]);
         check("ping", r#"[{"id":"a","status":"SKIPPED"}]"#, &["nothing was checked"]);
-        check("tasks-status-notifications", r#"[{"id":"a","status":"SKIPPED"}]"#, &[]);
+        check("tasks-status-notifications", r#"[{"id":"a","status":"WARNING"}]"#, &["a: failed"]);
+        check("tasks-status-notifications", GOOD, &[]);
+        let empty = outcome("tasks-status-notifications", r#"[{"id":"a","status":"SKIPPED"}]"#);
+        assert_eq!(empty.expect("checks"), None);
         assert!(outcome("ping", "{}").is_err());
     }
 

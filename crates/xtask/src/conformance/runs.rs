@@ -40,7 +40,7 @@ pub(super) enum Side {
 
 impl Run {
     /// The folder of its results.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Released => "server-released",
             Self::Legacy => "server-2025-11-25",
@@ -142,10 +142,11 @@ fn is_one_word(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkout::System;
 
     #[test]
     fn a_path_that_a_shell_would_split_is_refused() {
-        let checkout = |root: &str| Checkout { root: root.into(), target: "/".into() };
+        let checkout = |root: &str| Checkout { root: root.into(), target: "/".into(), system: System::Name };
         let line = driver(&checkout("/a/b-c")).expect("one word");
         assert_eq!(line, "node /a/b-c/e2e/fixtures/conformance/client_driver.mjs");
         let error = driver(&checkout("/a b")).expect_err("two words");

@@ -113,7 +113,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        watched::end_group(Pid::from_child(&self.child));
+        watched::end_tree(Pid::from_child(&self.child));
         // It was ended by force; there is nothing to learn from how it went.
         let _ = self.child.wait();
     }

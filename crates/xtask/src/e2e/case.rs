@@ -168,7 +168,7 @@ test -d "$HOME"; test -z "${CARGO_HOME:-}${USER:-}""#;
 
     #[test]
     fn a_late_case_is_ended_with_its_children() {
-        let result = run("sleep 300 & sleep 300", Duration::from_millis(200));
+        let result = run("sleep 300 & setsid env -i sleep 300 & sleep 300", Duration::from_millis(200));
         assert_eq!(result, Err("it had not ended after 0 s".into()));
     }
 

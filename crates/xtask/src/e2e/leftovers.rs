@@ -7,7 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
+
+use crate::watched;
 
 /// The variable that every process of a case inherits, unless somebody clears its environment.
 pub(super) const MARK: &str = "TOOLCRIB_E2E_CASE";
@@ -16,6 +18,9 @@ pub(super) const MARK: &str = "TOOLCRIB_E2E_CASE";
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How often what is left is ended: something may have been started by a process that was still unknown.
+const ROUNDS_MAX: usize = 10;
 
 /// Waits for `grace` for the case's processes to go, ends the others, and returns how they were called.
 ///
@@ -27,14 +32,22 @@ pub(super) fn end_all(mark: &OsStr, folder: &Path, grace: Duration) -> Vec<Strin
         thread::sleep(LOOK_EVERY);
         left = running(mark, folder);
     }
-    left.into_iter()
-        .map(|pid| {
-            let called = format!("{} ({})", command_line(pid), pid.as_raw_nonzero());
-            // Fails only if it has gone meanwhile.
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-            called
-        })
-        .collect()
+    let (mut known, mut called) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS_MAX {
+        if left.is_empty() {
+            break;
+        }
+        for pid in left {
+            if !known.contains(&pid) {
+                called.push(format!("{} ({})", command_line(pid), pid.as_raw_nonzero()));
+                known.push(pid);
+            }
+            watched::end_tree(pid);
+        }
+        thread::sleep(LOOK_EVERY);
+        left = running(mark, folder);
+    }
+    called
 }
 
 /// The processes with this mark, or at work in this folder.

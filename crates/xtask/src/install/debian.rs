@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::bail;
 
+use crate::checkout::System;
 use crate::step;
 
 /// A program the tests cannot do without: how to see that it is there, and the package that brings it.
@@ -22,20 +23,30 @@ const NEEDED: &[Needed] = &[
     Needed { probe: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" },
 ];
 
-/// Makes sure that the programs are there.
-pub(super) fn programs() -> anyhow::Result<()> {
+/// Makes sure that the programs are there; says what it installs, and how, before it does.
+pub(super) fn programs(system: System) -> anyhow::Result<()> {
     let missing = missing(|probe| step::capture(Command::new(probe[0]).args(&probe[1..])).is_ok());
     if missing.is_empty() {
         return Ok(());
     }
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root || !Path::new("/usr/bin/apt-get").exists() {
-        bail!("install these first (named as Debian's packages): {}", missing.join(" "));
+    let can = rustix::process::geteuid().is_root() && Path::new("/usr/bin/apt-get").exists();
+    if !can || system == System::Name {
+        bail!("{}", refusal(&missing, can));
     }
+    println!(
+        "the machine lacks {}: installing these packages by apt-get, unless `--no-system` is said",
+        missing.join(" ")
+    );
     step::run(Command::new("apt-get").arg("update"))?;
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--no-install-recommends"]).args(missing);
     step::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn refusal(missing: &[&str], can: bool) -> String {
+    let packages = missing.join(" ");
+    let instead = if can { ", or leave `--no-system` out" } else { "" };
+    format!("the machine lacks {packages} (named as Debian's packages): install these first{instead}")
 }
 
 /// The packages whose programs do not answer.
@@ -51,5 +62,12 @@ mod tests {
     fn only_what_does_not_answer_is_installed() {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
         assert_eq!(missing(|probe| probe[0] == "git"), ["npm", "chromium", "python3-venv"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let start = "the machine lacks npm git (named as Debian's packages): install these first";
+        assert_eq!(refusal(&["npm", "git"], false), start);
+        assert_eq!(refusal(&["npm", "git"], true), format!("{start}, or leave `--no-system` out"));
     }
 }

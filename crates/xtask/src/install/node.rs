@@ -1,12 +1,14 @@
 //! Node and its packages.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
 use super::{marker, pins};
+use crate::checkout::Checkout;
 use crate::step;
 
 /// A Node that is new enough.
@@ -25,8 +27,8 @@ impl Node {
     }
 }
 
-/// The machine's own Node if it is new enough, else one in `<cache>/node`.
-pub fn node(cache: &Path) -> anyhow::Result<Node> {
+/// The machine's own Node if it is new enough, else the one of `e2e/packages/node` in the cache folder.
+pub fn node(checkout: &Checkout) -> anyhow::Result<Node> {
     let question = "console.log(process.versions.node + ' ' + process.execPath)";
     if let Ok(answer) = step::capture(Command::new("node").args(["-e", question]))
         && let Some(program) = new_enough(&answer)
@@ -34,10 +36,8 @@ pub fn node(cache: &Path) -> anyhow::Result<Node> {
         return Ok(Node { program });
     }
     let package = platform_package(std::env::consts::OS, std::env::consts::ARCH)?;
-    let folder = cache.join("node");
-    let pin = format!("{package}@{}", pins::NODE);
-    marker::once(&folder, &[&pin], || step::capture(&mut npm_install(&folder, &[&pin])).map(drop))?;
-    Ok(Node { program: folder.join("node_modules").join(package).join("bin").join("node") })
+    let modules = ci(&checkout.cache().join("node"), &checkout.root.join("e2e/packages/node"), None)?;
+    Ok(Node { program: modules.join(package).join("bin").join("node") })
 }
 
 /// The path of a Node that says `VERSION PATH`, if it is new enough.
@@ -63,20 +63,26 @@ fn platform_package(os: &str, arch: &str) -> anyhow::Result<&'static str> {
     }
 }
 
-/// Puts exactly these packages (`name@version`) into a folder; returns its `node_modules`.
-pub fn npm(folder: PathBuf, node: &Node, packages: &[&str]) -> anyhow::Result<PathBuf> {
-    marker::once(&folder, packages, || {
-        step::capture(npm_install(&folder, packages).env("PATH", node.search_path()?)).map(drop)
-    })?;
-    Ok(folder.join("node_modules"))
+/// Puts what the `package-lock.json` of `packages` names into a folder; returns its `node_modules`.
+pub fn npm(folder: &Path, node: &Node, packages: &Path) -> anyhow::Result<PathBuf> {
+    ci(folder, packages, Some(node))
 }
 
-fn npm_install(folder: &Path, packages: &[&str]) -> Command {
-    let mut command = Command::new("npm");
-    command.arg("install").arg("--prefix").arg(folder).current_dir(folder);
-    command.args(["--no-audit", "--no-fund", "--ignore-scripts", "--save-exact", "--loglevel=error"]);
-    command.args(packages);
-    command
+fn ci(folder: &Path, packages: &Path, node: Option<&Node>) -> anyhow::Result<PathBuf> {
+    let lock = packages.join("package-lock.json");
+    let wanted = fs::read_to_string(&lock).with_context(|| format!("no {}", lock.display()))?;
+    marker::once(folder, "packages of npm", &wanted, || {
+        for file in ["package.json", "package-lock.json"] {
+            fs::copy(packages.join(file), folder.join(file))?;
+        }
+        let mut command = Command::new("npm");
+        command.args(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
+        if let Some(node) = node {
+            command.env("PATH", node.search_path()?);
+        }
+        step::capture(command.current_dir(folder)).map(drop)
+    })?;
+    Ok(folder.join("node_modules"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,24 @@
+//! `cargo xtask long [STEP…]`: what finds the more the longer it goes on, and what need not hold before every change.
+
+use crate::checkout::Checkout;
+use crate::step::{self, Step};
+use crate::{e2e, fuzz, toolchain};
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "killed",
+        mend: "`cargo xtask long killed` repeats it",
+        run: |checkout| e2e::long(checkout, "killed"),
+    },
+    Step {
+        name: "crashing_neighbour",
+        mend: "`cargo xtask long crashing_neighbour` repeats it",
+        run: |checkout| e2e::long(checkout, "crashing_neighbour"),
+    },
+    Step { name: "fuzz", mend: "`cargo xtask fuzz TARGET` repeats one target", run: fuzz::all },
+    Step { name: "toolchain", mend: "it says what is wrong", run: toolchain::newest },
+];
+
+pub(crate) fn run(checkout: &Checkout, names: &[String]) -> anyhow::Result<()> {
+    step::run_named(checkout, STEPS, names)
+}

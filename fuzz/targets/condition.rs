@@ -1,0 +1,7 @@
+//! A condition of the policy, and a call's arguments.
+#![no_main]
+
+#[path = "../setting_entries.rs"]
+mod setting_entries;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| setting_entries::condition(data));

@@ -1,0 +1,7 @@
+//! The sections of a configuration file.
+#![no_main]
+
+#[path = "../setting_entries.rs"]
+mod setting_entries;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| setting_entries::configuration(data));

@@ -1,0 +1,7 @@
+//! Texts in which a secret may stand in any encoding.
+#![no_main]
+
+#[path = "../setting_entries.rs"]
+mod setting_entries;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| setting_entries::redaction(data));
