@@ -8,7 +8,7 @@ mod vocabulary;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use store::KeySource;
 
@@ -195,32 +195,19 @@ impl Settling<'_> {
         config
     }
 
-    /// The folder that tools work in. A project's file opens none beside its own.
-    fn workspace(&mut self, root: &Path) -> PathBuf {
-        if let Some(root) = &self.surroundings.flags.workspace {
-            return text_file::real(&self.surroundings.absolute(root));
+    /// The folder that tools work in.
+    fn workspace(&self, root: &Path) -> PathBuf {
+        match &self.surroundings.flags.workspace {
+            Some(root) => text_file::real(&self.surroundings.absolute(root)),
+            None => self.path(&["workspace", "root"], root),
         }
-        let keys = ["workspace", "root"];
-        let (found, folder) = (self.path(&keys, root), text_file::real(&self.folder(&keys)));
-        let is_below =
-            found.starts_with(&folder) && !found.components().any(|part| part == Component::ParentDir);
-        if self.source(&keys).is_some_and(|source| source.is_projects) && !is_below {
-            let why = format!(
-                "workspace.root: a project's file names its own folder or one in it, and {} is not in {}; write it into \
-                 your own file, or name this one with --config",
-                found.display(),
-                folder.display()
-            );
-            self.report(&keys, why);
-        }
-        found
     }
 
     /// Why the workspace is no place for file tools: the root of the disk, the home folder or what contains it, where a
     /// client happened to start us. Whoever wants it says so.
     fn too_wide(&self, workspace: &Path) -> Option<String> {
-        let is_chosen = self.surroundings.flags.workspace.is_some()
-            || self.source(&["workspace", "root"]).is_some_and(|source| !source.is_projects);
+        let is_chosen =
+            self.surroundings.flags.workspace.is_some() || self.tree.at(&["workspace", "root"]).is_some();
         let home = self.surroundings.home().map(text_file::real);
         let is_wide = workspace.parent().is_none() || home.is_some_and(|home| home.starts_with(workspace));
         (is_wide && !is_chosen).then(|| {

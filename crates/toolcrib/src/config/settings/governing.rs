@@ -23,7 +23,6 @@ impl Settling<'_> {
         let (organisation, project) =
             (named("organisation", &config.organisation), named("project", &config.project));
         let user = named("user", &config.user);
-        let is_persons = self.source(&["rules", "project"]).is_some_and(|source| !source.is_projects);
         let own_servers = || self.folders.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         let local = upstreams.iter().filter(|upstream| is_local(upstream));
         let local_upstreams: BTreeSet<String> = local.map(|upstream| upstream.name().to_owned()).collect();
@@ -38,7 +37,8 @@ impl Settling<'_> {
             project_name: config.project_name.clone(),
             project_folder: self.project_folder(),
             mode: config.mode,
-            own_servers: (!is_persons).then(own_servers),
+            // A file that is named is a person's own word.
+            own_servers: config.project.is_none().then(own_servers),
             local_upstreams,
             vocabulary: rules_vocabulary(),
         }
