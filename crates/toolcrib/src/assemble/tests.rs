@@ -49,7 +49,7 @@ fn tools_are_kept_from_what_decides_and_from_secrets() {
     ];
     names.iter().for_each(|name| fs::write(folder.join(name), "text").expect("written"));
     let files = Root::open(&folder, Access::ReadWrite).expect("a folder");
-    let guarded = Guarded { files: files.clone(), ours: "/bin/true".into(), secrets: Arc::default() };
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
     let check = |expected: &[&str]| {
         let names = names.iter().chain(&["my.toml"]);
         let found: Vec<String> = names.map(|name| format!("{name} {}", allowed(&files, name))).collect();
@@ -102,7 +102,7 @@ fn check_writes(tables: &str, names: &[&str], expected: &[&str]) {
     let folder = folder.path().canonicalize().expect("a folder");
     fs::create_dir(folder.join("tools")).expect("a folder");
     let files = Root::open(&folder, Access::ReadWrite).expect("a folder");
-    let guarded = Guarded { files: files.clone(), ours: "/bin/true".into(), secrets: Arc::default() };
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
     let state = tempfile::tempdir().expect("a folder");
     let state = if tables.contains("[state]") {
         String::new()

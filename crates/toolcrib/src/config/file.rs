@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::workspaces::NamedWorkspace;
+
 /// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations; a
 /// folder's is the nearest from the current folder upwards, at most to the top of its repository. Your own file
 /// governs. A folder's file has servers of its own (`[mcp.NAME]`), in force once you have agreed to them (`toolcrib trust`),
@@ -50,6 +52,9 @@ pub(crate) struct File {
     /// only exclude tools and say a stricter `trust`. Its references lead to the environment, to files in the folder, and to
     /// kept secrets that you have let it use.
     pub(crate) mcp: BTreeMap<String, upstream::Config>,
+    /// Workspaces with names, for clients and teams: `toolcrib serve` offers each at `/mcp/NAME`, beside the one at `/mcp`. A
+    /// name has letters, digits, `-` and `_`, at most 64, and a letter or digit first.
+    pub(crate) workspaces: BTreeMap<String, NamedWorkspace>,
     /// Settings that may change.
     pub(crate) experimental: Experimental,
     /// What is logged, to standard error.

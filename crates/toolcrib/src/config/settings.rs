@@ -5,6 +5,7 @@ mod governing;
 mod learnt;
 mod servers;
 mod vocabulary;
+mod workspaces;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +21,10 @@ use super::surroundings::Surroundings;
 use super::text_file;
 use super::tree::Node;
 use crate::secrets::Kept;
+pub(crate) use workspaces::ShownTools;
 
 /// Everything the program needs to know.
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) server: server::Config,
     pub(crate) identity: server::identity::Config,
@@ -56,6 +59,10 @@ pub(crate) struct Settings {
     pub(crate) kept: Kept,
     /// The user's before a folder's, each in the order of their names, which settles who wins a tool's name.
     pub(crate) upstreams: Vec<upstream::Settings>,
+    /// Which tools are offered.
+    pub(crate) shown: ShownTools,
+    /// The workspaces that have names, by these; each has none itself.
+    pub(crate) named: BTreeMap<String, Settings>,
     pub(crate) log: crate::log::Config,
 }
 
@@ -82,9 +89,10 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
     let (sources, surroundings) = (settling.sources, settling.surroundings);
     let kept = settling.kept(&file);
     let upstreams = settling.upstreams(&file, kept.as_ref());
+    let workspace = settling.workspace(&file.workspace.root);
+    let differing = settling.workspaces(&file, &workspace, &upstreams);
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
-    let workspace = settling.workspace(&file.workspace.root);
     let too_wide = settling.too_wide(&workspace);
     let writable = settling.writable(&file.workspace.writable);
     let mut tools = file.tools.sets();
@@ -105,7 +113,7 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
             let secret_files = secret_files.into_inner();
             let state = kept.state().to_owned();
-            Ok(Settings {
+            let settings = Settings {
                 server,
                 identity,
                 workspace,
@@ -126,8 +134,11 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
                 secrets,
                 kept,
                 upstreams,
+                shown: ShownTools::default(),
+                named: BTreeMap::new(),
                 log: file.log,
-            })
+            };
+            Ok(settings.with_named(differing))
         }
         _ => Err(problems),
     }

@@ -6,6 +6,7 @@ mod mistakes;
 mod policy;
 mod tighten;
 mod wide;
+mod workspaces;
 
 use expect_test::{Expect, expect};
 

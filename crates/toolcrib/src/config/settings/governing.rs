@@ -52,15 +52,21 @@ impl Settling<'_> {
 
     /// Who may do what, with conditions that know how the workspace may be spelt.
     pub(super) fn policy(&mut self, config: &policy::Config, workspace: &Path) -> Option<policy::Policy> {
-        let workspace = rules::Workspace::new(workspace, &sandbox::spellings(workspace));
-        let places = Arc::new(move |path: &str| workspace.places(path));
-        let policy = policy::Policy::within(config, places);
+        let policy = Self::policy_within(config, workspace);
         for problem in policy.as_ref().err().into_iter().flat_map(|error| &error.problems) {
             let first = self.first_of_this_id(config, &problem.keys).unwrap_or_default();
             let keys = problem.keys.iter().map(String::as_str);
             self.report_below("policy", keys, format!("{}{first}", problem.what));
         }
         policy.ok()
+    }
+
+    pub(super) fn policy_within(
+        config: &policy::Config,
+        workspace: &Path,
+    ) -> Result<policy::Policy, policy::ConfigError> {
+        let workspace = rules::Workspace::new(workspace, &sandbox::spellings(workspace));
+        policy::Policy::within(config, Arc::new(move |path: &str| workspace.places(path)))
     }
 
     /// Where the rule stands whose id one after it repeats, which may be in another file.
