@@ -62,7 +62,10 @@ tools = { include = ['[', 'a'], exclude = [''] }
             toolcrib.toml:6:22: workspaces.review.tools.include[0]: "[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:6:44: workspaces.review.tools.exclude[0]: is empty; write `*` for everything"#]],
     );
-    check_refused("[workspaces.a]\nroots = '.'\ntools = ['x']\n", expect![[r#"
+    check_refused(
+        "[workspaces.a]\nroots = '.'\ntools = ['x']\n",
+        expect![[r#"
         toolcrib.toml:2:1: unknown key `roots` in [workspaces.a]; did you mean `root`?
-        toolcrib.toml:3:9: workspaces.a.tools must be a table, not a list"#]]);
+        toolcrib.toml:3:9: workspaces.a.tools must be a table, not a list"#]],
+    );
 }
