@@ -89,7 +89,7 @@ fn nothing_else_of_a_folders_file_holds() {
                 let loaded = loaded(sources(&[user, &project]), &surroundings, Unfollowed::IsWrong);
                 let loaded = loaded.unwrap_or_else(|why| panic!("{project}: {why}"));
                 let told = loaded.passed_over.join("\n");
-                assert!(told.starts_with(&format!("toolcrib.toml:1:")), "{project}: {told}");
+                assert!(told.starts_with("toolcrib.toml:1:"), "{project}: {told}");
                 assert!(told.contains(&format!(": {section} is passed over")), "{project}: {told}");
                 assert_eq!(loaded.sections(), load(&[user]).expect("sound").sections(), "{project}");
             }
