@@ -95,6 +95,30 @@ env = { A = { file = "off.txt" } }
     ]);
 }
 
+#[test]
+fn what_decides_in_one_workspace_is_kept_from_the_tools_of_every_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    fs::create_dir(folder.join("other")).expect("a folder");
+    let [files, below] =
+        [&folder, &folder.join("other")].map(|path| Root::open(path, Access::ReadWrite).expect("a folder"));
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
+    let state = "[state]\ndir = \"state\"\n";
+    guard(&guarded, &folder, state);
+    let beside = guarded.beside(below.clone());
+    let found =
+        || [allowed(&files, "other/rules.json"), allowed(&below, "rules.json"), allowed(&below, "server.py")];
+    assert_eq!(found(), ["rw", "rw", "rw"]);
+    let server = "[mcp.it]\ncommand = \"python3\"\nargs = [\"server.py\"]\ncwd = \"other\"\n";
+    guard(
+        &guarded,
+        &folder,
+        &format!("{state}{server}[workspaces.a]\nrules = \"other/rules.json\"\nservers = []\n"),
+    );
+    beside.renew();
+    assert_eq!(found(), ["r", "r", "r"]);
+}
+
 /// Which of these files a tool may write beside the servers that `tables` configure, in the folder of the configuration.
 #[track_caller]
 fn check_writes(tables: &str, names: &[&str], expected: &[&str]) {

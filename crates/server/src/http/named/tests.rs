@@ -109,6 +109,7 @@ async fn what_has_ended_is_let_go_of() {
     before.server.stop();
     sample.open.lock().expect("sound").clear();
     named.sweep().await;
+    assert_eq!(Arc::strong_count(&before), 1, "nobody else holds it");
     let after = named.endpoint(&first, "a").unwrap_or_else(|_| panic!());
     assert!(!Arc::ptr_eq(&before, &after) && !Arc::ptr_eq(&before.server, &after.server));
     assert_eq!(*sample.closed.lock().expect("sound"), [""; 0], "it was closed already");
