@@ -25,9 +25,14 @@ struct Expected {
     report: Option<Report>,
 }
 
+/// Whether the tool of this name is there at all.
+type Shows = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// Keeps the offer. Shared by the gate, the doors, and whoever reports.
 pub struct Catalog {
     sources: Mutex<Vec<Expected>>,
+    /// What a workspace shows of its sources.
+    shows: ArcSwap<Shows>,
     offer: ArcSwap<Offer>,
     versions: watch::Sender<Versions>,
     wanted: watch::Sender<bool>,
@@ -44,11 +49,13 @@ impl Catalog {
         let sources =
             vec![Expected { name: BUILT_IN.into(), report: Some(Report { tools: built_in, source }) }];
         let versions = Versions { all: 1, tools: 1, prompts: 1, resources: 1 };
-        let mut offer = build(&sources);
+        let shows: Shows = Box::new(|_| true);
+        let mut offer = build(&sources, &shows);
         offer.versions = versions;
         Arc::new(Catalog {
             offer: ArcSwap::from_pointee(offer),
             sources: Mutex::new(sources),
+            shows: ArcSwap::from_pointee(shows),
             versions: watch::Sender::new(versions),
             wanted: watch::Sender::new(false),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
@@ -105,6 +112,15 @@ impl Catalog {
         });
     }
 
+    /// From now on only tools for whose name `shows` says so are there: the others are not listed, and a call of one is a
+    /// call of an unknown tool. By default all are.
+    pub fn show_only(&self, shows: impl Fn(&str) -> bool + Send + Sync + 'static) {
+        self.publish(|_, _| {
+            self.shows.store(Arc::new(Box::new(shows)));
+            true
+        });
+    }
+
     /// Counts a change of every list: who may see what is another question now.
     pub(crate) fn revise(&self) {
         self.publish(|_, Versions { all, tools, prompts, resources }| {
@@ -126,7 +142,7 @@ impl Catalog {
         if !change(&mut sources, &mut versions) {
             return None;
         }
-        let mut now = build(&sources);
+        let mut now = build(&sources, &self.shows.load());
         let tools = before.collisions != now.collisions || !read_alike(&before.tools, &now.tools);
         let prompts = before.prompts != now.prompts;
         let resources = before.resources != now.resources || before.templates != now.templates;
@@ -186,8 +202,8 @@ impl Catalog {
     }
 }
 
-fn build(sources: &[Expected]) -> Offer {
-    let mut offer = offer::build(sources.iter().filter_map(|source| source.report.as_ref()));
+fn build(sources: &[Expected], shows: &Shows) -> Offer {
+    let mut offer = offer::build(sources.iter().filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());
     offer
 }

@@ -247,13 +247,13 @@ pub(crate) struct Report {
     pub(crate) source: Arc<Source>,
 }
 
-/// The offer that follows from these reports.
-pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>) -> Offer {
+/// The offer that follows from these reports, with the tools that `shows` lets be there.
+pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>, shows: impl Fn(&str) -> bool) -> Offer {
     let (mut offer, mut template_owner) = (Offer::default(), HashMap::new());
     for report in reports {
         let source = &report.source;
         offer.sources.push(source.clone());
-        for tool in &report.tools {
+        for tool in report.tools.iter().filter(|tool| shows(tool.definition().name.as_str())) {
             let name = tool.definition().name.shared();
             if offer.by_name.contains_key(&name) {
                 offer.collisions.push(Collision { name, source: source.name.clone() });
@@ -264,7 +264,7 @@ pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>) -> Offer {
             offer.by_name.insert(name, offered);
         }
         let features = &source.features;
-        for held in &features.held {
+        for held in features.held.iter().filter(|held| shows(held.tool.definition().name.as_str())) {
             let entry = (Offered::new(held.tool.clone()), held.why.clone());
             offer.held.entry(held.tool.definition().name.shared()).or_insert(entry);
         }

@@ -57,6 +57,23 @@ fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
 }
 
 #[test]
+fn what_is_not_shown_is_not_there() {
+    let catalog = Catalog::new(tools(&["own_read", "own_write"]));
+    catalog.replace("x", tools(&["x_a", "x_b"]), none());
+    let before = catalog.offer().versions.tools;
+    catalog.show_only(|name| name == "own_read" || name == "x_a");
+    assert_eq!(names(&catalog.offer()), ["own_read", "x_a"]);
+    assert!(catalog.offer().get("x_b").is_none(), "what is not listed cannot be called");
+    assert!(catalog.offer().versions.tools > before, "clients hear of it");
+    // What comes later is held to it as well, and nobody loses a name to what is not there.
+    catalog.replace("y", tools(&["x_b", "x_a"]), none());
+    assert_eq!(names(&catalog.offer()), ["own_read", "x_a"]);
+    assert_eq!(catalog.offer().collisions.len(), 1);
+    catalog.show_only(|_| true);
+    assert_eq!(names(&catalog.offer()), ["own_read", "own_write", "x_a", "x_b"]);
+}
+
+#[test]
 fn a_change_is_told_and_has_a_version() {
     let catalog = Catalog::new(tools(&["own"]));
     let mut changes = catalog.changes();

@@ -6,25 +6,22 @@ use serde::Deserialize;
 use crate::case::Case;
 use crate::rule_config::RuleConfig;
 
-/// Who may do what. A folder's file tightens what your own says and takes none of it back: the denials and rules of
-/// both are in force, yours before the folder's. What it permits is for its own servers, once you have agreed to it.
+/// Who may do what. Your own file, or one that is named, says it; a folder's file can add to `deny` and nothing else.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Tools that run without asking where the default policy asks, as globs over their names, with the server that they
     /// are meant of before them (`built-in` for our own): `["git/git_git_reset"]`. Without a server, an entry is good for
-    /// whatever tool has such a name, also one of a server that is added later. It permits nothing that is refused, and answers no question that a rule of yours asks. Of
-    /// a folder's list only entries with one of its own servers before them count (`"git/*"`), beside yours.
+    /// whatever tool has such a name, also one of a server that is added later. It permits nothing that is refused, and answers no question that a rule of yours asks.
     pub allow: Vec<String>,
     /// Tools that never run, as globs over their names, for example `["*_delete_*"]`, with their server before them or
     /// without, as in `allow`. Wins over everything. Those of your own file and of a folder's are both in force.
     pub deny: Vec<String>,
     /// Whether the default policy stands behind your rules. `toolcrib policy show` prints it. Without it, what no rule
-    /// permits is refused. `false` in your own file or in a folder's is enough.
+    /// permits is refused.
     pub defaults: bool,
     /// Your rules. A rule that denies wins wherever it stands; among all others the first that fits decides.
-    /// The rules of your own file come before a folder's, so one of those decides only what none of yours does; one that
-    /// allows must name the folder's own servers in `upstream`. No two may have the same `id`.
+    /// No two may have the same `id`.
     pub rules: Vec<RuleConfig>,
     /// Calls and what is to come of them, for `toolcrib policy test`.
     pub tests: Vec<Case>,

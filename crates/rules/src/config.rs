@@ -16,20 +16,18 @@ use crate::vocabulary::Vocabulary;
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The rules file of the organisation. It must be there once it is named, and `mode` does not touch its rules.
-    /// What your own file names holds in every project.
     pub organisation: Option<PathBuf>,
-    /// The rules file of the project, in place of those in the workspace. It must be there. What your own file names
+    /// The rules file of the project, in place of those in the workspace. It must be there, and
     /// holds in every project.
     pub project: Option<PathBuf>,
     /// Your own rules file; by default `ai-rules.json` (or `.yaml`, `.yml`) in the folder of your configuration. It can
-    /// add to the others' rules and take nothing away. What your own file names holds in every project.
+    /// add to the others' rules and take nothing away.
     pub user: Option<PathBuf>,
     /// What rules call this project in `projects`; by default the name of the workspace's folder, with as many of the
     /// folders above it as a rule names. The organisation's rules and your own go by that folder as well, and by the one in
-    /// which the project's configuration lies. What your own file says holds in every project.
+    /// which the project's configuration lies. What it says holds in every project.
     pub project_name: Option<String>,
-    /// Whether the rules of the project and your own act, or only say what they would have done. Of your own file's
-    /// word and a project's the stricter one holds, `"enforce"` before all, which is yours where your file says nothing.
+    /// Whether the rules of the project and your own act, or only say what they would have done.
     pub mode: Mode,
 }
 

@@ -1,4 +1,5 @@
-//! The HTTP transport: Streamable HTTP of all revisions at one endpoint, and the HTTP+SSE transport beside it.
+//! The HTTP transport: Streamable HTTP of all revisions at one endpoint for each workspace, and the HTTP+SSE transport of the
+//! default one.
 //!
 //! The thread that accepts a connection answers its requests. The way of a request is `route`: who may
 //! knock at all, who it is, then one match on path and method. To which era a POST belongs is found in `post`.
@@ -20,6 +21,7 @@ mod legacy;
 mod listen;
 mod mirror;
 mod modern;
+mod named;
 mod outbound;
 mod post;
 mod sessions;
@@ -44,10 +46,11 @@ use tokio::task::JoinSet;
 
 pub use crate::config::MCP_PATH as PATH;
 use crate::identity::Identity;
-use crate::{Config, Server, accept};
+use crate::{Config, Server, Workspaces, accept};
 use answer::{Answer, Answered};
-use endpoint::{CONNECTIONS_MAX, Endpoint};
+use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind};
+use named::Named;
 
 /// How long a client may take to send the head of a request.
 const HEAD_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -55,30 +58,40 @@ const HEAD_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long calls and streams beside the connections may still take once the endpoint closes.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
-/// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment.
+/// Where requests come in.
+struct Door {
+    /// The default workspace, and what is there once for all.
+    endpoint: Arc<Endpoint>,
+    /// The others.
+    named: Named,
+}
+
+/// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment: `server` at
+/// [`PATH`], and behind it `workspaces` by their names.
 pub async fn serve(
     server: Arc<Server>,
+    workspaces: Arc<dyn Workspaces>,
     identity: Arc<Identity>,
     listener: TcpListener,
     config: &Config,
     shutdown: impl Future<Output = ()>,
 ) {
     let endpoint = Endpoint::new(server, identity, config);
+    let door = Arc::new(Door { endpoint: endpoint.clone(), named: Named::new(workspaces) });
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
     let serve = |(socket, peer): (TcpStream, SocketAddr)| {
-        connection(endpoint.clone(), socket, peer.ip(), closing.subscribe())
+        connection(door.clone(), socket, peer.ip(), closing.subscribe())
     };
     tokio::select! {
         biased;
         () = shutdown => {}
-        () = endpoint.sweep() => {}
+        () = sweep(&door) => {}
         () = accept::each(&mut connections, CONNECTIONS_MAX, || listener.accept(), serve) => {}
     }
     drop(listener);
-    endpoint.server.stopping.cancel();
-    endpoint.sessions.close();
-    endpoint.channels.close();
+    endpoint.end();
+    door.named.end();
     closing.send_replace(true);
     accept::drain(&mut connections).await;
     endpoint.closing.cancel();
@@ -87,8 +100,19 @@ pub async fn serve(
     let _ = tokio::time::timeout(DRAIN_MAX, endpoint.tasks.wait()).await;
 }
 
+/// Looks after what stands, whenever other settings come into force and every so often.
+async fn sweep(door: &Door) {
+    let mut changes = door.endpoint.identity.changes();
+    loop {
+        // It changes, or its time has come; which one does not matter.
+        let _ = tokio::time::timeout(SWEEP_EVERY, changes.changed()).await;
+        door.endpoint.sweep().await;
+        door.named.sweep().await;
+    }
+}
+
 async fn connection(
-    endpoint: Arc<Endpoint>,
+    door: Arc<Door>,
     socket: TcpStream,
     peer: IpAddr,
     mut closing: tokio::sync::watch::Receiver<bool>,
@@ -96,9 +120,9 @@ async fn connection(
     // Without it small answers wait for the client's acknowledgement, some 40 ms.
     let _ = socket.set_nodelay(true);
     let service = service_fn(|request| {
-        let endpoint = endpoint.clone();
+        let door = door.clone();
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.
-        async move { Ok::<_, Infallible>(route(&endpoint, peer, request).await) }.boxed()
+        async move { Ok::<_, Infallible>(route(&door, peer, request).await) }.boxed()
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -118,7 +142,8 @@ async fn connection(
     }
 }
 
-async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming>) -> Answer {
+async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer {
+    let endpoint = &door.endpoint;
     let page = match endpoint.visitors.check(request.uri(), request.headers()) {
         Ok(page) => page,
         Err(refusal) => return answer::text(StatusCode::FORBIDDEN, refusal),
@@ -128,7 +153,7 @@ async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming
         (PATH | channel::PATH | channel::POST_PATH, &Method::OPTIONS) => {
             cors::preflight(request.headers(), page.is_some())
         }
-        (path, &Method::OPTIONS) if approvals::is_here(path) => {
+        (path, &Method::OPTIONS) if approvals::is_here(path) || named::name_in(path).is_some() => {
             cors::preflight(request.headers(), page.is_some())
         }
         (path, method) if health::is_here(path) => health::to_anybody(endpoint, path, method),
@@ -136,8 +161,11 @@ async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming
             unauthenticated::well_known(&endpoint.identity, path, method, request.headers(), page.is_some())
         }
         _ => match endpoint.identity.identify(request.headers(), peer).await {
-            Ok(caller) => handle(endpoint, caller, request).await.unwrap_or_else(|refusal| *refusal),
-            Err(unknown) => unauthenticated::refuse(&endpoint.identity, &unknown, request.headers()),
+            Ok(caller) => handle(door, caller, request).await.unwrap_or_else(|refusal| *refusal),
+            Err(unknown) => {
+                let named = named::name_in(request.uri().path());
+                unauthenticated::refuse(&endpoint.identity, &unknown, named, request.headers())
+            }
         },
     };
     if let Some(page) = page {
@@ -147,16 +175,27 @@ async fn route(endpoint: &Arc<Endpoint>, peer: IpAddr, request: Request<Incoming
 }
 
 /// Answers somebody whom we know.
-async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
+async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answered {
+    let endpoint = &door.endpoint;
     match (request.uri().path(), request.method()) {
-        (PATH, &Method::POST) => post::handle(endpoint, caller, request).await,
-        (PATH, &Method::GET) => get::open(endpoint, &caller, request.headers()),
-        (PATH, &Method::DELETE) => endpoint.sessions.end_named(&caller, request.headers()),
-        (PATH, _) => Ok(answer::not_allowed(cors::METHODS)),
+        (PATH, _) => mcp(endpoint, caller, request).await,
         (channel::PATH, _) => channel::open(endpoint, caller, &request),
         (channel::POST_PATH, _) => channel::post(endpoint, &caller, request).await,
         (health::METRICS, method) => Ok(health::metrics(endpoint, &caller, method)),
         (path, _) if approvals::is_here(path) => approvals::handle(endpoint, caller, request).await,
-        _ => Ok(answer::nothing_here()),
+        (path, _) => match named::name_in(path) {
+            Some(name) => mcp(&door.named.endpoint(endpoint, name)?, caller, request).await,
+            None => Ok(answer::nothing_here()),
+        },
+    }
+}
+
+/// Answers a request to a workspace.
+async fn mcp(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
+    match *request.method() {
+        Method::POST => post::handle(endpoint, caller, request).await,
+        Method::GET => get::open(endpoint, &caller, request.headers()),
+        Method::DELETE => endpoint.sessions.end_named(&caller, request.headers()),
+        _ => Ok(answer::not_allowed(cors::METHODS)),
     }
 }

@@ -224,11 +224,17 @@ impl Identity {
         Ok(caller)
     }
 
-    /// What to put into `WWW-Authenticate` for somebody unknown; nothing if credentials are not what is missing.
-    pub(crate) fn challenge(&self, unknown: &Unknown, headers: &HeaderMap) -> Option<String> {
+    /// What to put into `WWW-Authenticate` for somebody unknown, who wants the workspace of the name `named`, or none that has one; nothing if credentials are not what is missing.
+    pub(crate) fn challenge(
+        &self,
+        unknown: &Unknown,
+        named: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Option<String> {
         let settings = self.settings.load();
         let resource = self.resource(&settings).filter(|_| !settings.issuers.is_empty());
-        resource::challenge(unknown, resource.map(|resource| (resource, &settings.notice)), headers)
+        let resource = resource.map(|resource| (resource, named, &settings.notice));
+        resource::challenge(unknown, resource, headers)
     }
 
     /// What clients are told who look for where to sign in, as JSON text; nothing if that is not what is at this
@@ -236,7 +242,8 @@ impl Identity {
     pub(crate) fn metadata(&self, path: &str, headers: &HeaderMap) -> Option<Vec<u8>> {
         let settings = self.settings.load();
         let resource = self.resource(&settings).filter(|_| !settings.issuers.is_empty())?;
-        resource.is_metadata_path(path).then(|| resource.metadata(&settings.notice, headers))
+        let named = resource.described_at(path)?;
+        Some(resource.metadata(&settings.notice, named, headers))
     }
 
     /// What we are to those who issue tokens for us.

@@ -25,9 +25,11 @@ mod session;
 pub mod stdio;
 mod subscription;
 pub mod unix;
+mod workspaces;
 
 pub use config::{Config, Problem};
 pub use greeting::Greeting;
 pub use ourselves::OURSELVES;
 pub use reply::outcome_json;
 pub use server::{Instructions, Server};
+pub use workspaces::{Workspaces, check_workspace_name};

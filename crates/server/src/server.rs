@@ -23,6 +23,11 @@ impl Server {
         Arc::new(Server { gate, lists: Lists::default(), instructions, stopping: Cancel::new() })
     }
 
+    /// Ends what stands: subscriptions get their final result, and whoever serves this lets go of it.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
     /// The gate behind the transports.
     pub fn gate(&self) -> &Arc<Gate> {
         &self.gate

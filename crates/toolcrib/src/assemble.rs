@@ -15,6 +15,7 @@ use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::Identity;
 use store::{Secrets, Store};
+use tool_api::AnyTool;
 
 use crate::config::Settings;
 use crate::ending::Trouble;
@@ -29,7 +30,7 @@ pub(crate) const OURSELVES: &str = "Toolcrib";
 /// The first argument of a process that is to guard another; not for people, so not in the help.
 pub(crate) const GUARD: &str = "__guard";
 
-/// Everything that serves, put together.
+/// One workspace that is served, put together.
 pub(crate) struct Crib {
     pub(crate) gate: Arc<Gate>,
     /// What models are told of us.
@@ -38,12 +39,22 @@ pub(crate) struct Crib {
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
     pub(crate) patience: Duration,
+    /// The state folder.
+    pub(crate) state: PathBuf,
+    pub(crate) shared: Shared,
+}
+
+/// What all workspaces of a process share; copies are the same.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    store: Arc<dyn Store>,
+    world: upstream::World,
+    redactor: Redactor,
+    approvals: Arc<Approvals>,
     pub(crate) audit_log: Arc<AuditLog>,
     pub(crate) observing: Arc<Observing>,
     /// What servers are signed in with, sealed.
     pub(crate) sealed: Arc<Secrets>,
-    /// The state folder.
-    pub(crate) state: PathBuf,
 }
 
 /// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
@@ -51,51 +62,62 @@ pub(crate) struct Crib {
 ///
 /// # Errors
 /// If something is missing without which nothing can be served.
-pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Trouble> {
-    let store: Arc<dyn Store> = settings.kept.store().clone();
-    let sealed = Arc::new(settings.kept.sealed());
-    let world = world(sealed.clone())?;
+pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble> {
+    let shared = Shared::new(&settings)?;
     let files = open_workspace(&settings.workspace)?;
-    let guarded =
-        Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
+    let guarded = Guarded::new(files, shared.world.launcher.guard.clone());
     guarded.guard(&settings, ServerFiles::default());
-    let audit_log =
-        AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-    let audit_log = Arc::new(audit_log);
-    let catalog = Catalog::new(tools::all(&settings.tools));
-    let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
-    let upstreams = Arc::new(Upstreams::start(
-        std::mem::take(&mut settings.upstreams),
-        world,
-        &catalog,
-        &store,
-        &settings.redactor,
-        start,
-    ));
-    let (approvals, patience) = (Approvals::new(store.clone()), settings.approvals.wait);
-    let keys = store.clone();
-    approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
-    let observing = Arc::new(observing::begin(&settings.telemetry));
-    let redactor = settings.redactor.clone();
-    let state = settings.state.clone();
-    let ruleset = ruleset(settings);
-    let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
-    observing::read_with(observing.telemetry(), &upstreams, &audit_log);
-    let gate = Gate::new(parts);
-    let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
-    let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
-    let gate = Arc::new(gate);
-    Ok(Crib {
-        gate,
-        instructions: Instructions::default(),
-        upstreams,
-        guarded,
-        patience,
-        audit_log,
-        observing,
-        sealed,
-        state,
-    })
+    let crib = shared.workspace(settings, guarded, start)?;
+    observing::read_with(shared.observing.telemetry(), &crib.upstreams, &shared.audit_log);
+    Ok(crib)
+}
+
+impl Shared {
+    fn new(settings: &Settings) -> Result<Shared, Trouble> {
+        let store: Arc<dyn Store> = settings.kept.store().clone();
+        let sealed = Arc::new(settings.kept.sealed());
+        let audit_log =
+            AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
+        let pins = Some(pinning(store.clone(), &settings.redactor, &tools::all(&settings.tools)));
+        let world = upstream::World { pins, ..world(sealed.clone())? };
+        let approvals = Approvals::new(store.clone());
+        let keys = store.clone();
+        approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
+        Ok(Shared {
+            store,
+            world,
+            redactor: settings.redactor.clone(),
+            approvals,
+            audit_log: Arc::new(audit_log),
+            observing: Arc::new(observing::begin(&settings.telemetry)),
+            sealed,
+        })
+    }
+
+    /// Puts a workspace together whose folder is `guarded`. Must be called on the runtime.
+    ///
+    /// # Errors
+    /// If the system gives no randomness.
+    pub(crate) fn workspace(
+        &self,
+        mut settings: Settings,
+        guarded: Guarded,
+        start: Start,
+    ) -> Result<Crib, Trouble> {
+        let Shared { store, world, redactor, approvals, audit_log, observing, sealed } = self.clone();
+        let catalog = Catalog::new(tools::all(&settings.tools));
+        let shown = std::mem::take(&mut settings.shown);
+        catalog.show_only(move |name| shown.admits(name));
+        let upstreams = std::mem::take(&mut settings.upstreams);
+        let upstreams = Arc::new(Upstreams::start(upstreams, world, &catalog, &store, &redactor, start));
+        let (patience, state) = (settings.approvals.wait, settings.state.clone());
+        let (ruleset, files) = (ruleset(settings), guarded.files().clone());
+        let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
+        let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
+        let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
+        let (gate, instructions) = (Arc::new(gate), Instructions::default());
+        Ok(Crib { gate, instructions, upstreams, guarded, patience, state, shared: self.clone() })
+    }
 }
 
 /// Who may call over HTTP.
@@ -143,9 +165,27 @@ pub(crate) struct Guarded {
     ours: PathBuf,
     /// What has not been read since the start: it may hold secrets still when the configuration names it no longer.
     secrets: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// What is guarded, in every workspace of the process: what is written in one may decide about another.
+    paths: Arc<Mutex<ProtectedPaths>>,
 }
 
 impl Guarded {
+    fn new(files: Root, ours: PathBuf) -> Guarded {
+        Guarded { files, ours, secrets: Arc::default(), paths: Arc::default() }
+    }
+
+    /// The folder of another workspace, guarded as this one is.
+    pub(crate) fn beside(&self, files: Root) -> Guarded {
+        let guarded = Guarded { files, ..self.clone() };
+        guarded.renew();
+        guarded
+    }
+
+    /// Guards what another workspace of the process has been told to guard.
+    pub(crate) fn renew(&self) {
+        self.files.protect(&self.paths.lock().expect("nothing panics while it holds the lock"));
+    }
+
     /// The workspace, as it is guarded.
     pub(crate) fn files(&self) -> &Root {
         &self.files
@@ -153,7 +193,8 @@ impl Guarded {
 
     /// Guards what these settings name, and the files of what is `running` besides.
     pub(crate) fn guard(&self, settings: &Settings, running: ServerFiles) {
-        let mut unwritten = settings.rules.named_files();
+        let rules = std::iter::once(settings).chain(settings.named.values()).map(|settings| &settings.rules);
+        let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
         unwritten.push(self.ours.clone());
         let mut servers = running;
         settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
@@ -165,15 +206,16 @@ impl Guarded {
         secrets.insert(settings.state.clone());
         secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
         let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
-        self.files.protect(&ProtectedPaths { unwritten, unread, servers, writable });
+        *self.paths.lock().expect("nothing panics while it holds the lock") =
+            ProtectedPaths { unwritten, unread, servers, writable };
+        self.renew();
     }
 }
 
-/// What it takes to hold definitions back, beside the tools that are in the catalogue.
-fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pinning {
+/// What it takes to hold definitions back, beside our own tools.
+fn pinning(store: Arc<dyn Store>, redactor: &Redactor, ours: &[Arc<dyn AnyTool>]) -> Pinning {
     let neighbours = Neighbours::default();
-    let offer = catalog.offer();
-    neighbours.say(OURSELVES, offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect());
+    neighbours.say(OURSELVES, ours.iter().map(|tool| tool.definition().name.to_string()).collect());
     let store = PinStore::new(store, redactor);
     let redactor = redactor.clone();
     let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
@@ -204,10 +246,10 @@ impl Crib {
     pub(crate) async fn close(&self) {
         self.upstreams.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.audit_log.sign_end() {
+        if let Err(error) = self.shared.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");
         }
-        self.observing.end().await;
+        self.shared.observing.end().await;
     }
 }
 

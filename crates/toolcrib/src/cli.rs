@@ -8,6 +8,7 @@ mod mcp;
 mod policy;
 mod rules;
 mod secrets;
+mod service;
 mod trust;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use mcp::{Add, Auth, Export, Import, Mcp, Trust};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
 pub(crate) use secrets::Secrets;
+pub(crate) use service::Service;
 pub(crate) use trust::TrustFolder;
 
 use crate::config::Flags;
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     Serve,
     /// Serve MCP over standard input and output, for one client that starts this program.
     Stdio,
+    /// Run `serve` as a service of your systemd.
+    #[command(subcommand)]
+    Service(Service),
     /// Check that every listed tool can be called and is the one that was released.
     Selftest,
     /// Show what a folder's files declare, and ask whether you agree to it.

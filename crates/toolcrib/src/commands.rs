@@ -17,6 +17,7 @@ mod rules;
 mod secrets;
 mod selftest;
 mod serve;
+mod service;
 mod start;
 mod stdio;
 mod tools;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
     match command {
         Command::Serve => serve::run(cli),
         Command::Stdio => stdio::run(cli),
+        Command::Service(command) => service::run(cli, command),
         Command::Selftest => selftest::run(cli),
         Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),

@@ -9,7 +9,6 @@ pub(crate) mod find;
 mod folder;
 pub(crate) mod held;
 mod instructions;
-mod join;
 pub(crate) mod problem;
 pub(crate) mod read;
 mod reference;
@@ -18,9 +17,11 @@ mod settings;
 mod show;
 mod surroundings;
 pub(crate) mod text_file;
+mod tighten;
 mod tree;
 mod trial;
 mod uses;
+mod workspaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ const LOG_VARIABLE: &str = "TOOLCRIB_LOG";
 const OF_UPSTREAMS: [&str; 2] = ["mcp", "experimental"];
 
 /// What else takes effect when it is read again; the other sections do at the next start.
-const TAKEN_UP: [&str; 10] = [
+const TAKEN_UP: [&str; 11] = [
     "[policy]",
     "[rules]",
     "[limits]",
@@ -66,6 +67,7 @@ const TAKEN_UP: [&str; 10] = [
     "[telemetry]",
     "[audit]",
     "[secrets]",
+    "[workspaces]",
     "server.open_on_loopback",
 ];
 

@@ -11,6 +11,7 @@ mod control;
 mod ending;
 mod error_chain;
 mod log;
+mod named_workspaces;
 mod nearest;
 mod observing;
 mod open_files;

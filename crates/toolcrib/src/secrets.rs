@@ -38,15 +38,17 @@ pub(crate) struct Kept {
     opened: OnceLock<Result<Vec<Named>, String>>,
 }
 
+/// The same, to be opened anew.
+impl Clone for Kept {
+    fn clone(&self) -> Kept {
+        self.sealed_by(&self.source)
+    }
+}
+
 impl Kept {
     /// Those in the folder `state`, sealed with the key from `source`.
     pub(crate) fn new(state: &Path, source: KeySource) -> Kept {
         Kept { state: state.to_owned(), store: state::open(state), source, opened: OnceLock::new() }
-    }
-
-    /// The same, to be opened anew.
-    pub(crate) fn again(&self) -> Kept {
-        self.sealed_by(&self.source)
     }
 
     /// The same, sealed with the key from `source`, to be opened anew.
@@ -182,7 +184,7 @@ mod tests {
         // What it has read stays; whoever wants to know what has changed asks again.
         set(folder.path(), "LATER", "s3cret");
         assert!(kept.value("LATER").is_err());
-        assert_eq!(kept.again().value("LATER").as_deref(), Ok("s3cret"));
+        assert_eq!(kept.clone().value("LATER").as_deref(), Ok("s3cret"));
     }
 
     #[test]

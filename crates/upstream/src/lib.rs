@@ -59,6 +59,7 @@ pub use settings::{
     CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, Settings, references, relative_words,
 };
 pub use status::{LISTS_GOOD_FOR, Report, Status};
+pub use tool_filter::Globs;
 pub use trace::{Obstacle, Trace, Traced};
 pub use upstream::Upstream;
 pub use vocabulary::redaction_vocabulary;

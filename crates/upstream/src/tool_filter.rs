@@ -37,9 +37,9 @@ pub(crate) struct ToolFilter {
     pub(crate) tools: BTreeMap<String, ToolOverride>,
 }
 
-/// Globs over names.
+/// Globs over names, at most 1,000 of at most 1,000 bytes each.
 #[derive(Debug, Clone)]
-pub(crate) struct Globs {
+pub struct Globs {
     written: Box<[String]>,
     set: GlobSet,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Sent {
 
 impl Globs {
     /// Compiles globs; `problem` hears of each that cannot be used, with its place in the list.
-    pub(crate) fn new(written: &[String], mut problem: impl FnMut(usize, String)) -> Globs {
+    pub fn new(written: &[String], mut problem: impl FnMut(usize, String)) -> Globs {
         let mut set = GlobSetBuilder::new();
         for (at, glob) in written.iter().enumerate().take(GLOBS_MAX) {
             match compiled(glob) {
@@ -86,7 +86,7 @@ impl Globs {
     }
 
     /// True if one of them matches the name.
-    pub(crate) fn is_match(&self, name: &str) -> bool {
+    pub fn is_match(&self, name: &str) -> bool {
         self.set.is_match(name)
     }
 

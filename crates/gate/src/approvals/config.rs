@@ -32,14 +32,12 @@ pub struct Config {
     #[schemars(with = "Span")]
     pub lasts: Duration,
     /// Who may answer, by role: `"owner"`, `"maintainer"`, `"developer"`; only people do, whatever the role. A rule may name others for its own questions.
-    /// With `[]` nobody may, and such a call is refused at once. Of a list in your own file a folder's can only leave
-    /// some out.
+    /// With `[]` nobody may, and such a call is refused at once.
     #[serde(deserialize_with = "roles", serialize_with = "words")]
     #[schemars(with = "Vec<String>")]
     pub roles: Roles,
     /// Whether a client is asked that can show a question to its user (MCP elicitation). Only one whose caller has such
     /// a role itself is, and of those the one that started Toolcrib over stdio and ones with a person's key or token.
-    /// `false` in your own file or in a folder's is enough.
     pub elicitation: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `Endpoint`: what all requests over HTTP share.
+//! `Endpoint`: what all requests to one workspace over HTTP share.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,16 +29,18 @@ pub(super) const STREAMING_MAX: usize = CONNECTIONS_MAX;
 /// known no longer.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// What the requests of the endpoint share.
+/// What the requests to one workspace share. All but its server and its sessions is the same for every workspace.
 pub(super) struct Endpoint {
     pub(super) server: Arc<Server>,
-    pub(super) visitors: Visitors,
+    pub(super) visitors: Arc<Visitors>,
     /// Knows who comes over HTTP.
     pub(super) identity: Arc<Identity>,
     /// Sessions of Streamable HTTP.
     pub(super) sessions: Sessions,
     /// Sessions of HTTP+SSE, which live as long as their connections.
     pub(super) channels: Sessions,
+    /// What is kept for all streams.
+    total: Total,
     /// Calls and streams that go on beside their connections.
     pub(super) tasks: TaskTracker,
     /// How many more calls may go on that nobody waits for.
@@ -56,10 +58,11 @@ impl Endpoint {
         let total = Total::default();
         Arc::new(Endpoint {
             server,
-            visitors: Visitors::new(config),
+            visitors: Arc::new(Visitors::new(config)),
             identity,
             sessions: Sessions::new(total.clone()),
-            channels: Sessions::new(total),
+            channels: Sessions::new(total.clone()),
+            total,
             bodies: intake::room(),
             tasks: TaskTracker::new(),
             detached: Arc::new(Semaphore::new(DETACHED_MAX)),
@@ -68,16 +71,34 @@ impl Endpoint {
         })
     }
 
-    /// Looks, whenever other settings come into force and every so often, for sessions that are to end and events that
-    /// were kept long enough.
+    /// The endpoint of another workspace, within the same bounds.
+    pub(super) fn beside(&self, server: Arc<Server>) -> Arc<Endpoint> {
+        Arc::new(Endpoint {
+            server,
+            visitors: self.visitors.clone(),
+            identity: self.identity.clone(),
+            sessions: Sessions::new(self.total.clone()),
+            channels: Sessions::new(self.total.clone()),
+            total: self.total.clone(),
+            bodies: self.bodies.clone(),
+            tasks: self.tasks.clone(),
+            detached: self.detached.clone(),
+            streaming: self.streaming.clone(),
+            closing: self.closing.clone(),
+        })
+    }
+
+    /// Looks for sessions that are to end and events that were kept long enough.
     pub(super) async fn sweep(&self) {
-        let mut changes = self.identity.changes();
-        loop {
-            // It changes, or its time has come; which one does not matter.
-            let _ = tokio::time::timeout(SWEEP_EVERY, changes.changed()).await;
-            self.sessions.sweep(&self.identity).await;
-            self.channels.sweep(&self.identity).await;
-        }
+        self.sessions.sweep(&self.identity).await;
+        self.channels.sweep(&self.identity).await;
+    }
+
+    /// Ends its sessions, and what stands without one.
+    pub(super) fn end(&self) {
+        self.server.stop();
+        self.sessions.close();
+        self.channels.close();
     }
 
     /// Waits until nobody knows this caller any more: its key was revoked, its token has run out, or whose word counts

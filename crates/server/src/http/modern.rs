@@ -73,7 +73,7 @@ pub(super) async fn request(
                 true => Box::pin(while_known(endpoint.clone(), session, later)),
                 false => later,
             };
-            finish(later, outgoing, takes_events).await
+            finish(endpoint, later, outgoing, takes_events).await
         }
     }
 }
@@ -113,14 +113,19 @@ fn status(code: Option<Code>) -> StatusCode {
 }
 
 /// Waits for an answer, and turns to a stream once there is something to tell before it.
-async fn finish(later: Later, outgoing: Outgoing, takes_events: TakesEvents) -> Answer {
+async fn finish(
+    endpoint: &Arc<Endpoint>,
+    later: Later,
+    outgoing: Outgoing,
+    takes_events: TakesEvents,
+) -> Answer {
     let mut exchange = Exchange::new(later, outgoing);
     match exchange.only_answer(takes_events.then_some(SILENCE_MAX)).await {
         Some(reply) => {
             let status = status(reply.as_ref().and_then(|reply| reply.code));
             only(reply.map(|reply| reply.frame), status, takes_events)
         }
-        None => answer::events(events(exchange.pieces(()), QUIET_MAX)),
+        None => answer::events(events(exchange.pieces(endpoint.clone()), QUIET_MAX)),
     }
 }
 

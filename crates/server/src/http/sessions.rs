@@ -208,6 +208,11 @@ impl Sessions {
         }
     }
 
+    /// True while a call runs in one of them, or a stream of one is read.
+    pub(super) fn are_busy(&self) -> bool {
+        self.lock().values().any(|open| open.is_busy())
+    }
+
     /// Ends every session.
     pub(super) fn close(&self) {
         let all = std::mem::take(&mut *self.lock());

@@ -13,8 +13,13 @@ pub(super) const WELL_KNOWN: &str = "/.well-known/";
 /// When to try again what could not be found out, in seconds.
 const TRY_AGAIN_S: u64 = 5;
 
-/// The answer to somebody unknown.
-pub(super) fn refuse(identity: &Identity, unknown: &Unknown, headers: &HeaderMap) -> Answer {
+/// The answer to somebody unknown, who wants the workspace of the name `named`, or none that has one.
+pub(super) fn refuse(
+    identity: &Identity,
+    unknown: &Unknown,
+    named: Option<&str>,
+    headers: &HeaderMap,
+) -> Answer {
     let (status, why, wait_s) = match unknown {
         Unknown::Nobody(why) | Unknown::Invalid(why) | Unknown::Expired(why) => {
             (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}\n"), None)
@@ -38,7 +43,8 @@ pub(super) fn refuse(identity: &Identity, unknown: &Unknown, headers: &HeaderMap
     if let Some(wait_s) = wait_s {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait_s));
     }
-    let challenge = identity.challenge(unknown, headers).and_then(|said| HeaderValue::try_from(said).ok());
+    let challenge =
+        identity.challenge(unknown, named, headers).and_then(|said| HeaderValue::try_from(said).ok());
     if let Some(challenge) = challenge {
         answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::unknown::Unknown;
 use crate::config::MCP_PATH;
+use crate::workspaces::check_workspace_name;
 
 /// Where the metadata of a protected resource is, before the path of the resource.
 pub const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -36,6 +37,12 @@ pub(crate) fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// The address or path of the default workspace and the name, of those of one that has a name.
+fn split_named(address: &str) -> Option<(&str, &str)> {
+    let (default, name) = address.rsplit_once('/')?;
+    (default.ends_with(MCP_PATH) && check_workspace_name(name).is_ok()).then_some((default, name))
+}
+
 /// The origin of an address, and the rest.
 pub(super) fn split_origin(url: &str) -> (&str, &str) {
     let path_at = url.find("://").and_then(|at| Some(at + 3 + url[at + 3..].find('/')?));
@@ -43,8 +50,14 @@ pub(super) fn split_origin(url: &str) -> (&str, &str) {
 }
 
 impl Resource {
-    /// Whether a token for this audience is for us.
+    /// Whether a token for this audience is for us. We are one resource: a token for one of our workspaces is for all,
+    /// as anybody whom we know may use each of them.
     pub(super) fn is_audience(&self, audience: &str) -> bool {
+        self.is_default(audience) || split_named(audience).is_some_and(|(url, _)| self.is_default(url))
+    }
+
+    /// Whether this is the address of the default workspace.
+    fn is_default(&self, audience: &str) -> bool {
         match self {
             Resource::Configured(url) => audience == url,
             Resource::Local(address) => audience.parse::<Uri>().is_ok_and(|uri| {
@@ -54,30 +67,49 @@ impl Resource {
         }
     }
 
-    /// Our address, in the spelling of a client that sent these headers.
-    pub(super) fn url(&self, headers: &HeaderMap) -> String {
+    /// Our address, in the spelling of a client that sent these headers: that of the workspace of the name `named`, since
+    /// clients hold the metadata to the very address that they use (RFC 9728, section 3.3).
+    fn url(&self, named: Option<&str>, headers: &HeaderMap) -> String {
+        let url = self.default_url(headers);
+        match named {
+            // Where a proxy has us elsewhere nobody knows their addresses but by ours, which contains them.
+            Some(name) if url.ends_with(MCP_PATH) => format!("{url}/{name}"),
+            _ => url,
+        }
+    }
+
+    fn default_url(&self, headers: &HeaderMap) -> String {
         match self {
             Resource::Configured(url) => url.clone(),
             Resource::Local(address) => {
                 let host = headers.get(HOST).and_then(|host| host.to_str().ok());
                 let spelt = host.map(|host| format!("http://{host}{}", MCP_PATH));
-                let spelt = spelt.filter(|url| self.is_audience(url));
+                let spelt = spelt.filter(|url| self.is_default(url));
                 spelt.unwrap_or_else(|| format!("http://{address}{}", MCP_PATH))
             }
         }
     }
 
     /// Where our metadata is.
-    fn metadata_url(&self, headers: &HeaderMap) -> String {
-        let url = self.url(headers);
+    fn metadata_url(&self, named: Option<&str>, headers: &HeaderMap) -> String {
+        let url = self.url(named, headers);
         let (origin, path) = split_origin(&url);
         let path = path.split('?').next().unwrap_or_default();
         format!("{origin}{METADATA_PATH}{}", if path == "/" { "" } else { path })
     }
 
-    /// Whether our metadata is asked for at this path: the one for our path, or the one for the whole origin.
-    pub(super) fn is_metadata_path(&self, path: &str) -> bool {
-        let Some(behind) = path.strip_prefix(METADATA_PATH) else { return false };
+    /// Of which named workspace, or of none that has a name, the metadata is at this path; nothing if none is there.
+    /// Whether there is a workspace of this name is nobody's business who only asks where to sign in.
+    pub(super) fn described_at<'p>(&self, path: &'p str) -> Option<Option<&'p str>> {
+        let behind = path.strip_prefix(METADATA_PATH)?;
+        if self.is_default_path(behind) {
+            return Some(None);
+        }
+        split_named(behind).filter(|(path, _)| self.is_default_path(path)).map(|(_, name)| Some(name))
+    }
+
+    /// Whether this is our path, or the whole origin.
+    fn is_default_path(&self, behind: &str) -> bool {
         let own = match self {
             Resource::Configured(url) => {
                 url.parse::<Uri>().map(|uri| uri.path().to_owned()).unwrap_or_default()
@@ -88,9 +120,9 @@ impl Resource {
     }
 
     /// The metadata as JSON text.
-    pub(super) fn metadata(&self, notice: &Notice, headers: &HeaderMap) -> Vec<u8> {
+    pub(super) fn metadata(&self, notice: &Notice, named: Option<&str>, headers: &HeaderMap) -> Vec<u8> {
         let mut document = json!({
-            "resource": self.url(headers),
+            "resource": self.url(named, headers),
             "authorization_servers": notice.issuers,
             "bearer_methods_supported": ["header"],
             "resource_name": "Toolcrib",
@@ -106,7 +138,7 @@ impl Resource {
 /// missing. `resource` is there if there are issuers to sign in at.
 pub(super) fn challenge(
     unknown: &Unknown,
-    resource: Option<(&Resource, &Notice)>,
+    resource: Option<(&Resource, Option<&str>, &Notice)>,
     headers: &HeaderMap,
 ) -> Option<String> {
     let (error, needed) = match unknown {
@@ -120,12 +152,12 @@ pub(super) fn challenge(
     parts.extend(error.map(|error| format!("error=\"{error}\"")));
     match resource {
         None => parts.push("realm=\"toolcrib\"".to_owned()),
-        Some((resource, notice)) => {
+        Some((resource, named, notice)) => {
             let scopes = needed.unwrap_or(&notice.scopes);
             if !scopes.is_empty() {
                 parts.push(format!("scope=\"{}\"", scopes.join(" ")));
             }
-            parts.push(format!("resource_metadata=\"{}\"", resource.metadata_url(headers)));
+            parts.push(format!("resource_metadata=\"{}\"", resource.metadata_url(named, headers)));
         }
     }
     Some(format!("Bearer {}", parts.join(", ")))
@@ -162,6 +194,14 @@ mod tests {
             (&local(), "http://127.0.0.1:3000/", false),
             (&local(), "http://127.0.0.1:3000/mcp?x", false),
             (&local(), "http://crib.example:3000/mcp", false),
+            (&local(), "http://127.0.0.1:3000/mcp/review", true),
+            (&local(), "http://127.0.0.1:3001/mcp/review", false),
+            (&local(), "http://127.0.0.1:3000/mcp/", false),
+            (&local(), "http://127.0.0.1:3000/mcp/a/b", false),
+            (&local(), "http://127.0.0.1:3000/x/review", false),
+            (&public, "https://crib.example/mcp/review", true),
+            (&public, "https://evil.example/mcp/review", false),
+            (&public, "https://crib.example/mcp/review?x", false),
             (&local(), "", false),
             (&public, "https://crib.example/mcp", true),
             (&public, "https://crib.example/mcp/", false),
@@ -199,14 +239,30 @@ mod tests {
                 "https://crib.example/.well-known/oauth-protected-resource",
             ),
         ] {
-            let url = resource.metadata_url(&host(host_said));
+            let url = resource.metadata_url(None, &host(host_said));
             assert_eq!(url, expected);
-            assert!(resource.is_metadata_path(url.parse::<Uri>().expect("an address").path()), "{url}");
+            let at = |url: &str| url.parse::<Uri>().expect("an address").path().to_owned();
+            assert_eq!(resource.described_at(&at(&url)), Some(None), "{url}");
+            let named = resource.metadata_url(Some("review"), &host(host_said));
+            let (url, own) =
+                (resource.url(Some("review"), &host(host_said)), resource.url(None, &host(host_said)));
+            let is_mcp = own.ends_with("/mcp");
+            assert_eq!(url, if is_mcp { format!("{own}/review") } else { own });
+            assert_eq!(resource.described_at(&at(&named)), Some(is_mcp.then_some("review")), "{named}");
+            assert!(resource.is_audience(&url), "{url}");
         }
-        for path in
-            ["/", "/mcp", "/.well-known/oauth-protected-resources", "/.well-known/oauth-protected-resource/x"]
-        {
-            assert!(!local().is_metadata_path(path), "{path}");
+        for path in [
+            "/",
+            "/mcp",
+            "/mcp/review",
+            "/.well-known/oauth-protected-resources",
+            "/.well-known/oauth-protected-resource/x",
+            "/.well-known/oauth-protected-resource/x/review",
+            "/.well-known/oauth-protected-resource/mcp/",
+            "/.well-known/oauth-protected-resource/mcp/a/b",
+            "/.well-known/oauth-protected-resource/mcp/approvals",
+        ] {
+            assert_eq!(local().described_at(path), None, "{path}");
         }
     }
 
@@ -230,7 +286,7 @@ mod tests {
             ),
             (Unknown::unavailable("x"), None),
         ] {
-            let said = challenge(&unknown, Some((&resource, &notice)), &HeaderMap::new());
+            let said = challenge(&unknown, Some((&resource, None, &notice)), &HeaderMap::new());
             assert_eq!(said, expected, "{unknown:?}");
         }
         let alone = challenge(&Unknown::invalid("x"), None, &HeaderMap::new());

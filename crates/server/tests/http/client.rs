@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gate::Role;
 use server::identity::{self, Identity, KeyRequest};
-use server::{Config, Server, http};
+use server::{Config, Server, Workspaces, http};
 use store::SqliteStore;
 use tempfile::TempDir;
 use testkit::{SampleGate, Walk, offer_burning_source, offer_one_more, offer_sample_source, offer_walk};
@@ -20,6 +20,18 @@ use wire::sse;
 
 /// No answer takes longer on the slowest machine.
 const WAIT_MAX: Duration = Duration::from_secs(20);
+
+/// Two workspaces with names, over the same tools.
+struct Two([Arc<Server>; 2]);
+
+impl Workspaces for Two {
+    fn open(&self, name: &str) -> Result<Option<Arc<Server>>, String> {
+        let at = ["a", "b"].iter().position(|known| *known == name);
+        Ok(at.map(|at| self.0[at].clone()))
+    }
+
+    fn close(&self, _: &str) {}
+}
 
 /// A door over sample tools.
 pub(crate) struct Door {
@@ -62,11 +74,13 @@ impl Door {
         ));
         let listener = http::bind(&config, &identity).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let server = Server::new(gate.gate.clone(), server::Instructions::default());
+        let [server, a, b] =
+            [(); 3].map(|()| Server::new(gate.gate.clone(), server::Instructions::default()));
         let (stop, stopped) = oneshot::channel();
         let knowing = identity.clone();
         let serving = tokio::spawn(async move {
-            http::serve(server, knowing, listener, &config, async { drop(stopped.await) }).await;
+            let two = Arc::new(Two([a, b]));
+            http::serve(server, two, knowing, listener, &config, async { drop(stopped.await) }).await;
         });
         Door { address, walk, identity, gate, state, stop, serving }
     }

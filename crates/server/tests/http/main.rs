@@ -7,6 +7,7 @@ mod channels;
 mod headers;
 mod large;
 mod late;
+mod named;
 mod resuming;
 mod sessions;
 mod strangers;

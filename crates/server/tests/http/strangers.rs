@@ -36,6 +36,8 @@ async fn every_route_asks_who_it_is() {
         Request::get("/mcp"),
         Request::new("DELETE", "/mcp"),
         Request::new("PUT", "/mcp"),
+        Request::post_to("/mcp/a", PING),
+        Request::post_to("/mcp/nobody", PING),
         Request::get("/sse"),
         Request::post_to("/message?sessionId=x", PING),
         Request::get("/"),

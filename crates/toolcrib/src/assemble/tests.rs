@@ -49,7 +49,7 @@ fn tools_are_kept_from_what_decides_and_from_secrets() {
     ];
     names.iter().for_each(|name| fs::write(folder.join(name), "text").expect("written"));
     let files = Root::open(&folder, Access::ReadWrite).expect("a folder");
-    let guarded = Guarded { files: files.clone(), ours: "/bin/true".into(), secrets: Arc::default() };
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
     let check = |expected: &[&str]| {
         let names = names.iter().chain(&["my.toml"]);
         let found: Vec<String> = names.map(|name| format!("{name} {}", allowed(&files, name))).collect();
@@ -95,6 +95,30 @@ env = { A = { file = "off.txt" } }
     ]);
 }
 
+#[test]
+fn what_decides_in_one_workspace_is_kept_from_the_tools_of_every_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().canonicalize().expect("a folder");
+    fs::create_dir(folder.join("other")).expect("a folder");
+    let [files, below] =
+        [&folder, &folder.join("other")].map(|path| Root::open(path, Access::ReadWrite).expect("a folder"));
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
+    let state = "[state]\ndir = \"state\"\n";
+    guard(&guarded, &folder, state);
+    let beside = guarded.beside(below.clone());
+    let found =
+        || [allowed(&files, "other/rules.json"), allowed(&below, "rules.json"), allowed(&below, "server.py")];
+    assert_eq!(found(), ["rw", "rw", "rw"]);
+    let server = "[mcp.it]\ncommand = \"python3\"\nargs = [\"server.py\"]\ncwd = \"other\"\n";
+    guard(
+        &guarded,
+        &folder,
+        &format!("{state}{server}[workspaces.a]\nrules = \"other/rules.json\"\nservers = []\n"),
+    );
+    beside.renew();
+    assert_eq!(found(), ["r", "r", "r"]);
+}
+
 /// Which of these files a tool may write beside the servers that `tables` configure, in the folder of the configuration.
 #[track_caller]
 fn check_writes(tables: &str, names: &[&str], expected: &[&str]) {
@@ -102,7 +126,7 @@ fn check_writes(tables: &str, names: &[&str], expected: &[&str]) {
     let folder = folder.path().canonicalize().expect("a folder");
     fs::create_dir(folder.join("tools")).expect("a folder");
     let files = Root::open(&folder, Access::ReadWrite).expect("a folder");
-    let guarded = Guarded { files: files.clone(), ours: "/bin/true".into(), secrets: Arc::default() };
+    let guarded = Guarded::new(files.clone(), "/bin/true".into());
     let state = tempfile::tempdir().expect("a folder");
     let state = if tables.contains("[state]") {
         String::new()

@@ -67,9 +67,12 @@ async fn serve(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
             unix::serve(server.clone(), socket, stopping.cancelled()).await;
         }
     };
-    let on_http = http::serve(server.clone(), identity, listener, &config, stopping.cancelled());
+    let named = reloader.named_workspaces();
+    let on_http =
+        http::serve(server.clone(), named.clone(), identity, listener, &config, stopping.cancelled());
     tokio::join!(on_signal, on_hangup, on_http, on_socket);
     control.close().await;
+    named.end().await;
     crib.close().await;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What a folder's file declares that needs a person's agreement: a server of its own, or permissions for these. Each is
-//! known by a hash of what matters in it, and shown whole; what is kept of it names variables and headers, and no values.
+//! What a folder's file declares that needs a person's agreement: a server of its own. Each is known by a hash of what
+//! matters in it, and shown whole; what is kept of it names variables and headers, and no values.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -104,17 +104,6 @@ pub(super) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<St
     secrets.sort_unstable();
     secrets.dedup();
     (digest(&what), lines, secrets)
-}
-
-/// What is declared by permissions for the folder's own servers.
-pub(super) fn of_permissions(permissions: &[Value]) -> (String, Vec<Line>, Vec<String>) {
-    let line = |permission: &Value| match permission {
-        Value::String(tools) => {
-            Line::plain(format!("lets {} run without asking", word(&Value::from(&**tools))))
-        }
-        rule => Line::plain(format!("permits by the rule {rule}")),
-    };
-    (digest(&permissions), permissions.iter().map(line).collect(), Vec::new())
 }
 
 fn digest(what: &impl serde::Serialize) -> String {

@@ -6,21 +6,24 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::workspaces::NamedWorkspace;
+
 /// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations; a
-/// folder's is the nearest from the current folder upwards, at most to the top of its repository. What a folder's file
-/// declares (servers, and permissions for them) is in force once you have agreed to it (`toolcrib trust`); what tightens
-/// holds at once; and what it says in vain, as it is not for a folder to say, `toolcrib config check` and `config show`
-/// tell. A file that is named with `--config` stands alone and says everything.
+/// folder's is the nearest from the current folder upwards, at most to the top of its repository. Your own file
+/// governs. A folder's file has servers of its own (`[mcp.NAME]`), in force once you have agreed to them (`toolcrib trust`),
+/// and adds to `policy.deny`, and to `exclude` and a stricter `trust` of your servers, at once. Whatever else it says is
+/// passed over; `toolcrib config check` and `config show` tell of it. A file that is named with `--config` is your own
+/// word, and stands alone.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The doors over HTTP and a Unix socket. Only your own file, or one that is named, says anything here.
+    /// The doors over HTTP and a Unix socket.
     pub(crate) server: server::Config,
-    /// Who may call over HTTP. Only your own file, or one that is named, says anything here.
+    /// Who may call over HTTP.
     pub(crate) identity: server::identity::Config,
     /// The folder that the tools work in.
     pub(crate) workspace: Workspace,
-    /// What is kept from one run to the next. Only your own file, or one that is named, says where.
+    /// What is kept from one run to the next.
     pub(crate) state: State,
     /// The built-in tools.
     pub(crate) tools: tools::Config,
@@ -46,9 +49,12 @@ pub(crate) struct File {
     /// `toolcrib secrets set` has kept; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
     /// others on the machine can read takes no file and no secret: `command`, `args`, `cwd` and `socket`. A path may
     /// begin with `~/`. A folder's file declares servers of its own under names that yours does not use; of yours it can
-    /// only exclude tools and switch servers off. Its references lead to the environment, to files in the folder, and to
+    /// only exclude tools and say a stricter `trust`. Its references lead to the environment, to files in the folder, and to
     /// kept secrets that you have let it use.
     pub(crate) mcp: BTreeMap<String, upstream::Config>,
+    /// Workspaces with names, for clients and teams: `toolcrib serve` offers each at `/mcp/NAME`, beside the one at `/mcp`. A
+    /// name has letters, digits, `-` and `_`, at most 64, and a letter or digit first.
+    pub(crate) workspaces: BTreeMap<String, NamedWorkspace>,
     /// Settings that may change.
     pub(crate) experimental: Experimental,
     /// What is logged, to standard error.
@@ -61,10 +67,10 @@ pub(crate) struct File {
 pub(crate) struct Workspace {
     /// The folder; relative to this file. Without a file it is the current folder, but never the root of the disk,
     /// your home folder or what contains it: those have no file tools unless your own file, one that is named, or
-    /// `--workspace` says so. A folder's file names its own folder or one in it.
+    /// `--workspace` says so.
     pub(crate) root: PathBuf,
     /// Files below the folder that agents, editors, shells, git and package managers obey, and that tools write without
-    /// asking all the same, as globs such as `["CLAUDE.md", ".github/**"]`. What decides about tools stays protected. Only your own file, or one that is named, says it.
+    /// asking all the same, as globs such as `["CLAUDE.md", ".github/**"]`. What decides about tools stays protected.
     pub(crate) writable: Vec<String>,
 }
 
@@ -82,9 +88,7 @@ pub(crate) struct State {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// How much is too much. Where your own file and a folder's both say something of one limit, the smaller number holds; of
-/// `rate` the default counts as yours where yours says nothing. Of `callers` only your own file, or one that is named,
-/// says anything.
+/// How much is too much.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {

@@ -1,5 +1,5 @@
-//! What a folder's file declares of its own: servers that the user's file does not name, and permissions for these. Each
-//! is known by itself, waits for a person's agreement, and reaches nothing of the user's.
+//! What a folder's file comes to: what it tightens, and the servers of its own, which the user's file does not name. Each of
+//! these is known by itself, waits for a person's agreement, and reaches nothing of the user's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,17 +7,11 @@ use std::path::Path;
 use super::consent::{Agreement, FolderConsent};
 use super::declaration::{self, Declaration, Line};
 use super::find::FILE;
-use super::join;
+use super::tighten::tightened;
 use super::tree::{Member, Node, Place, Written};
 
 /// Servers of one file that are read; a file with more was not written by a person, and each is shown to one.
 const SERVERS_MAX: usize = 200;
-
-/// Permissions for servers of the folder's own.
-struct Permissions {
-    allow: Vec<Node>,
-    rules: Vec<Node>,
-}
 
 /// A declaration that is not in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,30 +43,23 @@ pub(super) struct FolderFile<'a> {
 
 impl Folders {
     /// Lays a folder's file over `tree`, as far as it may be; `users` is the user's alone.
-    pub(super) fn lay(&mut self, tree: Node, users: &Node, mut said: Node, file: &FolderFile<'_>) -> Node {
+    pub(super) fn lay(
+        &mut self,
+        mut tree: Node,
+        users: &Node,
+        mut said: Node,
+        file: &FolderFile<'_>,
+    ) -> Node {
         let servers = self.take_servers(&mut said, users);
-        let (place, permissions) = take_permissions(&mut said);
-        self.passed_over.extend(join::take_unsaid(&mut said, users));
-        let mut tree = join::joined(&tree, said.clone());
-        self.passed_over.extend(join::passed_over(&said, &tree));
-        let mut own = BTreeSet::new();
+        self.passed_over.extend(tightened(&mut tree, &said));
         for (name, member) in servers {
             let declared = declaration::of_server(&name, &member.node.to_json());
             let declaration = file.declaration(&format!("mcp.{name}"), member.key, declared);
-            own.insert(name.clone());
             if let Some(secrets) = self.agreed(declaration, file.consent) {
                 self.servers.insert(name.clone(), secrets);
                 if let Some(servers) = tree.table_at(&["mcp"], member.key) {
                     servers.insert(name, member);
                 }
-            }
-        }
-        let permissions = self.for_own_servers(permissions, &own);
-        let written: Vec<_> = permissions.allow.iter().chain(&permissions.rules).map(Node::to_json).collect();
-        if !written.is_empty() {
-            let declared = declaration::of_permissions(&written);
-            if self.agreed(file.declaration("policy", place, declared), file.consent).is_some() {
-                permissions.lay(&mut tree);
             }
         }
         tree
@@ -91,14 +78,10 @@ impl Folders {
 
     /// The servers that the user's file does not name.
     fn take_servers(&mut self, said: &mut Node, users: &Node) -> Vec<(String, Member)> {
-        let timeout = |node: &Node| node.at(&["experimental"])?.member("mcp_timeout").cloned();
-        let timeout = timeout(said).filter(|_| timeout(users).is_none());
+        let timeout = take_timeout(said, users);
         let Some(servers) = said.at_mut(&["mcp"]).and_then(Node::table_mut) else { return Vec::new() };
-        let is_new = |name: &String| !join::is_server_of(users, name);
+        let is_new = |name: &String| users.at(&["mcp", name]).is_none();
         let own: Vec<(String, Member)> = servers.extract_if(.., |name, _| is_new(name)).collect();
-        if servers.is_empty() {
-            said.table_mut().and_then(|sections| sections.remove("mcp"));
-        }
         let mut parts = Vec::new();
         for (nth, (name, mut member)) in own.into_iter().enumerate() {
             if nth >= SERVERS_MAX {
@@ -114,40 +97,6 @@ impl Folders {
         }
         parts
     }
-
-    /// The permissions as far as they are for the folder's own servers; the others are passed over.
-    fn for_own_servers(&mut self, permissions: Permissions, own: &BTreeSet<String>) -> Permissions {
-        let is_own = |node: &Node| node.text().is_some_and(|name| own.contains(name));
-        let is_allowed = |entry: &Node| {
-            let server = entry.text().and_then(|text| text.split_once('/'));
-            server.is_some_and(|(server, _)| own.contains(server))
-        };
-        let is_ruled = |rule: &Node| match rule.member("upstream").map(|member| &member.node.written) {
-            Some(Written::List(names)) => !names.is_empty() && names.iter().all(is_own),
-            _ => false,
-        };
-        let (allow, no_allow): (Vec<_>, Vec<_>) = permissions.allow.into_iter().partition(is_allowed);
-        let (rules, no_rules): (Vec<_>, Vec<_>) = permissions.rules.into_iter().partition(is_ruled);
-        for (nodes, key) in [(no_allow, "policy.allow"), (no_rules, "policy.rules")] {
-            self.passed_over.extend(nodes.iter().map(|node| (node.place, key.to_owned())));
-        }
-        Permissions { allow, rules }
-    }
-}
-
-impl Permissions {
-    fn lay(self, tree: &mut Node) {
-        for (key, items) in [("allow", self.allow), ("rules", self.rules)] {
-            let Some(first) = items.first().map(|item| item.place) else { continue };
-            let Some(policy) = tree.table_at(&["policy"], first) else { continue };
-            let empty =
-                || Member { key: first, node: Node { place: first, written: Written::List(Vec::new()) } };
-            let member = policy.entry(key.to_owned()).or_insert_with(empty);
-            if let Written::List(list) = &mut member.node.written {
-                list.extend(items);
-            }
-        }
-    }
 }
 
 impl FolderFile<'_> {
@@ -160,6 +109,21 @@ impl FolderFile<'_> {
         let (folder, key) = (self.folder.to_owned(), format!("{FILE} {what}"));
         Declaration { folder, key, place: (self.spot)(place), sha256, lines, secrets }
     }
+}
+
+/// Takes out the timeout for calls to servers of its own, if the user's file says none.
+fn take_timeout(said: &mut Node, users: &Node) -> Option<Member> {
+    let [section, key] = ["experimental", "mcp_timeout"];
+    if users.at(&[section, key]).is_some() {
+        return None;
+    }
+    let sections = said.table_mut()?;
+    let keys = sections.get_mut(section)?.node.table_mut()?;
+    let timeout = keys.remove(key);
+    if keys.is_empty() {
+        sections.remove(section);
+    }
+    timeout
 }
 
 /// Takes a prefix out that is none, or one of the user's servers: what is offered under it would read as theirs.
@@ -185,28 +149,4 @@ fn without_effects(name: &str, table: &mut Node) -> Vec<(Place, String)> {
         Some((effect.key, format!("mcp.{name}.tool.{tool}.effect")))
     };
     tools.into_iter().flatten().filter_map(effect).collect()
-}
-
-/// Takes out what permits.
-fn take_permissions(said: &mut Node) -> (Place, Permissions) {
-    let mut place = said.place;
-    let (mut allow, mut rules) = (Vec::new(), Vec::new());
-    if let Some(policy) = said.at_mut(&["policy"]).and_then(Node::table_mut) {
-        let is_list = |member: &Member| matches!(member.node.written, Written::List(_));
-        if policy.get("allow").is_some_and(is_list)
-            && let Some(Member { key, node: Node { written: Written::List(items), .. } }) =
-                policy.remove("allow")
-        {
-            (place, allow) = (key, items);
-        }
-        if let Some(Member { node: Node { written: Written::List(list), .. }, .. }) = policy.get_mut("rules")
-        {
-            let permits = |rule: &mut Node| {
-                rule.member("effect").and_then(|effect| effect.node.text()) == Some("allow")
-            };
-            rules = list.extract_if(.., permits).collect();
-            place = rules.first().map_or(place, |rule| rule.place);
-        }
-    }
-    (place, Permissions { allow, rules })
 }

@@ -5,10 +5,11 @@ mod governing;
 mod learnt;
 mod servers;
 mod vocabulary;
+mod workspaces;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use store::KeySource;
 
@@ -20,8 +21,10 @@ use super::surroundings::Surroundings;
 use super::text_file;
 use super::tree::Node;
 use crate::secrets::Kept;
+pub(crate) use workspaces::ShownTools;
 
 /// Everything the program needs to know.
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) server: server::Config,
     pub(crate) identity: server::identity::Config,
@@ -56,6 +59,10 @@ pub(crate) struct Settings {
     pub(crate) kept: Kept,
     /// The user's before a folder's, each in the order of their names, which settles who wins a tool's name.
     pub(crate) upstreams: Vec<upstream::Settings>,
+    /// Which tools are offered.
+    pub(crate) shown: ShownTools,
+    /// The workspaces that have names, by these; each has none itself.
+    pub(crate) named: BTreeMap<String, Settings>,
     pub(crate) log: crate::log::Config,
 }
 
@@ -82,9 +89,10 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
     let (sources, surroundings) = (settling.sources, settling.surroundings);
     let kept = settling.kept(&file);
     let upstreams = settling.upstreams(&file, kept.as_ref());
+    let workspace = settling.workspace(&file.workspace.root);
+    let differing = settling.workspaces(&file, &workspace, &upstreams);
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
-    let workspace = settling.workspace(&file.workspace.root);
     let too_wide = settling.too_wide(&workspace);
     let writable = settling.writable(&file.workspace.writable);
     let mut tools = file.tools.sets();
@@ -105,7 +113,7 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
             let files = sources.iter().map(|source| surroundings.current_dir.join(&source.path)).collect();
             let secret_files = secret_files.into_inner();
             let state = kept.state().to_owned();
-            Ok(Settings {
+            let settings = Settings {
                 server,
                 identity,
                 workspace,
@@ -126,8 +134,11 @@ pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
                 secrets,
                 kept,
                 upstreams,
+                shown: ShownTools::default(),
+                named: BTreeMap::new(),
                 log: file.log,
-            })
+            };
+            Ok(settings.with_named(differing))
         }
         _ => Err(problems),
     }
@@ -195,32 +206,19 @@ impl Settling<'_> {
         config
     }
 
-    /// The folder that tools work in. A project's file opens none beside its own.
-    fn workspace(&mut self, root: &Path) -> PathBuf {
-        if let Some(root) = &self.surroundings.flags.workspace {
-            return text_file::real(&self.surroundings.absolute(root));
+    /// The folder that tools work in.
+    fn workspace(&self, root: &Path) -> PathBuf {
+        match &self.surroundings.flags.workspace {
+            Some(root) => text_file::real(&self.surroundings.absolute(root)),
+            None => self.path(&["workspace", "root"], root),
         }
-        let keys = ["workspace", "root"];
-        let (found, folder) = (self.path(&keys, root), text_file::real(&self.folder(&keys)));
-        let is_below =
-            found.starts_with(&folder) && !found.components().any(|part| part == Component::ParentDir);
-        if self.source(&keys).is_some_and(|source| source.is_projects) && !is_below {
-            let why = format!(
-                "workspace.root: a project's file names its own folder or one in it, and {} is not in {}; write it into \
-                 your own file, or name this one with --config",
-                found.display(),
-                folder.display()
-            );
-            self.report(&keys, why);
-        }
-        found
     }
 
     /// Why the workspace is no place for file tools: the root of the disk, the home folder or what contains it, where a
     /// client happened to start us. Whoever wants it says so.
     fn too_wide(&self, workspace: &Path) -> Option<String> {
-        let is_chosen = self.surroundings.flags.workspace.is_some()
-            || self.source(&["workspace", "root"]).is_some_and(|source| !source.is_projects);
+        let is_chosen =
+            self.surroundings.flags.workspace.is_some() || self.tree.at(&["workspace", "root"]).is_some();
         let home = self.surroundings.home().map(text_file::real);
         let is_wide = workspace.parent().is_none() || home.is_some_and(|home| home.starts_with(workspace));
         (is_wide && !is_chosen).then(|| {

@@ -44,12 +44,17 @@ impl Surroundings {
 
     /// Where the user's own configuration lies, if they have a home.
     pub(crate) fn config_folder(&self) -> Option<PathBuf> {
-        self.user_folder("XDG_CONFIG_HOME", ".config")
+        Some(self.user_folder("XDG_CONFIG_HOME", ".config")?.join(FOLDER))
+    }
+
+    /// Where the user's own units of systemd lie, if they have a home.
+    pub(crate) fn units_folder(&self) -> Option<PathBuf> {
+        Some(self.user_folder("XDG_CONFIG_HOME", ".config")?.join("systemd/user"))
     }
 
     /// Where state lies unless the configuration says otherwise, if the user has a home.
     pub(crate) fn data_folder(&self) -> Option<PathBuf> {
-        self.user_folder("XDG_DATA_HOME", ".local/share")
+        Some(self.user_folder("XDG_DATA_HOME", ".local/share")?.join(FOLDER))
     }
 
     /// The user's home, if they have one.
@@ -61,8 +66,7 @@ impl Surroundings {
         // The XDG rule: a relative path in one of these is invalid and ignored.
         let absolute = |value: &OsStr| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
         let named = self.variable(variable).and_then(absolute);
-        let folder = named.or_else(|| Some(self.variable("HOME").and_then(absolute)?.join(below_home)))?;
-        Some(folder.join(FOLDER))
+        named.or_else(|| Some(self.variable("HOME").and_then(absolute)?.join(below_home)))
     }
 
     /// A path as a person wrote it, seen from the current folder.
@@ -80,6 +84,8 @@ mod tests {
         let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let surroundings = Surroundings { current_dir: "/work".into(), variables, ..Surroundings::default() };
         assert_eq!(surroundings.config_folder(), config.map(PathBuf::from));
+        let units = config.map(|config| PathBuf::from(config).with_file_name("systemd/user"));
+        assert_eq!(surroundings.units_folder(), units);
         assert_eq!(surroundings.data_folder(), data.map(PathBuf::from));
     }
 

@@ -1,11 +1,12 @@
 //! What a person sees of a configuration: every message, and what is shown of secrets.
 
 mod governing;
-mod join;
 mod kept;
 mod mistakes;
 mod policy;
+mod tighten;
 mod wide;
+mod workspaces;
 
 use expect_test::{Expect, expect};
 
@@ -116,8 +117,8 @@ fn nothing_written_is_a_good_configuration() {
 
 #[test]
 fn every_value_tells_where_it_was_set() {
-    let user = "[limits.rate]\nper_second = 5\nburst = 6\n[policy]\ndeny = [\"*_rm\"]\n";
-    let project = "[limits.rate]\nper_second = 3\n[workspace]\nroot = \"ws\"\n";
+    let user = "[limits.rate]\nper_second = 5\nburst = 6\n[policy]\ndeny = [\"*_rm\"]\n[workspace]\nroot = \"/ws\"\n";
+    let project = "[policy]\ndeny = [\"*_mv\"]\n";
     check_shown(
         &[user, project],
         expect![[r#"
@@ -138,17 +139,17 @@ fn every_value_tells_where_it_was_set() {
 
             [limits.rate]
             burst = 6       # /home/u/.config/toolcrib/toolcrib.toml:3:1
-            per_second = 3  # toolcrib.toml:2:1
+            per_second = 5  # /home/u/.config/toolcrib/toolcrib.toml:2:1
 
             [log]
             format = "text"  # default
             level = "info"   # default
 
             [policy]
-            allow = []       # default
-            defaults = true  # default
-            deny = ["*_rm"]  # /home/u/.config/toolcrib/toolcrib.toml:5:1
-            rules = []       # default
+            allow = []               # default
+            defaults = true          # default
+            deny = ["*_rm", "*_mv"]  # /home/u/.config/toolcrib/toolcrib.toml:5:9 and toolcrib.toml:2:1
+            rules = []               # default
 
             [redaction]
             allow = []       # default
@@ -170,8 +171,8 @@ fn every_value_tells_where_it_was_set() {
             sample = 1.0  # default
 
             [workspace]
-            root = "/project/ws"  # toolcrib.toml:4:1
-            writable = []         # default
+            root = "/ws"   # /home/u/.config/toolcrib/toolcrib.toml:7:1
+            writable = []  # default
         "#]],
     );
 }

@@ -101,6 +101,11 @@ pub(crate) fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Removes a file.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
 /// True if anything lies there.
 pub(crate) fn exists(path: &Path) -> bool {
     path.exists()

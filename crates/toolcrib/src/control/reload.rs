@@ -15,6 +15,7 @@ use super::words::{Refused, Reloaded};
 use crate::assemble::{self, Crib, assemble};
 use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
 use crate::ending::Trouble;
+use crate::named_workspaces::NamedWorkspaces;
 use crate::secrets::{Kept, Learner};
 use crate::upstreams::{Changes, Start, Upstreams};
 
@@ -24,6 +25,8 @@ const READ_MAX: Duration = Duration::from_secs(5);
 /// Reads the configuration again that a process was started with.
 pub(crate) struct Reloader {
     crib: Arc<Crib>,
+    /// The workspaces beside it.
+    named_workspaces: Arc<NamedWorkspaces>,
     /// Knows who comes over HTTP, if that is a way to come.
     identity: Option<Arc<Identity>>,
     /// The file of the command line.
@@ -59,17 +62,34 @@ impl Reloader {
     ) -> Result<Arc<Reloader>, Trouble> {
         let (sections, instructions) = (loaded.sections(), loaded.instructions());
         let Loaded { settings, learner, flags, .. } = loaded;
-        let (files, kept) = (settings.files.clone(), settings.kept.again());
+        let (files, kept) = (settings.files.clone(), settings.kept.clone());
         let last = Mutex::new(ReadLast { sections: sections.clone(), files, kept });
+        let named_settings = settings.named.clone();
         let crib = Arc::new(assemble(settings, start)?);
+        let named_workspaces = Arc::new(NamedWorkspaces::beside(&crib, named_settings));
         crib.instructions.store(instructions.map(Arc::new));
         let turn = Arc::new(Semaphore::new(1));
-        Ok(Arc::new(Reloader { crib, identity, named, flags, sections, learner, last, turn }))
+        Ok(Arc::new(Reloader {
+            crib,
+            named_workspaces,
+            identity,
+            named,
+            flags,
+            sections,
+            learner,
+            last,
+            turn,
+        }))
     }
 
     /// What was put together.
     pub(crate) fn crib(&self) -> &Arc<Crib> {
         &self.crib
+    }
+
+    /// The workspaces beside it.
+    pub(crate) fn named_workspaces(&self) -> &Arc<NamedWorkspaces> {
+        &self.named_workspaces
     }
 
     /// The files that were read last, as absolute paths.
@@ -101,7 +121,7 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.last().kept.again());
+        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.last().kept.clone());
         let read = in_turn(&self.turn, move || {
             let kept = kept_now(named, flags, before);
             let known = kept.known();
@@ -164,17 +184,20 @@ impl Reloader {
             identity.govern(&settings.identity, settings.server.open_on_loopback);
         }
         // Before a program is started, nobody may be able to write it any longer.
-        let running = self.crib.upstreams.own_files();
+        let mut running = self.crib.upstreams.own_files();
+        running.extend(self.named_workspaces.own_files());
         self.crib.guarded.guard(&settings, running);
         self.last().files.clone_from(&settings.files);
         self.redactor().configure(&settings.redaction);
-        self.take_key(settings.kept.again());
-        self.crib.audit_log.govern(&settings.audit);
-        self.crib.observing.govern(&settings.telemetry);
+        self.take_key(settings.kept.clone());
+        self.crib.shared.audit_log.govern(&settings.audit);
+        self.crib.shared.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
+        let named = std::mem::take(&mut settings.named);
         // Before a new server's tools are on offer.
         self.crib.gate.govern(assemble::ruleset(settings));
         let Changes { added, removed, changed, unchanged } = self.crib.upstreams.replace(upstreams);
+        self.named_workspaces.take_up(named);
         if !added.is_empty() {
             // Clients that have listed before hear of a new server by a change, which comes once it has been asked.
             self.crib.gate.catalog().want();
@@ -185,7 +208,7 @@ impl Reloader {
     /// Has what is sealed opened with the key that `found` has, in the state folder of the start.
     fn take_key(&self, found: Kept) {
         let mut last = self.last();
-        self.crib.sealed.use_key_from(found.source().clone());
+        self.crib.shared.sealed.use_key_from(found.source().clone());
         last.kept = last.kept.sealed_by(found.source());
     }
 

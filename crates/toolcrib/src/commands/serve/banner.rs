@@ -17,6 +17,8 @@ const BEARER: &str = "Bearer tc_…";
 /// The facts.
 pub(super) struct Banner {
     url: String,
+    /// The names of other workspaces, each of which has an address of its own.
+    named: Vec<String>,
     socket: Option<String>,
     workspace: String,
     state: String,
@@ -53,6 +55,7 @@ impl Banner {
         };
         Banner {
             url: url(address),
+            named: settings.named.keys().cloned().collect(),
             socket: settings.server.socket.as_ref().map(|path| path.display().to_string()),
             workspace: settings.workspace.display().to_string(),
             state: settings.state.display().to_string(),
@@ -89,6 +92,7 @@ impl fmt::Display for Banner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = &self.url;
         let socket = self.socket.iter().map(|path| format!("  socket         {path}\n")).collect::<String>();
+        let named = self.named.iter().map(|name| format!("  {name:<13}  {url}/{name}\n")).collect::<String>();
         let entry = |mut entry: Value| {
             if self.needs_keys {
                 entry["headers"] = json!({ "Authorization": BEARER });
@@ -111,7 +115,7 @@ impl fmt::Display for Banner {
             "\
 {NAME} serves MCP at {url}
 
-{socket}  tools          {offer}
+{named}{socket}  tools          {offer}
   workspace      {workspace}
   state          {state}
   configuration  {configuration}
@@ -143,6 +147,7 @@ mod tests {
     fn banner(is_open: bool) -> String {
         let banner = Banner {
             url: url(SocketAddr::from(([127, 0, 0, 1], 3000))),
+            named: vec!["review".into(), "team".into()],
             socket: Some("/run/crib.sock".into()),
             workspace: "/work".into(),
             state: "/state".into(),
@@ -160,6 +165,8 @@ mod tests {
         expect![[r#"
             toolcrib serves MCP at http://127.0.0.1:3000/mcp
 
+              review         http://127.0.0.1:3000/mcp/review
+              team           http://127.0.0.1:3000/mcp/team
               socket         /run/crib.sock
               tools          3 built in; connecting to everything, git; disabled: old
               workspace      /work
@@ -178,6 +185,8 @@ mod tests {
         expect![[r#"
             toolcrib serves MCP at http://127.0.0.1:3000/mcp
 
+              review         http://127.0.0.1:3000/mcp/review
+              team           http://127.0.0.1:3000/mcp/team
               socket         /run/crib.sock
               tools          3 built in; connecting to everything, git; disabled: old
               workspace      /work

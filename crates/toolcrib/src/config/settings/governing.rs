@@ -23,7 +23,6 @@ impl Settling<'_> {
         let (organisation, project) =
             (named("organisation", &config.organisation), named("project", &config.project));
         let user = named("user", &config.user);
-        let is_persons = self.source(&["rules", "project"]).is_some_and(|source| !source.is_projects);
         let own_servers = || self.folders.into_iter().flatten().map(|(name, _)| name.clone()).collect();
         let local = upstreams.iter().filter(|upstream| is_local(upstream));
         let local_upstreams: BTreeSet<String> = local.map(|upstream| upstream.name().to_owned()).collect();
@@ -38,7 +37,8 @@ impl Settling<'_> {
             project_name: config.project_name.clone(),
             project_folder: self.project_folder(),
             mode: config.mode,
-            own_servers: (!is_persons).then(own_servers),
+            // A file that is named is a person's own word.
+            own_servers: config.project.is_none().then(own_servers),
             local_upstreams,
             vocabulary: rules_vocabulary(),
         }
@@ -52,15 +52,21 @@ impl Settling<'_> {
 
     /// Who may do what, with conditions that know how the workspace may be spelt.
     pub(super) fn policy(&mut self, config: &policy::Config, workspace: &Path) -> Option<policy::Policy> {
-        let workspace = rules::Workspace::new(workspace, &sandbox::spellings(workspace));
-        let places = Arc::new(move |path: &str| workspace.places(path));
-        let policy = policy::Policy::within(config, places);
+        let policy = Self::policy_within(config, workspace);
         for problem in policy.as_ref().err().into_iter().flat_map(|error| &error.problems) {
             let first = self.first_of_this_id(config, &problem.keys).unwrap_or_default();
             let keys = problem.keys.iter().map(String::as_str);
             self.report_below("policy", keys, format!("{}{first}", problem.what));
         }
         policy.ok()
+    }
+
+    pub(super) fn policy_within(
+        config: &policy::Config,
+        workspace: &Path,
+    ) -> Result<policy::Policy, policy::ConfigError> {
+        let workspace = rules::Workspace::new(workspace, &sandbox::spellings(workspace));
+        policy::Policy::within(config, Arc::new(move |path: &str| workspace.places(path)))
     }
 
     /// Where the rule stands whose id one after it repeats, which may be in another file.

@@ -31,7 +31,12 @@ fn what_can_be_is_in_force_at_once() {
         let state = async || {
             let telemetry = crib.gate.telemetry();
             let is_traced = telemetry.begin(None).is_some();
-            (identity.is_open().await, telemetry.shows_metrics(), is_traced, crib.audit_log.arguments())
+            (
+                identity.is_open().await,
+                telemetry.shows_metrics(),
+                is_traced,
+                crib.shared.audit_log.arguments(),
+            )
         };
         let at_first = (Ok(true), true, false, audit::Arguments::Redacted);
         assert_eq!(state().await, at_first);
@@ -104,7 +109,7 @@ fn a_new_key_is_taken_by_who_runs() {
         std::fs::write(&key, [7; 32]).expect("a file");
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("its rights");
         let process = Process::start(folder, "").await;
-        let sealed = process.crib.sealed.clone();
+        let sealed = process.crib.shared.sealed.clone();
         sealed.replace("oauth/it", None, Some(b"sign-in")).expect("kept");
 
         let new = KeySource::File { path: key, is_credential: false };
