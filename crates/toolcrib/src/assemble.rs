@@ -74,7 +74,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Tro
     ));
     let (approvals, patience) = (Approvals::new(store.clone()), settings.approvals.wait);
     let keys = store.clone();
-    approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
+    approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
     let observing = Arc::new(observing::begin(&settings.telemetry));
     let redactor = settings.redactor.clone();
     let state = settings.state.clone();

@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use admin::{Fault, Kind, chain};
 use serde_json::{Value, json};
 
 use crate::config::problem::Problems;
-use crate::error_chain::chain;
 
 /// How a command ended that could do its work. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,9 @@ pub(crate) enum Trouble {
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
+    /// An operation of the administration was not done.
+    #[error(transparent)]
+    Fault(#[from] Fault),
     /// The system failed us; most often nobody reads what we print.
     #[error("{0}")]
     Output(#[from] io::Error),
@@ -63,6 +66,7 @@ impl Trouble {
     /// For programs, as they are told of a call that failed.
     pub(crate) fn to_json(&self) -> Value {
         let code = match self {
+            Trouble::Fault(fault) => fault.code.as_str(),
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
             Trouble::Unknown { code, .. } | Trouble::Refused { code, .. } => code,
@@ -75,10 +79,11 @@ impl Trouble {
     pub(crate) fn ending(&self) -> Ending {
         match self {
             Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
-            Trouble::Refused { .. } => Ending::Refused,
+            Trouble::Fault(Fault { kind: Kind::Misused | Kind::Unknown, .. }) => Ending::Misused,
+            Trouble::Refused { .. } | Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
-            Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
+            Trouble::Failed(_) | Trouble::Output(_) | Trouble::Fault(_) => Ending::Failed,
         }
     }
 }
