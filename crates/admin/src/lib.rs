@@ -6,6 +6,7 @@ mod admin;
 pub mod approvals;
 pub mod audit_log;
 mod by;
+pub mod diagnosis;
 mod error_chain;
 mod fault;
 pub mod keys;

@@ -177,7 +177,8 @@ impl Operation for Set {
         let name = name::parse(&self.name)?;
         let value = self.value.map(|Value(text)| SecretValue::parse(&text)).transpose();
         let value = value.map_err(|error| Fault::misused(error.to_string()))?;
-        if value.is_none() && !(part.is_kept(&self.name)? && !self.whom.is_empty()) {
+        let has_value = value.is_some() || (!self.whom.is_empty() && part.is_kept(&self.name)?);
+        if !has_value {
             return Err(Fault::misused(format!("no value of {name} was given, so nothing was set")));
         }
         if !self.whom.is_empty() {
