@@ -38,14 +38,6 @@ pub(crate) enum Trouble {
         /// A sentence.
         said: String,
     },
-    /// It may not be done, or not by whoever asks.
-    #[error("{said}")]
-    Refused {
-        /// Why, for programs.
-        code: &'static str,
-        /// A sentence.
-        said: String,
-    },
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
@@ -69,7 +61,7 @@ impl Trouble {
             Trouble::Fault(fault) => fault.code.as_str(),
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
-            Trouble::Unknown { code, .. } | Trouble::Refused { code, .. } => code,
+            Trouble::Unknown { code, .. } => code,
             Trouble::Failed(_) | Trouble::Output(_) => "failed",
         };
         json!({ "error": { "code": code, "message": self.to_string() } })
@@ -80,7 +72,7 @@ impl Trouble {
         match self {
             Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
             Trouble::Fault(Fault { kind: Kind::Misused | Kind::Unknown, .. }) => Ending::Misused,
-            Trouble::Refused { .. } | Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
+            Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
             Trouble::Failed(_) | Trouble::Output(_) | Trouble::Fault(_) => Ending::Failed,
@@ -117,7 +109,7 @@ mod tests {
             );
         }
         assert_eq!(unknown.ending(), Ending::Misused);
-        let refused = Trouble::Refused { code: "not_a_person", said: "x".to_owned() };
+        let refused = Trouble::Fault(Fault::refused("not_a_person", "x"));
         assert_eq!(
             (refused.ending(), &refused.to_json()["error"]["code"]),
             (Ending::Refused, &json!("not_a_person"))
